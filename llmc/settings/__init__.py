@@ -1,0 +1,72 @@
+"""settings: what is set, by whom?
+
+`Settings` is the one frozen value that every part is given; `load` makes it from the layers and remembers which layer
+set what. Rows stand in `sections` and `entries`; `check` and `convert` hold files, variables and flags against them;
+`schema` turns them into a JSON schema. Importing this costs little: no pydantic, no TOML parser until there is a
+file.
+"""
+
+from __future__ import annotations
+
+from llmc.settings.entries import (
+    Agent,
+    AgentArgument,
+    AgentContext,
+    AgentScript,
+    Delegate,
+    Mcp,
+    Provider,
+    RedactionRule,
+    Role,
+    RootEntry,
+)
+from llmc.settings.load import Loaded, examine, load
+from llmc.settings.problems import Problem, Source
+from llmc.settings.secret import Secret
+from llmc.settings.sections import (
+    Artifacts,
+    Daemon,
+    EmbedderSettings,
+    EnvelopeSettings,
+    Index,
+    Limits,
+    PrunerProfile,
+    Redaction,
+    Runtime,
+    Server,
+    Session,
+    Settings,
+    WebResearch,
+)
+
+__all__ = [
+    "Agent",
+    "AgentArgument",
+    "AgentContext",
+    "AgentScript",
+    "Artifacts",
+    "Daemon",
+    "Delegate",
+    "EmbedderSettings",
+    "EnvelopeSettings",
+    "Index",
+    "Limits",
+    "Loaded",
+    "Mcp",
+    "Problem",
+    "Provider",
+    "PrunerProfile",
+    "Redaction",
+    "RedactionRule",
+    "Role",
+    "RootEntry",
+    "Runtime",
+    "Secret",
+    "Server",
+    "Session",
+    "Settings",
+    "Source",
+    "WebResearch",
+    "examine",
+    "load",
+]

@@ -1,0 +1,61 @@
+"""Settings that are each right and do not go together: a server without a command, a tool of an unknown server."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmc.settings.problems import nearest, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from llmc.settings.check import Key
+    from llmc.settings.sections import Settings
+
+__all__ = ["disagreements"]
+
+Disagreement = tuple["Key", str, str]
+
+
+def disagreements(settings: Settings) -> Iterator[Disagreement]:
+    """Key, reason and hint of each."""
+    yield from _embedder(settings)
+    yield from _mcps(settings)
+    yield from _roles(settings)
+    yield from _delegates(settings)
+
+
+def _embedder(settings: Settings) -> Iterator[Disagreement]:
+    embedder = settings.embedder
+    needed = {"openai": ("endpoint",), "sentence-transformers": ("model",), "combined": ("endpoint", "model")}
+    wanted = needed.get(embedder.kind, ())
+    if wanted and not any(getattr(embedder, name) for name in wanted):
+        named = " or ".join(f"embedder.{name}" for name in wanted)
+        yield ("embedder", "kind"), f'"{embedder.kind}" needs {named}', ""
+
+
+def _mcps(settings: Settings) -> Iterator[Disagreement]:
+    for name, mcp in settings.mcps.items():
+        needed = "command" if mcp.transport == "stdio" else "url"
+        if not getattr(mcp, needed):
+            yield ("mcps", name), f"{needed} is missing", f"transport {mcp.transport} needs it"
+
+
+def _roles(settings: Settings) -> Iterator[Disagreement]:
+    for name, role in settings.roles.items():
+        if role.provider and role.provider not in settings.providers:
+            reason = f'no provider is named "{shown(role.provider)}"'
+            yield ("roles", name, "provider"), reason, _offer(role.provider, settings.providers)
+
+
+def _delegates(settings: Settings) -> Iterator[Disagreement]:
+    servers = {*settings.mcps, "llmc"}
+    for name, delegate in settings.delegates.items():
+        for server in delegate.internal_tools.keys() - servers:
+            reason = f'no server is named "{shown(server)}" in mcps'
+            yield ("delegates", name, "internal_tools"), reason, _offer(server, servers)
+
+
+def _offer(name: str, names: Iterable[str]) -> str:
+    meant = nearest(name, names)
+    return f"did you mean {meant}?" if meant else ""

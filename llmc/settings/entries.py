@@ -1,0 +1,139 @@
+"""The tables that a user names freely: roots, providers, roles, agents, mcps, delegates and their parts.
+
+Names and defaults follow the documents that the product was ordered with. What an entry does is the business of the
+part that reads it; here stands what may be written.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from llmc.settings.record import Record, record
+from llmc.settings.rows import Kind, rest, row, tables
+from llmc.settings.secret import Secret
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = [
+    "Agent",
+    "AgentArgument",
+    "AgentContext",
+    "AgentScript",
+    "Delegate",
+    "Mcp",
+    "Provider",
+    "RedactionRule",
+    "Role",
+    "RootEntry",
+]
+
+
+@record
+class RootEntry(Record):
+    """A folder that may be read; a plain text stands for its path."""
+
+    path: Path = row(Path(), "The folder, relative to the file that names it; `~` is the home folder.", required=True)
+    name: str = row("", "What replies call it; the folder's own name when empty.")
+    include: tuple[str, ...] = row((), "Patterns in gitignore style; when given, only what matches is indexed.")
+    exclude: tuple[str, ...] = row((), "Patterns in gitignore style that are left out.")
+
+
+@record
+class RedactionRule(Record):
+    """A rule of your own for what must not leave."""
+
+    name: str = row("", "Shown in the place of the secret, as in `[redacted:name]`.", required=True)
+    pattern: str = row("", "RE2 expression; its first group, or else the whole match, is redacted.", required=True)
+
+
+@record
+class Provider(Record):
+    """A model endpoint."""
+
+    kind: str = row("openai", "Which protocol it speaks.", choices=("openai", "anthropic", "google"))
+    base_url: str = row("", "Where it listens; empty is the vendor's own address.")
+    api_key: Secret = row(Secret(), "Its key; `${VAR}` is taken from the environment.")
+    model: str = row("", "The model that is used when a role names none.")
+    timeout_ms: int = row(60_000, "How long one answer may take.", low=100, high=600_000)
+    max_concurrent: int = row(2, "How many requests may run at once.", low=1, high=64)
+
+
+@record
+class Role(Record):
+    """Which model plays a role of the research pipeline (locator, analyzer, pattern_finder) or of the crew."""
+
+    provider: str = row("", "Name of an entry in `providers`; empty means without a model.")
+    model: str = row("", "The model; empty is the provider's.")
+    system_prompt: str = row("", "Replaces the role's own prompt.")
+    max_tokens: int = row(1_024, "The longest answer.", low=1, high=65_536)
+    temperature: float = row(0.0, "Spread of the answers; 0 repeats itself.", low=0, high=2)
+
+
+@record
+class AgentArgument(Record):
+    """A value that a persona asks for."""
+
+    name: str = row("", "Its name.", required=True)
+    description: str = row("", "Shown where the persona is picked.")
+    required: bool = row(False, "Whether the persona cannot do without it.")
+
+
+@record
+class AgentContext(Record):
+    """A search whose results are put in front of the conversation."""
+
+    search: str = row("", "The query; `{name}` is replaced by that argument.", required=True)
+    limit: int = row(3, "How many passages.", low=1, high=50)
+    budget: int = row(400, "How many tokens.", low=16, high=8_000)
+
+
+@record
+class Agent(Record):
+    """A persona: prompt, scoped tools, primed context."""
+
+    description: str = row("", "One line for the list of personas.")
+    tools: tuple[str, ...] = row((), "The tools that it sees; empty means all.")
+    system_prompt: str = row("", "What it is told to be.", required=True)
+    arguments: tuple[AgentArgument, ...] = tables(AgentArgument)
+    context: tuple[AgentContext, ...] = tables(AgentContext)
+
+
+@record
+class AgentScript(Record):
+    """A persona written in Lua."""
+
+    path: Path = row(Path(), "The script, relative to the file that names it.", required=True)
+    timeout: int = row(30, "Seconds until it is stopped.", low=1, high=600)
+    config: Mapping[str, object] = rest("Handed to the script as its `config`.")
+
+
+@record
+class Mcp(Record):
+    """A downstream MCP server."""
+
+    command: str = row("", "The program to start (stdio).")
+    args: tuple[str, ...] = row((), "Its arguments.")
+    env: Mapping[str, Secret] = row({}, "Its environment; `${VAR}` is taken from ours.", kind=Kind.SECRETS)
+    transport: str = row("stdio", "How it is reached.", choices=("stdio", "http", "sse"))
+    url: str = row("", "Where it listens (http, sse).")
+    headers: Mapping[str, Secret] = row({}, "Sent with each request; `${VAR}` is expanded.", kind=Kind.SECRETS)
+    expose: tuple[str, ...] = row((), "Tools that are offered to clients as they are, enveloped.")
+    enabled: bool = row(True, "Whether it is started.")
+
+
+@record
+class Delegate(Record):
+    """A tool of your own: a model with a few downstream tools behind one call."""
+
+    description: str = row("", "What the tool is for, as the calling model reads it.", required=True)
+    arguments: Mapping[str, object] = row({}, "JSON schema of its arguments.", kind=Kind.OBJECT)
+    internal_tools: Mapping[str, tuple[str, ...]] = row(
+        {}, "For each server in `mcps` (or `llmc`) the tools that the model may call.", required=True, kind=Kind.LISTS
+    )
+    provider: str = row("", "Name of an entry in `providers`, or a vendor.", required=True)
+    model: str = row("", "The model.", required=True)
+    system_prompt: str = row("", "What the model is told; a general text when empty.")
+    max_steps: int = row(10, "How many rounds of tool calls.", low=1, high=100)
+    timeout_seconds: int = row(60, "How long one call may take.", low=1, high=3_600)

@@ -1,0 +1,88 @@
+"""Which folders may be read? The allowlist as the settings have it.
+
+Whether a folder is there and can be read is found out by who opens it: one bad root must not stop the others.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from llmc.errors import RootError
+from llmc.settings.entries import RootEntry
+from llmc.settings.places import below, user_folder, work_tree
+from llmc.settings.problems import Problem, Source, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from llmc.settings.check import Sheet
+    from llmc.settings.convert import Ground
+
+__all__ = ["check_inside", "is_trusted", "named", "settle_roots"]
+
+
+def settle_roots(given: Sequence[RootEntry], ground: Ground) -> tuple[tuple[RootEntry, ...], RootError | None]:
+    """The named roots, each once and with a name of its own; without any the implied one, or why there is none."""
+    if not given:
+        implied = _implied(ground)
+        return ((), implied) if isinstance(implied, RootError) else (_with_names([RootEntry(implied)]), None)
+    distinct = {entry.path: entry for entry in given}
+    return _with_names(list(distinct.values())), None
+
+
+def named(roots: Sequence[RootEntry], source: Source) -> list[Problem]:
+    """Two roots under one name could not be told apart in a reply."""
+    names = [root.name for root in roots]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    return [Problem(source, "roots", f'two roots are named "{shown(name)}"', "rename one") for name in twice]
+
+
+def check_inside(sheet: Sheet, hint: str) -> None:
+    """Problems for the roots that a workspace file names outside its own folder; says nothing of what is there."""
+    value = sheet.values[("roots",)].value
+    assert isinstance(value, tuple)
+    folder = Path(os.path.realpath(sheet.ground.folder))
+    for place, entry in enumerate(value):
+        if not below(entry.path, folder):
+            sheet.blame(("roots", place), "a workspace file may only name roots inside its own folder", hint)
+
+
+def is_trusted(folder: Path, trust: Sequence[str]) -> bool:
+    real = os.path.realpath(folder)
+    return any(real == each or (each.endswith("/*") and real.startswith(each[:-1])) for each in trust)
+
+
+def _implied(ground: Ground) -> Path | RootError:
+    """The work tree around the folder, or the folder; never one that holds the home folder, such as a dotfiles tree."""
+    home = Path(os.path.realpath(user_folder(ground.env)))
+    folder = ground.folder
+    if not folder.is_dir():
+        return RootError("no root", reason=f"{folder} is not a folder", path=str(folder))
+    candidates = (work_tree(folder), folder)
+    fit = (each for each in candidates if each is not None and each != Path("/") and not below(home, each))
+    return next(fit, None) or RootError(
+        "no root",
+        reason=f"{folder} holds the whole home folder"
+        if below(home, folder)
+        else f"{folder} is too wide to take unasked",
+        hint="go into a project, or name a root: --root PATH, or roots = [...] in llmc.toml",
+        path=str(folder),
+    )
+
+
+def _with_names(roots: list[RootEntry]) -> tuple[RootEntry, ...]:
+    taken = {root.name for root in roots if root.name}
+    made: list[RootEntry] = []
+    for root in roots:
+        name = root.name or _free(root.path.name or "root", taken)
+        taken.add(name)
+        made.append(replace(root, name=name))
+    return tuple(made)
+
+
+def _free(name: str, taken: set[str]) -> str:
+    numbered = (f"{name}-{number}" for number in range(2, len(taken) + 3))
+    return name if name not in taken else next(each for each in numbered if each not in taken)

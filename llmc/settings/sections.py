@@ -1,0 +1,219 @@
+"""The sections of the settings and `Settings` itself, the one value that is passed on.
+
+Nothing below reads the environment or a file: `load` makes a `Settings`, or a test writes `Settings(index=Index(...))`.
+The tables that a user names freely stand in `entries`.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from llmc.home import find_home
+from llmc.settings.entries import (
+    Agent,
+    AgentScript,
+    Delegate,
+    Mcp,
+    Provider,
+    RedactionRule,
+    Role,
+    RootEntry,
+)
+from llmc.settings.record import Record, record
+from llmc.settings.rows import Kind, Row, entries, row, section, tables
+from llmc.settings.secret import Secret
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = [
+    "Artifacts",
+    "Daemon",
+    "EmbedderSettings",
+    "EnvelopeSettings",
+    "Index",
+    "Limits",
+    "PrunerProfile",
+    "Redaction",
+    "Runtime",
+    "Server",
+    "Session",
+    "Settings",
+    "WebResearch",
+]
+
+KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
+
+
+@record
+class Index(Record):
+    """What is indexed and how soon."""
+
+    # Hand-written source stays far below; what is larger is data or generated, and 2 MiB is 0.4 s of parsing.
+    max_file_bytes: int = row(
+        2 * MIB, "Files above this are still found by grep and find, but not cut into chunks.", low=KIB, high=GIB
+    )
+    max_depth: int = row(256, "Folders deeper than this below a root are not entered.", low=1, high=4_096)
+    max_files: int = row(1_000_000, "At most this many files of a root.", low=1, high=100_000_000)
+    include: tuple[str, ...] = row((), "Patterns in gitignore style; when given, only what matches is indexed.")
+    exclude: tuple[str, ...] = row((), "Patterns in gitignore style that are left out besides the ignore files.")
+    hidden: bool = row(True, "Whether names that begin with a dot are indexed (`.git` never is).")
+    follow_gitignore: bool = row(True, "Whether `.gitignore` is honoured (`.llmcignore` always is).")
+    languages: tuple[str, ...] = row((), "Only these languages are chunked; empty means all.")
+    debounce_ms: int = row(100, "Changes within this time become one batch.", low=0, high=60_000)
+    settle_ms: int = row(1_000, "A batch waits no longer than this while changes keep coming.", low=0, high=600_000)
+    barrier_ms: int = row(200, "How long a query waits for the watcher before it reads from disk.", low=0, high=10_000)
+    rescan_seconds: int = row(300, "A walk over all stamps as often as this; 0 is never.", low=0, high=86_400)
+    workers: int = row(0, "Processes of a large build; 0 takes what the machine has.", low=0, high=64)
+
+
+@record
+class Daemon(Record):
+    """The process that owns the index."""
+
+    idle_minutes: int = row(30, "It leaves after this long without a client; 0 is never.", low=0, high=100_000)
+    log_level: str = row("info", "The least that is logged.", choices=("debug", "info", "warning", "error"))
+    log_bytes: int = row(5 * MIB, "A log file is turned over at this size.", low=16 * KIB, high=GIB)
+    log_files: int = row(3, "How many old log files are kept.", low=0, high=100)
+
+
+@record
+class EmbedderSettings(Record):
+    """How text becomes a vector."""
+
+    kind: str = row(
+        "builtin",
+        "`builtin` ships with llmc, `hash` needs no model, `sentence-transformers` is an extra, `openai` an endpoint, "
+        "`combined` is the built-in one together with another.",
+        choices=("builtin", "hash", "sentence-transformers", "openai", "combined"),
+    )
+    model: str = row("", "A model folder or name, for the kinds that need one; a hub name may be downloaded.")
+    endpoint: str = row("", "Base address of an OpenAI-compatible server, such as `http://localhost:1234/v1`.")
+    api_key: Secret = row(Secret(), "Its key; `${VAR}` is taken from the environment.")
+    batch: int = row(64, "Texts for one call.", low=1, high=4_096)
+    dimension: int = row(0, "Length of the vectors; 0 asks the model.", low=0, high=8_192)
+    query_prefix: str = row("", "Put in front of a query, for models that want one.")
+    timeout_ms: int = row(30_000, "How long one call to the endpoint may take.", low=100, high=600_000)
+
+
+@record
+class Limits(Record):
+    """How much one question may cost."""
+
+    max_files_read: int = row(50, "Files that a research role may open.", low=1, high=100_000)
+    max_bytes_read: int = row(MIB, "Bytes that a research role may read.", low=KIB, high=GIB)
+    max_pattern_chars: int = row(1_000, "The longest regular expression or glob.", low=1, high=100_000)
+    max_query_chars: int = row(8_000, "The longest query.", low=1, high=1_000_000)
+    query_timeout_ms: int = row(2_000, "A search or grep answers or gives up within this time.", low=10, high=600_000)
+
+
+@record
+class Redaction(Record):
+    """What must not leave."""
+
+    enabled: bool = row(True, "Whether secrets are replaced in everything that leaves.")
+    allow: tuple[str, ...] = row((), "Paths in gitignore style whose text is not redacted.")
+    rules: tuple[RedactionRule, ...] = tables(RedactionRule)
+
+
+@record
+class EnvelopeSettings(Record):
+    """How an answer fits into a model's context."""
+
+    search_budget: int = row(1_200, "Tokens of a search reply.", low=50, high=200_000)
+    grep_budget: int = row(1_200, "Tokens of a grep reply.", low=50, high=200_000)
+    read_budget: int = row(2_000, "Tokens of a read reply.", low=50, high=200_000)
+    cap: int = row(8_000, "No reply is longer, whatever budget is asked for.", low=200, high=200_000)
+    handle_ttl_hours: int = row(24, "How long a handle lives.", low=1, high=8_760)
+    handle_bytes: int = row(256 * MIB, "All handles together; the least used go first.", low=MIB, high=64 * GIB)
+    differential: bool = row(True, "Whether a repeated read of an unchanged file answers in one line.")
+    pruner_url: str = row("", "A swe-pruner endpoint for focus questions; empty prunes in process.", personal=True)
+    pruner_timeout_ms: int = row(30_000, "How long it may take.", low=100, high=300_000, personal=True)
+
+
+@record
+class PrunerProfile(Record):
+    """The pruner profile."""
+
+    contained: bool = row(True, "Whether its paths and commands stay inside the roots.")
+
+
+@record
+class Server(Record):
+    """How clients ask."""
+
+    host: str = row("127.0.0.1", "Address of the HTTP server.")
+    port: int = row(7331, "Port of the HTTP server; 0 takes a free one.", low=0, high=65_535)
+    profile: str = row("lean", "Which tools are first class.", choices=("lean", "research", "pruner", "full"))
+    shell: bool = row(False, "Whether the shell tool is offered.")
+    shell_allow: tuple[str, ...] = row((), "Programs that the shell tool may start; empty means any.")
+    shell_seconds: int = row(60, "How long a command may run.", low=1, high=3_600)
+    max_request_bytes: int = row(4 * MIB, "Larger requests are refused.", low=KIB, high=GIB)
+    pruner: PrunerProfile = section(PrunerProfile)
+
+
+@record
+class Session(Record):
+    """What the server remembers of a conversation."""
+
+    budget_tokens: int = row(0, "Tokens that a session may be served; 0 is no limit.", low=0, high=1_000_000_000)
+    ttl_hours: int = row(168, "How long an unused session is kept.", low=1, high=8_760)
+
+
+@record
+class Artifacts(Record):
+    """Reports that are written on request."""
+
+    folder: Path = row(Path("artifacts"), "Where they go; a relative default lies in the state folder.")
+
+
+@record
+class Runtime(Record):
+    """The pool that research roles run in."""
+
+    max_concurrent_tasks: int = row(4, "Tasks that run at once.", low=1, high=64)
+    default_deadline_ms: int = row(30_000, "A task is stopped after this.", low=10, high=3_600_000)
+
+
+@record
+class WebResearch(Record):
+    """Research outside the roots."""
+
+    enabled: bool = row(False, "Whether any tool may use the network.")
+
+
+@record
+class Settings(Record):
+    """Everything that can be set. The roots are empty where none was named and the current folder cannot be one."""
+
+    home: Path = field(
+        default_factory=lambda: Path(find_home(os.environ).path),
+        metadata={"row": Row("home", Kind.PATH, "The state folder. Only LLMC_HOME sets it, so that all agree on it.")},
+    )
+    trust: tuple[str, ...] = row(
+        (),
+        "Workspace folders whose own file may set everything; `/*` at the end means every folder below.",
+        kind=Kind.PATHS,
+        personal=True,
+    )
+    roots: tuple[RootEntry, ...] = tables(RootEntry, short="path")
+    index: Index = section(Index)
+    daemon: Daemon = section(Daemon, personal=True)
+    embedder: EmbedderSettings = section(EmbedderSettings, personal=True)
+    limits: Limits = section(Limits)
+    redaction: Redaction = section(Redaction, personal=True)
+    envelope: EnvelopeSettings = section(EnvelopeSettings)
+    server: Server = section(Server, personal=True)
+    providers: Mapping[str, Provider] = entries(Provider, personal=True)
+    roles: Mapping[str, Role] = entries(Role, personal=True)
+    agents: Mapping[str, Agent] = entries(Agent)
+    agent_scripts: Mapping[str, AgentScript] = entries(AgentScript, personal=True, at="agents.script")
+    mcps: Mapping[str, Mcp] = entries(Mcp, personal=True)
+    delegates: Mapping[str, Delegate] = entries(Delegate, personal=True)
+    session: Session = section(Session)
+    artifacts: Artifacts = section(Artifacts, personal=True)
+    runtime: Runtime = section(Runtime)
+    web_research: WebResearch = section(WebResearch, personal=True)

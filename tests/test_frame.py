@@ -1,0 +1,100 @@
+"""The project's frame: what is tested is what is installed, imports point one way, and the papers are true."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import llmc
+
+REPOSITORY = Path(__file__).parents[1]
+PACKAGE = Path(llmc.__file__).parent
+MODULES = sorted(path for path in PACKAGE.rglob("*.py"))
+
+# cli → server → envelope, retrieval → store ← indexer; the server also runs the indexer.
+NEVER_IMPORTED_BY = {
+    "store": {"indexer", "retrieval", "envelope", "server", "cli"},
+    "indexer": {"retrieval", "envelope", "server", "cli"},
+    "retrieval": {"indexer", "envelope", "server", "cli"},
+    "envelope": {"indexer", "server", "cli"},
+    "server": {"cli"},
+    "settings": {"store", "indexer", "retrieval", "envelope", "server", "cli"},
+    "embed": {"store", "indexer", "retrieval", "envelope", "server", "cli"},
+}
+# Each costs from 60 ms to 1.9 s to import: only inside the function that needs it.
+HEAVY = {"lancedb", "mcp", "pyarrow", "pydantic", "bpe_openai", "torch", "sentence_transformers"}
+
+
+def imported(nodes: list[ast.stmt]) -> set[str]:
+    found: set[str] = set()
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return found
+
+
+def test_ci_tests_the_installed_wheel_and_not_the_checkout() -> None:
+    installed = "site-packages" in PACKAGE.parts
+    assert installed or os.environ.get("LLMC_TEST_WHEEL") != "1"
+
+
+@pytest.mark.parametrize("folder", sorted(NEVER_IMPORTED_BY))
+def test_imports_point_one_way(folder: str) -> None:
+    for path in (PACKAGE / folder).rglob("*.py"):
+        nodes = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.stmt)]
+        parts = {name.split(".")[1] for name in imported(nodes) if name.startswith("llmc.")}
+        assert not parts & NEVER_IMPORTED_BY[folder], path
+
+
+def test_heavy_packages_are_imported_where_they_are_needed() -> None:
+    for path in MODULES:
+        names = {name.partition(".")[0] for name in imported(ast.parse(path.read_text()).body)}
+        assert not names & HEAVY, path
+
+
+def test_every_module_opens_with_what_it_owns() -> None:
+    for path in MODULES:
+        text = path.read_text()
+        assert not text.strip() or ast.get_docstring(ast.parse(text)), path
+
+
+def test_links_between_the_papers_lead_somewhere() -> None:
+    pages = [*REPOSITORY.glob("*.md"), *(REPOSITORY / "docs").rglob("*.md")]
+    assert len(pages) > 5
+    for page in pages:
+        for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_every_decision_is_in_the_index() -> None:
+    folder = REPOSITORY / "docs" / "decisions"
+    index = (folder / "README.md").read_text()
+    for record in folder.glob("[0-9]*.md"):
+        assert f"({record.name})" in index, record.name
+
+
+def test_every_target_of_the_makefile_is_told() -> None:
+    told = subprocess.run(["make", "help"], cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout
+    targets = set(re.findall(r"^  make ([a-z-]+)", told, re.MULTILINE))
+    assert {"run", "test", "test-transformers", "lint", "bench", "docs", "build", "clean", "help"} <= targets
+
+
+def test_ci_is_a_program_that_stops_at_the_first_failure() -> None:
+    script = REPOSITORY / ".ci" / "run"
+    assert os.access(script, os.X_OK)
+    assert "set -euo pipefail" in script.read_text()
+
+
+def test_the_demo_workspace_is_small_and_speaks_many_languages() -> None:
+    files = [path for path in (REPOSITORY / "data" / "demo").rglob("*") if path.is_file()]
+    suffixes = {path.suffix for path in files}
+    assert {".py", ".ts", ".tsx", ".go", ".rs", ".java", ".c", ".sql", ".sh", ".yaml", ".toml", ".md"} <= suffixes
+    assert 30 <= len(files) <= 80
+    assert sum(path.stat().st_size for path in files) < 200_000
