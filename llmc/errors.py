@@ -1,0 +1,131 @@
+"""Every error that llmc raises on purpose.
+
+    LlmcError
+    ├── ConfigError          a setting is unknown, of the wrong type, or out of range
+    ├── RootError            a root does not exist, is not a folder, is unreadable
+    ├── OutsideError         a path leads out of the roots (the message never says what lies there)
+    ├── NotFoundError        no such path, symbol, handle; offers the nearest names
+    ├── QueryError           a query, pattern or filter that cannot be understood, or is over a limit
+    ├── StoreError
+    │   ├── CorruptStoreError    the index on disk does not check out and must be rebuilt
+    │   ├── NewerFormatError     written by a newer llmc
+    │   └── StoreFullError       no space left: read-only until there is
+    ├── DaemonError
+    │   ├── DaemonRunningError   another daemon owns this home
+    │   └── DaemonGoneError      the daemon did not answer
+    └── EmbedError           a model folder or endpoint that cannot be used
+
+Each says what happened (`message`), why (`reason`) and what to do next (`hint`); `context` holds the typed particulars
+(path, line, handle ...) for machines. `code` is stable and is what `--json` and HTTP report.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+__all__ = [
+    "ConfigError",
+    "CorruptStoreError",
+    "DaemonError",
+    "DaemonGoneError",
+    "DaemonRunningError",
+    "EmbedError",
+    "LlmcError",
+    "NewerFormatError",
+    "NotFoundError",
+    "OutsideError",
+    "QueryError",
+    "RootError",
+    "StoreError",
+    "StoreFullError",
+]
+
+
+class LlmcError(Exception):
+    """The base of the tree; never raised itself."""
+
+    code: ClassVar[str] = "error"
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, message: str, *, reason: str = "", hint: str = "", **context: str | int) -> None:
+        super().__init__(message)
+        self.message = message
+        self.reason = reason
+        self.hint = hint
+        self.context = context
+
+    def __str__(self) -> str:
+        text = self.message
+        if self.reason:
+            text += f": {self.reason}"
+        if self.hint:
+            text += f"\n{self.hint}"
+        return text
+
+    def as_dict(self) -> dict[str, object]:
+        return {
+            "code": self.code,
+            "message": self.message,
+            "reason": self.reason,
+            "hint": self.hint,
+            "context": dict(self.context),
+        }
+
+
+class ConfigError(LlmcError):
+    code = "config"
+    exit_code = 2
+
+
+class RootError(LlmcError):
+    code = "root"
+    exit_code = 2
+
+
+class OutsideError(LlmcError):
+    code = "outside"
+    exit_code = 2
+
+
+class NotFoundError(LlmcError):
+    code = "not_found"
+
+
+class QueryError(LlmcError):
+    code = "query"
+    exit_code = 2
+
+
+class StoreError(LlmcError):
+    code = "store"
+    exit_code = 3
+
+
+class CorruptStoreError(StoreError):
+    code = "store_corrupt"
+
+
+class NewerFormatError(StoreError):
+    code = "store_newer"
+
+
+class StoreFullError(StoreError):
+    code = "store_full"
+
+
+class DaemonError(LlmcError):
+    code = "daemon"
+    exit_code = 4
+
+
+class DaemonRunningError(DaemonError):
+    code = "daemon_running"
+
+
+class DaemonGoneError(DaemonError):
+    code = "daemon_gone"
+
+
+class EmbedError(LlmcError):
+    code = "embed"
+    exit_code = 5

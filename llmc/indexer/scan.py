@@ -1,0 +1,211 @@
+"""The walk: which files does a root hold, as the disk has them now?
+
+`scan` goes through a folder and below, one `Listing` for each folder it enters, and passes over what the rules hide
+(`ignore`) and what cannot be indexed, naming the latter with the reason. `look` says of one path what a walk would say.
+Both only stat: whether a file is binary is seen when it is read. Everything goes through the door, folder by folder, so
+that a folder swapped for a link in the midst of a walk is not entered.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections import Counter
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from llmc.door import Kind, ReadError, Refusal, stamp_of
+from llmc.errors import NotFoundError, RootError
+from llmc.indexer.ignore import Frame, Rules
+from llmc.paths import LONGEST_PATH
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from llmc.door import Door
+    from llmc.model import Stamp
+
+__all__ = ["Limits", "Listing", "Passed", "Rules", "Tally", "Why", "look", "scan"]
+
+_LONGEST_NAME = 255  # bytes, on every file system of note
+
+
+class Why(StrEnum):
+    """Why something was passed over."""
+
+    LARGE = "too large"
+    LINK = "symbolic link"
+    SPECIAL = "not a regular file"
+    UNREADABLE = "cannot be read"
+    DEEP = "too deep"
+    LONG = "path too long"
+    MANY = "too many files"
+    CHECKOUT = "another checkout of this repository"
+    IGNORED = "ignored"  # only from `look`: a walk counts these and does not name them
+    FOLDER = "folder"  # likewise
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    max_file_bytes: int = 2 << 20
+    max_depth: int = 256
+    max_files: int = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """`stamp` is set for files: an entry with an equal one need not be looked at again."""
+
+    path: str
+    why: Why
+    stamp: Stamp | None = None
+
+
+@dataclass(slots=True)
+class Listing:
+    """One folder: its files by path, what was passed over, and how many entries the rules hide."""
+
+    folder: str
+    files: dict[str, Stamp] = field(default_factory=dict)
+    passed: list[Passed] = field(default_factory=list)
+    ignored: int = 0
+
+
+@dataclass(slots=True)
+class Tally:
+    """A walk in figures, with the first few names for each reason."""
+
+    files: int = 0
+    folders: int = 0
+    ignored: int = 0
+    passed: Counter[Why] = field(default_factory=Counter)
+    examples: dict[Why, list[str]] = field(default_factory=dict)
+
+    def add(self, listing: Listing, names: int = 20) -> None:
+        self.folders += 1
+        self.files += len(listing.files)
+        self.ignored += listing.ignored
+        for passed in listing.passed:
+            self.passed[passed.why] += 1
+            examples = self.examples.setdefault(passed.why, [])
+            if len(examples) < names:
+                examples.append(passed.path)
+
+
+def scan(door: Door, rules: Rules, limits: Limits, folder: str = "") -> Iterator[Listing]:
+    """Walk a folder and below; nothing comes if the rules hide it or it is gone. The whole root reloads the rules.
+
+    RootError: the root is gone, or was replaced during the walk; what came before it may be of either folder.
+    """
+    door.stat("")
+    generation = door.generation
+    parent: Frame | None = None
+    if folder:
+        parent = rules.frame(folder.rpartition("/")[0])
+        if parent.closed or parent.hides(folder.rpartition("/")[2], is_folder=True):
+            return
+    else:
+        rules.reload()
+    left = limits.max_files
+    todo = [(parent, folder)]
+    while todo:
+        above, path = todo.pop()
+        listing = Listing(path)
+        try:
+            fd = door.open_folder(path)
+        except NotFoundError:
+            continue
+        except ReadError as error:
+            listing.passed.append(Passed(path, _WHY.get(error.refusal, Why.UNREADABLE)))
+            yield listing
+            continue
+        try:
+            frame, folders = _list(fd, rules, above, limits, listing)
+        finally:
+            os.close(fd)
+        left -= len(listing.files)
+        if left < 0:
+            yield _cut(listing, left)
+            return
+        yield listing
+        todo += [(frame, each) for each in folders]
+    door.stat("")
+    if door.generation != generation:
+        raise RootError("the root was replaced while it was walked", hint="Walk it again.", path=door.path)
+
+
+def look(door: Door, rules: Rules, limits: Limits, path: str) -> Stamp | Passed | None:
+    """What a walk would say of one path: the stamp of a file, why it is passed over, or None if nothing is there."""
+    seen = door.stat(path)
+    if seen is None:
+        return None
+    if rules.ignored(path, is_folder=seen.kind is Kind.FOLDER):
+        return Passed(path, Why.IGNORED)
+    if seen.kind is not Kind.FILE:
+        return Passed(path, _KINDS[seen.kind])
+    if path.count("/") > limits.max_depth:
+        return Passed(path, Why.DEEP, seen.stamp)
+    return Passed(path, Why.LARGE, seen.stamp) if seen.stamp.size > limits.max_file_bytes else seen.stamp
+
+
+_WHY = {Refusal.LINK: Why.LINK, Refusal.SPECIAL: Why.SPECIAL}
+_KINDS = {Kind.LINK: Why.LINK, Kind.OTHER: Why.SPECIAL, Kind.FOLDER: Why.FOLDER}
+
+
+def _list(fd: int, rules: Rules, above: Frame | None, limits: Limits, listing: Listing) -> tuple[Frame, list[str]]:
+    """Fill the listing from an open folder; gives its rules, and the folders in it to be walked, the last one first."""
+    path, folders = listing.folder, list[str]()
+    try:
+        with os.scandir(fd) as found:
+            entries = list(found)
+    except OSError:
+        entries = []
+        listing.passed.append(Passed(path, Why.UNREADABLE))
+    frame = rules.enter(above, path, {entry.name for entry in entries})
+    if frame.closed:
+        listing.passed.append(Passed(path, Why.CHECKOUT))
+        return frame, folders
+    prefix = f"{path}/" if path else ""
+    room = LONGEST_PATH - len(os.fsencode(prefix))
+    deepest = prefix.count("/") >= limits.max_depth
+    for entry in entries:
+        name = entry.name
+        is_folder = entry.is_dir(follow_symlinks=False)
+        if frame.hides(name, is_folder=is_folder):
+            listing.ignored += 1
+        elif room < _LONGEST_NAME and len(os.fsencode(name)) > room:
+            listing.passed.append(Passed(prefix + name, Why.LONG))
+        elif not is_folder:
+            _file(entry, prefix + name, limits.max_file_bytes, listing)
+        elif deepest:
+            listing.passed.append(Passed(prefix + name, Why.DEEP))
+        else:
+            folders.append(prefix + name)
+    folders.sort(reverse=True)
+    return frame, folders
+
+
+def _file(entry: os.DirEntry[str], path: str, largest: int, listing: Listing) -> None:
+    try:
+        status = entry.stat(follow_symlinks=False)
+    except FileNotFoundError:
+        return
+    except OSError:
+        listing.passed.append(Passed(path, Why.UNREADABLE))
+        return
+    if not stat.S_ISREG(status.st_mode):
+        listing.passed.append(Passed(path, Why.LINK if stat.S_ISLNK(status.st_mode) else Why.SPECIAL))
+    elif status.st_size > largest:
+        listing.passed.append(Passed(path, Why.LARGE, stamp_of(status)))
+    else:
+        listing.files[path] = stamp_of(status)
+
+
+def _cut(listing: Listing, left: int) -> Listing:
+    """The last listing of a walk that found more files than it may."""
+    paths = sorted(listing.files)
+    for path in paths[left:]:
+        del listing.files[path]
+    listing.passed.append(Passed(paths[left], Why.MANY))
+    return listing

@@ -1,0 +1,155 @@
+"""The values that travel between the stages: frozen, comparable, without behaviour of their own.
+
+A *root* is an allowlisted folder. A *file* is a root-relative path as the disk has it. A *document* is what is indexed:
+one content at one relative path, shared by every root (work tree) that holds it there. A *chunk* is a run of lines of a
+document. Who makes them: `indexer`; who keeps them: `store`; who answers with them: `retrieval`.
+
+Paths are `str`, relative to their root, with `/` and without a leading `./`. A name that is not UTF-8 keeps its bytes
+through `surrogateescape` (`os.fsdecode`); whoever prints one escapes it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Vectors = npt.NDArray[np.float32]
+
+__all__ = [
+    "Chunk",
+    "ChunkPlace",
+    "Document",
+    "FileState",
+    "FileStatus",
+    "Parsed",
+    "Reference",
+    "Root",
+    "Stamp",
+    "Symbol",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """An allowlisted folder. `family` names the store: work trees of one repository share it."""
+
+    path: str
+    name: str
+    family: str
+
+    @property
+    def id(self) -> str:
+        return self.path
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What `stat` says of a file; two equal stamps mean that the content need not be read again."""
+
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    inode: int
+
+
+class FileStatus(StrEnum):
+    """INDEXED: searchable. SKIPPED: left out by a rule, and the reason says which. FAILED: could not be read or
+    parsed.
+    """
+
+    INDEXED = "indexed"
+    SKIPPED = "skipped"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class FileState:
+    """A row of the catalog: how the file at `path` was last seen. `key` is its document, None unless INDEXED."""
+
+    path: str
+    stamp: Stamp
+    status: FileStatus
+    key: str | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A definition. `container` is the dotted chain of enclosing names, empty at the top of the file."""
+
+    name: str
+    kind: str  # function, method, class, interface, struct, enum, trait, type, constant, variable, module, heading, ...
+    container: str
+    start_line: int  # 1-based
+    end_line: int  # inclusive
+    signature: str
+
+    @property
+    def qualified(self) -> str:
+        return f"{self.container}.{self.name}" if self.container else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A use of a name that is not its definition."""
+
+    name: str
+    kind: str  # call, import, inherit, type, use
+    line: int
+    container: str  # qualified name of the enclosing definition, empty at the top
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A run of whole lines. `capsule` is text for retrieval only (enclosing names, signature, imports used), never
+    shown.
+    """
+
+    ordinal: int
+    start_line: int
+    end_line: int
+    kind: str  # the kind of the symbol it holds, or "text", "heading", "cell", "config"
+    name: str  # qualified name of the symbol it holds, empty for a gap between definitions
+    text: str
+    capsule: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """What one content yields, whatever its path: every line of the text is in exactly one chunk."""
+
+    language: str
+    lines: int
+    chunks: tuple[Chunk, ...]
+    symbols: tuple[Symbol, ...]
+    references: tuple[Reference, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A parsed content at a path, ready for the stores. `vectors` has one unit row for each chunk, or is None."""
+
+    key: str  # blake2b(path, content hash): equal in every work tree that holds this content here
+    path: str
+    content_hash: str
+    size: int
+    text: str
+    parsed: Parsed
+    vectors: Vectors | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkPlace:
+    """Where a chunk stands, as the catalog remembers it (without its text)."""
+
+    doc: int
+    ordinal: int
+    start_line: int
+    end_line: int
+    kind: str
+    name: str

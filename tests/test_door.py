@@ -1,0 +1,324 @@
+"""The door: what it gives, what it refuses, and that nothing leads out of the root. Tests run with both openers."""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from llmc import beneath
+from llmc.door import Door, Entry, Kind, ReadError, Refusal, settled
+from llmc.errors import LlmcError, NotFoundError, OutsideError, RootError
+from llmc.model import Stamp
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+SECRET = b"what lies outside"
+LIMIT = 1_000_000
+
+
+@pytest.fixture(params=[beneath.by_kernel, beneath.by_component], ids=["kernel", "component"])
+def opener(request: pytest.FixtureRequest) -> beneath.Opener:
+    chosen: beneath.Opener = request.param
+    return chosen
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "secret").write_bytes(SECRET)
+    (tmp_path / "rootsibling").mkdir()
+    (tmp_path / "rootsibling" / "a.txt").write_bytes(SECRET)
+    root = tmp_path / "root"
+    (root / "sub").mkdir(parents=True)
+    (root / "sub" / "a.txt").write_bytes(b"inside\n")
+    return root
+
+
+@pytest.fixture
+def door(root: Path, opener: beneath.Opener) -> Iterator[Door]:
+    with Door(str(root), opener=opener) as door:
+        yield door
+
+
+def refusal(read: Callable[[], object]) -> Refusal:
+    with pytest.raises(ReadError) as caught:
+        read()
+    return caught.value.refusal
+
+
+def test_a_read_gives_the_bytes_and_the_stamp_that_a_stat_gives(door: Door, root: Path) -> None:
+    data, stamp = door.read("sub/a.txt", LIMIT)
+    status = (root / "sub/a.txt").stat()
+    assert data == b"inside\n"
+    assert stamp == Stamp(7, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
+    seen = door.stat("sub/a.txt")
+    assert seen is not None
+    assert (seen.kind, seen.stamp) == (Kind.FILE, stamp)
+
+
+def test_the_head_of_a_file_is_as_long_as_asked_and_no_longer_than_the_file(door: Door) -> None:
+    assert door.head("sub/a.txt", 3) == b"ins"
+    assert door.head("sub/a.txt", 300) == b"inside\n"
+
+
+def test_a_folder_lists_every_entry_with_its_kind(door: Door, root: Path) -> None:
+    (root / "link").symlink_to("sub")
+    os.mkfifo(root / "pipe")
+    (root / "file").touch()
+    entries = [Entry("file", Kind.FILE), Entry("link", Kind.LINK), Entry("pipe", Kind.OTHER), Entry("sub", Kind.FOLDER)]
+    assert door.list("") == entries
+    assert [entry.name for entry in door.list("sub")] == ["a.txt"]
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "../secret", "sub/../../secret", "..", "sub/.."])
+def test_a_path_that_leads_out_is_refused_before_it_is_opened(door: Door, path: str) -> None:
+    for ask in (lambda: door.read(path, LIMIT), lambda: door.stat(path), lambda: door.list(path)):
+        with pytest.raises(OutsideError):
+            ask()
+
+
+@pytest.mark.parametrize("path", ["a\0b", "sub//a.txt", "./sub", "sub/", "x" * 5000, "\ud83d", "sub/a.txt/x", "none"])
+def test_a_name_that_no_file_has_is_not_found(door: Door, path: str) -> None:
+    with pytest.raises(NotFoundError):
+        door.read(path, LIMIT)
+    assert door.stat(path) is None
+
+
+@pytest.mark.parametrize("target", ["../secret", "/etc/passwd", "sub/../../secret", "/proc/self/root/etc/passwd"])
+def test_no_link_leads_out_even_when_it_is_to_be_followed(door: Door, root: Path, target: str) -> None:
+    (root / "link").symlink_to(target)
+    (root / "way").symlink_to("..")
+    assert refusal(lambda: door.read("link", LIMIT)) is Refusal.LINK
+    for path in ("link", "way/secret", "way/rootsibling/a.txt"):
+        with pytest.raises(OutsideError):
+            door.read(path, LIMIT, follow=True)
+    assert refusal(lambda: door.list("way")) is Refusal.LINK
+
+
+def test_a_link_that_stays_inside_is_served_only_on_request(door: Door, root: Path) -> None:
+    (root / "sub" / "b").symlink_to("../sub/./a.txt")
+    (root / "again").symlink_to("sub")
+    assert refusal(lambda: door.read("sub/b", LIMIT)) is Refusal.LINK
+    assert refusal(lambda: door.read("again/a.txt", LIMIT)) is Refusal.LINK
+    assert door.read("sub/b", LIMIT, follow=True)[0] == b"inside\n"
+    assert door.read("again/b", LIMIT, follow=True)[0] == b"inside\n"
+    assert door.stat("again/a.txt") is None
+    seen = door.stat("again")
+    assert seen is not None
+    assert seen.kind is Kind.LINK
+
+
+def test_links_in_a_circle_are_refused(door: Door, root: Path) -> None:
+    (root / "here").symlink_to("there")
+    (root / "there").symlink_to("here")
+    (root / "sub" / "up").symlink_to("../sub")
+    assert refusal(lambda: door.read("here", LIMIT, follow=True)) is Refusal.LINK
+    assert refusal(lambda: door.read("sub" + "/up" * 60 + "/a.txt", LIMIT, follow=True)) is Refusal.LINK
+    assert door.read("sub" + "/up" * 30 + "/a.txt", LIMIT, follow=True)[0] == b"inside\n"
+
+
+def test_fifo_socket_device_and_folder_are_refused_at_once(door: Door, root: Path) -> None:
+    os.mkfifo(root / "pipe")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(root / "socket"))
+        assert refusal(lambda: door.read("pipe", LIMIT)) is Refusal.SPECIAL
+        assert refusal(lambda: door.read("socket", LIMIT)) is Refusal.SPECIAL
+    assert refusal(lambda: door.read("sub", LIMIT)) is Refusal.FOLDER
+    with Door("/dev") as devices:
+        assert refusal(lambda: devices.read("zero", LIMIT)) is Refusal.SPECIAL
+
+
+def test_a_file_over_the_limit_is_refused_by_its_size_and_not_read(door: Door, root: Path) -> None:
+    with (root / "sparse").open("wb") as file:
+        file.truncate(5 << 30)
+    with pytest.raises(ReadError, match="5,368,709,120 bytes") as caught:
+        door.read("sparse", LIMIT)
+    assert caught.value.refusal is Refusal.TOO_LARGE
+    assert door.head("sparse", 10) == bytes(10)
+
+
+def test_a_file_without_permission_is_refused_and_says_so(root: Path) -> None:
+    # Permission bits do not bind a test that runs as root, so the kernel's answer is given by a stand-in.
+    def deny(at: int, path: bytes, flags: int, *, follow: bool = False) -> int:
+        if path.endswith(b"a.txt"):
+            raise OSError(errno.EACCES, os.strerror(errno.EACCES))
+        return beneath.pick()(at, path, flags, follow=follow)
+
+    with Door(str(root), opener=deny) as door:
+        with pytest.raises(ReadError, match=r"cannot read sub/a.txt: permission denied") as caught:
+            door.read("sub/a.txt", LIMIT)
+        assert caught.value.refusal is Refusal.DENIED
+        assert door.stat("sub/a.txt") is not None
+
+
+@pytest.mark.parametrize(
+    "name", [b"new\nline", b"quote'\"", "emoji\U0001f600".encode(), b"\xff\xfe", b" ", b"-rf", b"a\\b"]
+)
+def test_odd_names_are_listed_and_read(door: Door, root: Path, name: bytes) -> None:
+    path = os.fsencode(root) + b"/" + name
+    with open(path, "wb") as file:  # noqa: PTH123 - a Path cannot be made of bytes
+        file.write(b"odd")
+    listed = [entry.name for entry in door.list("") if entry.kind is Kind.FILE]
+    assert listed == [os.fsdecode(name)]
+    assert door.read(listed[0], LIMIT)[0] == b"odd"
+
+
+def test_a_path_of_two_hundred_levels_is_read(door: Door, root: Path) -> None:
+    deep = "/".join(["d"] * 200)
+    (root / deep).mkdir(parents=True)
+    (root / deep / "f").write_bytes(b"deep")
+    assert door.read(f"{deep}/f", LIMIT)[0] == b"deep"
+
+
+def test_a_file_that_grows_while_it_is_read_is_never_given_torn(door: Door, root: Path) -> None:
+    path = root / "log"
+    path.write_bytes(b"")
+    stop = threading.Event()
+
+    def write() -> None:
+        with path.open("ab", buffering=0) as file:
+            while not stop.is_set():
+                file.write(b"one whole line\n" * 64)
+                if file.tell() > LIMIT // 2:
+                    file.truncate(0)
+
+    outcomes: set[object] = set()
+    with running(write, stop):
+        for _ in range(2000):
+            try:
+                data, stamp = door.read("log", LIMIT)
+                outcomes.add(len(data) == stamp.size)
+            except ReadError as error:
+                outcomes.add(error.refusal)
+    assert True in outcomes
+    assert outcomes <= {True, Refusal.UNSTABLE}
+
+
+class running:  # noqa: N801 - reads as a word in a with statement
+    def __init__(self, work: Callable[[], None], stop: threading.Event) -> None:
+        self.thread, self.stop = threading.Thread(target=work), stop
+
+    def __enter__(self) -> None:
+        self.thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop.set()
+        self.thread.join()
+
+
+def swap(one: Path, other: Path, stop: threading.Event) -> None:
+    spare = one.with_name("spare")
+    while not stop.is_set():
+        one.rename(spare)
+        other.rename(one)
+        spare.rename(other)
+
+
+@pytest.mark.parametrize("follow", [False, True])
+@pytest.mark.parametrize("swapped", ["file", "folder", "relative link"])
+def test_a_path_that_is_swapped_while_it_is_read_leaks_nothing(
+    door: Door, root: Path, swapped: str, *, follow: bool
+) -> None:
+    outside = root.parent / "outside"
+    outside.mkdir()
+    (outside / "a.txt").write_bytes(SECRET)
+    one = root / "sub" if swapped != "file" else root / "sub" / "a.txt"
+    target = {"file": f"{outside}/a.txt", "folder": str(outside), "relative link": "../outside"}[swapped]
+    (root / "evil").symlink_to(target)
+    stop = threading.Event()
+    outcomes: dict[str, int] = {}
+    with running(lambda: swap(one, root / "evil", stop), stop):
+        for _ in range(6000):
+            try:
+                outcome = door.read("sub/a.txt", LIMIT, follow=follow)[0].decode()
+            except LlmcError as error:
+                outcome = type(error).__name__
+            outcomes[outcome] = outcomes.get(outcome, 0) + 1
+    assert SECRET.decode() not in outcomes
+    assert outcomes["inside\n"] > 0
+    assert len(outcomes) > 1
+
+
+def test_a_root_that_is_deleted_and_made_again_is_noticed(door: Door, root: Path) -> None:
+    (root / "sub" / "a.txt").unlink()
+    (root / "sub").rmdir()
+    root.rmdir()
+    with pytest.raises(RootError, match="No such file"):
+        door.read("sub/a.txt", LIMIT)
+    root.mkdir()
+    (root / "new").write_bytes(b"new")
+    assert door.read("new", LIMIT)[0] == b"new"
+    assert door.generation == 1
+
+
+def test_a_root_that_is_moved_away_is_not_read_at_its_new_place(door: Door, root: Path) -> None:
+    root.rename(root.parent / "moved")
+    with pytest.raises(RootError):
+        door.read("sub/a.txt", LIMIT)
+    root.symlink_to(root.parent / "rootsibling")
+    with pytest.raises(RootError):
+        door.read("a.txt", LIMIT)
+
+
+def test_a_closed_door_says_so_and_leaks_no_descriptor(root: Path, opener: beneath.Opener) -> None:
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    for _ in range(50):
+        door = Door(str(root), opener=opener)
+        door.read("sub/a.txt", LIMIT)
+        (root / "link").unlink(missing_ok=True)
+        (root / "link").symlink_to("sub/../../secret")
+        for path in ("link", "none/x", "sub"):
+            with pytest.raises(LlmcError):
+                door.read(path, LIMIT, follow=True)
+        door.close()
+        with pytest.raises(RootError, match="closed"):
+            door.read("sub/a.txt", LIMIT)
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+def test_a_typed_path_becomes_the_path_in_the_root(door: Door, root: Path) -> None:
+    (root.parent / "alias").symlink_to(root)
+    (root.parent / "deep").symlink_to(root / "sub")
+    (root / "out").symlink_to("../secret")
+    cwd = str(root / "sub")
+    assert door.relative("a.txt", cwd) == "sub/a.txt"
+    assert door.relative("../sub/a.txt", cwd) == "sub/a.txt"
+    assert door.relative(str(root), cwd) == ""
+    assert door.relative("..", cwd) == ""
+    assert door.relative("alias/sub/new file", str(root.parent)) == "sub/new file"
+    assert door.relative("a.txt", str(root.parent / "deep")) == "sub/a.txt"
+    assert door.relative("out", str(root)) == "out"
+
+
+def test_a_typed_path_outside_looks_the_same_whether_it_exists_or_not(door: Door, root: Path) -> None:
+    cases = [
+        "../secret",
+        "../nothing",
+        "../rootsibling/a.txt",
+        "/etc/passwd",
+        "/etc/nothing",
+        "a\0b/../../..",
+        "\ud83d",
+    ]
+    texts = set()
+    for typed in cases[:-1]:
+        with pytest.raises(OutsideError) as caught:
+            door.relative(typed, str(root))
+        texts.add(str(caught.value))
+        assert not caught.value.context
+    assert len(texts) == 1
+
+
+def test_a_stamp_is_settled_only_when_a_later_write_must_change_it() -> None:
+    import time
+
+    now = time.time_ns()
+    assert not settled(Stamp(1, now, now, 1))
+    assert not settled(Stamp(1, 0, now + 10**9, 1))
+    assert settled(Stamp(1, now, now - 10**9, 1))
