@@ -1,0 +1,80 @@
+"""Connections to the catalog for any number of threads: borrowed for a statement, given back, closed together."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from llmc.errors import StoreError
+from llmc.store.guard import guard
+from llmc.store.schema import connect
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Collection, Iterator, Sequence
+    from pathlib import Path
+
+__all__ = ["Connections"]
+
+# SQLite takes at most 32,766 values in a statement; lists of one length let it reuse the compiled statement.
+MOST_VALUES = 500
+
+
+class Connections:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._idle: list[sqlite3.Connection] = []
+        self._lock = threading.Lock()
+        self._closed = False
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            idle, self._idle = self._idle, []
+        for db in idle:
+            db.close()
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        with guard(self.path.parent, "reading the catalog"):
+            db = self._borrow()
+            try:
+                yield db
+            finally:
+                self._give_back(db)
+
+    def _borrow(self) -> sqlite3.Connection:
+        with self._lock:
+            if self._closed:
+                raise StoreError("the index is closed")
+            if self._idle:
+                return self._idle.pop()
+        return connect(self.path)
+
+    def _give_back(self, db: sqlite3.Connection) -> None:
+        with self._lock:
+            if not self._closed:
+                self._idle.append(db)
+                return
+        db.close()
+
+    def rows(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
+        with self.reading() as db:
+            return db.execute(statement, values).fetchall()
+
+    def one(self, statement: str, values: Sequence[Any] = ()) -> Any:
+        """The first column of the first row, None without one."""
+        with self.reading() as db:
+            row = db.execute(statement, values).fetchone()
+        return row[0] if row else None
+
+    def listed(self, statement: str, values: Collection[Any], *first: Any) -> list[Any]:
+        """The rows of a statement whose `{}` is a list of values, `first` being those before it."""
+        ordered, found = list(values), []
+        with self.reading() as db:
+            for start in range(0, len(ordered), MOST_VALUES):
+                part = ordered[start : start + MOST_VALUES]
+                marks = ",".join("?" * len(part))
+                found += db.execute(statement.format(marks), (*first, *part)).fetchall()
+        return found

@@ -1,0 +1,51 @@
+"""The catalog's main file: copied up to date, closed, and sealed again, in an order that a crash anywhere leaves
+readable.
+
+SQLite changes that file only when it checkpoints: when asked, and when its last connection closes. So the seal says
+"open" before and holds the new checksum after. Readers connect read-only and cannot checkpoint; the writer's lock is
+held here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmc.store.guard import guard
+from llmc.store.seal import Seal, crc_of, signature
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from llmc.store.ledger import Ledger
+
+__all__ = ["MAIN", "SEAL", "close_sealed", "seal"]
+
+MAIN, SEAL, LOG = "catalog.db", "seal", "catalog.db-wal"
+# Reading the whole main file for its checksum is too dear for every save, so the log may grow so far first.
+CHECKPOINT_BYTES = 4 << 20
+
+
+def seal(folder: Path, ledger: Ledger, generation: int, reached: Callable[[str], None]) -> None:
+    """After a batch: note its generation, and now and then bring the main file up to date."""
+    with guard(folder, "sealing the index"):
+        previous = Seal.read(folder / SEAL)
+        if previous is not None and (folder / LOG).stat().st_size <= CHECKPOINT_BYTES:
+            Seal(generation, previous.catalog).write(folder / SEAL)
+            return
+        Seal(generation, None).write(folder / SEAL)
+        reached("unsealed")
+        ledger.checkpoint()
+        reached("checkpointed")
+        Seal(generation, crc_of(folder / MAIN, changes=True)).write(folder / SEAL)
+
+
+def close_sealed(folder: Path, ledger: Ledger, generation: int, reached: Callable[[str], None]) -> None:
+    with guard(folder, "closing the index"):
+        previous, before = Seal.read(folder / SEAL), signature(folder / MAIN)
+        Seal(generation, None).write(folder / SEAL)
+        reached("unsealed")
+        ledger.close()
+        reached("closed")
+        kept = previous.catalog if previous is not None and signature(folder / MAIN) == before else None
+        Seal(generation, kept or crc_of(folder / MAIN, changes=True)).write(folder / SEAL)

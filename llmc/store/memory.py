@@ -1,0 +1,187 @@
+"""The in-memory twins of the keyword store and the vector store: the same contract in a few plain dicts.
+
+They are for tests and for looking up what a seam means; nothing is fast here and nothing is kept.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from llmc import words
+from llmc.store.packing import clean
+from llmc.store.protocols import ChunkHit
+from llmc.store.rows import as_scores
+from llmc.store.trigrams import parts
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    import numpy.typing as npt
+
+    from llmc.model import Document
+    from llmc.store.protocols import Clause, KeywordQuery, Trigrams
+
+    Floats = npt.NDArray[np.float32]
+
+__all__ = ["MemoryKeywords", "MemoryVectors"]
+
+# BM25 as tantivy has it.
+K1, B = 1.2, 0.75
+
+Place = tuple[int, int]
+
+
+class MemoryKeywords:
+    """`KeywordStore` in dicts."""
+
+    def __init__(self) -> None:
+        self._documents: dict[int, Document] = {}
+        self._added: dict[int, Document] = {}
+        self._deleted: set[int] = set()
+        self._index()
+
+    def add(self, doc: int, document: Document) -> None:
+        self._added[doc] = document
+
+    def delete(self, docs: Collection[int]) -> None:
+        self._deleted.update(docs)
+
+    def commit(self) -> None:
+        self._documents.update(self._added)
+        self._documents = {doc: one for doc, one in self._documents.items() if doc not in self._deleted}
+        self.rollback()
+        self._index()
+
+    def rollback(self) -> None:
+        self._added = {}
+        self._deleted = set()
+
+    def release(self) -> None:
+        self.rollback()
+
+    def reload(self) -> None:
+        """There is no other process."""
+
+    def close(self) -> None:
+        self.rollback()
+
+    def docs(self) -> set[int]:
+        return set(self._documents)
+
+    def _index(self) -> None:
+        self._rows: dict[Place, dict[str, Counter[str]]] = {}
+        self._parts: dict[int, list[frozenset[str]]] = {}
+        for doc, document in self._documents.items():
+            self._parts[doc] = [frozenset(windows(part)) for part in parts(clean(document.text))]
+            for chunk in document.parsed.chunks:
+                fields = {
+                    "body": words.body(chunk.text),
+                    "name": words.name(chunk.name),
+                    "path": words.path(document.path),
+                    "capsule": words.body(chunk.capsule),
+                }
+                self._rows[doc, chunk.ordinal] = {field: Counter(terms.split()) for field, terms in fields.items()}
+
+    def search(self, query: KeywordQuery, limit: int, within: Collection[int] | None = None) -> list[ChunkHit]:
+        if not (query.any or query.all or query.languages or within is not None):
+            return []
+        found = [
+            ChunkHit(*place, sum(self._score(clause, place) for clause in query.any))
+            for place in self._rows
+            if (within is None or place[0] in within) and self._matches(query, place)
+        ]
+        return sorted(found, key=lambda hit: (-hit.score, hit.doc, hit.ordinal))[: max(0, limit)]
+
+    def _matches(self, query: KeywordQuery, place: Place) -> bool:
+        language = self._documents[place[0]].parsed.language
+        met = all(self._holds(group, place) for group in query.all)
+        if query.any and not query.all:
+            met = self._holds(query.any, place)
+        return met and not self._holds(query.none, place) and language in (query.languages or {language})
+
+    def _holds(self, clauses: Iterable[Clause], place: Place) -> bool:
+        return any(clause.term in self._rows[place][clause.field] for clause in clauses)
+
+    def _score(self, clause: Clause, place: Place) -> float:
+        frequency = self._rows[place][clause.field][clause.term]
+        if not frequency:
+            return 0.0
+        lengths = [row[clause.field].total() for row in self._rows.values()]
+        holding = sum(clause.term in row[clause.field] for row in self._rows.values())
+        rarity = math.log(1 + (len(lengths) - holding + 0.5) / (holding + 0.5))
+        length = self._rows[place][clause.field].total() * len(lengths) / sum(lengths)
+        return clause.boost * rarity * frequency * (K1 + 1) / (frequency + K1 * (1 - B + B * length))
+
+    def candidates(self, condition: Trigrams, limit: int | None = None, *, across_lines: bool = False) -> list[int]:
+        found = []
+        for doc, texts in self._parts.items():
+            together = [frozenset().union(*texts)] if across_lines else texts
+            if any(meets(condition, text) for text in together):
+                found.append(doc)
+        return sorted(found)[:limit]
+
+    def estimate(self, condition: Trigrams) -> int:
+        return len(self.candidates(condition, across_lines=True))
+
+
+def windows(text: str) -> Iterable[str]:
+    return (text[at : at + 3] for at in range(len(text) - 2))
+
+
+def meets(condition: Trigrams, text: frozenset[str]) -> bool:
+    groups = all(any(meets(one, text) for one in group) for group in condition.any)
+    return condition.all <= text and groups
+
+
+class MemoryVectors:
+    """`VectorStore` in a dict, without quantisation."""
+
+    def __init__(self, dimension: int) -> None:
+        self.dimension = dimension
+        self._vectors: dict[int, Floats] = {}
+        self._added: dict[int, Floats] = {}
+        self._deleted: set[int] = set()
+
+    def add(self, doc: int, vectors: Floats) -> None:
+        self._added[doc] = np.nan_to_num(vectors, posinf=0.0, neginf=0.0)
+
+    def delete(self, docs: Collection[int]) -> None:
+        self._deleted.update(docs)
+
+    def commit(self) -> None:
+        self._vectors.update({doc: rows for doc, rows in self._added.items() if len(rows)})
+        self._vectors = {doc: rows for doc, rows in self._vectors.items() if doc not in self._deleted}
+        self.rollback()
+
+    def rollback(self) -> None:
+        self._added = {}
+        self._deleted = set()
+
+    def reload(self) -> None:
+        """There is no other process."""
+
+    def close(self) -> None:
+        self.rollback()
+
+    def docs(self) -> set[int]:
+        return set(self._vectors)
+
+    def vectors(self, doc: int) -> Floats | None:
+        return self._vectors.get(doc)
+
+    def search(self, query: Floats, limit: int, within: Collection[int] | None = None) -> list[ChunkHit]:
+        docs = self._vectors.keys() if within is None else self._vectors.keys() & set(within)
+        found = [
+            ChunkHit(doc, ordinal, cosine)
+            for doc in docs
+            for ordinal, cosine in enumerate(as_scores(self._vectors[doc] @ query))
+        ]
+        return sorted(found, key=lambda hit: (-hit.score, hit.doc, hit.ordinal))[: max(0, limit)]
+
+    def similarities(self, query: Floats, places: Sequence[Place]) -> list[float]:
+        known = {(hit.doc, hit.ordinal): hit.score for hit in self.search(query, len(places) * 10_000)}
+        return [known.get(place, 0.0) for place in places]

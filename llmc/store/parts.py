@@ -1,0 +1,76 @@
+"""The parts of a store on disk, brought to the moment that the catalog names: what reader and writer both hold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmc.store.catalog import Catalog
+from llmc.store.inspection import Inspector
+from llmc.store.keywords import TantivyKeywords
+from llmc.store.main_file import MAIN
+from llmc.store.values import Embedding
+from llmc.store.vectors import HotVectors
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["Parts"]
+
+NO_EMBEDDING = Embedding(0, "", 1)
+
+
+class Parts:
+    """`wanted` is the embedder that new vectors come from; the `target` is that one, once the catalog knows it, and
+    else the one that answers."""
+
+    def __init__(self, folder: Path, wanted: tuple[str | None, int]) -> None:
+        self.folder = folder
+        self.wanted = wanted
+        self.catalog = Catalog(folder / MAIN)
+        self._inspector = Inspector(folder, self.catalog)
+        self._tables: dict[Embedding, HotVectors] = {}
+        try:
+            self.moment = self._inspector.inspect()
+            self.keywords = TantivyKeywords(folder)
+        except BaseException:
+            self.catalog.close()
+            raise
+
+    def load(self) -> None:
+        """Check everything, then see what was committed."""
+        moment = self._inspector.inspect()
+        self.keywords.reload()
+        self.moment = moment
+        for embedding, table in self.tables().items():
+            table.reload(moment.extent(embedding))
+
+    def is_current(self) -> bool:
+        return self.catalog.generation() == self.moment.generation and self._inspector.unchanged()
+
+    @property
+    def answering(self) -> Embedding:
+        return self.moment.answering or NO_EMBEDDING
+
+    @property
+    def target(self) -> Embedding:
+        return self.moment.find(*self.wanted) or self.answering
+
+    def tables(self) -> dict[Embedding, HotVectors]:
+        return {embedding: self.table(embedding) for embedding in self.moment.embeddings.values()}
+
+    def table(self, embedding: Embedding) -> HotVectors:
+        if embedding not in self._tables:
+            extent = self.moment.extent(embedding)
+            self._tables[embedding] = HotVectors(self.folder / embedding.store, embedding.dimension, extent)
+        return self._tables[embedding]
+
+    def rollback(self) -> None:
+        self.keywords.rollback()
+        for table in self._tables.values():
+            table.rollback()
+
+    def close(self) -> None:
+        self.keywords.close()
+        for table in self._tables.values():
+            table.close()
+        self.catalog.close()

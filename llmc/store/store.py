@@ -1,0 +1,250 @@
+"""The store of one family of work trees: catalog, keywords and vectors as one thing.
+
+    with Store.open(folder, embedder.name, embedder.dimension, write=True) as store:
+        store.apply(Batch(root, states, gone, documents))
+
+    store = Store.open(folder, embedder.name, embedder.dimension)
+    store.refresh()                  # before each query: sees what any process committed, checks that all is sound
+    store.keywords.search(...), store.vectors.search(...), store.catalog.places(root)
+
+How a batch reaches all stores or none: numbers for its documents are taken and noted as in flight (catalog); keywords
+are committed; vectors are appended; and one last transaction (catalog) makes it true. Until then readers see nothing
+of it, since they drop what the catalog does not name. A batch that was cut short anywhere leaves its numbers in
+flight, and the next writer removes them everywhere before it does anything else. Removing documents goes the same way.
+
+Whoever gets CorruptStoreError opens again with `rebuild=True` and indexes anew.
+"""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from contextlib import ExitStack, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from llmc.errors import StoreError
+from llmc.store.folding import fold
+from llmc.store.inspection import SHELVES
+from llmc.store.ledger import Ledger
+from llmc.store.lock import WriterLock
+from llmc.store.main_file import MAIN
+from llmc.store.making import check_usable, make
+from llmc.store.mend import compare, compare_record
+from llmc.store.parts import Parts
+from llmc.store.writer import Writer
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Collection, Mapping
+    from types import TracebackType
+
+    from llmc.model import Root, Vectors
+    from llmc.store.catalog import Catalog
+    from llmc.store.keywords import TantivyKeywords
+    from llmc.store.values import Batch, Counts, Difference, Embedding
+    from llmc.store.vectors import HotVectors
+
+__all__ = ["Store"]
+
+DAY = 86_400.0
+# How long another writer may take to end before a rebuild gives up.
+REBUILD_SECONDS = 30.0
+
+
+class Store:
+    """Readable from any thread; one thread at a time may write."""
+
+    def __init__(self, parts: Parts, lock: WriterLock | None) -> None:
+        self.folder = parts.folder
+        self._parts = parts
+        self._refreshing = threading.RLock()
+        self._writer: Writer | None = None
+        if lock is not None:
+            self._begin_writing(lock)
+
+    @classmethod
+    def open(
+        cls,
+        folder: str | os.PathLike[str],
+        embedder_name: str | None = None,
+        dimension: int = 0,
+        *,
+        write: bool = False,
+        rebuild: bool = False,
+        wait: float = 0.0,
+    ) -> Self:
+        """`write` takes the writer's lock (waiting up to `wait` seconds), makes the store when there is none, and
+        repairs. `rebuild` empties it first. Without an embedder the one that answers is used."""
+        path = Path(folder)
+        with ExitStack() as undo:
+            lock = None
+            if write:
+                path.mkdir(mode=0o700, parents=True, exist_ok=True)
+                lock = WriterLock(path / "lock", wait)
+                undo.callback(lock.release)
+                make(path, rebuild=rebuild)
+            check_usable(path)
+            parts = Parts(path, (embedder_name, dimension))
+            undo.callback(parts.close)
+            store = cls(parts, lock)
+            undo.pop_all()
+        return store
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """A writer waits for merges here and then gives up its lock; readers saw every batch long before."""
+        writer, self._writer = self._writer, None
+        try:
+            if writer is not None:
+                writer.close()
+        finally:
+            self._parts.close()
+
+    # --- reading
+
+    @property
+    def catalog(self) -> Catalog:
+        return self._parts.catalog
+
+    @property
+    def keywords(self) -> TantivyKeywords:
+        return self._parts.keywords
+
+    @property
+    def vectors(self) -> HotVectors:
+        return self._parts.table(self._parts.answering)
+
+    @property
+    def embedding(self) -> Embedding:
+        """Whose vectors answer: a query has to be embedded by the embedder of this name."""
+        return self._parts.answering
+
+    @property
+    def target(self) -> Embedding:
+        """Whose vectors a batch brings: the embedder that the store was opened with."""
+        return self._parts.target
+
+    def refresh(self) -> int:
+        """The generation that is now being read. CorruptStoreError when anything on disk is not what was written."""
+        with self._refreshing:
+            if not self._parts.is_current():
+                self._parts.load()
+            return self._parts.moment.generation
+
+    def embedded_contents(self, hashes: Collection[str]) -> set[str]:
+        """Which of these contents have vectors under whatever path: they need not be embedded again."""
+        return set(self.catalog.documents_of_contents(hashes, self.target.number))
+
+    def vectors_of_content(self, content_hash: str, chunks: int | None = None) -> Vectors | None:
+        """The vectors of a document of this content; None without one, or when it was cut into another number of
+        chunks."""
+        doc = self.catalog.documents_of_contents([content_hash], self.target.number).get(content_hash)
+        found = None if doc is None else self._parts.table(self.target).vectors(doc)
+        return found if found is not None and chunks in {None, len(found)} else None
+
+    def counts(self, root: str | None = None) -> Counts:
+        sizes = {name: _size(self.folder / name) for name in (*SHELVES, "vectors", "lance")}
+        sizes["catalog"] = sum(path.stat().st_size for path in self.folder.glob(f"{MAIN}*"))
+        return replace(self.catalog.counts(root), disk_bytes=sizes)
+
+    def verify(self, *, record: bool = True) -> list[Difference]:
+        """All stores against each other; empty when they agree. `record` takes in LanceDB, which costs 1.3 s to
+        import."""
+        with self._refreshing:
+            self.refresh()
+            return compare(self._parts) + (compare_record(self._parts) if record else [])
+
+    # --- writing
+
+    def _begin_writing(self, lock: WriterLock) -> None:
+        ledger = Ledger(self.folder / MAIN)
+        name, dimension = self._parts.wanted
+        if name is not None and self._parts.moment.find(name, dimension) is None:
+            ledger.put_embedder(name, dimension)
+            self._parts.load()
+        self._writer = Writer(self._parts, ledger, lock)
+        self._writer.mend()
+        self._parts.load()
+        self.use_vectors()
+
+    @property
+    def _writing(self) -> Writer:
+        if self._writer is None:
+            raise StoreError("this index is open for reading only")
+        return self._writer
+
+    def apply(self, batch: Batch) -> int:
+        """Take the batch through all stores. The new generation, or the old one when the batch is empty.
+
+        On an error nothing of it is visible, and it may be applied again: a full disk is StoreFullError."""
+        self._writing.apply(batch)
+        return self.refresh()
+
+    def put_root(self, root: Root) -> None:
+        """Note a root's name and family; a batch for an unknown root makes it too."""
+        self._writing.ledger.put_root(root)
+
+    def drop_root(self, root: str) -> int:
+        """Forget a root; its documents die unless another root holds them."""
+        self._writing.drop_root(root)
+        return self.refresh()
+
+    def sweep(self, max_age: float = 7 * DAY, max_share: float = 0.5) -> int:
+        """Remove documents that have been dead for `max_age` seconds, and so many of the others that at most
+        `max_share` of all are dead. How many went."""
+        swept = self._writing.sweep(max_age, max_share)
+        self.refresh()
+        return swept
+
+    def fold(self, *, everything: bool = False) -> int:
+        """Bring LanceDB up to date, if that is worth a version; imports lancedb, so only for a worker process."""
+        return fold(self._parts, self._writing.ledger, everything=everything)
+
+    def rebuild(self) -> None:
+        """Empty the store and go on with the new one. Only where nothing else is using this object."""
+        writing, wanted = self._writer is not None, self._parts.wanted
+        with suppress(StoreError):  # it may be past closing in order
+            self.close()
+        fresh = type(self).open(self.folder, *wanted, write=True, rebuild=True, wait=REBUILD_SECONDS)
+        if not writing:
+            fresh.close()
+            fresh = type(self).open(self.folder, *wanted)
+        self._parts, self._writer = fresh._parts, fresh._writer  # noqa: SLF001 of the same class
+
+    # --- another embedder
+
+    def without_vectors(self) -> set[int]:
+        """Living documents that have no vectors of the target yet."""
+        return self.catalog.unembedded(self.target.number)
+
+    def put_vectors(self, vectors: Mapping[int, Vectors]) -> int:
+        """Vectors of the target for documents that are there already; those that have some keep theirs."""
+        self._writing.put_vectors(vectors)
+        return self.refresh()
+
+    def use_vectors(self) -> bool:
+        """Let the target answer, once it has vectors for every document that the old one has, and drop the old ones.
+        True when the target answers."""
+        old, new = self.embedding, self.target
+        if old == new:
+            return True
+        if self.without_vectors() & self.catalog.embedded(old.number):
+            return False
+        self._writing.switch(new)
+        self.refresh()
+        for folder in (old.store, old.record):
+            shutil.rmtree(self.folder / folder, ignore_errors=True)
+        return True
+
+
+def _size(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) if folder.exists() else 0

@@ -1,0 +1,113 @@
+"""The values of the store: what goes in (`Batch`), and what it says of itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from llmc.model import Document, FileState, Symbol
+
+__all__ = ["Batch", "Counts", "Definition", "Difference", "Embedding", "Extent", "Manifests", "Moment"]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """One step of one root: reaches all stores or none.
+
+    `states` are rows to write (new or changed files, skipped and failed ones too), `gone` the paths to forget.
+    `documents` holds what the store does not know yet: the key of every INDEXED state is either here or in the catalog.
+    """
+
+    root: str
+    states: tuple[FileState, ...] = ()
+    gone: tuple[str, ...] = ()
+    documents: tuple[Document, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A symbol and the document that holds it."""
+
+    doc: int
+    symbol: Symbol
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Two stores disagree about a document."""
+
+    store: str  # chunks, files, vectors, lance: the one that is not as the catalog says
+    problem: str  # missing, extra, or count: some of its rows are not there
+    doc: int
+    path: str = ""
+
+    def __str__(self) -> str:
+        where = f" ({self.path})" if self.path else ""
+        return f"{self.store}: {self.problem} document {self.doc}{where}"
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """For `llmc status`: how much is there, in rows and in bytes on disk."""
+
+    files: dict[str, int]  # by status
+    documents: int
+    dead: int
+    chunks: int
+    symbols: int
+    text_bytes: int
+    languages: dict[str, int] = field(default_factory=dict)
+    disk_bytes: dict[str, int] = field(default_factory=dict)  # catalog, chunks, files, vectors, lance
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """The part of a file that counts: `crc` is of its first `size` bytes."""
+
+    file: str
+    size: int
+    crc: int
+
+
+# store → file name → extent
+Manifests = dict[str, dict[str, Extent]]
+
+
+@dataclass(frozen=True, slots=True)
+class Embedding:
+    """An embedder as the catalog knows it: `number` names its vectors, here and in the folder of the store."""
+
+    number: int
+    name: str
+    dimension: int
+
+    @property
+    def store(self) -> str:
+        return f"vectors/{self.number}"
+
+    @property
+    def record(self) -> str:
+        return f"lance/{self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What the catalog says of the other stores at one generation.
+
+    `moving`: a writer is at work or was cut short, so that tantivy may be ahead of the manifest. `answering` is the
+    embedder whose vectors are complete.
+    """
+
+    generation: int
+    moving: bool
+    answering: Embedding | None
+    embeddings: dict[int, Embedding]
+    manifests: Manifests
+
+    def extent(self, embedding: Embedding) -> Extent | None:
+        return next(iter(self.manifests.get(embedding.store, {}).values()), None)
+
+    def find(self, name: str | None, dimension: int) -> Embedding | None:
+        wanted = (name, dimension)
+        return next((one for one in self.embeddings.values() if (one.name, one.dimension) == wanted), None)

@@ -1,0 +1,185 @@
+"""The one who may write: takes each change through all parts of the store, the catalog last.
+
+`Store` owns the parts; this owns the order of the steps. Each step has a name and `reached` is called at its end:
+there the tests pull the plug. An error anywhere leaves the numbers of the batch in flight, and the next call begins by
+mending.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from llmc.store.main_file import close_sealed, seal
+from llmc.store.mend import compare
+from llmc.store.seal import manifest_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
+    from llmc.model import Document, Vectors
+    from llmc.store.ledger import Ledger
+    from llmc.store.lock import WriterLock
+    from llmc.store.parts import Parts
+    from llmc.store.values import Batch, Embedding, Manifests
+
+__all__ = ["Writer"]
+
+# A table of vectors is written anew when so many rows, and this share of all, are dead.
+DEAD_ROWS = 1_000
+DEAD_SHARE = 0.25
+
+
+class Writer:
+    reached: Callable[[str], None] = staticmethod(lambda _step: None)
+
+    def __init__(self, parts: Parts, ledger: Ledger, lock: WriterLock) -> None:
+        self._parts = parts
+        self.ledger = ledger
+        self._lock = lock
+
+    # --- batches
+
+    def apply(self, batch: Batch) -> None:
+        self.mend()
+        fresh = self._fresh(batch)
+        if not (fresh or batch.states or batch.gone):
+            return
+        numbered = dict(zip(self.ledger.reserve(len(fresh)), fresh, strict=True)) if fresh else {}
+        self.reached("reserved")
+        try:
+            manifests = self._spread(numbered) if numbered else {}
+            generation = self.ledger.settle(batch, numbered, self._parts.target.number, manifests)
+        except BaseException:
+            self._parts.rollback()
+            raise
+        self.reached("settled")
+        self._seal(generation)
+
+    def _fresh(self, batch: Batch) -> list[Document]:
+        """The documents that are new to the store, each once. ValueError for a batch that does not hold together."""
+        catalog, target = self._parts.catalog, self._parts.target
+        given = {document.key: document for document in batch.documents}
+        known = catalog.numbers({*given, *(state.key for state in batch.states if state.key is not None)})
+        if any(state.key not in given and state.key not in known for state in batch.states if state.key is not None):
+            raise ValueError("a file names a document that neither the batch nor the store has")
+        fresh = [document for key, document in given.items() if key not in known]
+        for document in fresh:
+            check_vectors(document.vectors, len(document.parsed.chunks), target.dimension)
+        return fresh
+
+    def _spread(self, numbered: Mapping[int, Document]) -> Manifests:
+        """Every store but the catalog."""
+        keywords, vectors = self._parts.keywords, self._parts.table(self._parts.target)
+        for doc, document in numbered.items():
+            keywords.add(doc, document)
+        self.reached("buffered")
+        keywords.commit()
+        self.reached("keywords")
+        for doc, document in numbered.items():
+            if document.vectors is not None:
+                vectors.add(doc, document.vectors)
+        vectors.commit()
+        self.reached("vectors")
+        return self.manifests()
+
+    def put_vectors(self, vectors: Mapping[int, Vectors]) -> None:
+        """Vectors of the target for documents that have none yet. The rest is settled by the extent in the manifest."""
+        self.mend()
+        catalog, target = self._parts.catalog, self._parts.target
+        chunks, embedded = catalog.chunk_counts(), catalog.embedded(target.number)
+        wanted = {doc: rows for doc, rows in vectors.items() if doc in chunks and doc not in embedded}
+        table = self._parts.table(target)
+        for doc, rows in wanted.items():
+            check_vectors(rows, chunks[doc], target.dimension)
+            table.add(doc, rows)
+        table.commit()
+        self._seal(self.ledger.settle_vectors(wanted, target.number, self._table_manifests()))
+
+    def manifests(self) -> Manifests:
+        keywords = self._parts.keywords
+        shelves = {"chunks": manifest_of(keywords.chunks.folder), "files": manifest_of(keywords.files.folder)}
+        return {**shelves, **self._table_manifests()}
+
+    def _table_manifests(self) -> Manifests:
+        extents = {embedding.store: table.extent for embedding, table in self._parts.tables().items()}
+        return {store: {extent.file: extent} if extent.size else {} for store, extent in extents.items()}
+
+    # --- removal and repair
+
+    def mend(self) -> None:
+        """Finish what a batch or a removal that was cut short has begun. Nothing in flight, nothing to do."""
+        inflight = self._parts.catalog.inflight()
+        if inflight:
+            broken = {one.doc for one in compare(self._parts)}
+            self.remove(inflight | broken)
+
+    def remove(self, docs: Collection[int]) -> None:
+        """Take documents out of every store, and with them the files that hold them."""
+        self.ledger.condemn(docs)
+        self.reached("condemned")
+        try:
+            self._parts.keywords.delete(docs)
+            self._parts.keywords.commit()
+            self.reached("keywords purged")
+            for table in self._parts.tables().values():
+                table.delete(docs)
+                table.commit()
+            self.reached("vectors purged")
+        except BaseException:
+            self._parts.rollback()
+            raise
+        self._seal(self.ledger.clear(self.manifests()))
+
+    def sweep(self, max_age: float, max_share: float) -> int:
+        """Remove documents that died long ago, and, where the dead are too many, those that died first."""
+        self.mend()
+        dead = self._parts.catalog.dead()
+        surplus = len(dead) - int(max_share * len(self._parts.catalog.chunk_counts()))
+        before = time.time() - max_age
+        doomed = [doc for at, (doc, since) in enumerate(dead) if since <= before or at < surplus]
+        if doomed:
+            self.remove(doomed)
+        self.compact()
+        return len(doomed)
+
+    def compact(self) -> None:
+        for embedding, table in self._parts.tables().items():
+            dead = table.dead_rows()
+            if dead >= DEAD_ROWS and dead >= DEAD_SHARE * len(table):
+                old = table.compact()
+                self.reached("compacted")
+                self._seal(self.ledger.clear(self._table_manifests()))
+                (self._parts.folder / embedding.store / old).unlink(missing_ok=True)
+
+    def drop_root(self, root: str) -> None:
+        self.mend()
+        self._seal(self.ledger.drop_root(root))
+
+    def switch(self, embedding: Embedding) -> None:
+        self.mend()
+        self._seal(self.ledger.switch(embedding.number))
+
+    # --- sealing
+
+    def _seal(self, generation: int) -> None:
+        seal(self._parts.folder, self.ledger, generation, self.reached)
+
+    def close(self) -> None:
+        """Wait for merges, note the files as they then are, seal, and give up the lock."""
+        catalog = self._parts.catalog
+        try:
+            self._parts.keywords.release()
+            self.reached("merged")
+            if catalog.moment().moving and not catalog.inflight():
+                self.ledger.rest(self.manifests())
+        finally:
+            try:
+                close_sealed(self._parts.folder, self.ledger, catalog.generation(), self.reached)
+            finally:
+                self._lock.release()
+
+
+def check_vectors(vectors: Vectors | None, chunks: int, dimension: int) -> None:
+    if vectors is not None and vectors.shape != (chunks, dimension):
+        raise ValueError(f"vectors of shape {vectors.shape} for {chunks} chunks of dimension {dimension}")
