@@ -1,0 +1,150 @@
+"""An OpenAI-compatible embeddings endpoint (LM Studio, Ollama, llama.cpp, a company's gateway).
+
+Owns the wire: batches, time-outs, a bounded number of retries, and distrust of what comes back (size, count, dimension,
+finite numbers). Redirects are not followed and neither proxies nor .netrc are read from the environment: text of the
+user's files and the key go to the configured host only. The key stands in a header, never in a message or a log.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from llmc.embed.vectors import unit_rows
+from llmc.errors import EmbedError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import httpx
+    import numpy.typing as npt
+
+    from llmc.settings import EmbedderSettings
+
+__all__ = ["HttpEmbedder"]
+
+MAX_TEXT = 8_192  # characters, some 2,000 tokens: servers refuse a whole batch for one text over their window
+MAX_REPLY = 64 << 20  # bytes; 64 rows of 4,096 numbers as JSON are some 6 MB
+ATTEMPTS = 3
+PAUSES = (0.25, 1.0)  # seconds between them
+BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
+
+
+class HttpEmbedder:
+    def __init__(self, client: httpx.Client, settings: EmbedderSettings) -> None:
+        self._client = client
+        self._url = _embeddings_url(settings.endpoint)
+        self._model = settings.model
+        self._batch = settings.batch
+        self._prefix = settings.query_prefix
+        self.name = f"http:{settings.model} {self._prefix!r}" if self._prefix else f"http:{settings.model}"
+        self.dimension = 0
+        self.dimension = int(self._rows(["dimension"]).shape[1])
+
+    @classmethod
+    def connect(cls, settings: EmbedderSettings, transport: httpx.BaseTransport | None = None) -> HttpEmbedder:
+        """Ask the endpoint once, so that what is wrong is said at start."""
+        import httpx  # noqa: PLC0415 - lazy: 0.1 s that only this embedder needs
+
+        if not settings.model:
+            raise EmbedError("no model is named", hint="set embedder.model to the name that the endpoint knows")
+        key = settings.api_key.reveal()
+        client = httpx.Client(
+            headers={"Authorization": f"Bearer {key}"} if key else {},
+            timeout=settings.timeout_ms / 1000,
+            follow_redirects=False,
+            trust_env=False,
+            transport=transport,
+        )
+        try:
+            return cls(client, settings)
+        except BaseException:
+            client.close()
+            raise
+
+    def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        if not texts:
+            return np.zeros((0, self.dimension), dtype=np.float32)
+        batches = [self._rows(texts[start : start + self._batch]) for start in range(0, len(texts), self._batch)]
+        return unit_rows(np.vstack(batches))
+
+    def embed_query(self, text: str) -> npt.NDArray[np.float32]:
+        row: npt.NDArray[np.float32] = unit_rows(self._rows([self._prefix + text]))[0]
+        return row
+
+    def close(self) -> None:
+        self._client.close()
+
+    def _rows(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        # Servers refuse an empty input; a full stop is the nearest thing to nothing that they take.
+        inputs = [text[:MAX_TEXT].encode("utf-8", "replace").decode() or "." for text in texts]
+        body = self._ask({"model": self._model, "input": inputs})
+        try:
+            rows = _parse(body, len(inputs))
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise self._error(f"its reply is not a list of embeddings ({type(error).__name__})") from error
+        if self.dimension and rows.shape[1] != self.dimension:
+            raise self._error(f"it gave {rows.shape[1]} dimensions, and {self.dimension} before")
+        return rows
+
+    def _ask(self, question: dict[str, Any]) -> bytes:
+        import httpx  # noqa: PLC0415 - lazy, see connect
+
+        reason = ""
+        for attempt in range(ATTEMPTS):
+            if attempt:
+                time.sleep(PAUSES[attempt - 1])
+            try:
+                status, body = self._post(question)
+            except httpx.HTTPError as error:
+                reason = f"{type(error).__name__}: {error}"
+                continue
+            if status == httpx.codes.OK:
+                return body
+            reason = f"it answered {status}"
+            if status not in BUSY:
+                break
+        raise self._error(reason)
+
+    def _post(self, question: dict[str, Any]) -> tuple[int, bytes]:
+        body = bytearray()
+        with self._client.stream("POST", self._url, json=question) as reply:
+            for part in reply.iter_bytes():
+                body += part
+                if len(body) > MAX_REPLY:
+                    raise self._error(f"its reply is larger than {MAX_REPLY >> 20} MB")
+            return reply.status_code, bytes(body)
+
+    def _error(self, reason: str) -> EmbedError:
+        return EmbedError(
+            "the embeddings endpoint cannot be used",
+            reason=reason,
+            hint="check embedder.endpoint, embedder.model and the key; search goes on without vectors",
+            url=self._url,
+        )
+
+
+def _embeddings_url(url: str) -> str:
+    parts = urlsplit(url)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise EmbedError("embedder.endpoint is not an http address", hint="for example http://127.0.0.1:1234/v1")
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise EmbedError(
+            "embedder.endpoint must hold no name, password or query", hint="use embedder.api_key for the key"
+        )
+    base = url.rstrip("/")
+    return base if base.endswith("/embeddings") else f"{base}/embeddings"
+
+
+def _parse(body: bytes, count: int) -> npt.NDArray[np.float32]:
+    entries = sorted(json.loads(body)["data"], key=lambda entry: int(entry["index"]))
+    if [entry["index"] for entry in entries] != list(range(count)):
+        raise ValueError("some texts have no embedding")
+    rows = np.array([entry["embedding"] for entry in entries], dtype=np.float32)
+    if rows.ndim != 2 or rows.shape[1] == 0 or not np.isfinite(rows).all():  # noqa: PLR2004 - rows and columns
+        raise ValueError("rows of equal length with finite numbers are expected")
+    return rows

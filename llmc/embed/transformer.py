@@ -1,0 +1,96 @@
+"""The quality tier: any sentence-transformers model, from a folder or, if the user names one, from a hub.
+
+Owns loading and the guarantees of the seam around it; torch is imported here and nowhere else. Importing costs some
+7 s and 400 MB, so this belongs to the indexing process. A folder is opened without network and runs no code of its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from llmc.embed.vectors import unit_rows
+from llmc.errors import EmbedError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from llmc.settings import EmbedderSettings
+
+__all__ = ["SentenceTransformerEmbedder"]
+
+MAX_TEXT = 16_384  # characters; the models read some 256 to 512 tokens and drop the rest after tokenising all of it
+
+
+class SentenceTransformerEmbedder:
+    def __init__(self, name: str, model: Any, *, prefix: str = "", batch: int = 32) -> None:
+        self.name = f"{name} {prefix!r}" if prefix else name
+        self._model = model
+        self._prefix = prefix
+        self._batch = batch
+        # Rust tokenizers raise "Already borrowed" when two threads pad or truncate at once.
+        self._lock = threading.Lock()
+        self.dimension = int(self._encode(["dimension"], query=False).shape[1])
+
+    @classmethod
+    def load(cls, settings: EmbedderSettings) -> SentenceTransformerEmbedder:
+        model = settings.model
+        if not model:
+            raise EmbedError("no model is named", hint="set embedder.model to a folder or to the name of a model")
+        try:
+            # By name, so that a checker of types needs no torch.
+            package = importlib.import_module("sentence_transformers")
+        except ImportError as error:
+            raise EmbedError(
+                "sentence-transformers is not installed", reason=str(error), hint="pip install 'llmc[transformers]'"
+            ) from error
+        try:
+            local = Path(model).is_dir()
+            opened = package.SentenceTransformer(model, device="cpu", local_files_only=local)
+            return cls(_name(model), opened, prefix=settings.query_prefix, batch=settings.batch)
+        except Exception as error:
+            raise EmbedError(
+                f"the model {model} cannot be used",
+                reason=f"{type(error).__name__}: {error}",
+                hint="embedder.model must be a sentence-transformers folder or a hub name that can be reached",
+            ) from error
+
+    def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        if not texts:
+            return np.zeros((0, self.dimension), dtype=np.float32)
+        return unit_rows(self._encode(texts, query=False))
+
+    def embed_query(self, text: str) -> npt.NDArray[np.float32]:
+        row: npt.NDArray[np.float32] = unit_rows(self._encode([self._prefix + text], query=True))[0]
+        return row
+
+    def _encode(self, texts: Sequence[str], *, query: bool) -> npt.NDArray[np.float32]:
+        cut = [_sayable(text[:MAX_TEXT]) for text in texts]
+        encode = self._model.encode_query if query else self._model.encode_document
+        with self._lock:
+            rows = encode(cut, batch_size=self._batch, show_progress_bar=False, convert_to_numpy=True)
+        return np.asarray(rows, dtype=np.float32)
+
+
+def _sayable(text: str) -> str:
+    """Lone surrogates (names that are not UTF-8) make the Rust tokenizers raise."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _name(model: str) -> str:
+    """A folder is named by what is in it: another model in a folder of the same name must be embedded anew."""
+    folder = Path(model)
+    if not folder.is_dir():
+        return f"st:{model}"
+    digest = hashlib.blake2b(digest_size=4)
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            digest.update(f"{path.relative_to(folder)}:{path.stat().st_size};".encode("utf-8", "surrogateescape"))
+    return f"st:{folder.resolve().name}@{digest.hexdigest()}"

@@ -1,0 +1,69 @@
+"""Which files differ from what the store knows? A stat walk against the catalog: the truth behind the watcher's
+hints.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from llmc.indexer.scan import Limits, Tally, Why, scan
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from llmc.door import Door
+    from llmc.indexer.ignore import Rules
+    from llmc.settings import Index
+    from llmc.store.catalog import Catalog
+
+__all__ = ["Changes", "find_changes", "scan_limits"]
+
+
+@dataclass(slots=True)
+class Changes:
+    """`paths` are new, changed or gone; `tally` is what the walk passed over and why."""
+
+    paths: set[str] = field(default_factory=set)
+    tally: Tally = field(default_factory=Tally)
+
+
+def find_changes(
+    root: str, door: Door, rules: Rules, catalog: Catalog, *, settings: Index, folders: Collection[str] = ("",)
+) -> Changes:
+    """Walk the folders ("" is the whole root). Each path that a walk finds with another stamp than the catalog's is
+    one.
+    """
+    changes = Changes()
+    known = catalog.stamps(root)
+    for folder in topmost(folders):
+        missing = {path for path in known if below(path, folder)} if folder else set(known)
+        for listing in scan(door, rules, scan_limits(settings), folder):
+            changes.tally.add(listing)
+            found = dict(listing.files)
+            found.update(
+                (passed.path, passed.stamp) for passed in listing.passed if passed.why is Why.LARGE and passed.stamp
+            )
+            for path, stamp in found.items():
+                if known.get(path) != (stamp.size, stamp.mtime_ns, stamp.ctime_ns, stamp.inode):
+                    changes.paths.add(path)
+            missing.difference_update(found)
+        changes.paths |= missing
+    return changes
+
+
+def scan_limits(settings: Index) -> Limits:
+    return Limits(settings.max_file_bytes, settings.max_depth, settings.max_files)
+
+
+def topmost(folders: Collection[str]) -> list[str]:
+    """One walk serves a folder and all below it."""
+    kept: list[str] = []
+    for folder in sorted(folders):
+        if not any(below(folder, other) for other in kept):
+            kept.append(folder)
+    return kept
+
+
+def below(path: str, folder: str) -> bool:
+    return not folder or path == folder or path.startswith(f"{folder}/")

@@ -1,0 +1,56 @@
+"""How a text becomes chunks, symbols and references: read its outline, cut its lines, name the pieces.
+
+A pure function of the text and its language. What a text defines and where it may be cut is `syntax`'s business, what a
+chunk says to retrieval beyond its own lines `capsule`'s. Every line is in exactly one chunk; the chunks joined are the text.
+"""
+
+from __future__ import annotations
+
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING
+
+from llmc.indexer.capsule import capsule, settings
+from llmc.indexer.syntax import outline
+from llmc.indexer.syntax.cut import cut
+from llmc.languages import language_of
+from llmc.model import Chunk, Parsed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from llmc.indexer.syntax import Outline
+
+__all__ = ["parse"]
+
+_CONFIG = frozenset({"json", "yaml", "toml", "ini", "properties", "xml", "hcl", "gomod"})
+
+
+def parse(path: str, text: str) -> Parsed:
+    """Never fails: what no reader understands is cut by lines alone."""
+    language = language_of(path, text)
+    read = outline(language, text)
+    starts = _line_starts(text)
+    chunks = tuple(_chunks(language, text, starts, read))
+    return Parsed(language, len(starts) - 1, chunks, tuple(mark.symbol for mark in read.marks), read.references)
+
+
+def _chunks(language: str, text: str, starts: list[int], read: Outline) -> Iterator[Chunk]:
+    def line(number: int) -> str:
+        return text[starts[number - 1] : starts[number]]
+
+    gap = "config" if language in _CONFIG else "text"
+    firsts = cut(text, starts, read.marks)
+    spans = [(first + 1, after) for first, after in pairwise([*firsts, len(starts) - 1])]
+    for ordinal, setting in enumerate(settings(read.marks, spans)):
+        body = text[starts[setting.first - 1] : starts[setting.last]]
+        symbol = setting.main.symbol if setting.main else None
+        kind, name = (symbol.kind, symbol.qualified) if symbol else (gap, "")
+        yield Chunk(ordinal, setting.first, setting.last, kind, name, body, capsule(setting, read, line))
+
+
+def _line_starts(text: str) -> list[int]:
+    """Where each line begins, and last where the text ends."""
+    lengths = [len(line) + 1 for line in text.split("\n")]
+    lengths[-1] -= 1
+    starts = list(accumulate(lengths, initial=0))
+    return starts if lengths[-1] else starts[:-1]

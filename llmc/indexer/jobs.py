@@ -1,0 +1,143 @@
+"""What can be asked of a writer: index these paths of a root, fill in missing vectors, tidy up.
+
+A job runs in a worker process with a pool, or right here without one; the steps are the same. Reports are plain
+dicts, so that they travel: `{"stage", "done", "total", "path", "committed"}`.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from llmc.door import Door
+from llmc.embed import open_embedder
+from llmc.errors import EmbedError, LlmcError
+from llmc.indexer.digest import content_hash, digest
+from llmc.indexer.pipeline import Limits, Outcome, index_paths
+from llmc.indexer.pool import Inline, Pool
+from llmc.store import Store
+from llmc.text import Binary, decode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from llmc.embed import Embedder
+    from llmc.indexer.pool import Digester
+    from llmc.model import Root, Vectors
+    from llmc.settings import EmbedderSettings, Settings
+
+    Report = Callable[[dict[str, Any]], None]
+
+__all__ = ["Job", "embeds_at_once", "run", "run_here", "try_embedder"]
+
+# Starting a pool takes each of its processes a third of a second; below this the work itself takes less.
+POOL_FILES = 200
+# Another writer is a worker of a daemon that was just killed: it notices and ends.
+WAIT_SECONDS = 30.0
+FILL_DOCUMENTS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """`paths` are looked at whatever their stamps say. Without any, only vectors are filled in and the store is
+    tidied.
+    """
+
+    store: str
+    root: Root
+    settings: Settings
+    paths: tuple[str, ...] = ()
+
+
+def run(job: Job, report: Report) -> Outcome:
+    """A whole job, in a process made for it."""
+    os.nice(5)  # an index that is being built gives way to the person who works
+    embedder, trouble = try_embedder(job.settings.embedder)
+    if trouble:
+        report({"stage": "embed", "trouble": trouble})
+    inline = embedder if embeds_at_once(job.settings.embedder) else None
+    digester: Digester = Inline(inline)
+    if len(job.paths) >= POOL_FILES:
+        digester = Pool(
+            job.settings, job.settings.index.workers or max(2, os.cpu_count() or 2), embed=inline is not None
+        )
+    try:
+        with open_store(job, embedder) as store, Door(job.root.path) as door:
+            outcome = index(job, store, door, digester, report)
+            if embedder is not None:
+                fill_vectors(job, store, door, embedder, report)
+            report({"stage": "tidy"})
+            store.sweep()
+            store.fold()
+    finally:
+        digester.close()
+    return outcome
+
+
+def run_here(job: Job, embedder: Embedder | None, report: Report) -> Outcome:
+    """The small job of a save: index and nothing else."""
+    inline = embedder if embeds_at_once(job.settings.embedder) else None
+    with open_store(job, embedder) as store, Door(job.root.path) as door:
+        return index(job, store, door, Inline(inline), report)
+
+
+def try_embedder(settings: EmbedderSettings) -> tuple[Embedder | None, str]:
+    """An embedder that cannot be used costs the vectors and nothing else."""
+    try:
+        return open_embedder(settings), ""
+    except EmbedError as error:
+        return None, str(error)
+
+
+def embeds_at_once(settings: EmbedderSettings) -> bool:
+    """The static models embed thousands of chunks a second. All others come after everything else is searchable."""
+    return settings.kind in {"builtin", "hash"}
+
+
+def open_store(job: Job, embedder: Embedder | None) -> Store:
+    name, dimension = (embedder.name, embedder.dimension) if embedder else (None, 0)
+    store = Store.open(job.store, name, dimension, write=True, wait=WAIT_SECONDS)
+    store.put_root(job.root)
+    return store
+
+
+def index(job: Job, store: Store, door: Door, digester: Digester, report: Report) -> Outcome:
+    total, done = len(job.paths), 0
+
+    def on_batch(outcome: Outcome, paths: list[str]) -> None:
+        nonlocal done
+        done += len(paths)
+        report({"stage": "index", "done": done, "total": total, "path": paths[-1], "committed": outcome.generation})
+
+    limits = Limits(max_file_bytes=job.settings.index.max_file_bytes)
+    return index_paths(
+        job.root.id, job.paths, door=door, store=store, digester=digester, limits=limits, on_batch=on_batch
+    )
+
+
+def fill_vectors(job: Job, store: Store, door: Door, embedder: Embedder, report: Report) -> None:
+    """Embed what has no vectors of this model yet: after a change of the model, or when it was out of reach."""
+    places = store.catalog.places(job.root.id)
+    missing = [doc for doc in places if doc in store.without_vectors()]
+    for start in range(0, len(missing), FILL_DOCUMENTS):
+        report({"stage": "embed", "done": start, "total": len(missing)})
+        batch: dict[int, Vectors] = {}
+        for doc in missing[start : start + FILL_DOCUMENTS]:
+            vectors = embed_file(door, places[doc], store.catalog.content_hash(doc), embedder)
+            if vectors is not None:
+                batch[doc] = vectors
+        store.put_vectors(batch)
+    store.use_vectors()
+
+
+def embed_file(door: Door, path: str, expected: str | None, embedder: Embedder) -> Vectors | None:
+    """None when the file is not what was indexed any more: the watcher or the next walk brings it back."""
+    try:
+        data, _ = door.read(path, 1 << 30)
+    except LlmcError:
+        return None
+    text = decode(data)
+    if isinstance(text, Binary) or content_hash(data) != expected:
+        return None
+    return digest([(path, text.text)], embedder)[0].vectors

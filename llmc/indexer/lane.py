@@ -1,0 +1,229 @@
+"""One lane for a family: everything that writes its store happens here, one thing after the other.
+
+A lane is a thread that sleeps until a keeper owes something. Small rounds are indexed here, in the daemon, so that a
+save is searchable at once; large ones go to a worker process. A disk that is full, a store that is damaged or a
+worker that died ends a round, not the lane: what was owed stays owed and is tried again.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from llmc import logs
+from llmc.errors import CorruptStoreError, LlmcError, NewerFormatError, RootError, StoreFullError
+from llmc.indexer import jobs
+from llmc.indexer.keeper import Progress
+from llmc.indexer.worker import Worker
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from llmc.embed import Embedder
+    from llmc.indexer.keeper import Keeper
+    from llmc.indexer.pending import Taken
+    from llmc.store import Store
+
+__all__ = ["Lane"]
+
+log = logs.get("lane")
+T = TypeVar("T")
+
+# Parsing and embedding this many files takes a tenth of a second; starting a process takes half of one.
+INLINE_FILES = 32
+RETRY_SECONDS = (1.0, 5.0, 15.0, 60.0)
+
+
+@dataclass(eq=False)
+class Lane:
+    """`store` is the reader that queries share; `renew` replaces it after a rebuild."""
+
+    family: str
+    folder: str
+    store: Store
+    embedder: Embedder | None
+    processes: bool = True  # False: everything happens in this process (tests, --no-daemon)
+    on_commit: Callable[[Keeper, set[str]], None] = lambda _keeper, _paths: None
+    keepers: list[Keeper] = field(default_factory=list)
+    trouble: str = ""  # why nothing can be written at the moment
+    _worker: Worker | None = None
+    _tasks: list[tuple[Callable[[], Any], Future[Any]]] = field(default_factory=list)
+    _wake: threading.Condition = field(default_factory=threading.Condition)
+    _hurry: bool = False
+    _closed: bool = False
+    _failures: int = 0
+    _failed_at: float = 0.0
+    _thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        self._thread = threading.Thread(target=self._run, name="llmc-lane", daemon=True)
+        self._thread.start()
+
+    def wake(self, *, hurry: bool = False) -> None:
+        """Something is owed; `hurry` when somebody waits for it, who need not wait for more changes to come."""
+        with self._wake:
+            self._hurry = self._hurry or hurry
+            self._wake.notify_all()
+
+    def do(self, task: Callable[[], T]) -> Future[T]:
+        """Run a task between two rounds, with nobody else writing."""
+        future: Future[T] = Future()
+        with self._wake:
+            self._tasks.append((task, future))
+            self._wake.notify_all()
+        return future
+
+    def close(self) -> None:
+        with self._wake:
+            self._closed = True
+            self._wake.notify_all()
+        if self._worker is not None:
+            self._worker.stop()
+        if self._thread is not None:
+            self._thread.join()
+
+    @property
+    def busy(self) -> bool:
+        return self._worker is not None or any(keeper.pending for keeper in self.keepers)
+
+    @property
+    def worker_pid(self) -> int | None:
+        return self._worker.pid if self._worker is not None else None
+
+    # ---- the thread ----
+
+    def _run(self) -> None:
+        while self._wait():
+            for task, future in self._take_tasks():
+                run_task(task, future)
+            for keeper in list(self.keepers):
+                if self._closed:
+                    return
+                self._round(keeper)
+
+    def _wait(self) -> bool:
+        """Until there is work that is ripe; False when the lane closes."""
+        with self._wake:
+            while not self._closed and not self._tasks:
+                delay = self._ripe_in()
+                if delay is not None and delay <= 0:
+                    break
+                self._wake.wait(delay)
+            self._hurry = False
+            return not self._closed
+
+    def _ripe_in(self) -> float | None:
+        """Seconds until the next round: changes within the debounce time become one batch."""
+        delays = [delay for keeper in self.keepers if (delay := self._delay_of(keeper)) is not None]
+        if not delays:
+            return None
+        if self._failures:
+            return RETRY_SECONDS[min(self._failures, len(RETRY_SECONDS)) - 1] - (time.monotonic() - self._failed_at)
+        return 0.0 if self._hurry else min(delays)
+
+    def _delay_of(self, keeper: Keeper) -> float | None:
+        index = keeper.settings.index
+        if keeper.pending:
+            owed = keeper.pending.owed_for()
+            return min(index.debounce_ms / 1000 - keeper.pending.quiet_for(), index.settle_ms / 1000 - owed)
+        if index.rescan_seconds and keeper.last_scan is not None:
+            due = keeper.last_scan + index.rescan_seconds - time.time()
+            if due <= 0:
+                keeper.pending.mark_folder("", "timer")
+                return 0.0
+            return due
+        return None
+
+    def _take_tasks(self) -> list[tuple[Callable[[], Any], Future[Any]]]:
+        with self._wake:
+            tasks, self._tasks = self._tasks, []
+            return tasks
+
+    def _round(self, keeper: Keeper) -> None:
+        taken = keeper.pending.take()
+        if not taken:
+            return
+        try:
+            self._bring_up_to_date(keeper, taken)
+        except CorruptStoreError as error:
+            log.warning("the store is damaged and is built anew", folder=self.folder, error=str(error))
+            self.rebuild()
+        except RootError as error:
+            keeper.error = str(error)
+            keeper.pending.settle(taken)
+        except LlmcError as error:
+            self._failed(keeper, error)
+        except Exception as error:  # whatever it is, the next round tries again
+            log.exception("indexing failed", root=keeper.root.path)
+            self._failed(keeper, error)
+        else:
+            keeper.pending.settle(taken)
+            keeper.error = self.trouble = ""
+            self._failures = 0
+        finally:
+            keeper.progress = None
+
+    def _failed(self, keeper: Keeper, error: Exception) -> None:
+        self._failures += 1
+        self._failed_at = time.monotonic()
+        if isinstance(error, StoreFullError | NewerFormatError):
+            self.trouble = str(error)
+        else:
+            keeper.error = str(error)
+        log.warning("a round failed", root=keeper.root.path, error=str(error), failures=self._failures)
+
+    def _bring_up_to_date(self, keeper: Keeper, taken: Taken) -> None:
+        keeper.progress = Progress("scan")
+        paths = set(taken.paths)
+        if taken.folders:
+            paths |= keeper.walk(self.store.catalog, taken.folders)
+        if paths:
+            job = jobs.Job(self.folder, keeper.root, keeper.settings, tuple(sorted(paths)))
+            keeper.progress = Progress("index", 0, len(paths))
+            if self.processes and len(paths) > INLINE_FILES:
+                self._in_worker(keeper, job)
+            else:
+                jobs.run_here(job, self.embedder, self._report_to(keeper))
+            self.on_commit(keeper, paths)
+        if "" in taken.folders:
+            keeper.walked()
+
+    def _in_worker(self, keeper: Keeper, job: jobs.Job) -> None:
+        worker = Worker(self._report_to(keeper))
+        with self._wake:
+            if self._closed:
+                return
+            self._worker = worker
+        try:
+            worker.run(job)
+        finally:
+            self._worker = None
+
+    def _report_to(self, keeper: Keeper) -> Callable[[dict[str, Any]], None]:
+        started = time.monotonic()
+
+        def report(values: dict[str, Any]) -> None:
+            done, total = values.get("done", 0), values.get("total", 0)
+            rate = done / max(time.monotonic() - started, 0.001)
+            keeper.progress = Progress(values.get("stage", "index"), done, total, rate, values.get("path", ""))
+            if values.get("committed"):
+                keeper.last_commit = time.time()
+
+        return report
+
+    def rebuild(self) -> None:
+        """Throw the store away and owe everything again."""
+        self.store.rebuild()
+        for keeper in self.keepers:
+            keeper.built = False
+            keeper.pending.mark_folder("", "the index is built anew")
+
+
+def run_task(task: Callable[[], Any], future: Future[Any]) -> None:
+    try:
+        future.set_result(task())
+    except BaseException as error:  # noqa: BLE001 - whoever asked gets it
+        future.set_exception(error)

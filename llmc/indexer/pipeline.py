@@ -1,0 +1,213 @@
+"""How a changed file becomes searchable: look, recognise, digest, write. One function, read top to bottom.
+
+Which paths changed is `reconcile`'s and the watcher's business; what a text becomes is `digest`'s; how a batch
+reaches all stores or none is `store`'s. The same code runs inline in the daemon for a save and in a worker process,
+with a pool, for a whole root.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from llmc.door import Kind, ReadError, settled
+from llmc.errors import NotFoundError, OutsideError
+from llmc.indexer.digest import content_hash, document_key
+from llmc.model import Document, FileState, FileStatus, Stamp
+from llmc.store import Batch
+from llmc.text import Binary, decode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from llmc.door import Door
+    from llmc.indexer.pool import Digester, Promise
+    from llmc.store import Store
+
+__all__ = ["Limits", "Outcome", "index_paths"]
+
+TOO_LARGE = "too large"
+BINARY = "binary"
+NO_STAMP = Stamp(size=-1, mtime_ns=0, ctime_ns=0, inode=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """`batch_files` and `batch_bytes` bound what one commit holds: a crash costs at most one batch, and a query during
+    the first build sees each batch as it lands."""
+
+    max_file_bytes: int = 2 * 1024 * 1024
+    batch_files: int = 1000
+    batch_bytes: int = 16 * 1024 * 1024
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a run did, for progress and for `llmc status`."""
+
+    files: Counter[str] = field(default_factory=Counter)  # indexed, known, skipped, failed, gone
+    bytes: int = 0
+    chunks: int = 0
+    cpu: dict[str, float] = field(default_factory=lambda: {"look": 0.0, "digest": 0.0, "write": 0.0})  # seconds
+    generation: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One look at one path: `state` is None when nothing is there, `hash` and `text` are set when it can be indexed."""
+
+    path: str
+    state: FileState | None
+    hash: str = ""
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What is seen, and, where it is new to the store, the digest on its way."""
+
+    seen: Seen
+    promise: Promise | None = None
+
+
+def index_paths(
+    root: str,
+    paths: Iterable[str],
+    *,
+    door: Door,
+    store: Store,
+    digester: Digester,
+    limits: Limits,
+    on_batch: Callable[[Outcome, list[str]], None] | None = None,
+) -> Outcome:
+    """Bring the store up to date for these paths, whatever happened to them: made, changed, renamed away, deleted."""
+    outcome = Outcome()
+    looked = timed("look", (look(door, path, limits.max_file_bytes) for path in paths), outcome)
+    submitted = (recognise(batch, store, digester) for batch in batched(looked, limits))
+    for batch in one_ahead(submitted):
+        finished = [finish(work, store) for work in batch]
+        started = time.process_time()
+        outcome.generation = store.apply(
+            Batch(
+                root=root,
+                states=tuple(state for state, _ in finished if state),
+                gone=tuple(work.seen.path for work in batch if work.seen.state is None),
+                documents=tuple(document for _, document in finished if document),
+            )
+        )
+        outcome.cpu["write"] += time.process_time() - started
+        count(outcome, finished)
+        if on_batch:
+            on_batch(outcome, [work.seen.path for work in batch])
+    outcome.cpu["digest"] = digester.cpu
+    return outcome
+
+
+def look(door: Door, path: str, max_bytes: int) -> Seen:
+    """Read one file through the door and say what it is. A bad file is a state with a reason, never an exception."""
+    try:
+        at = door.stat(path)
+        if at is None or at.kind is not Kind.FILE:
+            return Seen(path, None)
+        if at.stamp.size > max_bytes:
+            return Seen(path, FileState(path, lasting(at.stamp), FileStatus.SKIPPED, reason=TOO_LARGE))
+        data, stamp = door.read(path, max_bytes)
+    except (NotFoundError, OutsideError):
+        return Seen(path, None)
+    except ReadError as error:
+        return Seen(path, FileState(path, NO_STAMP, FileStatus.FAILED, reason=str(error.refusal)))
+    decoded = decode(data)
+    if isinstance(decoded, Binary):
+        return Seen(path, FileState(path, lasting(stamp), FileStatus.SKIPPED, reason=BINARY))
+    content = content_hash(data)
+    state = FileState(path, lasting(stamp), FileStatus.INDEXED, key=document_key(path, content))
+    return Seen(path, state, content, decoded.text)
+
+
+def lasting(stamp: Stamp) -> Stamp:
+    """A stamp so young that a further write could leave it as it is becomes one that equals none."""
+    return stamp if settled(stamp) else Stamp(stamp.size, 0, 0, stamp.inode)
+
+
+def recognise(batch: list[Seen], store: Store, digester: Digester) -> list[Work]:
+    """Only what the store does not know is digested: a second work tree costs catalog rows, a rename no embedding."""
+    known = store.catalog.numbers([seen.state.key for seen in batch if seen.state and seen.state.key])
+    fresh = [seen for seen in batch if seen.state and seen.state.key and seen.state.key not in known]
+    embedded = store.embedded_contents([seen.hash for seen in fresh])
+    groups = ([s for s in fresh if s.hash not in embedded], [s for s in fresh if s.hash in embedded])
+    promised: dict[str, Promise] = {}
+    for group, embed in zip(groups, (True, False), strict=True):
+        promises = digester.submit([(seen.path, seen.text) for seen in group], embed=embed)
+        promised.update(zip((seen.path for seen in group), promises, strict=True))
+    return [Work(seen, promised.get(seen.path)) for seen in batch]
+
+
+def finish(work: Work, store: Store) -> tuple[FileState | None, Document | None]:
+    seen, state = work.seen, work.seen.state
+    if work.promise is None or state is None or state.key is None:
+        return state, None
+    result = work.promise.result()
+    if isinstance(result, str):
+        return FileState(seen.path, state.stamp, FileStatus.FAILED, reason=result), None
+    vectors = result.vectors
+    if vectors is None:
+        vectors = store.vectors_of_content(seen.hash, len(result.parsed.chunks))
+    return state, Document(
+        key=state.key,
+        path=seen.path,
+        content_hash=seen.hash,
+        size=state.stamp.size,
+        text=seen.text,
+        parsed=result.parsed,
+        vectors=vectors,
+    )
+
+
+def count(outcome: Outcome, finished: list[tuple[FileState | None, Document | None]]) -> None:
+    for state, document in finished:
+        if state is None:
+            outcome.files["gone"] += 1
+        elif document is not None:
+            outcome.files["indexed"] += 1
+            outcome.bytes += document.size
+            outcome.chunks += len(document.parsed.chunks)
+        elif state.status is FileStatus.INDEXED:
+            outcome.files["known"] += 1
+        else:
+            outcome.files[str(state.status)] += 1
+
+
+def batched(looked: Iterable[Seen], limits: Limits) -> Iterator[list[Seen]]:
+    batch: list[Seen] = []
+    size = 0
+    for seen in looked:
+        batch.append(seen)
+        size += len(seen.text)
+        if len(batch) >= limits.batch_files or size >= limits.batch_bytes:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def one_ahead(batches: Iterator[list[Work]]) -> Iterator[list[Work]]:
+    """Hand out a batch only after the next one is submitted: the pool digests while this process writes."""
+    waiting = list(islice(batches, 1))
+    for batch in batches:
+        yield waiting.pop()
+        waiting.append(batch)
+    yield from waiting
+
+
+def timed(stage: str, items: Iterable[Seen], outcome: Outcome) -> Iterator[Seen]:
+    iterator = iter(items)
+    while True:
+        started = time.process_time()
+        seen = next(iterator, None)
+        outcome.cpu[stage] += time.process_time() - started
+        if seen is None:
+            return
+        yield seen

@@ -1,0 +1,186 @@
+"""Who digests: this process, or a pool of processes for a whole root.
+
+A file that brings a parser down (a crash in native code, not an exception) must not stop a run: the pool is made anew
+and the files of the broken slice are tried one by one, each in a process of its own; the one that breaks again is
+failed.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import time
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from typing import TYPE_CHECKING, Protocol
+
+from llmc.embed import open_embedder
+from llmc.errors import EmbedError
+from llmc.indexer.digest import Digest, digest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from llmc.embed import Embedder
+    from llmc.settings import Settings
+
+__all__ = ["Digester", "Inline", "Pool", "Promise"]
+
+# A slice is what travels to a process at once: long enough to hide the pipe, short enough to spread over the cores.
+SLICE_BYTES = 512 * 1024
+SLICE_FILES = 64
+
+File = tuple[str, str]
+Results = tuple[list[Digest | str], float]
+
+
+class Promise(Protocol):
+    def result(self) -> Digest | str:
+        """The digest, or why there is none."""
+
+
+class Digester(Protocol):
+    cpu: float  # seconds spent on digesting so far, in whatever process
+
+    def submit(self, files: Sequence[File], *, embed: bool) -> list[Promise]: ...
+
+    def close(self) -> None: ...
+
+
+class Done:
+    def __init__(self, value: Digest | str) -> None:
+        self._value = value
+
+    def result(self) -> Digest | str:
+        return self._value
+
+
+class Inline:
+    """Digest at once, in this process: for a save, and for tests."""
+
+    def __init__(self, embedder: Embedder | None) -> None:
+        self._embedder = embedder
+        self.cpu = 0.0
+
+    def submit(self, files: Sequence[File], *, embed: bool) -> list[Promise]:
+        started = time.process_time()
+        results = digest_safely(files, self._embedder if embed else None)
+        self.cpu += time.process_time() - started
+        return [Done(result) for result in results]
+
+    def close(self) -> None:
+        pass
+
+
+class Pool:
+    """Digest in `workers` processes; each loads the embedder that the settings name, once."""
+
+    def __init__(self, settings: Settings, workers: int, *, embed: bool) -> None:
+        self._settings = settings
+        self._workers = workers
+        self._embed = embed
+        self._executor = self._start(workers)
+        self.cpu = 0.0
+
+    def submit(self, files: Sequence[File], *, embed: bool) -> list[Promise]:
+        promises: list[Promise] = []
+        for part in slices(files):
+            future = self._executor.submit(work, part, embed=embed)
+            shared = Slice(self, part, embed, future)
+            promises += [shared.promise(index) for index in range(len(part))]
+        return promises
+
+    def close(self) -> None:
+        self._executor.shutdown(cancel_futures=True)
+
+    def alone(self, file: File, *, embed: bool) -> Digest | str:
+        """One file in a process of its own."""
+        with self._start(1) as executor:
+            try:
+                results, _ = executor.submit(work, [file], embed=embed).result()
+            except BrokenProcessPool:
+                return "the parser crashed on this file"
+            return results[0]
+
+    def renew(self, broken: ProcessPoolExecutor | None = None) -> None:
+        if broken is None or broken is self._executor:
+            self._executor.shutdown(wait=False, cancel_futures=True)
+            self._executor = self._start(self._workers)
+
+    def _start(self, workers: int) -> ProcessPoolExecutor:
+        return ProcessPoolExecutor(
+            workers,
+            mp_context=multiprocessing.get_context("spawn"),
+            initializer=prepare,
+            initargs=(self._settings if self._embed else None,),
+        )
+
+
+class Slice:
+    """The files of one call and what came of them; asked for once, then remembered."""
+
+    def __init__(self, pool: Pool, files: list[File], embed: bool, future: Future[Results]) -> None:
+        self._pool = pool
+        self._files = files
+        self._embed = embed
+        self._future = future
+        self._results: list[Digest | str] | None = None
+
+    def promise(self, index: int) -> Promise:
+        return Part(self, index)
+
+    def results(self) -> Sequence[Digest | str]:
+        if self._results is None:
+            try:
+                done, seconds = self._future.result()
+            except (BrokenProcessPool, RuntimeError):
+                self._pool.renew()
+                self._results = [self._pool.alone(file, embed=self._embed) for file in self._files]
+            else:
+                self._pool.cpu += seconds
+                self._results = list(done)
+        return self._results
+
+
+class Part:
+    def __init__(self, whole: Slice, index: int) -> None:
+        self._whole = whole
+        self._index = index
+
+    def result(self) -> Digest | str:
+        return self._whole.results()[self._index]
+
+
+def slices(files: Sequence[File]) -> list[list[File]]:
+    parts: list[list[File]] = []
+    size = SLICE_BYTES
+    for file in files:
+        if size >= SLICE_BYTES or len(parts[-1]) >= SLICE_FILES:
+            parts.append([])
+            size = 0
+        parts[-1].append(file)
+        size += len(file[1])
+    return parts
+
+
+def digest_safely(files: Sequence[File], embedder: Embedder | None) -> list[Digest | str]:
+    """An embedder that fails leaves the documents without vectors (they are filled in later), never without text."""
+    try:
+        return list(digest(files, embedder))
+    except EmbedError:
+        return list(digest(files, None))
+
+
+# ---- inside a pool process ----
+
+_embedder: Embedder | None = None
+
+
+def prepare(settings: Settings | None) -> None:
+    global _embedder  # noqa: PLW0603 - a process of the pool has exactly one embedder
+    _embedder = open_embedder(settings.embedder) if settings else None
+
+
+def work(files: list[File], *, embed: bool) -> Results:
+    started = time.process_time()
+    results = digest_safely(files, _embedder if embed else None)
+    return results, time.process_time() - started

@@ -1,0 +1,103 @@
+"""From bytes to a syntax tree, within bounds that hold for hostile input.
+
+tree-sitter recovers from errors, and on some inputs that costs time and memory in the square or cube of their length: 4 KB
+of `<!--` keep the Ruby grammar busy for 8 s, 50 KB of `%w(` take the C grammar 6 GB. The binding's progress callback
+crashes before Python 3.14, so that the clock is looked at where the parser asks for its next bytes; an end of input makes
+it stop. Nesting is bounded beforehand, because a deep stack is what makes the end itself expensive.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from functools import lru_cache
+from itertools import accumulate
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tree_sitter import Language, Parser, Query
+from tree_sitter_language_pack import get_language
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Point
+
+__all__ = ["language", "query", "root_of"]
+
+QUERIES = Path(__file__).parent / "queries"
+LARGEST = 1_500_000  # bytes; larger sources are data or generated, and a tree takes some thirty times its text
+DEEPEST = 600  # brackets open at once; hand-written code stays below 30
+# Real files take .1 to .5 s a megabyte, the slowest grammars 1 s.
+BASE_SECONDS = 0.1
+SECONDS_PER_BYTE = 2.5e-6
+PIECE = 512  # bytes between two looks at the clock; smaller ones cost 2 % more, larger ones stop too late
+
+_INHERITS = "; inherits: "
+_OPEN = b"([{"
+_NOT_BRACKETS = bytes(set(range(256)) - set(b"()[]{}"))
+_STEPS = {bracket: 1 if bracket in _OPEN else -1 for bracket in b"()[]{}"}
+
+
+@lru_cache(maxsize=None)
+def language(grammar: str) -> Language:
+    return get_language(grammar)  # type: ignore[arg-type]  # a name from our own table
+
+
+@lru_cache(maxsize=None)
+def query(grammar: str) -> Query:
+    return Query(language(grammar), _patterns(grammar))
+
+
+def _patterns(name: str) -> str:
+    """A query file whose first line is `; inherits: a, b` begins with theirs."""
+    text = (QUERIES / f"{name}.scm").read_text("utf-8")
+    first = text.partition("\n")[0]
+    if not first.startswith(_INHERITS):
+        return text
+    return "\n".join([*map(_patterns, first.removeprefix(_INHERITS).replace(",", " ").split()), text])
+
+
+def root_of(grammar: str, data: bytes) -> Node | None:
+    """The tree's root, or None for what is too large, too deep or too slow to parse."""
+    if len(data) > LARGEST or _depth(data) > DEEPEST:
+        return None
+    feed = _Feed(data)
+    tree = Parser(language(grammar)).parse(feed.read)
+    return None if feed.stopped else tree.root_node
+
+
+def _depth(data: bytes) -> int:
+    brackets = data.translate(None, _NOT_BRACKETS)
+    if len(brackets) <= DEEPEST:
+        return 0
+    return max(accumulate(map(_STEPS.__getitem__, brackets)))
+
+
+class _Feed:
+    """Hands the parser its bytes piece by piece, and none any more once it has taken too long for what it has read."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._buffers = _threads.buffers
+        self._started = time.thread_time()
+        self._furthest = 0
+        self.stopped = False
+
+    def read(self, offset: int, _point: Point) -> bytes | bytearray:
+        self._furthest = max(self._furthest, offset)
+        if time.thread_time() - self._started > BASE_SECONDS + self._furthest * SECONDS_PER_BYTE:
+            self.stopped = True
+        piece = b"" if self.stopped else self._data[offset : offset + PIECE]
+        buffer = self._buffers[len(piece)]
+        buffer[:] = piece
+        return buffer
+
+
+class _Buffers(threading.local):
+    """The binding never lets go of what `read` returns. So it gets the same few objects again and again, one for each
+    length; each thread has its own, since another one may parse between two reads."""
+
+    def __init__(self) -> None:
+        self.buffers = [bytearray(length) for length in range(PIECE + 1)]
+
+
+_threads = _Buffers()

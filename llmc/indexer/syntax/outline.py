@@ -1,0 +1,29 @@
+"""The value between reading a text and cutting it into chunks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from llmc.model import Reference, Symbol
+
+__all__ = ["EMPTY", "Mark", "Outline"]
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A definition and `lead`, the first line of the comments that stand directly above it."""
+
+    symbol: Symbol
+    lead: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """`marks` by their first line, an outer one before its inner ones; `uses` are (line, what was imported) pairs."""
+
+    marks: tuple[Mark, ...] = ()
+    references: tuple[Reference, ...] = ()
+    uses: tuple[tuple[int, str], ...] = ()
+
+
+EMPTY = Outline()

@@ -1,0 +1,121 @@
+"""A text with a grammar becomes an outline: parse, ask the query, place the definitions, gather the references."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from typing import TYPE_CHECKING
+
+import numpy as np
+from tree_sitter import QueryCursor
+
+from llmc.indexer.syntax import grammar
+from llmc.indexer.syntax.names import definitions, kind_of, parts_of
+from llmc.indexer.syntax.outline import EMPTY, Mark, Outline
+from llmc.indexer.syntax.uses import as_references, find_imports, find_references
+from llmc.model import Symbol
+
+if TYPE_CHECKING:
+    from llmc.indexer.syntax.names import Captures, Definition, Definitions, Named
+
+__all__ = ["line_starts", "read_tree"]
+
+LONGEST_SIGNATURE = 200
+MOST_SYMBOLS = 5_000  # of one file; more of them are tables
+_ONE_LINE = frozenset({"variable", "constant", "field", "property", "type", "key", "section"})
+_BEFORE = frozenset({b"", b"template"})  # what may stand before a comment or attribute on its line
+_ANNOTATIONS = re.compile(r"^(?:@[\w.]+(?:\([^()]*\))? |\[[^\]]*\] )+")
+_MODIFIERS = re.compile(rb"[\w\s]*")
+
+
+def read_tree(name: str, data: bytes) -> Outline:
+    """`name` is that of a grammar."""
+    root = grammar.root_of(name, data)
+    if root is None:
+        return EMPTY
+    captures: Captures = QueryCursor(grammar.query(name)).captures(root)
+    lines = line_starts(data)
+    imports = find_imports(data, captures)
+    defined = definitions(data, captures)
+    marks = _Marks(data, lines, captures).all(defined, {start for start, _ in imports.spans})
+    known = {mark.symbol.name.encode() for mark in marks} | {name.encode() for name in imports.sources}
+    references = as_references(find_references(data, captures, defined, imports, known), lines, defined)
+    sources = imports.sources
+    uses = tuple((one.line, sources[one.name]) for one in references if one.kind != "import" and one.name in sources)
+    return Outline(marks, tuple(references), uses)
+
+
+def line_starts(data: bytes) -> list[int]:
+    """Where each line begins. A line ends at a line feed and nowhere else."""
+    feeds = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n"))
+    starts: list[int] = (feeds + 1).tolist()
+    return [0, *starts]
+
+
+class _Marks:
+    def __init__(self, data: bytes, lines: list[int], captures: Captures) -> None:
+        self._data = data
+        self._lines = lines
+        self._comments = self._above(captures, "lead")
+        self._decorators = self._above(captures, "deco")
+
+    def _above(self, captures: Captures, capture: str) -> dict[int, int]:
+        """Last line → first line of what stands above definitions, on lines of its own."""
+        lines, data = self._lines, self._data
+        rows = {}
+        for node in captures.get(capture, ()):
+            start = node.start_byte
+            first = bisect_right(lines, start)
+            last = bisect_right(lines, max(start, node.end_byte - 1))
+            after = lines[last] if last < len(lines) else len(data)
+            if data[lines[first - 1] : start].strip() in _BEFORE and not data[node.end_byte : after].strip():
+                rows[last] = min(first, rows.get(last, first))
+        return rows
+
+    def all(self, defined: Definitions, imports: set[int]) -> tuple[Mark, ...]:
+        """All but the variables that only hold what is imported."""
+        marks: list[Mark] = []
+        for one in defined.all:
+            if one.start in imports:
+                continue
+            marks += [self._mark(one, name) for name in one.names]
+            if len(marks) > MOST_SYMBOLS:
+                break
+        return tuple(marks)
+
+    def _mark(self, one: Definition, name: Named) -> Mark:
+        front, last = parts_of(self._data, name)
+        container = f"{one.container}.{front}" if one.container and front else one.container or front
+        kind = one.kind if name is one.names[0] else kind_of(name.kind, last, "")
+        several = len(one.names) > 1 and kind in _ONE_LINE
+        start, end = (name.start, name.end) if several else (one.start, one.end)
+        first = bisect_right(self._lines, start)
+        signature = self._signature(one, name, kind)
+        first = _up(self._decorators, first)
+        final = max(first, bisect_right(self._lines, max(start, end - 1)))
+        return Mark(Symbol(last, kind, container, first, final, signature), _up(self._comments, first))
+
+    def _signature(self, one: Definition, name: Named, kind: str) -> str:
+        """From its modifiers to its body, or to the end of the line that names it."""
+        data, lines, start = self._data, self._lines, one.start
+        line = lines[bisect_right(lines, start) - 1]
+        if _MODIFIERS.fullmatch(data, line, start):
+            start = line
+        stop = self._body(one) if kind not in _ONE_LINE else None
+        if stop is None:
+            named_at = bisect_right(lines, name.start)
+            stop = lines[named_at] if named_at < len(lines) else one.end
+        text = data[start : min(stop, one.end, start + 2 * LONGEST_SIGNATURE)].decode("utf-8", "replace")
+        return _ANNOTATIONS.sub("", " ".join(text.split()))[:LONGEST_SIGNATURE].rstrip(" {:=;,")
+
+    def _body(self, one: Definition) -> int | None:
+        if one.body is not None:
+            return one.body
+        node = one.node.child_by_field_name("body")
+        return node.start_byte if node else None
+
+
+def _up(rows: dict[int, int], line: int) -> int:
+    while (above := rows.get(line - 1)) is not None:
+        line = above
+    return line

@@ -1,0 +1,55 @@
+"""Does the index equal the disk? Every file read again and held against its row: the question behind `--verify`.
+
+That the stores agree with each other is `Store.verify`'s part.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from llmc.indexer.changes import scan_limits
+from llmc.indexer.pipeline import look
+from llmc.indexer.scan import Why, scan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from llmc.indexer.keeper import Keeper
+    from llmc.store.catalog import Catalog
+
+__all__ = ["Discrepancy", "verify_root"]
+
+
+@dataclass(frozen=True, slots=True)
+class Discrepancy:
+    """`missing`: on disk, not in the index. `extra`: in the index, not on disk. `stale`: both, with other content."""
+
+    root: str  # or the store's folder, when the stores disagree with each other
+    kind: str
+    path: str
+    detail: str = ""
+
+
+def verify_root(
+    keeper: Keeper, catalog: Catalog, on_file: Callable[[int], None] = lambda _done: None
+) -> list[Discrepancy]:
+    root = keeper.root.path
+    known = catalog.files(keeper.root.id)
+    found: list[Discrepancy] = []
+    seen: set[str] = set()
+    limits = scan_limits(keeper.settings.index)
+    for listing in scan(keeper.door, keeper.rules, limits):
+        paths = [*listing.files, *(passed.path for passed in listing.passed if passed.why is Why.LARGE)]
+        for path in paths:
+            seen.add(path)
+            state, now = known.get(path), look(keeper.door, path, limits.max_file_bytes).state
+            if now is None:
+                continue  # gone since the folder was listed
+            if state is None:
+                found.append(Discrepancy(root, "missing", path, str(now.status)))
+            elif (state.status, state.key) != (now.status, now.key):
+                found.append(Discrepancy(root, "stale", path, f"{state.status} in the index, {now.status} on disk"))
+        on_file(len(seen))
+    found += [Discrepancy(root, "extra", path) for path in known if path not in seen]
+    return found

@@ -1,0 +1,45 @@
+"""Does the file system of a root report changes? Those that are served by another machine do not report what is done there."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+__all__ = ["silent_filesystem"]
+
+# 9p is how WSL shows Windows drives; virtiofs, vboxsf and prl_fs are shared folders of virtual machines.
+_SILENT = frozenset(
+    {
+        "9p",
+        "afs",
+        "ceph",
+        "cifs",
+        "drvfs",
+        "glusterfs",
+        "lustre",
+        "ncpfs",
+        "nfs",
+        "nfs4",
+        "prl_fs",
+        "smb3",
+        "smbfs",
+        "vboxsf",
+    }
+    | {"virtiofs"}
+)
+
+
+def silent_filesystem(path: str, mounts: str = "/proc/self/mountinfo") -> str:
+    """The kind of file system below `path` if changes on it may go unreported, else nothing."""
+    try:
+        device = os.stat(path).st_dev  # noqa: PTH116 - the one field that Path.stat would give too
+        lines = Path(mounts).read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+    except OSError:
+        return ""
+    wanted = f"{os.major(device)}:{os.minor(device)}"
+    for line in lines:
+        fields = line.split()
+        if fields[2] == wanted and "-" in fields:
+            kind = fields[fields.index("-", 6) + 1]
+            return kind if kind in _SILENT or kind.startswith("fuse.") else ""
+    return ""

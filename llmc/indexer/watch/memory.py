@@ -1,0 +1,116 @@
+"""The in-memory twin: a watcher that is told what happened, for tests that want changes and trouble without a kernel.
+
+Changes are held back until `deliver` or a barrier, as the kernel's queue holds events, and are told from the thread that
+asks. `lose`, `vanish` and `return_` bring about what overflow and a removed root do.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from llmc.indexer.watch.hints import Hints
+from llmc.indexer.watch.seam import GONE, RULE_FILES, Health, Mode, Reason
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from llmc.indexer.watch.seam import Ignored, OnDirty, OnRescan
+    from llmc.model import Root
+
+__all__ = ["MemoryWatcher"]
+
+
+@dataclass(slots=True)
+class _State:
+    mode: Mode = Mode.EVENTS
+    lost: int = 0
+    rewatched: int = 0
+    healed: int = 0
+
+    @property
+    def degraded(self) -> str:
+        if self.mode is Mode.GONE:
+            return GONE
+        return Reason.LOST if self.healed < self.lost else ""
+
+
+class MemoryWatcher:
+    def __init__(self, on_dirty: OnDirty, on_rescan: OnRescan) -> None:
+        self._on_dirty = on_dirty
+        self._on_rescan = on_rescan
+        self._roots: dict[Root, _State] = {}
+        self._hints = Hints()
+        self._lock = threading.RLock()
+        self.stuck = False  # a barrier times out while this is set
+
+    def changed(self, root: Root, *paths: str) -> None:
+        """Files came, went, or have another content."""
+        with self._lock:
+            self._hints.dirty[root].update(paths)
+            for folder, _, name in (path.rpartition("/") for path in paths):
+                if name in RULE_FILES:
+                    self._hints.rescan(root, folder, Reason.RULES)
+
+    def moved(self, root: Root, folder: str) -> None:
+        """A folder is not where it was."""
+        with self._lock:
+            self._hints.rescan(root, folder, Reason.FOLDER)
+
+    def lose(self, *roots: Root) -> None:
+        with self._lock:
+            for root in roots or self._roots:
+                self._roots[root].lost += 1
+                self._hints.rescan(root, "", Reason.LOST)
+
+    def vanish(self, root: Root) -> None:
+        with self._lock:
+            self._roots[root].mode = Mode.GONE
+
+    def return_(self, root: Root) -> None:
+        with self._lock:
+            self._roots[root].mode = Mode.EVENTS
+            self._roots[root].lost += 1
+            self._hints.rescan(root, "", Reason.BACK)
+
+    def deliver(self) -> None:
+        with self._lock:
+            hints, self._hints = self._hints, Hints()
+            for root in hints.tell(self._on_dirty, self._on_rescan):
+                self._roots[root].lost += 1
+
+    def add(self, root: Root, ignored: Ignored) -> Health:
+        with self._lock:
+            self._roots[root] = _State()
+        return self.health(root)
+
+    def remove(self, root: Root) -> None:
+        with self._lock:
+            self._roots.pop(root, None)
+
+    def rewatch(self, root: Root, folder: str = "") -> None:
+        with self._lock:
+            if not folder and (state := self._roots.get(root)):
+                state.rewatched = state.lost
+
+    def healed(self, root: Root) -> None:
+        with self._lock:
+            if state := self._roots.get(root):
+                state.healed = state.rewatched
+
+    def barrier(self, timeout: float, roots: Collection[Root] | None = None) -> dict[Root, str]:
+        if not self.stuck:
+            self.deliver()
+        asked = {root: state for root, state in self._roots.items() if roots is None or root in roots}
+        behind = "the watcher is behind" if self.stuck else ""
+        return {root: why for root, state in asked.items() if (why := state.degraded or behind)}
+
+    def health(self, root: Root) -> Health:
+        state = self._roots.get(root, _State(Mode.GONE))
+        return Health(state.mode, state.degraded, watches=1)
+
+    def close(self) -> None:
+        with self._lock:
+            self._roots.clear()
+            self._hints = Hints()

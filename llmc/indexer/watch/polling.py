@@ -1,0 +1,234 @@
+"""Watching by looking: a walk over all stamps now and then, and what differs from the walk before is dirty.
+
+For roots without events: no watches left, a file system that is silent, a system without inotify. The pause grows with the
+tree, so that polling costs at most a twentieth of one core. A barrier is a walk of its own where the caller's time allows
+one (a few thousand files), and otherwise it says that it does not hold.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from llmc.indexer.watch.hints import Hints, join
+from llmc.indexer.watch.planting import open_below, opened
+from llmc.indexer.watch.seam import GONE, RULE_FILES, Health, Mode, Reason
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from llmc.indexer.watch.seam import Ignored, OnDirty, OnRescan
+    from llmc.model import Root
+
+__all__ = ["PollingWatcher"]
+
+log = logging.getLogger(__name__)
+
+_GONE_SECONDS = 1.0  # one call for each root
+_SHARE = 20  # a walk may take a twentieth of the time
+# FAT keeps times in steps of two seconds, and a server's clock is its own: a younger stamp is looked at again.
+_RACY_NS = 2_000_000_000
+
+Snapshot = dict[str, dict[str, int]]  # folder -> name -> digest of the stamp
+
+
+@dataclass(slots=True, eq=False)
+class Polled:
+    root: Root
+    ignored: Ignored
+    why: str
+    snapshot: Snapshot | None = None  # None: there was no folder to walk
+    seconds: float = 0.0  # how long the last walk took
+    due: float = 0.0
+    wanted: int = 0  # barriers count up, and a walk that began after one has answered it
+    answered: int = 0
+
+
+class PollingWatcher:
+    def __init__(self, on_dirty: OnDirty, on_rescan: OnRescan, *, pause: float = 2.0, why: str = "") -> None:
+        self._on_dirty = on_dirty
+        self._on_rescan = on_rescan
+        self._pause = pause
+        self._why = why
+        self._roots: dict[Root, Polled] = {}
+        self._changed = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self._walks = 0
+        self._closing = False
+
+    def add(self, root: Root, ignored: Ignored, why: str = "") -> Health:
+        state = Polled(root, ignored, why or self._why)
+        state.snapshot = self._walk(state)
+        state.due = time.monotonic() + self._interval(state)
+        with self._changed:
+            self._roots[root] = state
+            self._changed.notify_all()
+            if not self._thread:
+                self._thread = threading.Thread(target=self._run, name="llmc-poll", daemon=True)
+                self._thread.start()
+        return self.health(root)
+
+    def remove(self, root: Root) -> None:
+        with self._changed:
+            self._roots.pop(root, None)
+            self._changed.notify_all()
+
+    def rewatch(self, root: Root, folder: str = "") -> None:
+        """Nothing to do: every walk asks the rules and the disk anew."""
+
+    def healed(self, root: Root) -> None:
+        """Nothing to do: nothing is lost, it only comes late."""
+
+    def barrier(self, timeout: float, roots: Collection[Root] | None = None) -> dict[Root, str]:
+        with self._changed:
+            asked = [state for root, state in self._roots.items() if roots is None or root in roots]
+            late = {state.root: self._lateness(state) for state in asked if 2 * state.seconds > timeout}
+            tickets = [(state, self._want(state)) for state in asked if state.root not in late]
+            self._changed.wait_for(lambda: all(map(_answered, tickets)) or self._closing, max(0.0, timeout))
+            for state, ticket in tickets:
+                if not _answered((state, ticket)):
+                    late[state.root] = self._lateness(state)
+                elif state.snapshot is None:
+                    late[state.root] = GONE
+        return late
+
+    def health(self, root: Root) -> Health:
+        state = self._roots.get(root)
+        if state is None or state.snapshot is None:
+            return Health(Mode.GONE, GONE)
+        return Health(Mode.POLLING, self._lateness(state))
+
+    def close(self) -> None:
+        with self._changed:
+            self._closing = True
+            self._changed.notify_all()
+        if self._thread:
+            self._thread.join()
+
+    def _lateness(self, state: Polled) -> str:
+        every = f"looked at every {self._interval(state):.0f} s"
+        return f"{state.why}; {every}" if state.why else every
+
+    def _interval(self, state: Polled) -> float:
+        return _GONE_SECONDS if state.snapshot is None else max(self._pause, _SHARE * state.seconds)
+
+    def _want(self, state: Polled) -> int:
+        state.wanted += 1
+        state.due = 0.0
+        self._changed.notify_all()
+        return state.wanted
+
+    def _run(self) -> None:
+        while state := self._next():
+            with self._changed:
+                ticket = state.wanted
+            if self._look(state):
+                with self._changed:
+                    state.answered = ticket
+            with self._changed:
+                state.due = 0.0 if state.wanted > ticket else time.monotonic() + self._interval(state)
+                self._changed.notify_all()
+
+    def _next(self) -> Polled | None:
+        """The root whose walk is due, as soon as one is; None when the watcher closes."""
+        with self._changed:
+            while not self._closing:
+                state = min(self._roots.values(), key=lambda each: each.due, default=None)
+                wait = state.due - time.monotonic() if state else None
+                if state and wait is not None and wait <= 0:
+                    return state
+                self._changed.wait(wait)
+        return None
+
+    def _look(self, state: Polled) -> bool:
+        """Walk and tell what is new. False when that failed: the next walk then tells it."""
+        hints = Hints()
+        try:
+            snapshot = self._walk(state)
+        except Exception:  # the rules' fault, and no reason to stop looking
+            log.exception("%s could not be walked", state.root.path)
+            return False
+        if snapshot is not None and state.snapshot is None:
+            hints.rescan(state.root, "", Reason.BACK)
+        elif snapshot is not None and state.snapshot is not None:
+            _compare(state.root, state.snapshot, snapshot, hints)
+        if hints.tell(self._on_dirty, self._on_rescan):
+            return False
+        state.snapshot = snapshot
+        return True
+
+    def _walk(self, state: Polled) -> Snapshot | None:
+        began = time.monotonic()
+        self._walks += 1
+        snapshot = walk(state.root, state.ignored, self._walks)
+        state.seconds = time.monotonic() - began
+        return snapshot
+
+
+def _answered(asked: tuple[Polled, int]) -> bool:
+    state, ticket = asked
+    return state.answered >= ticket
+
+
+def walk(root: Root, ignored: Ignored, number: int) -> Snapshot | None:
+    """The stamps of everything below the root that is no folder; None when the root cannot be listed.
+
+    A stamp that may still change unseen gets the number of this walk instead, and so differs in the next one.
+    """
+    try:
+        with opened(root) as top:
+            return _walk_below(top, ignored, number)
+    except OSError:
+        return None
+
+
+def _walk_below(top: int, ignored: Ignored, number: int) -> Snapshot:
+    folders, stamps = _stamps(top, number)
+    snapshot: Snapshot = {"": stamps}
+    todo = [name for name in folders if name != ".git" and not ignored(name, True)]
+    while todo:
+        folder = todo.pop()
+        try:
+            fd = open_below(top, folder)
+        except OSError:
+            continue  # gone since it was listed, or closed to us
+        try:
+            folders, snapshot[folder] = _stamps(fd, number)
+        finally:
+            os.close(fd)
+        todo += [path for name in folders if name != ".git" and not ignored(path := join(folder, name), True)]
+    return snapshot
+
+
+def _stamps(fd: int, number: int) -> tuple[list[str], dict[str, int]]:
+    folders: list[str] = []
+    stamps: dict[str, int] = {}
+    now = time.time_ns()
+    with os.scandir(fd) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                folders.append(entry.name)
+                continue
+            try:
+                found = entry.stat(follow_symlinks=False)
+            except OSError:
+                continue  # removed since it was listed, as the next walk will see
+            stamp = (found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, found.st_mode)
+            young = now - max(found.st_mtime_ns, found.st_ctime_ns) < _RACY_NS
+            stamps[entry.name] = -number if young else hash(stamp) & 0x7FFF_FFFF_FFFF_FFFF
+    return folders, stamps
+
+
+def _compare(root: Root, before: Snapshot, after: Snapshot, hints: Hints) -> None:
+    for folder in before.keys() | after.keys():
+        old, new = before.get(folder, {}), after.get(folder, {})
+        if old == new:
+            continue
+        names = {name for name in old.keys() | new.keys() if old.get(name) != new.get(name)}
+        hints.dirty[root].update(join(folder, name) for name in names)
+        if not RULE_FILES.isdisjoint(names):
+            hints.rescan(root, folder, Reason.RULES)

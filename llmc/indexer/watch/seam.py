@@ -1,0 +1,89 @@
+"""The seam of the watcher: what every implementation promises, and the values that pass through it.
+
+Implementations: `linux` (inotify), `polling` (stat walks, everywhere), `observer` (watchdog, for systems without inotify)
+and `memory` (the twin for tests). One contract suite runs on all of them. The package's docstring says how they are used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from llmc.model import Root
+
+__all__ = ["GONE", "RULE_FILES", "Health", "Ignored", "Mode", "OnDirty", "OnRescan", "Reason", "Watcher"]
+
+# A change of one of these changes which files of the folder around it are indexed. `.git` counts when it is a file: it
+# makes the folder a linked work tree, which is no part of the root around it.
+RULE_FILES = frozenset({".gitignore", ".ignore", ".rgignore", ".llmcignore", ".git"})
+
+
+GONE = "there is no folder at the root's path, or it cannot be read; waiting for it"
+
+
+class Reason(StrEnum):
+    """Why a folder must be walked, in the order of what that takes: from RULES on, its rules must be read anew as well."""
+
+    HEAD = "another commit was checked out"
+    FOLDER = "a folder came, went or moved"
+    RULES = "ignore rules changed"
+    LOST = "events were lost"
+    BACK = "the root is back"
+
+
+class Mode(StrEnum):
+    """EVENTS: the system reports changes. POLLING: a stat walk finds them. GONE: there is no folder at the root's path."""
+
+    EVENTS = "events"
+    POLLING = "polling"
+    GONE = "gone"
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """How a root is watched. `degraded` says why changes may come late or not at all, and is empty when all is well."""
+
+    mode: Mode
+    degraded: str = ""
+    watches: int = 0
+
+
+Ignored = Callable[[str, bool], bool]  # (path, is it a folder) -> is it left out; its parents are known not to be
+OnDirty = Callable[["Root", set[str]], None]
+OnRescan = Callable[["Root", str, Reason], None]
+
+
+class Watcher(Protocol):
+    """Every change below a root is told to `on_dirty` or `on_rescan`, or `barrier` and `health` say that it may not be."""
+
+    def add(self, root: Root, ignored: Ignored) -> Health:
+        """Watch a root. Changes after this returns are told; what is there already is the caller's to walk, afterwards.
+
+        `ignored` is asked for folders only, from any thread, and must know the rules of folders that are new.
+        """
+
+    def remove(self, root: Root) -> None: ...
+
+    def rewatch(self, root: Root, folder: str = "") -> None:
+        """Bring the watches below `folder` in line with the disk and the rules. Called before the walk that answers
+        `on_rescan`, once `ignored` knows the new rules; cheap when there is nothing to do."""
+
+    def healed(self, root: Root) -> None:
+        """The whole root was walked after the last `rewatch`: what was lost until then is found again."""
+
+    def barrier(self, timeout: float, roots: Collection[Root] | None = None) -> dict[Root, str]:
+        """Wait until every change that ended before this call has been told to the callbacks.
+
+        Returns the roots (of those asked for, by default all) for which that cannot be said, and why: none is the usual
+        answer. Never waits longer than `timeout` seconds. Not to be called from a callback.
+        """
+
+    def health(self, root: Root) -> Health: ...
+
+    def close(self) -> None:
+        """No callback comes after this returns."""
