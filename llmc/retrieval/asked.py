@@ -1,0 +1,70 @@
+"""What the signals need to know of a query, made once for all files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from llmc.retrieval.clauses import exact_names, joined, short_forms, terms
+from llmc.retrieval.query import Query, Route
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["Asked"]
+
+# A question that says so wants what is otherwise put behind the code.
+ROLE_WORDS = {
+    "test": "test tests testing tested spec specs mock mocks fixture fixtures bench benchmark benchmarks",
+    "example": "example examples sample samples demo demos tutorial",
+    "doc": "why readme doc docs documented overview decision decisions changelog guide manual tutorial licence license",
+    "config": "dockerfile makefile workflow ci lint linter dependencies pyproject tsconfig",
+    "data": "data dataset csv translations locale",
+    "generated": "generated",
+    "vendored": "vendor vendored bundled",
+    "legacy": "legacy compat deprecated",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """`terms` are what was said, `forms` what code makes of it too. `symbols` are written as names and looked up in the
+    symbol table; `names` are all that a definition may be called, each with a weight."""
+
+    query: Query
+    terms: tuple[str, ...]
+    symbols: tuple[str, ...]
+    forms: frozenset[str]
+    names: dict[str, float]
+    roles: frozenset[str]
+
+    @classmethod
+    def of(cls, query: Query) -> Asked:
+        said = terms(query)
+        return cls(
+            query=query,
+            terms=said,
+            symbols=(query.words[-1].text,) if query.route is Route.SYMBOL else exact_names(query),
+            forms=frozenset((*said, *joined(query), *short_forms(query))),
+            names=names(query),
+            roles=roles(word.text.lower() for word in query.words),
+        )
+
+
+def names(query: Query) -> dict[str, float]:
+    """A name that was written as one is sought in earnest, a pair of words less so, a plain word hardly."""
+    if query.route is Route.SYMBOL:
+        return {spelled(query.words[-1].text): 1.0}
+    found = {spelled(word.text): 0.2 for word in query.telling}
+    found |= dict.fromkeys(joined(query), 0.7)
+    return found | {spelled(name): 1.0 for name in exact_names(query)}
+
+
+def spelled(name: str) -> str:
+    """How names are compared: `base_model`, `BaseModel` and `baseModel` are one."""
+    return name.replace("_", "").lower()
+
+
+def roles(said: Iterable[str]) -> frozenset[str]:
+    spoken = frozenset(said)
+    return frozenset(role for role, names in ROLE_WORDS.items() if spoken & set(names.split()))

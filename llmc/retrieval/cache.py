@@ -1,0 +1,70 @@
+"""The same question again: answered from memory, if asking anew would give the same answer.
+
+An answer is kept with what it was made from: the generation and the pending paths of every root, and the stamp of each
+file that was read for it. Any of them different, and it is made anew; so a hit never differs from a search.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+from llmc.door import settled
+from llmc.errors import LlmcError
+from llmc.retrieval.search import Looked, SearchRequest, search_with
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
+    from llmc.retrieval.results import SearchResult
+    from llmc.retrieval.view import View
+
+__all__ = ["SearchCache"]
+
+# An answer holds the text of its places, some 20 KB.
+MOST_ANSWERS = 128
+
+
+class SearchCache:
+    """For one process, from any thread."""
+
+    def __init__(self, size: int = MOST_ANSWERS) -> None:
+        self._size = size
+        self._kept: OrderedDict[Hashable, tuple[SearchResult, tuple[Looked, ...]]] = OrderedDict()
+        self._lock = threading.Lock()
+        self.hits = 0
+
+    def search(self, views: Sequence[View], request: SearchRequest) -> SearchResult:
+        key = (tuple(map(_moment, views)), request)
+        with self._lock:
+            kept = self._kept.get(key)
+        if kept and all(map(_unchanged, kept[1])):
+            self.hits += 1
+            return kept[0]
+        looked: list[Looked] = []
+        result = search_with(views, request, looked)
+        if any(view.pending for view in views):  # those were read too, whether they are in the answer or not
+            return result
+        with self._lock:
+            self._kept[key] = (result, tuple(looked))
+            self._kept.move_to_end(key)
+            while len(self._kept) > self._size:
+                self._kept.popitem(last=False)
+        return result
+
+
+def _moment(view: View) -> Hashable:
+    embedder = view.embedder.name if view.embedder else None
+    generation = view.store.catalog.generation()
+    return (view.root.id, str(view.store.folder), generation, embedder, view.pending, view.share)
+
+
+def _unchanged(looked: Looked) -> bool:
+    try:
+        seen = looked.view.door.stat(looked.path)
+    except LlmcError:
+        return False
+    if looked.stamp is None or seen is None:
+        return looked.stamp is None and seen is None
+    return seen.stamp == looked.stamp and settled(looked.stamp)

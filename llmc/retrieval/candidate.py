@@ -1,0 +1,50 @@
+"""The values inside a search: a place, and a file with its places on the way through the ranking."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from llmc.model import ChunkPlace, Symbol
+    from llmc.retrieval.fuse import Fused
+    from llmc.retrieval.results import Share
+    from llmc.retrieval.view import View
+
+__all__ = ["Candidate", "Place"]
+
+
+class Place(NamedTuple):
+    """A chunk of a document as one view sees it; `view` is its position among the views asked."""
+
+    view: int
+    doc: int
+    ordinal: int
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A file with the chunks of it that were found, best first. What later stages learn is added by `replace`.
+
+    `doc` is 0 for a file that is read from disk because the store may not have it yet; `chunks` are then made up.
+    """
+
+    view: View
+    doc: int
+    path: str
+    found: tuple[tuple[int, Fused], ...]  # (ordinal, score), best first
+    role: str = ""
+    language: str = ""
+    score: float = 0.0
+    shares: tuple[Share, ...] = ()
+    chunks: tuple[ChunkPlace, ...] = ()
+    defines: tuple[Symbol, ...] = ()  # of the names that the query writes as names
+    text: Sequence[str] | None = None  # its lines as they are on disk, once read
+    moved: bool = False
+
+    @property
+    def order(self) -> tuple[float, str, str]:
+        """Best first, and the same order every time."""
+        return (-self.score, self.path, self.view.root.path)

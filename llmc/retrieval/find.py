@@ -1,0 +1,172 @@
+"""Which files are called so? Names and paths from the catalog: globs, substrings, then letters in order (fuzzy).
+
+Pending paths are looked up on disk, so that a file made a moment ago is found and a deleted one is not.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import dataclass, field
+from fnmatch import translate
+from typing import TYPE_CHECKING
+
+from llmc.door import Kind
+from llmc.errors import LlmcError, QueryError
+from llmc.retrieval.globs import PathFilter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from llmc.model import Stamp
+    from llmc.retrieval.view import View
+
+__all__ = ["FindRequest", "FindResult", "FoundFile", "find", "parse_age", "parse_size"]
+
+GLOB = re.compile(r"[*?\[]")
+UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+AGES = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+
+
+@dataclass(frozen=True)
+class FindRequest:
+    """`query` is a glob when it holds `*`, `?` or `[`, else part of a path, else letters in order. Empty finds all."""
+
+    query: str = ""
+    paths: PathFilter = field(default_factory=PathFilter)
+    min_bytes: int | None = None
+    max_bytes: int | None = None
+    newer_than: float | None = None  # seconds since the epoch
+    older_than: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFile:
+    root: str
+    path: str
+    size: int
+    mtime: float
+    how: str  # name, path, glob, fuzzy
+
+
+@dataclass(frozen=True, slots=True)
+class FindResult:
+    files: tuple[FoundFile, ...]
+    pending: int = 0
+    share: float = 1.0
+
+
+def find(views: Sequence[View], request: FindRequest) -> FindResult:
+    known = [file for view in views for file in files_of(view, request)]
+    ranked = ranking(request.query)
+    scored = [(score, file) for file in known if (score := ranked(file.path)) is not None]
+    if not scored and request.query and not GLOB.search(request.query):
+        scored = [(score, file) for file in known if (score := fuzzy(request.query.lower(), file.path)) is not None]
+    scored.sort(key=lambda pair: (pair[0], len(pair[1].path), pair[1].path))
+    return FindResult(
+        files=tuple(
+            FoundFile(file.root, file.path, file.size, file.mtime, HOW[min(score[0], 3)]) for score, file in scored
+        ),
+        pending=sum(len(view.pending) for view in views),
+        share=min((view.share for view in views), default=1.0),
+    )
+
+
+HOW = ("name", "name", "path", "fuzzy")
+
+
+def files_of(view: View, request: FindRequest) -> Iterator[FoundFile]:
+    states = view.store.catalog.files(view.root.id)
+    for path, stamp in stamps(view, {path: state.stamp for path, state in states.items()}):
+        if not request.paths.accepts(path) or not within(stamp, request):
+            continue
+        yield FoundFile(view.root.id, path, stamp.size, stamp.mtime_ns / 1e9, "")
+
+
+def stamps(view: View, known: dict[str, Stamp]) -> Iterator[tuple[str, Stamp]]:
+    """What the catalog knows, corrected by a look at the disk for what is pending or was too young to be trusted."""
+    unsure = view.pending | {path for path, stamp in known.items() if stamp.mtime_ns == 0}
+    for path, stamp in known.items():
+        if path not in unsure:
+            yield path, stamp
+    for path in sorted(unsure):
+        try:
+            seen = view.door.stat(path)
+        except LlmcError:
+            continue
+        if seen is not None and seen.kind is Kind.FILE:
+            yield path, seen.stamp
+
+
+def within(stamp: Stamp, request: FindRequest) -> bool:
+    modified = stamp.mtime_ns / 1e9
+    return (
+        (request.min_bytes is None or stamp.size >= request.min_bytes)
+        and (request.max_bytes is None or stamp.size <= request.max_bytes)
+        and (request.newer_than is None or modified >= request.newer_than)
+        and (request.older_than is None or modified <= request.older_than)
+    )
+
+
+Rank = tuple[int, int]
+
+
+def ranking(query: str) -> Callable[[str], Rank | None]:
+    """0: the name itself, 1: part of the name, 2: part of the path; None: no match."""
+    if not query:
+        return lambda _path: (0, 0)
+    if GLOB.search(query):
+        whole = "/" in query
+        matches = re.compile(
+            translate(query if not whole else f"*{query}" if query[0] != "*" else query), re.IGNORECASE
+        )
+        return lambda path: (0, 0) if matches.match(path if whole else path.rpartition("/")[2]) else None
+    wanted = query.lower().strip("/")
+
+    def rank(path: str) -> Rank | None:
+        lowered = path.lower()
+        name = lowered.rpartition("/")[2]
+        if name == wanted or name.partition(".")[0] == wanted:
+            return 0, 0
+        at = name.find(wanted)
+        if at >= 0:
+            return 1, at
+        return (2, 0) if wanted in lowered else None
+
+    return rank
+
+
+def fuzzy(letters: str, path: str) -> Rank | None:
+    """The letters in order, as near to each other as they come: fewer gaps rank first, the name before the folders."""
+    for text, rank in ((path.lower().rpartition("/")[2], 3), (path.lower(), 4)):
+        at, gaps = -1, 0
+        for letter in letters:
+            found = text.find(letter, at + 1)
+            if found < 0:
+                break
+            gaps += found - at - 1 if at >= 0 else 0
+            at = found
+        else:
+            if gaps <= 3 * len(letters):
+                return rank, gaps
+    return None
+
+
+def parse_size(text: str) -> int:
+    """`100`, `20k`, `3M`."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([bkmg]?)(?:i?b)?", text.strip().lower())
+    if not match:
+        raise QueryError(f"{text!r} is not a size", hint="Write 500, 20k, 3M or 1G.")
+    return int(float(match[1]) * UNITS[match[2]])
+
+
+def parse_age(text: str, now: float | None = None) -> float:
+    """`2h`, `3d`, `1w` ago, or a date such as 2026-01-31, as seconds since the epoch."""
+    text = text.strip()
+    match = re.fullmatch(r"(\d+)\s*([smhdw])", text.lower())
+    if match:
+        return (time.time() if now is None else now) - int(match[1]) * AGES[match[2]]
+    try:
+        return time.mktime(time.strptime(text, "%Y-%m-%d"))
+    except ValueError:
+        raise QueryError(f"{text!r} is neither an age nor a date", hint="Write 2h, 3d, 1w or 2026-01-31.") from None

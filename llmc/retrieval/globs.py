@@ -1,0 +1,98 @@
+"""Which paths does a person mean: path arguments, `-g` globs and `-t` types, with ripgrep's rules for each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from llmc.errors import QueryError
+from llmc.retrieval.ripgrep import file_types
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pathspec import GitIgnoreSpec
+
+__all__ = ["PathFilter"]
+
+
+@dataclass(frozen=True)
+class PathFilter:
+    """`under`: folders or files, root-relative, "" is the whole root. All conditions must hold."""
+
+    under: tuple[str, ...] = ()
+    globs: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+    types_not: tuple[str, ...] = ()
+
+    def accepts(self, path: str) -> bool:
+        return all(condition(path) for condition in self._conditions)
+
+    @property
+    def is_open(self) -> bool:
+        return not self._conditions
+
+    @cached_property
+    def _conditions(self) -> list[Callable[[str], bool]]:
+        conditions: list[Callable[[str], bool]] = []
+        if self.under and "" not in self.under:
+            folders = tuple(f"{folder}/" for folder in self.under)
+            exact = frozenset(self.under)
+            conditions.append(lambda path: path in exact or path.startswith(folders))
+        if self.globs:
+            conditions.append(Overrides(self.globs).accepts)
+        if self.types:
+            wanted = Overrides(tuple(glob for name in self.types for glob in type_globs(name)))
+            conditions.append(wanted.accepts)
+        if self.types_not:
+            unwanted = Overrides(tuple(glob for name in self.types_not for glob in type_globs(name)))
+            conditions.append(lambda path: not unwanted.accepts(path))
+        return conditions
+
+
+@dataclass(frozen=True)
+class Overrides:
+    """ripgrep's `-g`: the last glob that matches decides; `!` excludes, a folder with all below it; a file that no glob
+    names passes only if none of them includes."""
+
+    globs: tuple[str, ...]
+    _folders: dict[str, bool] = field(default_factory=dict, compare=False, repr=False)
+
+    def accepts(self, path: str) -> bool:
+        parent = path.rpartition("/")[0]
+        if parent and self._excluded(parent):
+            return False
+        verdict = self._spec.check_file(path).include
+        return self._includes_any is False if verdict is None else verdict
+
+    def _excluded(self, folder: str) -> bool:
+        known = self._folders.get(folder)
+        if known is None:
+            parent = folder.rpartition("/")[0]
+            known = (bool(parent) and self._excluded(parent)) or self._spec.check_file(f"{folder}/").include is False
+            self._folders[folder] = known
+        return known
+
+    @cached_property
+    def _includes_any(self) -> bool:
+        return any(not glob.startswith("!") for glob in self.globs)
+
+    @cached_property
+    def _spec(self) -> GitIgnoreSpec:
+        from pathspec import GitIgnoreSpec  # noqa: PLC0415 - only where globs are given
+
+        try:
+            return GitIgnoreSpec.from_lines(self.globs, backend="re2")
+        except ValueError as error:
+            raise QueryError(f"a glob cannot be read: {' '.join(self.globs)}", reason=str(error)) from error
+
+
+def type_globs(name: str) -> tuple[str, ...]:
+    known = file_types()
+    if name not in known:
+        near = get_close_matches(name, known, 3)
+        hint = f"Did you mean {', '.join(near)}?" if near else "`rg --type-list` names them all."
+        raise QueryError(f"there is no file type {name!r}", hint=hint)
+    return known[name]

@@ -1,0 +1,97 @@
+"""From chunks to files: the chunks of one file count together, the best first.
+
+Several good places in one file say that the file is about the question, but a long file must get nothing for being
+long: the second chunk counts for two fifths, the third for a quarter, and so on. (Against the best chunk
+alone: +.03 of NDCG@10. Falling more slowly helps short repositories and lets the giants of long ones win.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from llmc.retrieval.candidate import Candidate, Place
+from llmc.retrieval.fuse import Fused, fuse, normalised
+from llmc.retrieval.naming import naming
+from llmc.retrieval.results import Share
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from llmc.model import Symbol
+    from llmc.retrieval.asked import Asked
+    from llmc.retrieval.recall import Recalled
+    from llmc.retrieval.scope import Scope
+    from llmc.retrieval.view import View
+    from llmc.store import Catalog
+
+__all__ = ["fuse_views", "grouped", "look_up", "started"]
+
+# Past some dozens a chunk adds less than a thousandth.
+WEIGHTS = tuple(1 / rank**1.25 for rank in range(1, 65))
+
+
+def fuse_views(recalled: Sequence[Recalled], weight: float) -> dict[Place, Fused]:
+    """All views in one pool, so that the best hit of each root is measured by the same rod."""
+    keyword = {Place(i, *at): score for i, one in enumerate(recalled) for at, score in one.keyword.items()}
+    vector = {Place(i, *at): score for i, one in enumerate(recalled) for at, score in one.vector.items()}
+    return fuse(normalised(keyword, floor=0.0), normalised(vector), weight)
+
+
+def grouped(views: Sequence[View], scopes: Sequence[Scope], fused: dict[Place, Fused]) -> Iterator[Candidate]:
+    files: dict[tuple[int, int], list[tuple[int, Fused]]] = {}
+    for place, score in fused.items():
+        files.setdefault((place.view, place.doc), []).append((place.ordinal, score))
+    for (at, doc), found in files.items():
+        found.sort(key=lambda chunk: (-chunk[1].score, chunk[0]))
+        path = scopes[at].places[doc]
+        if path not in views[at].pending:  # it is read from disk instead
+            shares = started(found)
+            start = found[0][1].score * shares[-1].effect
+            yield Candidate(views[at], doc, path, tuple(found), naming(path).role, score=start, shares=shares)
+
+
+def started(found: list[tuple[int, Fused]]) -> tuple[Share, ...]:
+    """What the chunks of a file give it to begin with; the last share is what they do together."""
+    best = found[0][1]
+    total = sum(score.score * weight for (_, score), weight in zip(found, WEIGHTS, strict=False))
+    factor = total / best.score if best.score else 1.0
+    return (
+        Share("keywords", best.keyword),
+        Share("vectors", best.vector),
+        Share("chunks", factor, f"{len(found)} in this file"),
+    )
+
+
+def look_up(
+    files: Iterable[Candidate], views: Sequence[View], scopes: Sequence[Scope], asked: Asked
+) -> Iterator[Candidate]:
+    """The chunks, language and definitions of each file, from the catalog; what a filter leaves out is gone."""
+    listed = list(files)
+    for view, scope in zip(views, scopes, strict=True):
+        own = [file for file in listed if file.view is view]
+        docs = {file.doc for file in own if file.doc}
+        catalog = view.store.catalog
+        chunks, spoken, defined = catalog.chunks_of(docs), catalog.languages(docs), _definitions(catalog, docs, asked)
+        for file in own:
+            looked = replace(
+                file,
+                chunks=chunks.get(file.doc, file.chunks),
+                language=spoken.get(file.doc, ""),
+                defines=tuple(defined.get(file.doc, ())),
+            )
+            kept = tuple(
+                (at, score)
+                for at, score in looked.found
+                if at < len(looked.chunks) and scope.accepts_chunk(looked.chunks[at], looked.role)
+            )
+            if kept and scope.accepts_language(looked.language):
+                yield replace(looked, found=kept)
+
+
+def _definitions(catalog: Catalog, docs: set[int], asked: Asked) -> dict[int, list[Symbol]]:
+    found: dict[int, list[Symbol]] = {}
+    for name in asked.symbols:
+        for definition in catalog.symbols(name=name, docs=docs):
+            found.setdefault(definition.doc, []).append(definition.symbol)
+    return found

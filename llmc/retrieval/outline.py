@@ -1,0 +1,103 @@
+"""What is in this file, folder, repository? Its symbols, from the catalog: a map, widest things first.
+
+How much of the map fits is the envelope's business. A file that changed since it was indexed is marked, and its lines
+may have moved.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from llmc.languages import role_of
+from llmc.retrieval.globs import PathFilter
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from llmc.model import Symbol
+    from llmc.retrieval.view import View
+
+__all__ = ["FileOutline", "OutlineRequest", "OutlineResult", "outline"]
+
+# Where a reader of a repository should look last.
+ROLES = ("code", "config", "doc", "example", "test", "stub", "legacy", "data", "generated", "vendored")
+
+
+@dataclass(frozen=True)
+class OutlineRequest:
+    """`deep`: members as well as top-level definitions. One file is always shown deep."""
+
+    paths: PathFilter = field(default_factory=PathFilter)
+    deep: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FileOutline:
+    root: str
+    path: str
+    language: str
+    role: str
+    lines: int
+    symbols: tuple[Symbol, ...]
+    hidden: int = 0  # members that a deep outline would show
+    pending: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OutlineResult:
+    """`folders` counts the files of each folder directly below the scope."""
+
+    files: tuple[FileOutline, ...]
+    languages: dict[str, int]
+    pending: int = 0
+    share: float = 1.0
+
+
+def outline(views: Sequence[View], request: OutlineRequest) -> OutlineResult:
+    files = [file for view in views for file in outlined(view, request)]
+    files.sort(key=importance)
+    return OutlineResult(
+        files=tuple(files),
+        languages=dict(Counter(file.language for file in files).most_common()),
+        pending=sum(len(view.pending) for view in views),
+        share=min((view.share for view in views), default=1.0),
+    )
+
+
+def outlined(view: View, request: OutlineRequest) -> list[FileOutline]:
+    catalog = view.store.catalog
+    places = catalog.places(view.root.id)
+    wanted = {doc: path for doc, path in places.items() if request.paths.accepts(path)}
+    symbols: dict[int, list[Symbol]] = {}
+    for definition in catalog.symbols(docs=wanted):
+        symbols.setdefault(definition.doc, []).append(definition.symbol)
+    languages = catalog.languages(wanted)
+    deep = request.deep or len(wanted) == 1
+    return [
+        file_outline(
+            view, path, languages.get(doc, ""), catalog.lines(doc) if deep else 0, symbols.get(doc, []), deep=deep
+        )
+        for doc, path in wanted.items()
+    ]
+
+
+def file_outline(view: View, path: str, language: str, lines: int, symbols: list[Symbol], *, deep: bool) -> FileOutline:
+    shown = symbols if deep else [symbol for symbol in symbols if not symbol.container]
+    return FileOutline(
+        root=view.root.id,
+        path=path,
+        language=language,
+        role=role_of(path),
+        lines=lines,
+        symbols=tuple(shown),
+        hidden=len(symbols) - len(shown),
+        pending=path in view.pending,
+    )
+
+
+def importance(file: FileOutline) -> tuple[int, int, int, str]:
+    """Code before the rest, what stands higher in the tree first, what defines more first."""
+    role = ROLES.index(file.role) if file.role in ROLES else len(ROLES)
+    return role, file.path.count("/"), -len(file.symbols) - file.hidden, file.path

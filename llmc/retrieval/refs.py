@@ -1,0 +1,218 @@
+"""What is this name and who uses it? Definitions, references, callers, callees, implementations, as the parse tells
+them.
+
+Names are matched, not types: where one definition has the name, its uses are sure; where several share it, each use
+may belong to any of them, and the result says so. Documents come from the trigram index, what stands in them from the
+catalog; every line is read again before it is shown, and a file that changed since is searched for the word itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from llmc.errors import LlmcError, NotFoundError, QueryError
+from llmc.retrieval.globs import PathFilter
+from llmc.retrieval.pattern import plan_literal
+from llmc.text import Binary, decode, split_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from llmc.model import Reference, Symbol
+    from llmc.retrieval.view import View
+
+__all__ = ["Place", "RefsRequest", "RefsResult", "Sureness", "refs"]
+
+LARGEST_READ = 8 << 20
+LONGEST_NAME = 200
+QUALIFIERS = re.compile(r"::|->|[.#/]")
+
+
+class Sureness:
+    """How much a match of names proves."""
+
+    ONE = "one definition has this name"
+    SEVERAL = "several definitions share this name; each use may be of any of them"
+    NONE = "no definition of this name is indexed; uses are matched by name alone"
+
+
+@dataclass(frozen=True)
+class RefsRequest:
+    """`name` may be qualified (`Parser.feed`): its last part is looked up and the rest must fit the container."""
+
+    name: str
+    kinds: frozenset[str] = frozenset()  # call, import, inherit, type, use; empty is all
+    paths: PathFilter = field(default_factory=PathFilter)
+    limit: int = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """`kind` is the symbol's for a definition, the reference's else. `within` is the enclosing definition."""
+
+    root: str
+    path: str
+    line: int
+    end_line: int
+    kind: str
+    within: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class RefsResult:
+    name: str
+    definitions: tuple[Place, ...]
+    references: tuple[Place, ...]
+    callees: tuple[str, ...]  # what the definition calls, most often first; only when there is one definition
+    sureness: str
+    pending: int = 0
+    share: float = 1.0
+    complete: bool = True
+
+    @property
+    def callers(self) -> tuple[Place, ...]:
+        return tuple(place for place in self.references if place.kind == "call")
+
+    @property
+    def implementations(self) -> tuple[Place, ...]:
+        return tuple(place for place in self.references if place.kind == "inherit")
+
+
+def refs(views: Sequence[View], request: RefsRequest) -> RefsResult:
+    name = checked(request.name)
+    last = QUALIFIERS.split(name)[-1]
+    definitions: list[Place] = []
+    references: list[Place] = []
+    callees: Counter[str] = Counter()
+    for view in views:
+        reader = Reader(view)
+        definitions += defined(view, name, request, reader, callees)
+        references += used(view, last, request, reader)
+    if not definitions and not references:
+        raise nothing_found(views, name)
+    sureness = Sureness.NONE if not definitions else Sureness.ONE if len(definitions) == 1 else Sureness.SEVERAL
+    return RefsResult(
+        name=name,
+        definitions=tuple(definitions),
+        references=tuple(references[: request.limit]),
+        callees=tuple(callee for callee, _ in callees.most_common(50)) if len(definitions) == 1 else (),
+        sureness=sureness,
+        pending=sum(len(view.pending) for view in views),
+        share=min((view.share for view in views), default=1.0),
+        complete=len(references) <= request.limit,
+    )
+
+
+def checked(name: str) -> str:
+    name = name.strip().removesuffix("()")
+    if not name or len(name) > LONGEST_NAME or any(character.isspace() for character in name):
+        raise QueryError(
+            f"{name[:40]!r} is not a name", hint="Give one identifier, such as parse_header or Parser.feed."
+        )
+    return name
+
+
+class Reader:
+    """The files of a view as they are now, each read once."""
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._lines: dict[str, list[str] | None] = {}
+
+    def lines(self, path: str) -> list[str] | None:
+        if path not in self._lines:
+            self._lines[path] = self._read(path)
+        return self._lines[path]
+
+    def line(self, path: str, number: int) -> str | None:
+        lines = self.lines(path)
+        return lines[number - 1] if lines is not None and 0 < number <= len(lines) else None
+
+    def _read(self, path: str) -> list[str] | None:
+        try:
+            text = decode(self._view.door.read(path, LARGEST_READ)[0])
+        except LlmcError:
+            return None
+        return None if isinstance(text, Binary) else split_lines(text.text)
+
+
+def defined(view: View, name: str, request: RefsRequest, reader: Reader, callees: Counter[str]) -> Iterator[Place]:
+    places = view.store.catalog.places(view.root.id)
+    for definition in view.store.catalog.symbols(name=name):
+        path = places.get(definition.doc)
+        if path is None or not request.paths.accepts(path):
+            continue
+        symbol = definition.symbol
+        found = find_definition(reader, path, symbol)
+        if found is None:
+            continue
+        line, text = found
+        called = view.store.catalog.references(definition.doc)
+        callees.update(one.name for one in called if one.kind == "call" and within(one, symbol))
+        yield Place(
+            view.root.id, path, line, line + symbol.end_line - symbol.start_line, symbol.kind, symbol.container, text
+        )
+
+
+def find_definition(reader: Reader, path: str, symbol: Symbol) -> tuple[int, str] | None:
+    """The line that names it: at or a little below its start (decorators stand above), or wherever it moved to."""
+    lines = reader.lines(path)
+    if lines is None:
+        return None
+    near = range(symbol.start_line, min(symbol.end_line, symbol.start_line + 30) + 1)
+    for number in near:
+        if number <= len(lines) and symbol.name in lines[number - 1]:
+            return number, lines[number - 1]
+    head = symbol.signature.split(symbol.name, 1)[0] + symbol.name if symbol.signature else symbol.name
+    for number, line in enumerate(lines, 1):
+        if head.strip() in line:
+            return number, line
+    return None
+
+
+def within(reference: Reference, symbol: Symbol) -> bool:
+    return symbol.start_line <= reference.line <= symbol.end_line
+
+
+def used(view: View, name: str, request: RefsRequest, reader: Reader) -> Iterator[Place]:
+    places = view.store.catalog.places(view.root.id)
+    condition = plan_literal(name, ignore_case=False).condition
+    docs = places if condition.is_empty else places.keep(view.store.keywords.candidates(condition))
+    listed = sorted((places[doc], doc) for doc in docs)
+    for path, doc in listed:
+        if path in view.pending or not request.paths.accepts(path):
+            continue
+        for one in view.store.catalog.references(doc):
+            if one.name != name or (request.kinds and one.kind not in request.kinds):
+                continue
+            text = reader.line(path, one.line)
+            if text is None or name not in text:
+                yield from by_word(view, path, name, request, reader)
+                break
+            yield Place(view.root.id, path, one.line, one.line, one.kind, one.container, text)
+    for path in sorted(view.pending):
+        if request.paths.accepts(path):
+            yield from by_word(view, path, name, request, reader)
+
+
+def by_word(view: View, path: str, name: str, request: RefsRequest, reader: Reader) -> Iterator[Place]:
+    """A file that the catalog does not know as it is: every line with the word, as a use."""
+    if request.kinds and "use" not in request.kinds:
+        return
+    word = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+    for number, line in enumerate(reader.lines(path) or (), 1):
+        if word.search(line):
+            yield Place(view.root.id, path, number, number, "use", "", line)
+
+
+def nothing_found(views: Sequence[View], name: str) -> NotFoundError:
+    last = QUALIFIERS.split(name)[-1].casefold()
+    known = {one for view in views for one in view.store.catalog.names(last[:3], limit=2_000)}
+    near = get_close_matches(last, known, 3)
+    hint = f"Did you mean {', '.join(near)}?" if near else "Try search, which also finds words and ideas."
+    return NotFoundError(f"nothing is called {name!r}", reason="no definition and no use of it is indexed", hint=hint)

@@ -1,0 +1,60 @@
+"""What a search answers with: places, why they rank where they do, and how far the answer can be trusted.
+
+Plain values, the same for every surface. Cutting them to a budget and writing them down is the envelope's business.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["FileHits", "Hit", "SearchResult", "Share"]
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What one signal did. `keywords`, `vectors` and `pending` are what the score starts from, all others factors."""
+
+    signal: str
+    effect: float
+    because: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A run of lines as it stands on disk now; `lines` are the numbers of those in it that answer best."""
+
+    start_line: int
+    end_line: int
+    kind: str
+    name: str
+    score: float
+    text: str
+    lines: tuple[int, ...] = ()
+    moved: bool = False  # the file changed since it was indexed, and these lines were found again in it
+
+
+@dataclass(frozen=True, slots=True)
+class FileHits:
+    """A file and its places, best first. `more` places in it ranked too and are not listed."""
+
+    root: str
+    path: str
+    language: str
+    role: str
+    score: float
+    hits: tuple[Hit, ...]
+    more: int = 0
+    shares: tuple[Share, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """`candidates` files were ranked; the best are here. `pending` and `share` say what may be missing."""
+
+    query: str
+    route: str
+    files: tuple[FileHits, ...]
+    candidates: int = 0
+    pending: int = 0
+    share: float = 1.0
+    vectors: bool = False  # whether vectors had a say

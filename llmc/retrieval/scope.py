@@ -1,0 +1,150 @@
+"""Where may an answer come from? The filters of a query and the scope of a request, for one view."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from llmc import languages
+from llmc.errors import NotFoundError, QueryError
+from llmc.retrieval.globs import PathFilter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Sequence
+
+    from llmc.model import ChunkPlace
+    from llmc.retrieval.query import Query
+    from llmc.retrieval.view import View
+    from llmc.store.places import Places
+
+__all__ = ["Scope", "asked_roots", "check_paths", "scope_of"]
+
+GLOB = frozenset("*?[")
+
+
+@dataclass(frozen=True)
+class Scope:
+    """`docs` is None for a whole root; then every document that the catalog places in the root is in scope."""
+
+    places: Places
+    docs: frozenset[int] | None = None
+    languages: frozenset[str] = frozenset()
+    not_languages: frozenset[str] = frozenset()
+    kinds: frozenset[str] = frozenset()
+    not_kinds: frozenset[str] = frozenset()
+    accepts_path: Callable[[str], bool] = field(default=lambda _path: True)
+
+    def keep(self, docs: Collection[int]) -> list[int]:
+        """Those in scope, ascending."""
+        return self.places.keep(docs) if self.docs is None else sorted(self.docs.intersection(docs))
+
+    @property
+    def sifts_late(self) -> bool:
+        """Whether filters are left that only the catalog can decide, file by file."""
+        return bool(self.kinds or self.not_kinds or self.not_languages)
+
+    def accepts_language(self, language: str) -> bool:
+        return (not self.languages or language in self.languages) and language not in self.not_languages
+
+    def accepts_chunk(self, chunk: ChunkPlace, role: str) -> bool:
+        kinds = {chunk.kind, role}
+        return (not self.kinds or bool(kinds & self.kinds)) and not kinds & self.not_kinds
+
+
+def scope_of(view: View, query: Query, paths: PathFilter, within: frozenset[str] | None) -> Scope:
+    """`within` are paths of an earlier result; None is everywhere."""
+    places = view.store.catalog.places(view.root.id)
+    conditions = list(_conditions(query, paths, within))
+
+    def accepts_path(path: str) -> bool:
+        return all(condition(path) for condition in conditions)
+
+    docs = None
+    if conditions:
+        docs = frozenset(doc for doc, path in zip(places, places.paths(), strict=True) if accepts_path(path))
+    return Scope(
+        places=places,
+        docs=docs,
+        languages=_known_languages(query.values("lang")),
+        not_languages=_known_languages(query.values("lang", exclude=True)),
+        kinds=frozenset(value.lower() for value in query.values("kind")),
+        not_kinds=frozenset(value.lower() for value in query.values("kind", exclude=True)),
+        accepts_path=accepts_path,
+    )
+
+
+def check_paths(scopes: Sequence[Scope], query: Query) -> None:
+    """`path:` that fits no file anywhere is a slip, and says so."""
+    wanted = query.values("path")
+    if not wanted or any(scope.docs for scope in scopes):
+        return
+    known = {part for scope in scopes for path in scope.places.paths() for part in path.split("/")}
+    near = get_close_matches(wanted[0].strip("/").rpartition("/")[2], known, 3)
+    raise NotFoundError(
+        f"no file has {wanted[0]!r} in its path",
+        hint=f"Did you mean {', '.join(near)}?" if near else "Use a part of a path, or a glob such as *.py.",
+    )
+
+
+def _conditions(query: Query, paths: PathFilter, within: frozenset[str] | None) -> Iterable[Callable[[str], bool]]:
+    if within is not None:
+        yield within.__contains__
+    if not paths.is_open:
+        yield paths.accepts
+    if wanted := query.values("path"):
+        yield any_of(wanted)
+    if unwanted := query.values("path", exclude=True):
+        found = any_of(unwanted)
+        yield lambda path: not found(path)
+
+
+def any_of(values: Sequence[str]) -> Callable[[str], bool]:
+    """A glob as in .gitignore, or a part of the path whatever its case."""
+    globs = PathFilter(globs=tuple(value for value in values if GLOB & set(value)))
+    parts = tuple(value.removeprefix("./").lower() for value in values if not GLOB & set(value))
+
+    def accepts(path: str) -> bool:
+        lowered = path.lower()
+        return any(part in lowered for part in parts) or (bool(globs.globs) and globs.accepts(path))
+
+    return accepts
+
+
+def _known_languages(values: Sequence[str]) -> frozenset[str]:
+    return frozenset(language for value in values for language in _language(value))
+
+
+def _language(value: str) -> tuple[str, ...]:
+    found = languages.named(value)
+    if not found:
+        near = get_close_matches(value.lower(), languages.NAMES, 3)
+        raise QueryError(
+            f"there is no language {value!r}",
+            hint=f"Did you mean {', '.join(near)}?" if near else "Use a name such as python, or an ending such as py.",
+        )
+    return found
+
+
+def asked_roots(views: Sequence[View], query: Query) -> list[View]:
+    """The views that `root:` lets through: by name, or by the end of the path."""
+    wanted, unwanted = query.values("root"), query.values("root", exclude=True)
+    kept = [
+        view
+        for view in views
+        if (not wanted or any(_is_root(view, value) for value in wanted))
+        and not any(_is_root(view, value) for value in unwanted)
+    ]
+    if views and not kept:
+        names = [view.root.name for view in views]
+        near = get_close_matches((wanted or unwanted)[0], names, 3) or names[:5]
+        raise NotFoundError(f"no root is called {(wanted or unwanted)[0]!r}", hint=f"There is {', '.join(near)}.")
+    return kept
+
+
+def _is_root(view: View, value: str) -> bool:
+    return (
+        view.root.name == value
+        or view.root.path.rstrip("/").endswith(f"/{value.strip('/')}")
+        or view.root.path == value
+    )

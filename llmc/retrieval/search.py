@@ -1,0 +1,119 @@
+"""Which places answer this? The pipeline of `search`, read top to bottom.
+
+Parse and route the query; recall chunks by keyword and vector; fuse; group by file; rank by signals, the dear
+ones for the best files only; check every place against the disk. The details live in the modules that it calls. It
+never formats and never writes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from llmc.retrieval.asked import Asked
+from llmc.retrieval.fresh import pending_candidates, read, settle
+from llmc.retrieval.globs import PathFilter
+from llmc.retrieval.group import fuse_views, grouped, look_up
+from llmc.retrieval.hits import file_hits, has_phrases
+from llmc.retrieval.query import Route, parse
+from llmc.retrieval.recall import recall
+from llmc.retrieval.results import SearchResult
+from llmc.retrieval.scope import asked_roots, check_paths, scope_of
+from llmc.retrieval.signals import PATH_STAGE, READ_STAGE, TABLE_STAGE, Signal, apply
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from llmc.model import Stamp
+    from llmc.retrieval.candidate import Candidate
+    from llmc.retrieval.query import Query
+    from llmc.retrieval.scope import Scope
+    from llmc.retrieval.view import View
+
+__all__ = ["Looked", "SearchRequest", "search", "search_with"]
+
+# What the best vector hit is worth beside the best keyword hit.
+VECTOR_WEIGHT = {Route.WORDS: 0.5, Route.SYMBOL: 0.1, Route.PATH: 0.0}
+# How many files are looked up in the catalog; how many more than shown are read, since some may be gone.
+SHORTLIST = 20
+SPARE = 3
+# A quoted phrase may fail in file after file; so many are read for it.
+MOST_READ = 200
+
+
+@dataclass(frozen=True)
+class SearchRequest:
+    """`within` keeps to (root, path) of an earlier result; `off` switches signals off by name, and `vectors`."""
+
+    query: str
+    paths: PathFilter = field(default_factory=PathFilter)
+    within: frozenset[tuple[str, str]] | None = None
+    limit: int = 10
+    per_file: int = 3
+    off: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """A file that was read for an answer, and its stamp then; None when there was nothing to read."""
+
+    view: View
+    path: str
+    stamp: Stamp | None
+
+
+def search(views: Sequence[View], request: SearchRequest) -> SearchResult:
+    return search_with(views, request, [])
+
+
+def search_with(views: Sequence[View], request: SearchRequest, looked: list[Looked]) -> SearchResult:
+    """`looked` is told what the answer rests on."""
+    query = parse(request.query)
+    asked = Asked.of(query)
+    views = asked_roots(views, query)
+    scopes = [scope_of(view, query, request.paths, _paths_within(view, request)) for view in views]
+    if not any(view.pending for view in views):
+        check_paths(scopes, query)
+    weight = 0.0 if "vectors" in request.off else VECTOR_WEIGHT[query.route]
+    recalled = [recall(view, query, scope, vectors=weight > 0) for view, scope in zip(views, scopes, strict=True)]
+    fused = fuse_views(recalled, weight)
+
+    def ranked(signals: tuple[Signal, ...], files: Iterable[Candidate]) -> list[Candidate]:
+        return sorted((apply(signals, asked, file, request.off) for file in files), key=lambda file: file.order)
+
+    files = ranked(PATH_STAGE, [*grouped(views, scopes, fused), *_from_disk(views, scopes, asked)])
+    shortlist = files if any(scope.sifts_late for scope in scopes) else files[: SHORTLIST + request.limit]
+    known = ranked(TABLE_STAGE, look_up(shortlist, views, scopes, asked))
+    present = islice(_present(known[: max(MOST_READ, request.limit)], asked, query, looked), request.limit + SPARE)
+    final = ranked(READ_STAGE, present)[: request.limit]
+    return SearchResult(
+        query=request.query,
+        route=query.route,
+        files=tuple(file_hits(file, asked, request.per_file) for file in final),
+        candidates=len(files),
+        pending=sum(len(view.pending) for view in views),
+        share=min((view.share for view in views), default=1.0),
+        vectors=any(one.vector for one in recalled),
+    )
+
+
+def _paths_within(view: View, request: SearchRequest) -> frozenset[str] | None:
+    if request.within is None:
+        return None
+    return frozenset(path for root, path in request.within if root == view.root.id)
+
+
+def _from_disk(views: Sequence[View], scopes: Sequence[Scope], asked: Asked) -> Iterator[Candidate]:
+    for view, scope in zip(views, scopes, strict=True):
+        yield from pending_candidates(view, asked, scope)
+
+
+def _present(ranked: Sequence[Candidate], asked: Asked, query: Query, looked: list[Looked]) -> Iterator[Candidate]:
+    """The files as they are now, best first; what is gone, or has not the phrase after all, is passed over."""
+    for candidate in ranked:
+        content = read(candidate.view, candidate.path)
+        looked.append(Looked(candidate.view, candidate.path, content.stamp if content else None))
+        file = settle(candidate, content, asked) if content else None
+        if file is not None and has_phrases(file, query):
+            yield file

@@ -1,0 +1,130 @@
+"""Why does this file rank before that one? Small signals, each a factor that explains itself.
+
+A signal gets the query and a file and gives a `Share`, or None when it has nothing to say. There are three stages, by
+what a file must have cost already: its path alone; its chunks, looked up in the catalog; its text, read from disk.
+Constants are round and few: on the judged repositories each of them is flat around its value.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import prod
+from typing import TYPE_CHECKING
+
+from llmc.retrieval.asked import spelled
+from llmc.retrieval.naming import naming
+from llmc.retrieval.query import Route
+from llmc.retrieval.results import Share
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from llmc.retrieval.asked import Asked
+    from llmc.retrieval.candidate import Candidate
+
+__all__ = ["PATH_STAGE", "READ_STAGE", "SIGNALS", "TABLE_STAGE", "Signal", "apply"]
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    name: str
+    says: str
+    of: Callable[[Asked, Candidate], Share | None]
+
+
+def apply(signals: Iterable[Signal], asked: Asked, candidate: Candidate, off: frozenset[str]) -> Candidate:
+    shares = [share for signal in signals if signal.name not in off and (share := signal.of(asked, candidate))]
+    if not shares:
+        return candidate
+    score = candidate.score * prod(share.effect for share in shares)
+    return replace(candidate, score=score, shares=(*candidate.shares, *shares))
+
+
+# Half: a test that matches twice as well as the code may still come first.
+NOISE = 0.5
+NOISY = frozenset({"test", "example", "doc", "config", "data", "generated", "vendored", "legacy", "stub"})
+
+
+def role(asked: Asked, candidate: Candidate) -> Share | None:
+    if candidate.role in NOISY and candidate.role not in asked.roles:
+        return Share("role", NOISE, candidate.role)
+    return None
+
+
+def inner(_asked: Asked, candidate: Candidate) -> Share | None:
+    """What a package keeps to itself answers less often than what it shows."""
+    return Share("inner", 0.8, "internal") if naming(candidate.path).inner else None
+
+
+def file_name(asked: Asked, candidate: Candidate) -> Share | None:
+    named = naming(candidate.path)
+    said = sum(part in asked.forms for part in named.parts)
+    return Share("file name", 1 + 0.5 * said / len(named.parts), named.name) if said else None
+
+
+def exact_path(asked: Asked, candidate: Candidate) -> Share | None:
+    """The query is a path, and this is it: the whole, or its end."""
+    if asked.query.route is not Route.PATH:
+        return None
+    wanted, path = asked.query.text.strip("/").lower(), candidate.path.lower()
+    if path == wanted:
+        return Share("path", 8.0, "the path asked for")
+    return Share("path", 4.0, "ends as asked") if path.endswith(f"/{wanted}") else None
+
+
+TYPES = frozenset({"class", "struct", "interface", "enum", "trait", "protocol", "module", "object", "type", "record",
+                   "union", "namespace", "impl", "instance"})  # fmt: skip
+
+
+def definition(asked: Asked, candidate: Candidate) -> Share | None:
+    """It defines what the query names."""
+    stem = spelled(naming(candidate.path).name)
+    best, name = 0.0, ""
+    named = [(chunk.name, chunk.kind) for chunk in candidate.chunks if chunk.name]
+    named += [(symbol.qualified, symbol.kind) for symbol in candidate.defines]
+    for qualified, kind in named:
+        weight = defines(asked, qualified, kind, stem)
+        if weight > best:
+            best, name = weight, qualified
+    return Share("definition", 1 + 0.5 * best, name) if best else None
+
+
+def defines(asked: Asked, qualified: str, kind: str, stem: str) -> float:
+    container, _, last = qualified.rpartition(".")
+    name = spelled(last)
+    weight = asked.names.get(name, 0.0)
+    if not weight:
+        return 0.0
+    weight *= 1.0 if kind in TYPES else 0.5
+    if container and not said_container(asked, container):
+        weight *= 0.5
+    return weight * 1.5 if name == stem else weight
+
+
+def said_container(asked: Asked, container: str) -> bool:
+    """`Session.get` was asked for, and this `get` stands in `Session`."""
+    return len(asked.query.words) > 1 and spelled(asked.query.words[-2].text) == spelled(container.rpartition(".")[2])
+
+
+def coverage(asked: Asked, candidate: Candidate) -> Share | None:
+    """How many of the words are met in its chunks, however often each is."""
+    if candidate.text is None or not asked.terms:
+        return None
+    text = "\n".join(
+        line
+        for ordinal, _ in candidate.found
+        for line in candidate.text[candidate.chunks[ordinal].start_line - 1 : candidate.chunks[ordinal].end_line]
+    ).lower()
+    met = sum(term in text for term in asked.terms)
+    return Share("coverage", 1 + 0.4 * met / len(asked.terms), f"{met} of {len(asked.terms)} words")
+
+
+PATH_STAGE = (
+    Signal("role", "tests, docs, examples, vendored, generated and old code stand behind code unless asked for", role),
+    Signal("inner", "what a package keeps internal stands behind what it shows", inner),
+    Signal("file name", "the query says the words of the file's name", file_name),
+    Signal("path", "the query is this path", exact_path),
+)
+TABLE_STAGE = (Signal("definition", "it defines a name of the query", definition),)
+READ_STAGE = (Signal("coverage", "more of the query's words are met", coverage),)
+SIGNALS = (*PATH_STAGE, *TABLE_STAGE, *READ_STAGE)

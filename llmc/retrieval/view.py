@@ -1,0 +1,26 @@
+"""What retrieval looks at: one root at one moment. Whoever asks (the workspace, the daemon) builds it after the
+barrier, so that `pending` names every path whose change the store may not hold yet.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from llmc.door import Door
+    from llmc.embed import Embedder
+    from llmc.model import Root
+    from llmc.store import Store
+
+__all__ = ["View"]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    root: Root
+    door: Door
+    store: Store
+    embedder: Embedder | None = None
+    pending: frozenset[str] = frozenset()
+    share: float = 1.0  # how much of the root the first build has reached

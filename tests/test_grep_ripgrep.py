@@ -1,0 +1,112 @@
+"""grep finds what ripgrep finds: hand-picked traps, and patterns that nobody picked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import grep_world
+import pytest
+from grep_world import Asked, ours, theirs
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from llmc.errors import QueryError
+from llmc.retrieval import grep as grep_module
+from llmc.settings import EmbedderSettings, Settings
+from llmc.workspace import Workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Workspace, Path]]:
+    folder = tmp_path_factory.mktemp("tree")
+    grep_world.write(folder)
+    plain = Settings(embedder=EmbedderSettings(kind="hash"))
+    with Workspace.open(str(folder), home=str(tmp_path_factory.mktemp("home")), settings=plain, watch=True) as workspace:
+        workspace.index()
+        yield workspace, folder
+
+
+TRAPS = [
+    "alpha", "TODO", r"\balpha\b", r"^$", r"^\s*$", r"x*", r"a.c", r"\w+\(", r"[A-Z]{2,}", r"é", r"(?i)état", r"\s+tab",
+    r"foo\.bar\(", r"[^a-z\n]+$", r"y{300,}", r"(alpha|beta)bet", r"(?:al)?pha", r"\d{4}", r"\D+$", r"[[:alpha:]]+ [[:digit:]]",
+    r"日本", r"[а-я]+", r"\p{Greek}|\p{Han}", r"k", "ß", r"\S\s\S", r"main\(void\)$", r"{$", r"^}", r"a\tb", r"\x61lpha",
+    r"(?P<word>alpha)bet", r"(?<word>alpha)bet", r"a|", r"()", r"[a-c&&b]", r"\Aint", r"party\z", r"alpha\b{end}", r"(?s)a.b",
+    r"(?x) al pha", r"\bСтрока\b", r"\W$", r"[\w]+@", r"[\s]", r"\.", r"[.]", r"[]a]lpha", r"[^]]x", r"[a\-z]x", "a{,3}", "a{2",
+    "(", ")", "[", "*", r"\q", r"\1", "(?=x)", "a**", "a{2}{3}", "(?i:AL)pha", r"\u0061", r"gr.*e", r"K", r"ſ", r"\v", r"\f",
+]  # fmt: skip
+FLAGS = [
+    {},
+    {"ignore_case": True},
+    {"smart_case": True},
+    {"word": True},
+    {"fixed": True},
+    {"invert": True},
+    {"multiline": True},
+    {"before": 1, "after": 2},
+    {"ignore_case": True, "word": True},
+]
+
+
+@pytest.mark.parametrize("flags", FLAGS, ids=lambda flags: "-".join(flags) or "plain")
+def test_hand_picked_patterns_find_what_ripgrep_finds(world: tuple[Workspace, Path], flags: dict[str, object]) -> None:
+    workspace, folder = world
+    wrong = [pattern for pattern in TRAPS if differs(workspace, folder, Asked((pattern,), dict(flags)))]
+    assert wrong == []
+
+
+def differs(workspace: Workspace, folder: Path, asked: Asked) -> bool:
+    expected = theirs(folder, asked)
+    try:
+        return ours(workspace, asked) != expected
+    except QueryError:
+        return expected is not None
+
+
+LETTERS = st.sampled_from(list("abeklopsTODK") + ["é", "ß", "Ч", "本", " ", "_", "ſ"])
+ATOMS = st.one_of(
+    LETTERS,
+    st.text(LETTERS, min_size=2, max_size=5),
+    st.sampled_from([".", r"\w", r"\d", r"\s", r"\b", "^", "$", r"\.", r"\(", "[a-k]", "[^a ]", "[éß]", r"[\w.]", "[A-Z]"]),
+)
+
+
+def repeated(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    return st.one_of(
+        st.builds("(?:{}){}".format, inner, st.sampled_from(["*", "+", "?", "{2}", "{1,3}", "*?", "+?"])),
+        st.builds("({}|{})".format, inner, inner),
+        st.builds("{}{}".format, inner, inner),
+    )
+
+
+PATTERNS = st.recursive(ATOMS, repeated, max_leaves=6)
+
+
+@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(pattern=PATTERNS, also=st.none() | ATOMS, flags=st.sampled_from(FLAGS), in_process=st.booleans())
+def test_generated_patterns_find_what_ripgrep_finds(
+    world: tuple[Workspace, Path],
+    monkeypatch: pytest.MonkeyPatch,
+    pattern: str,
+    also: str | None,
+    flags: dict[str, object],
+    in_process: bool,
+) -> None:
+    workspace, folder = world
+    asked = Asked((pattern,) if also is None else (pattern, also), dict(flags))
+    with monkeypatch.context() as patch:
+        patch.setattr(grep_module, "IN_PROCESS", 10_000 if in_process else 0)
+        assert not differs(workspace, folder, asked)
+
+
+def test_a_file_that_changed_a_moment_ago_is_searched_as_it_is(world: tuple[Workspace, Path]) -> None:
+    workspace, folder = world
+    (folder / "fresh.txt").write_text("brand new zeppelin\n")
+    assert ours(workspace, Asked(("zeppelin",))) == ["fresh.txt\x001:brand new zeppelin"]
+    (folder / "fresh.txt").write_text("nothing here\n")
+    assert ours(workspace, Asked(("zeppelin",))) == []
+    (folder / "fresh.txt").unlink()
+    assert ours(workspace, Asked(("nothing here",))) == []
