@@ -1,0 +1,22 @@
+"""`llmc context`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from llmc.cli.asking import ask_tool, common_options
+from llmc.cli.options import Options, pass_options
+
+
+@click.command()
+@click.argument("query", nargs=-1, required=True)
+@click.option(
+    "--path", "-p", multiple=True, metavar="PATH", help="Only below this, or inside an earlier result (h4k2)."
+)
+@common_options
+@pass_options
+def command(options: Options, /, query: tuple[str, ...], **args: Any) -> int:
+    """Passages for a question, ready to put into a prompt, each with path and lines."""
+    return ask_tool(options, "context", {"query": " ".join(query), **args})

@@ -1,0 +1,82 @@
+"""`llmc doctor`: look for whatever could be wrong, and say the fix."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import click
+
+from llmc.cli.options import Options, pass_options
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from llmc.cli.checks import Finding, Patient
+
+    Check = Callable[[Patient], Iterator[Finding]]
+
+SIGNS = {
+    "ok": click.style("ok  ", fg="green"),
+    "warn": click.style("warn", fg="yellow"),
+    "fail": click.style("FAIL", fg="red"),
+}
+
+
+@click.command()
+@pass_options
+def command(options: Options, /) -> int:
+    """Look for whatever could be wrong, and say the fix.
+
+    Exit code 1 when something fails; warnings are no failure.
+    """
+    findings = []
+    for finding in _examine(options):
+        findings.append(finding)
+        if not options.json:
+            click.echo("\n".join(_lines(finding)))
+    failed = any(finding.state == "fail" for finding in findings)
+    if options.json:
+        click.echo(json.dumps({"ok": not failed, "findings": [asdict(finding) for finding in findings]}, indent=2))
+    return 1 if failed else 0
+
+
+def _examine(options: Options) -> Iterator[Finding]:
+    import os
+
+    from llmc.cli.checks import Finding, Patient
+    from llmc.settings import examine
+
+    about = options.about()
+    loaded = examine(about["cwd"], os.environ, about["flags"], about["config"] or None)
+    for check in _checks():
+        try:
+            yield from check(Patient(options, loaded))
+        except Exception as error:  # noqa: BLE001 - a check that breaks is a finding too
+            name = check.__name__.removeprefix("check_")
+            yield Finding(name, "fail", f"the check itself failed: {type(error).__name__}: {error}")
+
+
+def _checks() -> list[Check]:
+    from llmc.cli import checks, index_checks
+
+    return [
+        checks.check_python,
+        checks.check_packages,
+        checks.check_home,
+        checks.check_daemon,
+        checks.check_log,
+        index_checks.check_settings,
+        index_checks.check_roots,
+        index_checks.check_watching,
+        index_checks.check_grammars,
+        index_checks.check_embedder,
+        index_checks.check_stores,
+    ]
+
+
+def _lines(finding: Finding) -> Iterator[str]:
+    yield f"{SIGNS[finding.state]} {finding.name}: {finding.text}"
+    if finding.fix:
+        yield f"       → {finding.fix}"

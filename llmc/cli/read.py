@@ -1,0 +1,27 @@
+"""`llmc read`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from llmc.cli.asking import ask_tool, common_options
+from llmc.cli.options import Options, pass_options
+
+
+@click.command()
+@click.argument("target", nargs=-1, required=True)
+@common_options
+@pass_options
+def command(options: Options, /, **args: Any) -> int:
+    """A file, some lines of it, a symbol, or what an earlier reply left out.
+
+    \b
+    llmc read src/main.py
+    llmc read src/main.py:10-40
+    llmc read src/parser.py::Parser.feed
+    llmc read h4k2                  the next page
+    llmc read h4k2:3                its third item in full
+    """
+    return ask_tool(options, "read", args)

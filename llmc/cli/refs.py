@@ -1,0 +1,26 @@
+"""`llmc refs`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from llmc.cli.asking import ask_tool, common_options
+from llmc.cli.options import Options, pass_options
+
+KINDS = ("call", "import", "inherit", "type", "use")
+
+
+@click.command()
+@click.argument("name")
+@click.argument("path", nargs=-1)
+@click.option("--kind", multiple=True, type=click.Choice(KINDS), help="Only these uses.")
+@common_options
+@pass_options
+def command(options: Options, /, **args: Any) -> int:
+    """Where a name is defined, and every use, call and subclass of it.
+
+    Names are matched, not types: the reply says when several definitions share the name.
+    """
+    return ask_tool(options, "refs", args)

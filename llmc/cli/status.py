@@ -1,0 +1,134 @@
+"""`llmc status`: what is indexed, how fresh, what failed and why."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from llmc.cli.options import Options, pass_options
+from llmc.cli.render import ago, count, duration, size
+from llmc.paths import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+WATCH_SECONDS = 1.0
+MOST_EXAMPLES = 5
+COLOURS = {"ready": "green", "building": "yellow", "waiting": "yellow", "missing": "red", "failed": "red"}
+
+
+@click.command()
+@click.option("--watch", is_flag=True, help="Keep showing it until Ctrl-C.")
+@pass_options
+def command(options: Options, *, watch: bool) -> None:
+    """What is indexed, how fresh, what failed and why."""
+    if not watch:
+        click.echo(_text(options, options.ask("status")))
+    elif options.json or options.plain or not sys.stdout.isatty():
+        _repeat(options)
+    else:
+        _live(options)
+
+
+def _text(options: Options, status: dict[str, Any]) -> str:
+    if options.json:
+        return json.dumps(status, indent=2)
+    text = "\n".join(lines(status))
+    return click.unstyle(text) if options.plain else text
+
+
+def _repeat(options: Options) -> None:
+    """One status after the other, for pipes: JSON objects on a line each, or blocks of text."""
+    with options.connect() as connection:
+        while True:
+            status = connection.call("status")
+            click.echo(json.dumps(status) if options.json else click.unstyle("\n".join(lines(status))) + "\n")
+            time.sleep(WATCH_SECONDS)
+
+
+def _live(options: Options) -> None:
+    from rich.live import Live
+    from rich.text import Text
+
+    with options.connect() as connection, Live(screen=True, auto_refresh=False) as live:
+        while True:
+            live.update(Text.from_ansi("\n".join(lines(connection.call("status")))), refresh=True)
+            time.sleep(WATCH_SECONDS)
+
+
+def lines(status: dict[str, Any]) -> Iterator[str]:
+    """The status as text: the process first, then a block for each root."""
+    yield from _process_lines(status)
+    stores = {store["family"]: store for store in status["stores"]}
+    for root in status["roots"]:
+        yield ""
+        yield from _root_lines(root)
+        if root["family"] in stores:
+            yield from _store_lines(stores.pop(root["family"]))
+    if not status["roots"]:
+        yield "No root is indexed yet: `llmc index` in a work tree makes it one."
+    for problem in status["problems"]:
+        yield click.style(f"! {problem}", fg="yellow")
+
+
+def _process_lines(status: dict[str, Any]) -> Iterator[str]:
+    daemon, embedder = status["daemon"], status["embedder"]
+    memory = [f"{process['role']} {size(process['rss'])}" for process in status["processes"]]
+    if daemon is None:
+        yield " · ".join(["in one process, without a daemon", *memory])
+    else:
+        facts = [f"pid {daemon['pid']}", f"llmc {daemon['version']}", f"up {duration(daemon['uptime'])}"]
+        facts += [count(daemon["clients"], "client"), *(["in the foreground"] if daemon["foreground"] else []), *memory]
+        yield f"daemon   {' · '.join(facts)}"
+        yield f"log      {shown(daemon['log'])}"
+    if embedder is not None:
+        state = "" if embedder["state"] == "ready" else f" · {embedder['state']} {embedder['error']}"
+        yield f"embedder {embedder['name']} · {embedder['dimension']} dimensions{state}"
+
+
+def _root_lines(root: dict[str, Any]) -> Iterator[str]:
+    state = click.style(root["state"], fg=COLOURS.get(root["state"], "yellow"))
+    yield f"{click.style(shown(root['path']), bold=True)} · {state} · {root['watcher']}"
+    for trouble in filter(None, (root["error"], root["degraded"])):
+        yield click.style(f"  ! {trouble}", fg="yellow")
+    if root["progress"]:
+        yield f"  {progress_text(root['progress'])}"
+    pending = f" · {count(root['pending'])} pending" if root["pending"] else ""
+    skipped, failed = count(root["skipped"]), count(root["failed"])
+    yield f"  {count(root['indexed'], 'file')} indexed · {skipped} skipped · {failed} failed{pending}"
+    changed, searchable, walked = (ago(root[f"last_{what}"]) for what in ("change", "commit", "scan"))
+    yield f"  changed {changed} · searchable {searchable} · walked {walked}"
+    if root["reasons"]:
+        reasons = sorted(root["reasons"].items(), key=lambda item: (-item[1], item[0]))
+        yield "  passed by: " + ", ".join(f"{number:,} {shown(reason)}" for reason, number in reasons)
+    failed_ones = [passed for passed in root["examples"] if passed["status"] == "failed"]
+    for passed in failed_ones[:MOST_EXAMPLES]:
+        yield f"    {shown(passed['path'])}: {shown(passed['reason'])}"
+    if root["failed"] > MOST_EXAMPLES:
+        yield "    … --json has more"
+
+
+def _store_lines(store: dict[str, Any]) -> Iterator[str]:
+    parts = {name: store[f"{name}_bytes"] for name in ("catalog", "keyword", "vector")}
+    detail = ", ".join(f"{name} {size(number)}" for name, number in parts.items())
+    chunks = count(store["chunks"], "chunk")
+    yield f"  {chunks} · {size(sum(parts.values()))} on disk for {size(store['text_bytes'])} of text ({detail})"
+    if store["read_only"]:
+        yield click.style(f"  ! read-only: {store['read_only']}", fg="yellow")
+
+
+def progress_text(progress: dict[str, Any]) -> str:
+    """`parse 1,200 of 5,012 · 820/s · 5 s left`."""
+    done, total = progress.get("done", 0), progress.get("total", 0)
+    text = f"{progress['stage']} {done:,}"
+    if total:
+        text += f" of {total:,}"
+    if progress.get("rate"):
+        text += f" · {progress['rate']:,.0f}/s"
+    if progress.get("eta") is not None:
+        text += f" · {duration(progress['eta'])} left"
+    return text

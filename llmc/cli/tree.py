@@ -1,0 +1,20 @@
+"""`llmc tree`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from llmc.cli.asking import ask_tool, common_options
+from llmc.cli.options import Options, pass_options
+
+
+@click.command()
+@click.argument("path", nargs=-1)
+@click.option("--depth", "-d", type=int, metavar="N", help="How many levels (2).")
+@common_options
+@pass_options
+def command(options: Options, /, **args: Any) -> int:
+    """Folders with how much is in them, to a depth."""
+    return ask_tool(options, "tree", args)

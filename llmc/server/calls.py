@@ -1,0 +1,76 @@
+"""What passes between the transport and whoever does the work.
+
+`server.rpc` (over a socket) and the in-process way make a `Call` for each request and hand it to a `Handler`, which
+never learns how it was reached. The `Service` is the handler of the daemon; tests have a twin.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+__all__ = ["Call", "Client", "Handler"]
+
+JsonObject = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """Who asks and from where, as its `hello` said; `pid` is the kernel's word.
+
+    `environ`, `flags` (`key=value`, `--root` among them as `roots=…`) and `config` are what settings are made of: the
+    client itself reads none, which would cost it its quick start.
+    """
+
+    pid: int
+    session: str
+    cwd: str = "/"
+    environ: Mapping[str, str] = field(default_factory=dict)
+    flags: tuple[str, ...] = ()
+    config: str = ""
+    version: str = ""
+
+
+class Call:
+    """One request while it is worked on; used from the worker's thread."""
+
+    def __init__(self, client: Client, emit: Callable[[JsonObject], None] | None = None) -> None:
+        self.client = client
+        self._emit = emit
+        self._cancelled = threading.Event()
+
+    def progress(self, event: JsonObject) -> None:
+        """Tell the client how far it is; nothing happens when it did not ask for events or is gone."""
+        if self._emit is not None and not self._cancelled.is_set():
+            self._emit(event)
+
+    @property
+    def cancelled(self) -> bool:
+        return self._cancelled.is_set()
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Sleep until cancelled or the time is over; True when cancelled."""
+        return self._cancelled.wait(seconds)
+
+    def cancel(self) -> None:
+        self._cancelled.set()
+
+
+class Handler(Protocol):
+    """Does the work behind the transport. `call` runs in a worker thread, many at once."""
+
+    def start(self) -> None:
+        """Called once, in a thread, before the first call."""
+
+    def call(self, method: str, params: JsonObject, call: Call) -> object:
+        """The result as JSON values or dataclasses; an LlmcError reaches the client as it is."""
+
+    def busy(self) -> str | None:
+        """Why the daemon should not leave although no client is there; None when it may."""
+
+    def close(self) -> None:
+        """Finish or roll back what is under way; nothing is called afterwards."""

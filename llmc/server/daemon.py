@@ -1,0 +1,262 @@
+"""The one process of a user that owns the index: when it begins, when it ends, and what holds it.
+
+It takes the lock, listens, and says so at once; the handler (settings, stores, watcher) is opened in a thread
+meanwhile, and calls wait for it. It leaves on a signal, on `stop`, for a newer llmc, when nobody has needed it for a
+while, and when its home was removed. How bytes travel is `server.rpc`; what calls do is the handler.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import faulthandler
+import os
+import resource
+import signal
+import sys
+import threading
+import time
+from concurrent.futures import Future
+from dataclasses import replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
+
+from llmc import __version__, logs
+from llmc.protocol import PROTOCOL, build_number
+from llmc.server.lock import DaemonLock, Owner
+from llmc.server.rpc import RpcServer
+from llmc.server.status import DaemonStatus, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from llmc.home import Home
+    from llmc.server.calls import Call, Client, Handler, JsonObject
+    from llmc.server.rpc import StreamHandler
+
+__all__ = ["Daemon", "Opened", "end_now"]
+
+log = logs.get("daemon")
+
+# Replies that are nearly there are waited for; a build is told to stop at once.
+GRACE_SECONDS = 5.0
+# A batch is committed or rolled back well within; what is not is redone at the next start.
+CLOSE_SECONDS = 30.0
+# One stat each: a home or a socket that somebody removed is noticed.
+TEND_SECONDS = 5.0
+# With a handler that could not be opened there is nothing to stay for; the next start may find the cause mended.
+BROKEN_SECONDS = 5.0
+BUSY_SECONDS = 60.0
+# 64 clients, a descriptor for each watched root and open segment; macOS grants 256 unless asked.
+DESCRIPTORS = 16_384
+
+
+class Opened(NamedTuple):
+    """What the daemon serves. `streams` take over a connection as plain bytes, by their kind."""
+
+    handler: Handler
+    idle_seconds: float  # 0 is never
+    streams: Mapping[str, StreamHandler] = MappingProxyType({})
+
+
+class Daemon:
+    """`command` is how others read who runs it. In the `foreground` a person holds it open: it then neither leaves when
+    idle nor makes room for a newer llmc."""
+
+    def __init__(
+        self,
+        home: Home,
+        build: Callable[[], Opened],
+        *,
+        command: str,
+        foreground: bool = False,
+        stay: bool = False,
+        on_ready: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._home = home
+        self._build = build
+        self._foreground = foreground
+        self._stay = stay or foreground
+        self._on_ready = on_ready
+        self._owner = Owner(os.getpid(), __version__, build_number(), time.time(), command, foreground)
+        self.left_for = ""
+        self._opened: Future[Opened] = Future()
+        self._idle_seconds = 0.0
+        self._idle: asyncio.TimerHandle | None = None
+        self._leaving = asyncio.Event()
+        self._server: RpcServer
+        self._loop: asyncio.AbstractEventLoop
+
+    def run(self) -> None:
+        """Until it is stopped; DaemonRunningError when another one owns the home."""
+        _prepare_process()
+        self._home.make()
+        with DaemonLock(self._home) as lock:
+            lock.acquire(self._owner)
+            logs.open_log(self._home.log)
+            asyncio.run(self._serve(lock))
+
+    def stop(self, why: str) -> None:
+        """Begin to leave; from any thread."""
+        with contextlib.suppress(RuntimeError):  # it has left already
+            self._loop.call_soon_threadsafe(self._leave_for, why)
+
+    async def _serve(self, lock: DaemonLock) -> None:
+        self._loop = asyncio.get_running_loop()
+        instant = {"hello": self._hello, "stop": self._asked_to_stop}
+        self._server = RpcServer(
+            self._work, instant=instant, stream=self._stream, on_change=self._mind_idle, log_path=self._home.log
+        )
+        await self._server.listen(self._home.socket)
+        self._take_signals()
+        log.info("listening", pid=os.getpid(), version=__version__, socket=self._home.socket)
+        self._on_ready()
+        opening = self._in_thread(self._open, "llmc-open")
+        tending = asyncio.create_task(self._tend(lock))
+        await self._leaving.wait()
+        tending.cancel()
+        await self._leave(opening)
+
+    def _open(self) -> None:
+        try:
+            opened = self._build()
+            opened.handler.start()
+        except BaseException as error:  # every call is answered with it
+            log.exception("could not open")
+            self._idle_seconds = BROKEN_SECONDS
+            self._opened.set_exception(error)
+        else:
+            log.info("open", idle_seconds=opened.idle_seconds)
+            self._idle_seconds = opened.idle_seconds
+            self._opened.set_result(opened)
+        self._loop.call_soon_threadsafe(self._mind_idle)
+
+    def _work(self, method: str, params: JsonObject, call: Call) -> object:
+        result = self._opened.result().handler.call(method, params, call)
+        return replace(result, daemon=self._status()) if isinstance(result, Status) else result
+
+    async def _stream(self, kind: str) -> StreamHandler | None:
+        opened = await asyncio.shield(asyncio.wrap_future(self._opened))
+        return opened.streams.get(kind)
+
+    def _hello(self, _params: JsonObject, client: Client) -> JsonObject:
+        log.debug("hello", pid=client.pid, version=client.version)
+        return {
+            "protocol": PROTOCOL,
+            "version": self._owner.version,
+            "build": self._owner.build,
+            "pid": self._owner.pid,
+            "started": self._owner.started,
+            "foreground": self._foreground,
+            "session": client.session,
+            "log": self._home.log,
+        }
+
+    def _asked_to_stop(self, params: JsonObject, client: Client) -> JsonObject:
+        """`polite` comes from a newer llmc that would rather run its own."""
+        if params.get("polite") and self._foreground:
+            return {"leaving": False, "reason": f"it runs in the foreground: {self._owner.describe()}"}
+        self._leave_for(f"asked by pid {client.pid}, llmc {client.version}")
+        return {"leaving": True, "pid": self._owner.pid}
+
+    def _status(self) -> DaemonStatus:
+        return DaemonStatus(
+            pid=self._owner.pid,
+            version=self._owner.version,
+            build=self._owner.build,
+            started=self._owner.started,
+            uptime=time.time() - self._owner.started,
+            foreground=self._foreground,
+            clients=len(self._server.connections),
+            calls=self._server.calls,
+            idle_exit=0.0 if self._stay else self._idle_seconds,
+            home=self._home.path,
+            socket=self._home.socket,
+            log=self._home.log,
+        )
+
+    def _mind_idle(self) -> None:
+        """A client came or went."""
+        if self._idle is not None:
+            self._idle.cancel()
+            self._idle = None
+        if not self._server.connections and self._idle_seconds and not self._stay:
+            self._idle = self._loop.call_later(self._idle_seconds, self._leave_if_idle)
+
+    def _leave_if_idle(self) -> None:
+        busy = None if self._opened.exception() else self._opened.result().handler.busy()
+        if busy is None:
+            self._leave_for("idle")
+        else:
+            log.debug("not idle", reason=busy)
+            self._idle = self._loop.call_later(min(self._idle_seconds, BUSY_SECONDS), self._leave_if_idle)
+
+    def _leave_for(self, why: str) -> None:
+        if not self._leaving.is_set():
+            log.info("leaving", reason=why)
+            self.left_for = why
+            self._leaving.set()
+
+    async def _tend(self, lock: DaemonLock) -> None:
+        """Notice that the home was removed under us, and put back a socket that a cleaner of /tmp took away."""
+        while True:
+            await asyncio.sleep(TEND_SECONDS)
+            if not lock.is_ours():
+                self._leave_for("the home was removed or replaced")
+            elif not self._server.is_reachable():
+                log.warning("the socket was removed; listening again")
+                self._home.make()
+                self._server.stop_listening()
+                await self._server.listen(self._home.socket)
+
+    async def _leave(self, opening: asyncio.Future[None]) -> None:
+        """Nobody new; replies that are under way; then the handler; the lock goes last, with the process."""
+        self._server.stop_listening()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._server.quiet.wait(), GRACE_SECONDS)
+        await self._server.close()
+        closing = self._in_thread(self._close, "llmc-close")
+        done, _ = await asyncio.wait({opening, closing}, timeout=CLOSE_SECONDS, return_when=asyncio.ALL_COMPLETED)
+        if closing not in done:
+            log.warning("left before the handler was closed", seconds=CLOSE_SECONDS)
+        log.info("left")
+
+    def _close(self) -> None:
+        try:
+            self._opened.result().handler.close()
+        except BaseException:
+            log.exception("could not close")
+
+    def _take_signals(self) -> None:
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+                self._loop.add_signal_handler(number, self._leave_for, signal.Signals(number).name)
+
+    def _in_thread(self, act: Callable[[], None], name: str) -> asyncio.Future[None]:
+        """Not a pool's thread: the process may end while this one hangs."""
+        done = self._loop.create_future()
+
+        def run() -> None:
+            act()
+            with contextlib.suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(done.set_result, None)
+
+        threading.Thread(target=run, name=name, daemon=True).start()
+        return done
+
+
+def end_now(code: int) -> NoReturn:
+    """End the process without waiting for threads: what they hold was closed, or is redone at the next start."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+def _prepare_process() -> None:
+    os.umask(0o077)
+    faulthandler.enable()
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = DESCRIPTORS if hard == resource.RLIM_INFINITY else min(DESCRIPTORS, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

@@ -1,0 +1,182 @@
+"""What the daemon does behind its socket: it keeps one library and answers each client in the client's own workspace.
+
+Every call brings along where its client stands (folder, variables, flags), from which the settings and so the roots are
+made anew: two clients in two projects never meet. Transport, threads and the end of the process are `server.daemon`'s.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from llmc import logs
+from llmc.envelope.handles import Handles
+from llmc.errors import QueryError
+from llmc.indexer.library import Library
+from llmc.roots import make_root
+from llmc.server.report import difference, embedder_status, progress_of, root_status, store_status
+from llmc.server.status import IndexResult, Status, process_status
+from llmc.server.tools import answer
+from llmc.settings import load
+from llmc.workspace import Workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from llmc.home import Home
+    from llmc.indexer.keeper import Keeper
+    from llmc.server.calls import Call, JsonObject
+    from llmc.server.status import Difference
+    from llmc.server.tools import Reply
+    from llmc.settings import Settings
+
+__all__ = ["Service"]
+
+log = logs.get("service")
+
+STATUS_SECONDS = 1.0
+STREAMED_FILES = 200
+
+
+class Shown:
+    """Tells a client how far a keeper is, whenever that has changed; false when the client has gone."""
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
+        self._last: JsonObject | None = None
+
+    def __call__(self, keeper: Keeper) -> bool:
+        progress = progress_of(keeper)
+        if progress is not None and progress != self._last:
+            self._call.progress({**progress, "root": keeper.root.path})
+            self._last = progress
+        return not self._call.cancelled
+
+
+class Service:
+    def __init__(self, settings: Settings, home: Home) -> None:
+        self._settings = settings
+        self._library = Library(home, on_commit=self._committed)
+        envelope = settings.envelope
+        self._handles = Handles(home.handles, hours=envelope.handle_ttl_hours, max_bytes=envelope.handle_bytes)
+        self._lock = threading.Lock()
+        self._viewers: list[queue.SimpleQueue[JsonObject]] = []
+        self._methods: dict[str, Callable[[JsonObject, Call], object]] = {
+            "index": self._index,
+            "status": self._status,
+            "watch_status": self._watch_status,
+            "tool": self._tool,
+        }
+
+    def start(self) -> None:
+        log.info("service ready")
+
+    def call(self, method: str, params: JsonObject, call: Call) -> object:
+        handler = self._methods.get(method)
+        if handler is None:
+            raise QueryError(f"there is no method {method!r}", hint="Client and daemon may be of different versions.")
+        return handler(params, call)
+
+    def busy(self) -> str | None:
+        return "indexing" if self._library.busy else None
+
+    def close(self) -> None:
+        self._library.close()
+        self._handles.close()
+
+    # ---- methods ----
+
+    def workspace(self, call: Call, named: list[str] | None = None) -> Workspace:
+        """The workspace of a client; `named` roots come before those of its settings."""
+        client = call.client
+        loaded = load(client.cwd, {**os.environ, **client.environ}, client.flags, client.config or None)
+        settings = loaded.settings
+        roots = [make_root(path) for path in named or ()]
+        roots = roots or [make_root(str(entry.path), entry.name) for entry in settings.roots]
+        return Workspace.within(self._library, settings, roots, client.cwd)
+
+    def _index(self, params: JsonObject, call: Call) -> IndexResult:
+        started = time.monotonic()
+        workspace = self.workspace(call, params.get("roots"))
+        for note in workspace.notes:
+            call.progress({"stage": "note", "path": note})
+        if params.get("rebuild"):
+            workspace.rebuild()
+        if not params.get("detach"):
+            workspace.index(Shown(call))
+        differences: tuple[Difference, ...] = ()
+        if params.get("verify"):
+            differences = tuple(difference(one) for one in workspace.verify())
+        if not (params.get("once") or params.get("detach") or params.get("verify")):
+            self._look_on(workspace, call)
+        roots = tuple(root_status(keeper, workspace.library.lane(keeper)) for keeper in workspace.keepers)
+        return IndexResult(roots, time.monotonic() - started, differences)
+
+    def _tool(self, params: JsonObject, call: Call) -> Reply:
+        """`stream`: the files of a reply come as events, some hundred at a time, instead of in the reply."""
+        reply = answer(self.workspace(call), self._handles, params["name"], params.get("args") or {})
+        if params.get("stream") and not reply.error:
+            files = reply.data.get("files", [])
+            for start in range(0, len(files), STREAMED_FILES):
+                call.progress({"files": files[start : start + STREAMED_FILES]})
+            reply = replace(reply, text="", data={})
+        return reply
+
+    def _look_on(self, workspace: Workspace, call: Call) -> None:
+        """Tell what is re-indexed, until the client goes."""
+        roots = {keeper.root.path for keeper in workspace.keepers}
+        events: queue.SimpleQueue[JsonObject] = queue.SimpleQueue()
+        with self._lock:
+            self._viewers.append(events)
+        try:
+            while not call.cancelled:
+                try:
+                    event = events.get(timeout=STATUS_SECONDS)
+                except queue.Empty:
+                    continue
+                if event["root"] in roots:
+                    call.progress(event)
+        finally:
+            with self._lock:
+                self._viewers.remove(events)
+
+    def _committed(self, keeper: Keeper, paths: set[str]) -> None:
+        event: dict[str, Any] = {
+            "stage": "watch",
+            "root": keeper.root.path,
+            "path": min(paths),
+            "done": len(paths),
+            "seconds": keeper.pending.owed_for(),
+        }
+        log.info("indexed", root=keeper.root.path, files=len(paths), first=min(paths))
+        with self._lock:
+            for viewer in self._viewers:
+                viewer.put(event)
+
+    def _status(self, _params: JsonObject, call: Call) -> Status:
+        problems: tuple[str, ...] = ()
+        try:
+            self.workspace(call)
+        except Exception as error:  # noqa: BLE001 - a status is given whatever is wrong with the client's folder
+            problems = (str(error),)
+        lanes = list(self._library.lanes.values())
+        workers = [process_status("worker", lane.worker_pid) for lane in lanes if lane.worker_pid]
+        embedder, trouble = self._library.embedder(self._settings.embedder)
+        return Status(
+            roots=tuple(root_status(keeper, self._library.lane(keeper)) for keeper in self._library.keepers.values()),
+            stores=tuple(store_status(lane) for lane in lanes),
+            embedder=embedder_status(self._settings.embedder, embedder, trouble),
+            processes=(process_status("daemon"), *workers),
+            problems=problems,
+        )
+
+    def _watch_status(self, params: JsonObject, call: Call) -> Status:
+        while True:
+            status = self._status(params, call)
+            call.progress({"status": status})
+            if call.wait(STATUS_SECONDS):
+                return status

@@ -1,0 +1,161 @@
+"""What `llmc status` says: the shape of the reply to `status`, for people (tables) and machines (`--json`).
+
+The `Service` fills a `Status` with what it knows of roots, stores and the embedder. The daemon adds `daemon`, which is
+None when llmc works in one process. Times are seconds since the epoch, sizes bytes; None means "not known" or "never".
+Fields are only ever added: scripts read this.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+
+__all__ = [
+    "DaemonStatus",
+    "Difference",
+    "EmbedderStatus",
+    "IndexResult",
+    "Passed",
+    "ProcessStatus",
+    "Progress",
+    "RootStatus",
+    "Status",
+    "StoreStatus",
+    "process_status",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far long work is; also the shape of the events of `index`.
+
+    While it watches, `index` sends `{"stage": "watch", "root", "path", "done", "removed", "seconds"}` for each batch.
+    """
+
+    stage: str  # scan, parse, embed, write, fold, watch, verify
+    done: int = 0
+    total: int = 0  # 0 while it is not known
+    rate: float = 0.0  # per second
+    eta: float | None = None  # seconds
+    path: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """A file that is not searchable, and why."""
+
+    path: str
+    status: str  # skipped, failed
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class RootStatus:
+    path: str
+    name: str
+    family: str
+    state: str  # waiting, building, ready, missing, failed
+    indexed: int = 0
+    skipped: int = 0
+    failed: int = 0
+    pending: int = 0
+    reasons: dict[str, int] = field(default_factory=dict)  # why files were skipped or failed → how many
+    examples: tuple[Passed, ...] = ()  # the first of them, failures before skips
+    generation: int = 0
+    last_change: float | None = None  # the watcher last saw something
+    last_commit: float | None = None  # something last became searchable
+    last_scan: float | None = None  # the last full walk
+    watcher: str = "off"  # inotify, fsevents, polling, off
+    degraded: str = ""  # why events may come late or be lost; empty when all is well
+    error: str = ""  # why the root cannot be indexed at all
+    progress: Progress | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoreStatus:
+    """One family of work trees."""
+
+    family: str
+    path: str
+    documents: int = 0
+    chunks: int = 0
+    symbols: int = 0
+    text_bytes: int = 0  # of the text that is indexed
+    catalog_bytes: int = 0
+    keyword_bytes: int = 0
+    vector_bytes: int = 0
+    read_only: str = ""  # why nothing can be written, such as a full disk
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedderStatus:
+    name: str
+    dimension: int
+    state: str = "ready"  # loading, ready, failed
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessStatus:
+    role: str  # daemon, worker
+    pid: int
+    rss: int
+    cpu_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class DaemonStatus:
+    pid: int
+    version: str
+    build: int
+    started: float
+    uptime: float
+    foreground: bool
+    clients: int
+    calls: int
+    idle_exit: float  # leaves after so many seconds without a client; 0 is never
+    home: str
+    socket: str
+    log: str
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    roots: tuple[RootStatus, ...]
+    stores: tuple[StoreStatus, ...] = ()
+    embedder: EmbedderStatus | None = None
+    processes: tuple[ProcessStatus, ...] = ()
+    problems: tuple[str, ...] = ()  # whatever a user should know and no root says
+    daemon: DaemonStatus | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Where the index and the disk, or two stores, do not agree."""
+
+    root: str
+    path: str
+    kind: str  # missing, stale, extra, store
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class IndexResult:
+    """The reply to `index`; `differences` are what `verify` found."""
+
+    roots: tuple[RootStatus, ...]
+    seconds: float
+    differences: tuple[Difference, ...] = ()
+
+
+def process_status(role: str, pid: int | None = None) -> ProcessStatus:
+    """Memory and CPU of a process of ours; zeros when it is gone."""
+    import psutil  # noqa: PLC0415 - 15 ms, and only a status asks
+
+    pid = pid or os.getpid()
+    try:
+        process = psutil.Process(pid)
+        times = process.cpu_times()
+        return ProcessStatus(role, pid, process.memory_info().rss, times.user + times.system)
+    except psutil.Error:
+        return ProcessStatus(role, pid, 0, 0.0)

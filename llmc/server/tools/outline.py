@@ -1,0 +1,65 @@
+"""`outline`: the symbols of a file, a folder or the repository."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from llmc.envelope import Envelope, Group, Item, Row
+from llmc.retrieval.outline import OutlineRequest, outline
+from llmc.server.tools.base import Argument, Asked, Tool
+from llmc.server.tools.words import freshness_notes, plural, shown_path
+
+if TYPE_CHECKING:
+    from llmc.model import Symbol
+    from llmc.retrieval.outline import FileOutline
+    from llmc.workspace import Workspace
+
+LONGEST_SIGNATURE = 120
+
+
+def run(asked: Asked) -> Envelope:
+    workspace = asked.workspace
+    request = OutlineRequest(workspace.path_filter(asked.texts("path")), deep=asked.flag("deep"))
+    result = outline(workspace.views(), request)
+    files = [file for file in result.files if file.symbols]
+    languages = ", ".join(f"{name} {count:,}" for name, count in list(result.languages.items())[:6] if name)
+    symbols = sum(len(file.symbols) + file.hidden for file in files)
+    found = f"{plural(symbols, 'symbol')} in {plural(len(result.files), 'file')}"
+    return Envelope(
+        "outline",
+        f"{found} ({languages})" if len(files) > 1 and languages else found,
+        groups=tuple(group_of(file, workspace) for file in files),
+        notes=freshness_notes(result.pending, result.share),
+        data={"files": [asdict(file) for file in result.files], "languages": result.languages},
+    )
+
+
+def group_of(file: FileOutline, workspace: Workspace) -> Group:
+    items = tuple(item_of(file, symbol) for symbol in file.symbols)
+    if file.hidden:
+        items = (*items, Item((Row(f"… {plural(file.hidden, 'member')}"),), root=file.root, path=file.path))
+    return Group(shown_path(workspace, file.root, file.path), items)
+
+
+def item_of(file: FileOutline, symbol: Symbol) -> Item:
+    depth = symbol.container.count(".") + 1 if symbol.container else 0
+    text = symbol.signature or f"{symbol.kind} {symbol.name}"
+    if len(text) > LONGEST_SIGNATURE:
+        text = text[:LONGEST_SIGNATURE] + "…"
+    row = Row("  " * depth + text, symbol.start_line)
+    return Item((row,), root=file.root, path=file.path, start=symbol.start_line, end=symbol.end_line)
+
+
+TOOL = Tool(
+    name="outline",
+    summary="The symbols of a file, a folder or the whole repository: a map.",
+    run=run,
+    arguments=(
+        Argument("path", "strings", "A file or folder; without one, everything."),
+        Argument("deep", "boolean", "Members too, not only what stands at the top of files."),
+        Argument("budget", "integer", "Tokens that the reply may take."),
+        Argument("all", "boolean", "Everything, without a budget."),
+    ),
+    examples=("outline src/server.py", "outline src --deep"),
+)

@@ -1,0 +1,86 @@
+"""`refs`: where a name is defined and who uses it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from llmc.envelope import Envelope, Group, Item, Row
+from llmc.retrieval.refs import RefsRequest, Sureness, refs
+from llmc.server.tools.base import Argument, Asked, Tool
+from llmc.server.tools.words import freshness_notes, plural, shown_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from llmc.retrieval.refs import Place, RefsResult
+    from llmc.workspace import Workspace
+
+
+def run(asked: Asked) -> Envelope:
+    workspace = asked.workspace
+    kinds = frozenset(asked.texts("kind"))
+    request = RefsRequest(asked.text("name"), kinds, workspace.path_filter(asked.texts("path")))
+    result = refs(workspace.views(), request)
+    notes = list(freshness_notes(result.pending, result.share))
+    if result.sureness != Sureness.ONE:
+        notes.insert(0, result.sureness)
+    if result.callees:
+        notes.append(f"calls {', '.join(result.callees[:20])}")
+    return Envelope(
+        "refs",
+        found_words(result),
+        groups=tuple(groups_of(result, workspace)),
+        notes=tuple(notes),
+        data={
+            "name": result.name,
+            "sureness": result.sureness,
+            "definitions": [asdict(place) for place in result.definitions],
+            "references": [asdict(place) for place in result.references],
+            "callees": list(result.callees),
+        },
+    )
+
+
+def found_words(result: RefsResult) -> str:
+    words = [plural(len(result.definitions), "definition"), plural(len(result.references), "use")]
+    if result.callers:
+        words.append(plural(len(result.callers), "call"))
+    if result.implementations:
+        words.append(plural(len(result.implementations), "subclass"))
+    return ", ".join(words)
+
+
+def groups_of(result: RefsResult, workspace: Workspace) -> Iterator[Group]:
+    for place in result.definitions:
+        title = f"{shown_path(workspace, place.root, place.path)} defines"
+        yield Group(title, (item_of(place, place.kind),))
+    for (root, path), places in groupby(result.references, key=lambda place: (place.root, place.path)):
+        listed = list(places)
+        items = tuple(item_of(place, "" if place.kind in {"use", "call"} else place.kind) for place in listed)
+        yield Group(shown_path(workspace, root, path), items, len(listed))
+
+
+def item_of(place: Place, kind: str) -> Item:
+    words = [place.text.strip()]
+    if place.within and not kind:
+        words.append(f"· in {place.within}")
+    if kind in {"import", "inherit", "type"}:
+        words.append(f"· {kind}")
+    return Item((Row(" ".join(words), place.line),), "", place.root, place.path, place.line, place.end_line)
+
+
+TOOL = Tool(
+    name="refs",
+    summary="Where a name is defined, and every use, call and subclass of it.",
+    run=run,
+    arguments=(
+        Argument("name", "string", "A name, perhaps qualified: parse_header, Parser.feed.", required=True),
+        Argument("kind", "strings", "Only these: call, import, inherit, type, use."),
+        Argument("path", "strings", "Only below this file or folder."),
+        Argument("budget", "integer", "Tokens that the reply may take."),
+        Argument("all", "boolean", "Every use, without a budget."),
+    ),
+    examples=("refs Parser.feed", "refs resolve_url --kind call"),
+)

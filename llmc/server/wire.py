@@ -1,0 +1,72 @@
+"""Messages as bytes, at the daemon's end.
+
+orjson where it can, the standard library where it must: names that are not UTF-8 travel as lone surrogates, which
+orjson refuses both ways. A message that is over the limit is an error for whoever asked, never a broken connection.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, is_dataclass
+from typing import Any
+
+import orjson
+
+from llmc.errors import LlmcError
+from llmc.protocol import MAX_MESSAGE
+
+__all__ = ["Id", "decode", "describe", "encode_error", "encode_event", "encode_line", "encode_result", "failure"]
+
+Id = int | str | None
+
+
+def decode(line: bytes) -> Any:
+    """The value on a line; ValueError when it is not JSON."""
+    try:
+        return orjson.loads(line)
+    except orjson.JSONDecodeError:
+        if b"\\ud" not in line.lower():
+            raise
+    try:
+        return json.loads(line)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def encode_line(message: dict[str, object]) -> bytes:
+    try:
+        return orjson.dumps(message, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS)
+    except TypeError:
+        return json.dumps(message, default=_plain).encode() + b"\n"
+
+
+def encode_result(identifier: Id, result: object) -> bytes:
+    line = encode_line({"id": identifier, "result": result})
+    if len(line) <= MAX_MESSAGE:
+        return line
+    return encode_error(identifier, failure("too_large", "the reply is too large", f"{len(line)} bytes"))
+
+
+def encode_error(identifier: Id, error: dict[str, object]) -> bytes:
+    return encode_line({"id": identifier, "error": error})
+
+
+def encode_event(identifier: Id, event: dict[str, Any]) -> bytes:
+    return encode_line({"id": identifier, "event": event})
+
+
+def failure(code: str, message: str, reason: str = "", hint: str = "") -> dict[str, object]:
+    """An error of the transport itself, in the shape of `LlmcError.as_dict`."""
+    return {"code": code, "message": message, "reason": reason, "hint": hint, "context": {}}
+
+
+def describe(error: BaseException, log: str) -> dict[str, object]:
+    if isinstance(error, LlmcError):
+        return error.as_dict()
+    return failure("internal", "llmc failed", f"{type(error).__name__}: {error}", f"The log has the trace: {log}")
+
+
+def _plain(value: object) -> object:
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    raise TypeError(f"{type(value).__name__} is not JSON")

@@ -1,0 +1,197 @@
+"""A workspace: some roots, opened, indexed and asked in one process.
+
+    from llmc import Workspace
+
+    with Workspace.open("path/to/project") as workspace:
+        workspace.index()
+        for file in workspace.search("where are passwords hashed").files:
+            print(file.path, file.hits[0].start_line)
+
+It joins the two halves that never import each other: `indexer` keeps the store right, `retrieval` answers from it. The
+daemon's service is the same thing around one shared library.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Self
+
+from llmc.errors import NotFoundError, OutsideError
+from llmc.home import Home, find_home
+from llmc.indexer.library import Library
+from llmc.indexer.verify import Discrepancy, verify_root
+from llmc.retrieval.find import FindRequest, find
+from llmc.retrieval.globs import PathFilter
+from llmc.retrieval.grep import GrepRequest, grep
+from llmc.retrieval.search import SearchRequest, search
+from llmc.retrieval.view import View
+from llmc.roots import cover, disambiguate, make_root
+from llmc.settings import Settings, load
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from llmc.indexer.keeper import Keeper
+    from llmc.indexer.lane import Lane
+    from llmc.model import Root
+    from llmc.retrieval.find import FindResult
+    from llmc.retrieval.grep import GrepResult
+    from llmc.retrieval.results import SearchResult
+
+__all__ = ["Workspace"]
+
+
+@dataclass(eq=False)
+class Workspace:
+    """`owned`: the library was made for this workspace and ends with it."""
+
+    library: Library
+    settings: Settings
+    keepers: Sequence[Keeper]
+    cwd: str
+    notes: tuple[str, ...] = ()
+    owned: bool = False
+
+    @classmethod
+    def open(
+        cls,
+        *paths: str,
+        home: str | None = None,
+        settings: Settings | None = None,
+        watch: bool = False,
+    ) -> Self:
+        """The folders, or those that the settings of the current folder name. `home` is where the index is kept."""
+        cwd = os.getcwd()  # noqa: PTH109 - text throughout, as in `paths`
+        settings = settings or load(cwd, os.environ).settings
+        place = Home(os.path.realpath(home)) if home else find_home(os.environ)
+        place.make()
+        library = Library(place, watching=watch, processes=False)
+        roots = [make_root(path) for path in paths] or [make_root(entry.path, entry.name) for entry in settings.roots]
+        workspace = cls.within(library, settings, roots, cwd)
+        workspace.owned = True
+        return workspace
+
+    @classmethod
+    def within(cls, library: Library, settings: Settings, roots: Sequence[Root], cwd: str) -> Self:
+        """A workspace in a library that others share."""
+        covered = cover(disambiguate(roots)) if len(roots) > 1 else None
+        kept = covered.roots if covered else tuple(roots)
+        keepers = [library.open(root, settings) for root in kept]
+        return cls(library, settings, keepers, cwd, covered.notes if covered else ())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        if self.owned:
+            self.library.close()
+
+    # ---- indexing ----
+
+    def index(self, on_progress: Callable[[Keeper], bool] = lambda _keeper: True) -> None:
+        """Bring every root up to date, and wait for it. `on_progress` is called now and then; False stops the
+        waiting.
+        """
+        for keeper in self.keepers:
+            keeper.pending.mark_folder("", "asked for")
+            self.library.lane(keeper).wake(hurry=True)
+        for keeper in self.keepers:
+            while on_progress(keeper) and not keeper.pending.wait_settled(PROGRESS_SECONDS):
+                if keeper.error or self.library.lane(keeper).trouble:
+                    break
+            on_progress(keeper)
+
+    def verify(self) -> list[Discrepancy]:
+        """What differs between the disk and the index, and between the stores themselves; nobody writes meanwhile."""
+        found: list[Discrepancy] = []
+        for keeper in self.keepers:
+            lane = self.library.lane(keeper)
+            found += lane.do(partial(verify_root, keeper, lane.store.catalog)).result()
+        for lane in self.lanes:
+            differences = lane.do(lane.store.verify).result()
+            found += [Discrepancy(lane.folder, one.problem, one.path, str(one)) for one in differences]
+        return found
+
+    def rebuild(self) -> None:
+        """Throw the index of these roots away; `index` makes it anew."""
+        for lane in self.lanes:
+            lane.do(lane.rebuild).result()
+
+    @property
+    def lanes(self) -> list[Lane]:
+        """One for each family, however many roots of it there are."""
+        return list({keeper.root.family: self.library.lane(keeper) for keeper in self.keepers}.values())
+
+    # ---- asking ----
+
+    def views(self) -> list[View]:
+        """The roots as they are now: waits for the barrier and, a little, for what is pending."""
+        index = self.settings.index
+        fresh = self.library.settle(self.keepers, index.barrier_ms / 1000, index.settle_ms / 1000)
+        return [
+            self._view(keeper, state.pending, state.share) for keeper, state in zip(self.keepers, fresh, strict=True)
+        ]
+
+    def _view(self, keeper: Keeper, pending: frozenset[str], share: float) -> View:
+        lane = self.library.lane(keeper)
+        lane.store.refresh()
+        return View(keeper.root, keeper.door, lane.store, lane.embedder, pending, share)
+
+    def path_filter(self, paths: Sequence[str] = (), **conditions: tuple[str, ...]) -> PathFilter:
+        """What a person typed, relative to the current folder, as paths of the roots."""
+        return PathFilter(under=tuple(self.locate(path)[1] for path in paths), **conditions)
+
+    def locate(self, typed: str) -> tuple[Keeper, str]:
+        """(root, path in it) of what a person typed: relative to the current folder, else to a root, else absolute."""
+        outside: OutsideError | None = None
+        candidates: list[tuple[Keeper, str]] = []
+        for keeper in self.keepers:
+            for base in (self.cwd, keeper.root.path):
+                try:
+                    candidates.append((keeper, keeper.door.relative(typed, base)))
+                except OutsideError as error:
+                    outside = error
+        for keeper, path in candidates:
+            if not path or keeper.door.stat(path) is not None:
+                return keeper, path
+        if candidates or outside is None:
+            raise NotFoundError(f"there is no {typed!r} in the roots", path=typed)
+        raise outside
+
+    def keeper(self, root: str) -> Keeper:
+        for keeper in self.keepers:
+            if keeper.root.id == root:
+                return keeper
+        raise NotFoundError("this result is of another workspace", hint="Ask again from that folder.")
+
+    def file_stamp(self, path: str, root: str | None = None) -> str:
+        """Changes when the file does; empty when it is gone."""
+        for keeper in self.keepers:
+            if root in (None, keeper.root.id):
+                seen = keeper.door.stat(path)
+                if seen is not None:
+                    return f"{seen.stamp.size}-{seen.stamp.mtime_ns}-{seen.stamp.ctime_ns}"
+        return ""
+
+    def stamp(self) -> str:
+        """Changes whenever anything that is indexed does."""
+        return " ".join(
+            f"{keeper.root.id}@{self.library.lane(keeper).store.catalog.generation()}" for keeper in self.keepers
+        )
+
+    def search(self, query: str, **options: object) -> SearchResult:
+        return search(self.views(), SearchRequest(query, **options))  # type: ignore[arg-type]
+
+    def grep(self, pattern: str, **options: object) -> GrepResult:
+        return grep(self.views(), GrepRequest((pattern,), **options))  # type: ignore[arg-type]
+
+    def find(self, query: str = "", **options: object) -> FindResult:
+        return find(self.views(), FindRequest(query, **options))  # type: ignore[arg-type]
+
+
+PROGRESS_SECONDS = 0.2

@@ -1,0 +1,107 @@
+"""A private home for a test, with its daemon and the real `llmc` in subprocesses."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import llmc
+from llmc.client import Caller, Connection
+from llmc.home import find_home
+from llmc.server.lock import read_owner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+TWIN = str(Path(__file__).with_name("twin_daemon.py"))
+PATIENCE = 30.0
+
+
+class Place:
+    """A home, and whoever runs in it."""
+
+    def __init__(self, folder: Path, **variables: str) -> None:
+        here = str(Path(llmc.__file__).parents[1])
+        self.environ = {**os.environ, "LLMC_HOME": str(folder), "PYTHONPATH": here, **variables}
+        self.home = find_home(self.environ)
+        self.said: list[str] = []
+
+    def caller(self, **variables: str) -> Caller:
+        environ = {**self.environ, **variables}
+        return Caller(self.home, environ, cwd="/", notify=self.said.append, command=[sys.executable, TWIN])
+
+    def connect(self, *, start: bool = True, **variables: str) -> Connection:
+        return self.caller(**variables).connect(start=start)
+
+    def twin(self, **options: Any) -> subprocess.Popen[str]:
+        """The twin as a child of the test."""
+        return subprocess.Popen([sys.executable, TWIN], env=self.environ, text=True, stderr=subprocess.PIPE, **options)
+
+    def llmc(self, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "llmc", *arguments]
+        return subprocess.run(
+            command, env=self.environ, text=True, capture_output=True, timeout=PATIENCE, check=False, **options
+        )
+
+    @property
+    def pid(self) -> int:
+        owner = read_owner(self.home)
+        assert owner is not None
+        return owner.pid
+
+    def wait_until_free(self) -> None:
+        """Until no daemon holds the home: the kernel says so."""
+        with Path(self.home.lock).open() as lock, _alarm():
+            fcntl.flock(lock, fcntl.LOCK_SH)
+
+    def end(self) -> None:
+        owner = read_owner(self.home)
+        if owner is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(owner.pid, signal.SIGKILL)
+            self.wait_until_free()
+
+
+def until(condition: Callable[[], object]) -> None:
+    """For what nobody announces."""
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, "it never happened"
+        time.sleep(0.005)
+
+
+@contextlib.contextmanager
+def _alarm() -> Iterator[None]:
+    """A wait that never ends fails the test instead of hanging it."""
+
+    def ring(_number: int, _frame: object) -> None:
+        raise TimeoutError("the daemon did not leave")
+
+    previous = signal.signal(signal.SIGALRM, ring)
+    signal.alarm(int(PATIENCE))
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, previous)
+
+
+@contextlib.contextmanager
+def private_place() -> Iterator[Place]:
+    # Not tmp_path: its names may be too long for a socket, and one test wants that on purpose.
+    folder = Path(tempfile.mkdtemp(prefix="llmc-test-"))
+    made = Place(folder / "home")
+    try:
+        yield made
+    finally:
+        made.end()
+        shutil.rmtree(folder)

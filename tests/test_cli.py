@@ -1,0 +1,152 @@
+"""The command line around the commands: help, options, errors, interruptions."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import click
+import pytest
+from daemons import PATIENCE, Place, private_place
+
+from llmc import __version__
+from llmc.cli import COMMANDS, run
+from llmc.server.lock import read_owner
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+# None of these may be paid for by a command that only asks the daemon.
+HEAVY = {
+    "asyncio", "dataclasses", "logging", "lancedb", "llmc.server.daemon", "llmc.server.rpc", "llmc.settings", "mcp",
+    "numpy", "orjson", "pathlib", "psutil", "pyarrow", "pydantic", "rich", "subprocess", "tantivy",
+}  # fmt: skip
+
+
+@pytest.fixture
+def place() -> Iterator[Place]:
+    with private_place() as made:
+        yield made
+
+
+def imported_by(place: Place, *arguments: str) -> set[str]:
+    script = "import sys; from llmc.cli import run; run(sys.argv[1:]); print('\\n'.join(['---', *sys.modules]))"
+    command = [sys.executable, "-c", script, *arguments]
+    done = subprocess.run(command, env=place.environ, capture_output=True, text=True, check=True)
+    return set(done.stdout.partition("---\n")[2].split())
+
+
+def test_help_lists_every_command_and_imports_none(place: Place) -> None:
+    text = place.llmc("--help").stdout
+    assert [line for line in COMMANDS.values() if line not in text] == []
+    modules = imported_by(place, "--help")
+    assert not modules & HEAVY
+    assert not {f"llmc.cli.{name}" for name in COMMANDS} & modules
+
+
+def test_a_command_that_asks_the_daemon_imports_nothing_heavy(place: Place) -> None:
+    place.connect().close()
+    assert not imported_by(place, "status", "--json") & HEAVY
+
+
+def test_every_row_of_the_table_is_a_command() -> None:
+    for name in COMMANDS:
+        assert isinstance(importlib.import_module(f"llmc.cli.{name}").command, click.Command)
+
+
+def test_the_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--version"]) == 0
+    assert capsys.readouterr().out == f"llmc {__version__}\n"
+
+
+@pytest.mark.parametrize(("typed", "meant"), [("stats", "status"), ("indx", "index"), ("dcotor", "doctor")])
+def test_a_mistyped_command_names_the_nearest(capsys: pytest.CaptureFixture[str], typed: str, meant: str) -> None:
+    assert run([typed]) == 2
+    assert f"Did you mean {meant}?" in capsys.readouterr().err
+
+
+def test_a_wrong_option_is_a_json_error_when_json_is_wanted(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["stop", "--json", "--nonsense"]) == 2
+    assert json.loads(capsys.readouterr().out)["error"]["code"] == "usage"
+
+
+def test_an_error_is_said_once_with_its_hint_and_exit_code(place: Place, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    place.environ["LLMC_HOME"] = str(tmp_path / "file" / "home")
+    done = place.llmc("status")
+    assert (done.returncode, done.stdout) == (4, "")
+    assert done.stderr.count("Not a directory") == 1
+    assert "--no-daemon" in done.stderr
+    assert "Traceback" not in done.stderr
+    error = json.loads(place.llmc("status", "--json").stdout)["error"]
+    assert (error["code"], error["reason"]) == ("daemon", "Not a directory")
+
+
+def test_global_options_may_stand_on_either_side(place: Place) -> None:
+    place.connect().close()
+    before, behind = place.llmc("--json", "status"), place.llmc("status", "--json")
+    assert json.loads(before.stdout)["roots"] == json.loads(behind.stdout)["roots"]
+
+
+def test_status_shows_daemon_and_roots(place: Place) -> None:
+    place.connect().close()
+    text = place.llmc("status").stdout
+    assert f"pid {place.pid}" in text
+    assert place.home.log in text
+    assert "/src · ready" in text
+    assert "3 files indexed · 0 skipped · 0 failed" in text
+    daemon = json.loads(place.llmc("status", "--json").stdout)["daemon"]
+    assert (daemon["pid"], daemon["clients"], daemon["version"]) == (place.pid, 1, __version__)
+
+
+def test_status_watch_ends_cleanly_on_ctrl_c(place: Place) -> None:
+    place.connect().close()
+    command = [sys.executable, "-m", "llmc", "status", "--watch", "--json"]
+    with subprocess.Popen(command, env=place.environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as watching:
+        assert watching.stdout is not None
+        assert watching.stderr is not None
+        assert json.loads(watching.stdout.readline())["roots"]
+        watching.send_signal(signal.SIGINT)
+        assert (watching.wait(PATIENCE), watching.stderr.read()) == (130, b"")
+
+
+def test_a_reader_that_goes_away_is_no_error(place: Place) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [sys.executable, "-m", "llmc", "--help"], env=place.environ, stdout=writing, stderr=subprocess.PIPE, check=False
+    )
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+def test_stop_ends_the_daemon_and_waits_for_it(place: Place) -> None:
+    place.connect().close()
+    pid = place.pid
+    done = place.llmc("stop")
+    assert (done.returncode, done.stdout) == (0, f"stopped the index daemon (pid {pid})\n")
+    assert read_owner(place.home) is None
+    again = place.llmc("stop", "--json")
+    assert (again.returncode, json.loads(again.stdout)) == (0, {"stopped": False, "pid": None})
+
+
+def test_stop_force_kills_a_daemon_that_hangs(place: Place) -> None:
+    place.connect().close()
+    os.kill(place.pid, signal.SIGSTOP)
+    assert place.llmc("stop", "--force").returncode == 0
+    assert read_owner(place.home) is None
+
+
+def test_a_folder_that_is_gone_is_named(place: Place, tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    script = f"cd {gone} && rmdir {gone} && exec {sys.executable} -m llmc status"
+    done = subprocess.run(["sh", "-c", script], env=place.environ, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "no longer exists" in done.stderr
