@@ -26,7 +26,7 @@ READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 
 _NO_MAGICLINKS, _NO_SYMLINKS, _BENEATH = 0x02, 0x04, 0x08
 _OPENAT2 = 437  # the same on every Linux architecture but alpha
-_TRIES = 32  # EAGAIN: a rename raced with a `..` inside a link; not seen in 30,000 opens against 4 renaming processes
+_TRIES = 32  # EAGAIN: a rename raced with a `..` in a link; 13 of 30,000 opens against 4 renaming processes, none twice
 _LINKS = 40  # as many links in one path as the kernel follows
 
 # Enough to pass through a folder, where the system has such a thing (Linux): searchable need not mean readable.

@@ -77,11 +77,22 @@ class Caller:
         )
 
     def ask(self, method: str, params: dict[str, Any] | None = None, *, on_event: OnEvent | None = None) -> Any:
-        """One call, asked again when the daemon left or died in the middle: for what may be done twice."""
+        """One call, asked again when the daemon left or died before anything of the answer came: for what may be done
+        twice."""
+        heard: list[bool] = []
+
+        def listen(event: dict[str, Any]) -> None:
+            heard.append(True)
+            assert on_event is not None
+            on_event(event)
+
+        listener = listen if on_event else None
         try:
-            return self._ask_once(method, params, on_event)
+            return self._ask_once(method, params, listener)
         except DaemonGoneError:
-            return self._ask_once(method, params, on_event)
+            if heard:
+                raise
+            return self._ask_once(method, params, listener)
 
     def _ask_once(self, method: str, params: dict[str, Any] | None, on_event: OnEvent | None) -> Any:
         with self.connect() as connection:

@@ -75,14 +75,15 @@ class Connection:
         except OSError as error:
             raise self._gone(str(error)) from None
 
-    def stream(self, kind: str) -> socket.socket:
-        """Turn the connection into plain bytes for the named handler; the caller owns the socket from here on."""
+    def stream(self, kind: str) -> tuple[socket.socket, bytes]:
+        """Turn the connection into plain bytes for the named handler: the socket, which the caller now owns, and what
+        came from it already."""
         self._send({"method": "stream", "kind": kind})
         reply = self._receive()
         if "error" in reply:
             raise error_of(reply["error"])
         self._peer.settimeout(None)
-        return self._peer
+        return self._peer, bytes(self._buffer)
 
     def wait_for_end(self, timeout: float) -> None:
         """Until the daemon closes the connection."""

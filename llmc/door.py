@@ -37,6 +37,7 @@ __all__ = ["Door", "Entry", "Kind", "ReadError", "Refusal", "Seen", "settled", "
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _PASS = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
 _NOTHING = (errno.ENOENT, errno.ENOTDIR)
+_OURS = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)  # says nothing of the file, which must not be taken for a bad one
 
 # Old kernels keep time in ticks of up to 10 ms and give two writes in one tick the same stamp.
 _TICK_NS = 20_000_000
@@ -252,6 +253,8 @@ def _no_root(path: str, error: OSError) -> RootError:
 
 
 def _refuse(error: OSError, path: str) -> NoReturn:
+    if error.errno in _OURS:
+        raise error
     if error.errno in _NOTHING:
         reason = "it or a part of it is not a folder" if error.errno == errno.ENOTDIR else ""
         raise NotFoundError(f"{paths.shown(path)} does not exist", reason=reason, path=path) from None

@@ -14,8 +14,9 @@ daemon's service is the same thing around one shared library.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from llmc.errors import NotFoundError, OutsideError
@@ -28,14 +29,13 @@ from llmc.retrieval.grep import GrepRequest, grep
 from llmc.retrieval.search import SearchRequest, search
 from llmc.retrieval.view import View
 from llmc.roots import cover, disambiguate, make_root
-from llmc.settings import Settings, load
+from llmc.settings import RootEntry, Settings, load
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from llmc.indexer.keeper import Keeper
     from llmc.indexer.lane import Lane
-    from llmc.model import Root
     from llmc.retrieval.find import FindResult
     from llmc.retrieval.grep import GrepResult
     from llmc.retrieval.results import SearchResult
@@ -68,17 +68,19 @@ class Workspace:
         place = Home(os.path.realpath(home)) if home else find_home(os.environ)
         place.make()
         library = Library(place, watching=watch, processes=False)
-        roots = [make_root(path) for path in paths] or [make_root(entry.path, entry.name) for entry in settings.roots]
-        workspace = cls.within(library, settings, roots, cwd)
+        entries = [RootEntry(path=Path(path)) for path in paths] or settings.roots
+        workspace = cls.within(library, settings, entries, cwd)
         workspace.owned = True
         return workspace
 
     @classmethod
-    def within(cls, library: Library, settings: Settings, roots: Sequence[Root], cwd: str) -> Self:
+    def within(cls, library: Library, settings: Settings, entries: Sequence[RootEntry], cwd: str) -> Self:
         """A workspace in a library that others share."""
+        roots = [make_root(str(entry.path), entry.name) for entry in entries]
+        own = {root.id: with_patterns(settings, entry) for root, entry in zip(roots, entries, strict=True)}
         covered = cover(disambiguate(roots)) if len(roots) > 1 else None
         kept = covered.roots if covered else tuple(roots)
-        keepers = [library.open(root, settings) for root in kept]
+        keepers = [library.open(root, own[root.id]) for root in kept]
         return cls(library, settings, keepers, cwd, covered.notes if covered else ())
 
     def __enter__(self) -> Self:
@@ -195,3 +197,12 @@ class Workspace:
 
 
 PROGRESS_SECONDS = 0.2
+
+
+def with_patterns(settings: Settings, entry: RootEntry) -> Settings:
+    """A root may include and exclude more than the settings do for all."""
+    if not entry.include and not entry.exclude:
+        return settings
+    index = settings.index
+    more = replace(index, include=(*index.include, *entry.include), exclude=(*index.exclude, *entry.exclude))
+    return replace(settings, index=more)

@@ -73,6 +73,7 @@ class Twin:
     def do_count(self, call: Call, to: int) -> object:
         for number in range(to):
             call.progress({"done": number})
+        self._gate("counted").set()
         return to
 
     def do_wait(self, call: Call, gate: str) -> object:
@@ -99,6 +100,12 @@ class Twin:
     def do_crash(self, call: Call) -> object:
         os.abort()
 
+    def do_half(self, call: Call) -> object:
+        """Waits until the half has surely been sent: its reader says so by opening the gate."""
+        call.progress({"half": 1})
+        self._gate("half heard").wait(20)
+        os.abort()
+
     def do_status(self, call: Call) -> object:
         return Status(roots=(RootStatus("/src", "src", "f", "ready", indexed=3),))
 
@@ -122,12 +129,13 @@ class Twin:
 
 
 async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, client: Client) -> None:
+    writer.write(b"welcome\n")
     while chunk := await reader.read(65_536):
         writer.write(chunk)
         await writer.drain()
 
 
-def open_twin(home: Home, environ: Mapping[str, str]) -> Opened:
+def open_twin(home: Home, environ: Mapping[str, str], *, alone: bool = False) -> Opened:
     return Opened(Twin(home), float(environ.get("LLMC_TWIN_IDLE", "60")), {"echo": echo})
 
 

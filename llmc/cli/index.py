@@ -11,15 +11,18 @@ import os
 import threading
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from llmc.cli.options import Options, pass_options
 from llmc.cli.progress import view_for
 from llmc.cli.render import count, duration
-from llmc.errors import DaemonGoneError, DaemonRunningError, LlmcError
+from llmc.errors import DaemonGoneError, DaemonRunningError, LlmcError, StoreError
 from llmc.paths import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 INTERRUPTED = 130
 
@@ -40,21 +43,25 @@ def command(options: Options, /, folders: tuple[str, ...], **flags: bool) -> int
     if flags["detach"] and options.no_daemon:
         raise click.UsageError("--detach needs the daemon that --no-daemon forbids.")
     params: dict[str, Any] = {"roots": [str(Path(folder).absolute()) for folder in folders], **flags}
-    if flags["once"] or flags["verify"] or flags["detach"]:
-        return _once(options, params)
     if options.no_daemon:
-        return _finish(options, _with_view(options, partial(options.ask, "index", params), watching=True))
-    return _foreground(options, params)
+        return _finish(options, _with_view(options, partial(options.ask, "index", params), watching=not _ends(params)))
+    return _once(options, params) if _ends(params) else _foreground(options, params)
+
+
+def _ends(params: dict[str, Any]) -> bool:
+    return bool(params["once"] or params["verify"] or params["detach"])
 
 
 def _once(options: Options, params: dict[str, Any]) -> int:
-    result = _with_view(options, partial(options.ask, "index", params), watching=False)
+    """Asked once and not again: a person who stops the daemon does not want it back."""
+    with options.connect() as connection:
+        result = _with_view(options, partial(connection.call, "index", params), watching=False)
     if params["detach"]:
         options.say("indexing in the background; `llmc status` shows how far it is")
     return _finish(options, result)
 
 
-def _with_view(options: Options, ask: Any, *, watching: bool) -> Any:
+def _with_view(options: Options, ask: Callable[..., Any], *, watching: bool) -> Any:
     view = view_for(options, watching=watching)
     try:
         return ask(on_event=view.show)
@@ -108,7 +115,7 @@ class _Foreground:
 
 
 def _finish(options: Options, result: dict[str, Any]) -> int:
-    """Say what was done; 1 when `--verify` found a difference."""
+    """Say what was done; 1 when `--verify` found a difference, 3 when a root could not be indexed."""
     if options.json:
         click.echo(json.dumps(result, indent=2))
     elif not options.quiet:
@@ -118,4 +125,7 @@ def _finish(options: Options, result: dict[str, Any]) -> int:
             click.echo(f"{shown(root['path'])}: {done} in {duration(result['seconds'])}")
         for each in result["differences"]:
             click.echo(f"{each['kind']} {shown(each['path'])}: {shown(each['detail'])}")
-    return 1 if result["differences"] else 0
+    troubles = [root["error"] for root in result["roots"] if root["error"]]
+    for trouble in troubles:
+        click.echo(f"llmc: {shown(trouble)}", err=True)
+    return StoreError.exit_code if troubles else 1 if result["differences"] else 0

@@ -119,7 +119,7 @@ class Keeper:
         return Freshness(self.pending.paths(), self.pending.folders(), self.share(), notes)
 
     def share(self) -> float:
-        """How much of the root is searchable while it is built for the first time, or after a time without a watcher."""
+        """How much of the root is searchable while it is built, or after a time without a watcher."""
         if self.built or not self.tally or not self.tally.files or self.owed is None:
             return 1.0 if self.built else 0.0
         done = self.progress.done if self.progress else 0

@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from llmc import logs
+from llmc import logs, paths
 from llmc.door import Door
 from llmc.errors import CorruptStoreError
 from llmc.indexer.ignore import Rules
@@ -55,7 +55,10 @@ class Library:
         """The keeper of a root; other settings than last time make the root be looked at anew."""
         with self._lock:
             keeper = self.keepers.get(root.id)
-            if keeper is not None and keeper.settings == settings:
+            if keeper is not None and (keeper.settings.index, keeper.settings.embedder) == (
+                settings.index,
+                settings.embedder,
+            ):
                 return keeper
             if keeper is not None:
                 self.drop(root.id)
@@ -66,6 +69,10 @@ class Library:
             lane.keepers.append(keeper)
             lane.wake()
             return keeper
+
+    def knows(self, root: Root) -> bool:
+        """Whether there is an index of this root's family."""
+        return root.family in self.lanes or os.path.isdir(os.path.join(self.home.stores, root.family))  # noqa: PTH112, PTH118
 
     def drop(self, root: str) -> None:
         """Stop keeping a root; its index stays."""
@@ -121,10 +128,16 @@ class Library:
     def _keeper(self, root: Root, settings: Settings) -> Keeper:
         door = Door(root.path)
         index = settings.index
-        rules = Rules(door, include=index.include, exclude=index.exclude, hidden=index.hidden)
+        exclude = (*index.exclude, *self._own_folder(root))
+        rules = Rules(door, include=index.include, exclude=exclude, hidden=index.hidden)
         if self.watching and self._watcher is None:
             self._watcher = open_watcher(self._on_dirty, self._on_rescan)
         return Keeper(root, settings, door, rules, self._watcher)
+
+    def _own_folder(self, root: Root) -> tuple[str, ...]:
+        """The index is never indexed, should its folder lie inside a root."""
+        inside = paths.inside(self.home.path, root.path)
+        return (f"/{inside}/",) if inside else ()
 
     def _lane(self, root: Root, settings: Settings) -> Lane:
         lane = self.lanes.get(root.family)

@@ -94,12 +94,13 @@ class Patterns:
     def is_settled(self, folder: str) -> bool:
         """Whether `layer` is the same for this folder and everything below it."""
         below = f"{folder}/" if folder else ""
-        next_place = self._places[bisect_left(self._places, below) :][:1]
-        return not (any(place.startswith(below) for place in next_place) or self._reaches(folder))
+        following = bisect_left(self._places, below)
+        is_named_below = following < len(self._places) and self._places[following].startswith(below)
+        return not (folder in self._named or is_named_below or self._reaches(folder))
 
     def may_match_below(self, folder: str) -> bool:
         """Whether any rule can match at all, somewhere below this folder."""
-        return self._by_name is not None or folder in self._named or not self.is_settled(folder)
+        return self._by_name is not None or not self.is_settled(folder)
 
     def _reaches(self, folder: str) -> bool:
         """Whether a wildcard over whole paths can match an entry of this folder."""

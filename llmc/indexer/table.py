@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import re2
@@ -40,7 +41,7 @@ class _Wildcards:
 
     def last(self, text: str, *, is_folder: bool) -> int:
         if self._sets is None:
-            self._sets = _compiled(self._regexes, 0)
+            self._sets = _compiled(tuple(self._regexes))
         raw = os.fsencode(text)
         places = self._places if is_folder else self._for_files
         best = -1
@@ -50,7 +51,8 @@ class _Wildcards:
         return best
 
 
-def _compiled(regexes: list[bytes], start: int) -> list[tuple[int, re2.Set]]:
+@lru_cache(1024)  # the packages of a large repository often differ in their plain rules only
+def _compiled(regexes: tuple[bytes, ...]) -> list[tuple[int, re2.Set]]:
     """Sets that fit into RE2's memory, halved until they do, each with the number of its first glob."""
     options = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1
@@ -63,8 +65,9 @@ def _compiled(regexes: list[bytes], start: int) -> list[tuple[int, re2.Set]]:
         whole.Compile()
     except re2.error:
         half = len(regexes) // 2
-        return _compiled(regexes[:half], start) + _compiled(regexes[half:], start + half) if half else []
-    return [(start, whole)]
+        second = [(half + start, part) for start, part in _compiled(regexes[half:])] if half else []
+        return _compiled(regexes[:half]) + second if half else []
+    return [(0, whole)]
 
 
 @dataclass(slots=True)

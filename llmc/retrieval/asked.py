@@ -28,8 +28,11 @@ ROLE_WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """`terms` are what was said, `forms` what code makes of it too. `symbols` are written as names and looked up in the
-    symbol table; `names` are all that a definition may be called, each with a weight."""
+    """`terms` are what a text is searched for, a compound by its parts; `forms` are what code makes of them.
+
+    `symbols` are written as names, and looked up in the symbol table; `names` are all that a definition may be called,
+    each with a weight; `roles` are the kinds of files that are asked for by name.
+    """
 
     query: Query
     terms: tuple[str, ...]
@@ -43,7 +46,7 @@ class Asked:
         said = terms(query)
         return cls(
             query=query,
-            terms=said,
+            terms=tuple(dict.fromkeys(term for word in query.telling for term in word.parts or (word.term,))),
             symbols=(query.words[-1].text,) if query.route is Route.SYMBOL else exact_names(query),
             forms=frozenset((*said, *joined(query), *short_forms(query))),
             names=names(query),

@@ -1,6 +1,6 @@
 """Which terms in which fields stand for a query? The boosts of `search`, in one place.
 
-Each word of the query is looked for in a chunk's text, in the names around it (capsule) and in its path. BM25 weighs
+Each word of the query is looked for in a chunk's text, in its symbol's name and in its path. BM25 weighs
 each field by itself, so a word in a short name or path counts for more than one in a long text as it is.
 Two further forms catch what code does to words: it joins them (`type adapter` → `TypeAdapter`) and cuts them short
 (`configuration` → `config`).
@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 
 __all__ = ["exact_names", "joined", "keyword_query", "path_query", "terms"]
 
-TEXT_FIELDS = {"body": 1.0, "capsule": 0.7, "path": 1.0}
-NAME_FIELDS = {"capsule": 0.7, "path": 1.0}
+# The capsule is for the embedder: by keyword its imports lead to whoever uses a thing (NDCG@10 .897 with the name,
+# .892 with a capsule at .2, .885 with one at .7).
+TEXT_FIELDS = {"body": 1.0, "name": 0.7, "path": 1.0}
+NAME_FIELDS = {"name": 0.7, "path": 1.0}
 # Measured flat from .3 to .5 and from .3 to .7: what is guessed weighs less than what was said.
 JOINED = 0.3
 SHORTENED = 0.5

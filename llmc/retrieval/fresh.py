@@ -34,8 +34,6 @@ LARGEST_READ = 8 << 20
 MOST_PENDING = 64
 # About a chunk. A pending file has not been parsed.
 WINDOW = 40
-# A pending file has no statistics. All words of the query in one window are worth this share of the best indexed chunk.
-PENDING_WORTH = 0.8
 LEAST_COVERAGE = 0.5
 
 
@@ -103,14 +101,15 @@ def _best_window(lines: Sequence[str], asked: Asked, size: int) -> tuple[float, 
     return best if best[0] else None
 
 
-def pending_candidates(view: View, asked: Asked, scope: Scope) -> Iterator[Candidate]:
-    """Files that changed and may not be indexed yet, where they meet the query as they are on disk."""
+def pending_candidates(view: View, asked: Asked, scope: Scope, best: float) -> Iterator[Candidate]:
+    """Files that changed and may not be indexed yet, where they meet the query as they are on disk. There are no
+    statistics for them: all words of the query in one window are worth as much as the `best` chunk can be."""
     for path in sorted(view.pending)[:MOST_PENDING]:
         content = read(view, path) if scope.accepts_path(path) else None
         window = _best_window(content.lines, asked, WINDOW) if content else None
         if content and window and window[0] >= LEAST_COVERAGE:
             end = min(window[1] + WINDOW - 1, len(content.lines))
-            score = PENDING_WORTH * window[0] ** 2
+            score = best * window[0] ** 2
             yield Candidate(
                 view=view,
                 doc=0,

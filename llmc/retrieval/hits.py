@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from llmc import words
 from llmc.retrieval.results import FileHits, Hit
 
 if TYPE_CHECKING:
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
     from llmc.retrieval.candidate import Candidate
     from llmc.retrieval.query import Query
 
-__all__ = ["file_hits", "has_phrases"]
+__all__ = ["file_hits", "without_unwanted"]
 
 # As many lines as a short reply may show of one place.
 MOST_LINES = 5
@@ -66,14 +68,28 @@ def _telling_lines(lines: Sequence[str], chunk: ChunkPlace, asked: Asked) -> tup
     return tuple(sorted(number for _, number in sorted(scored)[:MOST_LINES]))
 
 
-def has_phrases(candidate: Candidate, query: Query) -> bool:
-    """Every quoted phrase stands in the text, and no phrase to be left out does. Runs of spaces are one space."""
-    unwanted = [phrase for phrase in query.without if " " in phrase.strip()]
-    if not query.phrases and not unwanted:
-        return True
-    text = " ".join(" ".join(candidate.text or ()).lower().split())
-    return all(_plain(phrase) in text for phrase in query.phrases) and not any(_plain(one) in text for one in unwanted)
+def without_unwanted(candidate: Candidate, query: Query) -> Candidate | None:
+    """Only the places that have every quoted phrase and nothing that was to be left out; None when none has.
+
+    The index has seen to it for what it found by keyword, but not for neighbours by vector, nor for phrases.
+    """
+    if not query.phrases and not query.without:
+        return candidate
+    found = tuple(one for one in candidate.found if _wanted(candidate, one[0], query))
+    return replace(candidate, found=found) if found else None
+
+
+def _wanted(candidate: Candidate, ordinal: int, query: Query) -> bool:
+    chunk = candidate.chunks[ordinal]
+    text = "\n".join((candidate.text or ())[chunk.start_line - 1 : chunk.end_line])
+    plain, terms = _plain(text), frozenset(words.body(text).split())
+    for unwanted in query.without:
+        asked = words.query_words(unwanted)
+        if asked[0].term in terms if len(asked) == 1 else _plain(unwanted) in plain:
+            return False
+    return all(_plain(phrase) in plain for phrase in query.phrases)
 
 
 def _plain(phrase: str) -> str:
+    """Without case, and runs of spaces as one."""
     return " ".join(phrase.lower().split())

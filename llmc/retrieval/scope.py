@@ -21,6 +21,16 @@ if TYPE_CHECKING:
 __all__ = ["Scope", "asked_roots", "check_paths", "scope_of"]
 
 GLOB = frozenset("*?[")
+# What a chunk may hold, and what a file may be for.
+KINDS = tuple(
+    dict.fromkeys(
+        (
+            *("class", "function", "method", "constructor", "interface", "struct", "enum", "trait", "protocol", "type"),
+            *("constant", "variable", "field", "property", "macro", "module", "object", "extension", "union", "record"),
+            *("impl", "instance", "heading", "cell", "text", *languages.ROLES),
+        )
+    )
+)
 
 
 @dataclass(frozen=True)
@@ -68,8 +78,8 @@ def scope_of(view: View, query: Query, paths: PathFilter, within: frozenset[str]
         docs=docs,
         languages=_known_languages(query.values("lang")),
         not_languages=_known_languages(query.values("lang", exclude=True)),
-        kinds=frozenset(value.lower() for value in query.values("kind")),
-        not_kinds=frozenset(value.lower() for value in query.values("kind", exclude=True)),
+        kinds=frozenset(map(_kind, query.values("kind"))),
+        not_kinds=frozenset(map(_kind, query.values("kind", exclude=True))),
         accepts_path=accepts_path,
     )
 
@@ -124,6 +134,17 @@ def _language(value: str) -> tuple[str, ...]:
             hint=f"Did you mean {', '.join(near)}?" if near else "Use a name such as python, or an ending such as py.",
         )
     return found
+
+
+def _kind(value: str) -> str:
+    kind = value.lower()
+    if kind not in KINDS:
+        near = get_close_matches(kind, KINDS, 3)
+        raise QueryError(
+            f"there is no kind {value!r}",
+            hint=f"Did you mean {', '.join(near)}?" if near else f"Use {', '.join(KINDS)}.",
+        )
+    return kind
 
 
 def asked_roots(views: Sequence[View], query: Query) -> list[View]:

@@ -15,7 +15,7 @@ from llmc.retrieval.asked import Asked
 from llmc.retrieval.fresh import pending_candidates, read, settle
 from llmc.retrieval.globs import PathFilter
 from llmc.retrieval.group import fuse_views, grouped, look_up
-from llmc.retrieval.hits import file_hits, has_phrases
+from llmc.retrieval.hits import file_hits, without_unwanted
 from llmc.retrieval.query import Route, parse
 from llmc.retrieval.recall import recall
 from llmc.retrieval.results import SearchResult
@@ -82,7 +82,7 @@ def search_with(views: Sequence[View], request: SearchRequest, looked: list[Look
     def ranked(signals: tuple[Signal, ...], files: Iterable[Candidate]) -> list[Candidate]:
         return sorted((apply(signals, asked, file, request.off) for file in files), key=lambda file: file.order)
 
-    files = ranked(PATH_STAGE, [*grouped(views, scopes, fused), *_from_disk(views, scopes, asked)])
+    files = ranked(PATH_STAGE, [*grouped(views, scopes, fused), *_from_disk(views, scopes, asked, 1 + weight)])
     shortlist = files if any(scope.sifts_late for scope in scopes) else files[: SHORTLIST + request.limit]
     known = ranked(TABLE_STAGE, look_up(shortlist, views, scopes, asked))
     present = islice(_present(known[: max(MOST_READ, request.limit)], asked, query, looked), request.limit + SPARE)
@@ -104,9 +104,9 @@ def _paths_within(view: View, request: SearchRequest) -> frozenset[str] | None:
     return frozenset(path for root, path in request.within if root == view.root.id)
 
 
-def _from_disk(views: Sequence[View], scopes: Sequence[Scope], asked: Asked) -> Iterator[Candidate]:
+def _from_disk(views: Sequence[View], scopes: Sequence[Scope], asked: Asked, best: float) -> Iterator[Candidate]:
     for view, scope in zip(views, scopes, strict=True):
-        yield from pending_candidates(view, asked, scope)
+        yield from pending_candidates(view, asked, scope, best)
 
 
 def _present(ranked: Sequence[Candidate], asked: Asked, query: Query, looked: list[Looked]) -> Iterator[Candidate]:
@@ -115,5 +115,6 @@ def _present(ranked: Sequence[Candidate], asked: Asked, query: Query, looked: li
         content = read(candidate.view, candidate.path)
         looked.append(Looked(candidate.view, candidate.path, content.stamp if content else None))
         file = settle(candidate, content, asked) if content else None
-        if file is not None and has_phrases(file, query):
+        file = without_unwanted(file, query) if file else None
+        if file is not None:
             yield file

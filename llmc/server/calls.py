@@ -44,7 +44,10 @@ class Call:
         self._cancelled = threading.Event()
 
     def progress(self, event: JsonObject) -> None:
-        """Tell the client how far it is; nothing happens when it did not ask for events or is gone."""
+        """Tell the client how far it is, or a part of the answer; nothing happens when it wants no events or is gone.
+
+        To be called in the call's own thread: it waits for a client that reads slowly.
+        """
         if self._emit is not None and not self._cancelled.is_set():
             self._emit(event)
 

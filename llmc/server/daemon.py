@@ -107,8 +107,8 @@ class Daemon:
         self._server = RpcServer(
             self._work, instant=instant, stream=self._stream, on_change=self._mind_idle, log_path=self._home.log
         )
-        await self._server.listen(self._home.socket)
         self._take_signals()
+        await self._server.listen(self._home.socket)
         log.info("listening", pid=os.getpid(), version=__version__, socket=self._home.socket)
         self._on_ready()
         opening = self._in_thread(self._open, "llmc-open")

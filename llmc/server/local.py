@@ -34,7 +34,7 @@ __all__ = ["ask_here", "open_service", "opened_here"]
 CLOSE_SECONDS = 30.0
 
 
-def open_service(home: Home, environ: Mapping[str, str]) -> Opened:
+def open_service(home: Home, environ: Mapping[str, str], *, alone: bool = False) -> Opened:
     """The service with the user's own settings; those of a client's folder come with each call."""
     from llmc.server.daemon import Opened  # noqa: PLC0415 - asyncio is not needed without a daemon
     from llmc.server.service import Service  # noqa: PLC0415 - the daemon listens before it pays for this
@@ -43,7 +43,7 @@ def open_service(home: Home, environ: Mapping[str, str]) -> Opened:
     settings = load("/", environ).settings
     daemon = settings.daemon
     logs.open_log(home.log, level=daemon.log_level, max_bytes=daemon.log_bytes, keep=daemon.log_files)
-    return Opened(Service(settings, home), daemon.idle_minutes * 60.0)
+    return Opened(Service(settings, home, alone=alone), daemon.idle_minutes * 60.0)
 
 
 def ask_here(
@@ -68,7 +68,7 @@ def ask_here(
 def opened_here(home: Home, environ: Mapping[str, str], notify: Callable[[str], None]) -> Iterator[Handler]:
     with _writable(home, notify) as home_here, DaemonLock(home_here) as lock:
         _acquire(lock)
-        handler = open_service(home_here, environ).handler
+        handler = open_service(home_here, environ, alone=True).handler
         handler.start()
         try:
             yield handler

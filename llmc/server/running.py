@@ -1,13 +1,14 @@
 """A call that is under way: its events on their way to the client, and its one answer.
 
-The call's own thread only ever enters through `emit` and `soon`; all else happens in the loop. A client that does not
-read loses the oldest events, since the newest say how far it is; its answers are kept.
+The call's own thread only ever enters through `_emit`; all else happens in the loop. No event is lost: some of them are
+the answer, given in parts. When the client does not read, the call's thread waits, and nobody else.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import threading
 from collections import deque
 from typing import TYPE_CHECKING
 
@@ -22,10 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Running"]
 
-MAX_EVENTS = 1_000
-# Bytes that may wait in the socket before events are held back.
-HIGH_WATER = 256 * 1024
-RETRY_SECONDS = 0.1
+# Bytes of events that may wait besides what is in the socket.
+MAX_PENDING = 1 << 20
 
 
 class Running:
@@ -36,9 +35,12 @@ class Running:
         self._writer = writer
         self._loop = asyncio.get_running_loop()
         self._future: Future[bytes] | None = None
-        self._events: deque[bytes] = deque(maxlen=MAX_EVENTS)
-        self._scheduled = False
         self._answered = False
+        self._room = threading.Condition()
+        self._events: deque[bytes] = deque()
+        self._pending = 0
+        self._pump: asyncio.Task[None] | None = None
+        self._pumping = False
 
     def begin(self, submit: Callable[[], Future[bytes]], finish: Callable[[Running], None]) -> None:
         """Give it a thread; `finish` is called in the loop when that is done with it."""
@@ -50,7 +52,8 @@ class Running:
         future = self._future
         if self._answered or future is None or future.cancelled():
             return
-        self._send_events()
+        while (line := self._next_event()) is not None:
+            self._send(line)
         self._answered = True
         self._send(future.result())
 
@@ -65,27 +68,40 @@ class Running:
         self.call.cancel()
         if self._future is not None:
             self._future.cancel()
+        with self._room:
+            self._room.notify_all()
 
     def _emit(self, event: JsonObject) -> None:
         """In the call's thread."""
-        self._events.append(encode_event(self.identifier, event))
-        if not self._scheduled:
-            self._scheduled = True
-            self._soon(Running._flush)
+        line = encode_event(self.identifier, event)
+        with self._room:
+            self._room.wait_for(lambda: self._pending < MAX_PENDING or self.call.cancelled)
+            if self.call.cancelled:
+                return
+            self._events.append(line)
+            self._pending += len(line)
+            begin, self._pumping = not self._pumping, True
+        if begin:
+            self._soon(Running._start_pump)
 
-    def _flush(self) -> None:
-        self._scheduled = False
-        if self._answered:
-            return
-        if self._writer.transport.get_write_buffer_size() > HIGH_WATER:
-            self._scheduled = True
-            self._loop.call_later(RETRY_SECONDS, self._flush)
-        else:
-            self._send_events()
+    def _start_pump(self) -> None:
+        self._pump = self._loop.create_task(self._send_events())
 
-    def _send_events(self) -> None:
-        while self._events:
-            self._send(self._events.popleft())
+    async def _send_events(self) -> None:
+        with contextlib.suppress(ConnectionError):  # the client has gone; the connection says so to the call
+            while (line := self._next_event()) is not None:
+                self._send(line)
+                await self._writer.drain()
+
+    def _next_event(self) -> bytes | None:
+        with self._room:
+            if self._answered or not self._events:
+                self._pumping = False
+                return None
+            line = self._events.popleft()
+            self._pending -= len(line)
+            self._room.notify()
+        return line
 
     def _send(self, line: bytes) -> None:
         if not self._writer.is_closing():

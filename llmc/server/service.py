@@ -11,17 +11,18 @@ import queue
 import threading
 import time
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from llmc import logs
 from llmc.envelope.handles import Handles
-from llmc.errors import QueryError
+from llmc.errors import LlmcError, QueryError
 from llmc.indexer.library import Library
 from llmc.roots import make_root
 from llmc.server.report import difference, embedder_status, progress_of, root_status, store_status
 from llmc.server.status import IndexResult, Status, process_status
 from llmc.server.tools import answer
-from llmc.settings import load
+from llmc.settings import RootEntry, load
 from llmc.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -58,11 +59,16 @@ class Shown:
 
 
 class Service:
-    def __init__(self, settings: Settings, home: Home) -> None:
+    """`alone`: it lives for one command (`--no-daemon`), so that every answer waits until all is indexed."""
+
+    def __init__(self, settings: Settings, home: Home, *, alone: bool = False) -> None:
         self._settings = settings
+        self._alone = alone
         self._library = Library(home, on_commit=self._committed)
         envelope = settings.envelope
         self._handles = Handles(home.handles, hours=envelope.handle_ttl_hours, max_bytes=envelope.handle_bytes)
+        # What the daemon's own starter had set is no business of the clients that come after.
+        self._environ = {name: value for name, value in os.environ.items() if not name.startswith("LLMC_")}
         self._lock = threading.Lock()
         self._viewers: list[queue.SimpleQueue[JsonObject]] = []
         self._methods: dict[str, Callable[[JsonObject, Call], object]] = {
@@ -93,11 +99,9 @@ class Service:
     def workspace(self, call: Call, named: list[str] | None = None) -> Workspace:
         """The workspace of a client; `named` roots come before those of its settings."""
         client = call.client
-        loaded = load(client.cwd, {**os.environ, **client.environ}, client.flags, client.config or None)
-        settings = loaded.settings
-        roots = [make_root(path) for path in named or ()]
-        roots = roots or [make_root(str(entry.path), entry.name) for entry in settings.roots]
-        return Workspace.within(self._library, settings, roots, client.cwd)
+        loaded = load(client.cwd, {**self._environ, **client.environ}, client.flags, client.config or None)
+        entries = [RootEntry(path=Path(path)) for path in named or ()] or loaded.roots()
+        return Workspace.within(self._library, loaded.settings, entries, client.cwd)
 
     def _index(self, params: JsonObject, call: Call) -> IndexResult:
         started = time.monotonic()
@@ -118,7 +122,10 @@ class Service:
 
     def _tool(self, params: JsonObject, call: Call) -> Reply:
         """`stream`: the files of a reply come as events, some hundred at a time, instead of in the reply."""
-        reply = answer(self.workspace(call), self._handles, params["name"], params.get("args") or {})
+        workspace = self.workspace(call)
+        if self._alone:
+            workspace.index(Shown(call))
+        reply = answer(workspace, self._handles, params["name"], params.get("args") or {})
         if params.get("stream") and not reply.error:
             files = reply.data.get("files", [])
             for start in range(0, len(files), STREAMED_FILES):
@@ -158,11 +165,7 @@ class Service:
                 viewer.put(event)
 
     def _status(self, _params: JsonObject, call: Call) -> Status:
-        problems: tuple[str, ...] = ()
-        try:
-            self.workspace(call)
-        except Exception as error:  # noqa: BLE001 - a status is given whatever is wrong with the client's folder
-            problems = (str(error),)
+        problems = self._problems_of(call)
         lanes = list(self._library.lanes.values())
         workers = [process_status("worker", lane.worker_pid) for lane in lanes if lane.worker_pid]
         embedder, trouble = self._library.embedder(self._settings.embedder)
@@ -173,6 +176,18 @@ class Service:
             processes=(process_status("daemon"), *workers),
             problems=problems,
         )
+
+    def _problems_of(self, call: Call) -> tuple[str, ...]:
+        """Open the client's roots that are indexed already, and say what is wrong with its settings."""
+        try:
+            client = call.client
+            loaded = load(client.cwd, {**self._environ, **client.environ}, client.flags, client.config or None)
+            known = [entry for entry in loaded.settings.roots if self._library.knows(make_root(str(entry.path)))]
+            if known:
+                Workspace.within(self._library, loaded.settings, known, client.cwd)
+        except LlmcError as error:
+            return (str(error),)
+        return tuple(str(notice) for notice in loaded.notices)
 
     def _watch_status(self, params: JsonObject, call: Call) -> Status:
         while True:

@@ -52,7 +52,11 @@ def encode_error(identifier: Id, error: dict[str, object]) -> bytes:
 
 
 def encode_event(identifier: Id, event: dict[str, Any]) -> bytes:
-    return encode_line({"id": identifier, "event": event})
+    """ValueError when it is over the limit: whoever makes events that large can make two."""
+    line = encode_line({"id": identifier, "event": event})
+    if len(line) > MAX_MESSAGE:
+        raise ValueError(f"an event of {len(line)} bytes")
+    return line
 
 
 def failure(code: str, message: str, reason: str = "", hint: str = "") -> dict[str, object]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from llmc.errors import StoreError
@@ -13,12 +15,13 @@ from llmc.store.schema import connect
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Collection, Iterator, Sequence
-    from pathlib import Path
 
 __all__ = ["Connections"]
 
 # SQLite takes at most 32,766 values in a statement; lists of one length let it reuse the compiled statement.
 MOST_VALUES = 500
+# Two copies of the header of SQLite's shared memory, and the state of its checkpoints.
+SHARED_HEADER = 136
 
 
 class Connections:
@@ -27,6 +30,8 @@ class Connections:
         self._idle: list[sqlite3.Connection] = []
         self._lock = threading.Lock()
         self._closed = False
+        self._shared = f"{path}-shm"
+        self._shared_size = self._shared_inode = 0
 
     def close(self) -> None:
         with self._lock:
@@ -48,9 +53,29 @@ class Connections:
         with self._lock:
             if self._closed:
                 raise StoreError("the index is closed")
+            self._mend_shared_memory()
             if self._idle:
                 return self._idle.pop()
         return connect(self.path)
+
+    def _mend_shared_memory(self) -> None:
+        """SQLite maps `-shm` into memory: a process that reads where it was cut off is killed. With its length
+        restored and its header zeroed, SQLite makes it anew. One that was replaced would be shared with no one:
+        connect again."""
+        try:
+            found = os.stat(self._shared)  # noqa: PTH116 before every statement: half the time of Path.stat
+        except FileNotFoundError:
+            found = None
+        if found is not None and found.st_size < self._shared_size:
+            with Path(self._shared).open("r+b", buffering=0) as file:
+                file.truncate(self._shared_size)
+                file.write(bytes(SHARED_HEADER))
+        if self._idle and (found is None or found.st_ino != self._shared_inode):
+            idle, self._idle = self._idle, []
+            for db in idle:
+                db.close()
+        if found is not None:
+            self._shared_size, self._shared_inode = max(found.st_size, self._shared_size), found.st_ino
 
     def _give_back(self, db: sqlite3.Connection) -> None:
         with self._lock:

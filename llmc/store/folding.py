@@ -82,7 +82,8 @@ def open_record(parts: Parts, ledger: Ledger) -> LanceVectors:
 
 
 def record_manifest(folder: Path, embedding: Embedding) -> Manifests:
-    """Every file of LanceDB's table, by its path below the folder. Only the hint at the latest version is written again."""
+    """Every file of LanceDB's table, by its path below the folder. Only the hint at the latest version is written
+    again."""
     record, files = folder / embedding.record, {}
     for path in record.rglob("*"):
         if path.is_file():

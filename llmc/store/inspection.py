@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from llmc.errors import CorruptStoreError
 from llmc.store.guard import corrupt, guard
 from llmc.store.main_file import MAIN, SEAL
-from llmc.store.schema import FORMAT, newer, version_on_disk
+from llmc.store.schema import refuse_newer
 from llmc.store.seal import Seal, check_files, check_moving, crc_of, live_files, signature
 
 if TYPE_CHECKING:
@@ -40,8 +40,7 @@ def check_main_file(folder: Path) -> bool:
         seal = Seal.read(path)
         sound = None if seal is None or seal.catalog is None else crc_of(main, changes=True) == seal.catalog
         if sound is not False or Seal.read(path) != seal:  # a writer has just sealed it anew
-            if version_on_disk(main) > FORMAT:
-                raise newer(version_on_disk(main), FORMAT)
+            refuse_newer(main)
             return bool(sound)
     raise corrupt("the index does not check out", "the catalog differs from its checksum", folder)
 
@@ -56,9 +55,10 @@ class Inspector:
         """The moment that the files on disk belong to, every one of them checked; CorruptStoreError if there is
         none."""
         for attempt in range(ATTEMPTS):
-            main = signature(self._folder / MAIN)
-            check_main_file(self._folder)
-            moment = self._catalog.moment()
+            with guard(self._folder, "checking the index"):
+                main = signature(self._folder / MAIN)
+                check_main_file(self._folder)
+                moment = self._catalog.moment()
             try:
                 self._check(moment)
             except CorruptStoreError:

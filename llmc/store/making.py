@@ -11,7 +11,7 @@ from llmc.store.guard import corrupt, guard
 from llmc.store.inspection import SHELVES, check_main_file
 from llmc.store.keywords import TantivyKeywords
 from llmc.store.main_file import MAIN, SEAL
-from llmc.store.schema import FORMAT, check_version, connect, create, newer, version_on_disk
+from llmc.store.schema import check_version, connect, create, refuse_newer, version_on_disk
 from llmc.store.seal import Seal, crc_of
 
 if TYPE_CHECKING:
@@ -27,10 +27,10 @@ def make(folder: Path, *, rebuild: bool) -> None:
     main = folder / MAIN
     if rebuild:
         empty(folder)
-    begun = (folder / SEAL).exists()
-    if not main.exists() and begun:
+    sealed = (folder / SEAL).exists()
+    if sealed and not main.exists():
         raise corrupt("the index does not check out", "its catalog is missing", folder)
-    if not begun:
+    if not sealed and version_on_disk(main) is None:  # the seal is the last thing that is made
         empty(folder)
         with guard(folder, "making the index"):
             for shelf in SHELVES:
@@ -45,8 +45,7 @@ def empty(folder: Path) -> None:
     """Everything but the lock. What a newer llmc wrote stays."""
     main = folder / MAIN
     with guard(folder, "emptying the index"):
-        if main.exists() and version_on_disk(main) > FORMAT:
-            raise newer(version_on_disk(main), FORMAT)
+        refuse_newer(main)
         for path in folder.iterdir():
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path)

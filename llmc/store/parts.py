@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmc.store.catalog import Catalog
+from llmc.store.guard import guard
 from llmc.store.inspection import Inspector
 from llmc.store.keywords import TantivyKeywords
 from llmc.store.main_file import MAIN
+from llmc.store.seal import check_prefix
 from llmc.store.values import Embedding
 from llmc.store.vectors import HotVectors
 
@@ -31,10 +33,19 @@ class Parts:
         self._tables: dict[Embedding, HotVectors] = {}
         try:
             self.moment = self._inspector.inspect()
+            self._check_vectors()
             self.keywords = TantivyKeywords(folder)
         except BaseException:
             self.catalog.close()
             raise
+
+    def _check_vectors(self) -> None:
+        """Once: what is appended later is checked when it is read, and each row again whenever it is read."""
+        with guard(self.folder, "checking the vectors"):
+            for embedding in self.moment.embeddings.values():
+                extent = self.moment.extent(embedding)
+                if extent is not None:
+                    check_prefix(self.folder / embedding.store / extent.file, extent)
 
     def load(self) -> None:
         """Check everything, then see what was committed."""

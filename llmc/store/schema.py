@@ -17,7 +17,7 @@ from llmc.errors import CorruptStoreError, NewerFormatError
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["FORMAT", "check_version", "connect", "create", "newer", "version_on_disk"]
+__all__ = ["FORMAT", "check_version", "connect", "create", "refuse_newer", "version_on_disk"]
 
 FORMAT = 1
 APPLICATION_ID = 0x6C6C6D63  # "llmc"
@@ -104,12 +104,22 @@ def create(db: sqlite3.Connection) -> None:
     db.execute("COMMIT")
 
 
-def version_on_disk(path: Path) -> int:
-    """The format in the file's header, without SQLite, which would tidy up behind a newer llmc; 0 for anything else."""
-    with path.open("rb") as file:
-        head = file.read(100)
+def version_on_disk(path: Path) -> int | None:
+    """The format in the file's header, without SQLite, which would tidy up behind a newer llmc; None for anything
+    else."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(100)
+    except FileNotFoundError:
+        return None
     ours = head[68:72] == APPLICATION_ID.to_bytes(4, "big")
-    return int.from_bytes(head[60:64], "big") if ours else 0
+    return int.from_bytes(head[60:64], "big") if ours else None
+
+
+def refuse_newer(path: Path) -> None:
+    version = version_on_disk(path)
+    if version is not None and version > FORMAT:
+        raise newer(version, FORMAT)
 
 
 def check_version(db: sqlite3.Connection) -> None:

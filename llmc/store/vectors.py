@@ -18,6 +18,7 @@ import numpy as np
 
 from llmc.store.guard import corrupt, guard
 from llmc.store.rows import RowFile, checked, header, quantise, record_type, tombstones
+from llmc.store.seal import remember
 from llmc.store.table import Table
 from llmc.store.values import Extent
 
@@ -91,6 +92,7 @@ class HotVectors:
         finally:
             os.close(file)
         self.extent = Extent(self.extent.file, start + len(data), zlib.crc32(data, self.extent.crc))
+        remember(self.folder / self.extent.file, self.extent)
 
     def _check_length(self, file: int) -> None:
         if os.fstat(file).st_size < self.extent.size:

@@ -33,7 +33,7 @@ HALF_OPEN = 0.45
 BLANK_LINE = 0.7
 PLAIN_LINE = 1.1
 INDENT = 0.02  # for each column, up to ten
-_CLOSERS = frozenset({"", "}", "};", "})", "});", ")", "]", "end", "*/", "};", "},", "],", "fi", "done", "esac", "{"})
+_CLOSERS = frozenset({"", "}", "};", "})", "});", ")", "]", "end", "*/", "},", "],", "fi", "done", "esac", "{"})
 _VALUES = frozenset({"variable", "constant", "field", "property"})
 
 

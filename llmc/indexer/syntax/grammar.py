@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 import time
-from functools import lru_cache
+from functools import cache
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,12 +37,12 @@ _NOT_BRACKETS = bytes(set(range(256)) - set(b"()[]{}"))
 _STEPS = {bracket: 1 if bracket in _OPEN else -1 for bracket in b"()[]{}"}
 
 
-@lru_cache(maxsize=None)
+@cache
 def language(grammar: str) -> Language:
     return get_language(grammar)  # type: ignore[arg-type]  # a name from our own table
 
 
-@lru_cache(maxsize=None)
+@cache
 def query(grammar: str) -> Query:
     return Query(language(grammar), _patterns(grammar))
 

@@ -14,6 +14,7 @@ def _kinds(**words: str) -> dict[bytes, str]:
 # table → first word → kind of what is defined
 DEFINING: dict[str, dict[bytes, str]] = {
     "test": _kinds(test="describe it test suite context specify bench fdescribe fit xit xdescribe"),
+    "gtest": _kinds(test="TEST TEST_F TEST_P TYPED_TEST TYPED_TEST_P"),
     "elixir": _kinds(
         function="def defp defdelegate defguard defguardp defn defnp",
         macro="defmacro defmacrop",
@@ -41,9 +42,12 @@ DEFINING: dict[str, dict[bytes, str]] = {
         test="describe RSpec.describe context it specify test should feature scenario",
     ),
     "r": _kinds(class_="setClass setRefClass R6Class", function="setGeneric setMethod"),
-    "cmake": _kinds(function="function macro", target="add_executable add_library add_custom_target", variable="option"),
+    "cmake": _kinds(
+        function="function macro", target="add_executable add_library add_custom_target", variable="option"
+    ),
 }
-# At the front of a statement that may be an import, perhaps after `local x =`.
+# The front of a call that imports, perhaps after `local x =` or `const { a, b } =`.
 IMPORTING = re.compile(
-    rb"(?:^|[\s=(:@])(?:require|require_relative|autoload|load|alias|import|use|library|source|requireNamespace|include)\b[\s(\"']"
+    rb"(?:[^=;()]{1,400}=\s*)?"
+    rb"(?:@|\(:)?(?:require|require_relative|autoload|load|alias|import|use|library|source|requireNamespace|include|\.)(?=[\s(\"'])"
 )

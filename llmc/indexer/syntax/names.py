@@ -3,7 +3,8 @@
 A query marks the extent of a definition `@def`, its name `@name.<kind>` or `@path.<kind>` (a name such as `A::b` or `M.f`
 whose front is its container), and what only lends its name to what is inside, like a Rust `impl`, `@scope`. A name belongs
 to the innermost `@def` around it. `@closure` is a function without a name, in which variables are local; `@not` takes a
-`@def` back; `@body` tells where a signature ends. Where a language defines by calling (`defmodule`, `describe`), the call
+`@def` back; `@body` tells where a signature ends. `@open` is a definition that lasts until the next of its kind (a package
+of Perl), `@tail` a node that belongs to the definition before it (a body of Dart). Where a language defines by calling (`defmodule`, `describe`), the call
 is `@try.<table>`, a definition only if its first word is in that table, which then tells the kind of `@name.word`.
 """
 
@@ -12,6 +13,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
 from llmc.indexer.syntax.keywords import DEFINING
@@ -28,24 +30,48 @@ __all__ = ["Definition", "Definitions", "Named", "definitions", "kind_of", "part
 LONGEST_NAME = 120
 
 # What a name counts for when two patterns claim it: `const f = () => 1` is a function.
-_RANKS = {"variable": 0, "constant": 1, "field": 1, "property": 1, "type": 2, "function": 3}
-_RANK_OF_OTHERS = 4
+_RANKS = {"variable": 0, "constant": 1, "field": 1, "property": 1, "type": 2, "prototype": 3, "function": 4}
+_RANK_OF_OTHERS = 5
 _TYPES = frozenset(
-    "class struct interface trait enum object extension protocol record actor union mixin impl instance".split()
+    [
+        "class",
+        "struct",
+        "interface",
+        "trait",
+        "enum",
+        "object",
+        "extension",
+        "protocol",
+        "record",
+        "actor",
+        "union",
+        "mixin",
+        "impl",
+        "instance",
+    ]
 )
 _CALLABLES = frozenset({"function", "method", "constructor", "macro", "test"})
 _VALUES = frozenset({"variable", "constant", "field", "property"})
+_LOCAL = _VALUES | {"prototype"}  # what a function has for itself; `Lock l(m);` looks like a declared function
 _JOINTS = re.compile(r"::|->|[.:\\#/]")
 # Parts of a path that name no container: `module.exports.f`, `Foo.prototype.bar`, `self.x`.
 _EMPTY_PARTS = frozenset({"", "exports", "module", "prototype", "this", "self", "window", "global", "globalThis"})
+_SPACE = re.compile(rb"\s*")
+_LONGEST_HEAD = 400
+_JOINT_BYTES = (b".", b":", b"\\", b"#", b"/", b">")
 _FIRST_WORD = re.compile(rb"[\s(@:]*([\w!?.*-]+)")
+# What may stand between the beginning of a defining call and a name: the word itself, earlier names, marks of Clojure.
+_CALL_HEAD = re.compile(rb"[(@]?[\w!?.*-]+[\s(]*(?::?\w+[?!]?,\s*|\^(?>\{[^}]*\}|\S+)\s+)*")
 
 
 class Named(NamedTuple):
+    """`last` is where the last part of a path begins."""
+
     start: int
     end: int
     kind: str
     is_path: bool
+    last: int
 
 
 @dataclass(slots=True)
@@ -56,24 +82,25 @@ class Definition:
     end: int
     node: Node
     parent: int
-    default: str = ""  # the kind of `@name.word`; VOID for a call that defines nothing
+    default: str = ""  # the kind of `@name.word`
     names: list[Named] = field(default_factory=list)
     scope: str = ""
     body: int | None = None
     container: str = ""
     qualified: str = ""
     kind: str = ""
+    outer_kind: str = ""
 
 
-VOID = "void"
 CLOSURE = "closure"
+Defining = tuple[int, int, "Node", str]  # first byte, end, node, kind of `@name.word`
 
 
 class Definitions:
     """All definitions by their start, and for every byte the innermost one around it."""
 
-    def __init__(self, nodes: list[tuple[Node, str]]) -> None:
-        spans = sorted((node.start_byte, -node.end_byte, at) for at, (node, _) in enumerate(nodes))
+    def __init__(self, nodes: list[Defining]) -> None:
+        spans = sorted((start, -end, at) for at, (start, end, _, _) in enumerate(nodes))
         self.all: list[Definition] = []
         self._cuts = [0]
         self._owners = [-1]
@@ -81,7 +108,7 @@ class Definitions:
         stack: list[int] = []
         for start, minus_end, at in spans:
             self._close(stack, start)
-            self.all.append(Definition(start, -minus_end, nodes[at][0], stack[-1] if stack else -1, nodes[at][1]))
+            self.all.append(Definition(start, -minus_end, nodes[at][2], stack[-1] if stack else -1, nodes[at][3]))
             stack.append(len(self.all) - 1)
             self._cuts.append(start)
             self._owners.append(stack[-1])
@@ -100,6 +127,12 @@ class Definitions:
         """The qualified name of the definition around this byte, empty outside of all."""
         return self._qualified[self._owners[bisect_right(self._cuts, byte) - 1]]
 
+    def places(self) -> set[int]:
+        """The bytes at which a definition is named, or begins with a word that only says so."""
+        names = [name for one in self.all for name in one.names]
+        heads = {one.start + step for one in self.all if one.default not in ("", CLOSURE) for step in (0, 1)}
+        return heads.union((name.start for name in names), (name.last for name in names))
+
     def place(self, data: bytes) -> None:
         """Name all of them; parents come first."""
         for one in self.all:
@@ -107,18 +140,24 @@ class Definitions:
         self._qualified = [*(one.qualified for one in self.all), ""]  # the last is what -1 means
 
 
-def definitions(data: bytes, captures: Captures) -> Definitions:
-    found = Definitions(list(_nodes(data, captures)))
-    for name in _names(captures):
-        if (owner := found.around(name.start)) is not None and owner.default != VOID:
-            owner.names.append(name._replace(kind=owner.default) if name.kind == "word" else name)
+def definitions(data: bytes, captures: Captures, imports: set[int]) -> Definitions:
+    """`imports` are the first bytes of statements that import: `local x = require "x"` defines nothing."""
+    found = Definitions([one for one in _nodes(data, captures) if one[0] not in imports])
+    for name in _names(data, captures):
+        if (owner := found.around(name.start)) is None:
+            continue
+        by_word = owner.default not in ("", CLOSURE)
+        if name.kind != "word" and not by_word:
+            owner.names.append(name)
+        elif name.kind == "word" and by_word and _is_head(data, owner.start, name.start):
+            owner.names.append(name._replace(kind=owner.default))
     for node in captures.get("scope", ()):
         if (owner := found.around(node.start_byte)) is not None:
             owner.scope = text_of(data, node.start_byte, node.end_byte)
     for node in captures.get("body", ()):
         start = node.start_byte
         owner = found.around(start)
-        while owner is not None and owner.default == CLOSURE:
+        while owner is not None and (owner.default == CLOSURE or owner.start >= start):
             owner = found.all[owner.parent] if owner.parent >= 0 else None
         if owner is not None and (owner.body is None or start < owner.body):
             owner.body = start
@@ -126,21 +165,37 @@ def definitions(data: bytes, captures: Captures) -> Definitions:
     return found
 
 
-def _nodes(data: bytes, captures: Captures) -> Iterator[tuple[Node, str]]:
+def _is_head(data: bytes, start: int, end: int) -> bool:
+    return end - start < _LONGEST_HEAD and _CALL_HEAD.fullmatch(data, start, end) is not None
+
+
+def _nodes(data: bytes, captures: Captures) -> Iterator[Defining]:
     """The nodes that define, each once, with the kind that its first word gives."""
     seen = set(captures.get("not", ()))
+    tails = {node.start_byte: node.end_byte for node in captures.get("tail", ())}
     for table, kinds in DEFINING.items():
         for node in captures.get(f"try.{table}", ()):
             word = _FIRST_WORD.match(data, node.start_byte, node.end_byte)
-            seen.add(node)
-            yield node, kinds.get(word[1], VOID) if word else VOID
+            if word and (kind := kinds.get(word[1])) and node not in seen:
+                seen.add(node)
+                yield node.start_byte, node.end_byte, node, kind
     for capture, default in (("def", ""), ("closure", CLOSURE)):
         fresh = [node for node in captures.get(capture, ()) if node not in seen]
         seen.update(fresh)
-        yield from ((node, default) for node in fresh)
+        yield from ((node.start_byte, _end(data, node, tails), node, default) for node in fresh)
+    opened = sorted(captures.get("open", ()), key=lambda node: node.start_byte)
+    for node, following in zip_longest(opened, opened[1:]):
+        yield node.start_byte, following.start_byte if following else len(data), node, ""
 
 
-def _names(captures: Captures) -> list[Named]:
+def _end(data: bytes, node: Node, tails: dict[int, int]) -> int:
+    if not tails:
+        return node.end_byte
+    space = _SPACE.match(data, node.end_byte)
+    return tails.get(space.end() if space else node.end_byte, node.end_byte)
+
+
+def _names(data: bytes, captures: Captures) -> list[Named]:
     """All names by position; of several kinds for one name the most telling."""
     best: dict[int, Named] = {}
     for capture, nodes in captures.items():
@@ -148,7 +203,11 @@ def _names(captures: Captures) -> list[Named]:
         if form not in ("name", "path"):
             continue
         for node in nodes:
-            name = Named(node.start_byte, node.end_byte, kind, form == "path")
+            start, end = node.start_byte, node.end_byte
+            last = (
+                max(data.rfind(joint, start, end) + 1 for joint in _JOINT_BYTES) or start if form == "path" else start
+            )
+            name = Named(start, end, kind, form == "path", last)
             rival = best.get(name.start)
             if rival is None or _rank(kind) > _rank(rival.kind):
                 best[name.start] = name
@@ -162,8 +221,8 @@ def _rank(kind: str) -> tuple[int, str]:
 def _place(data: bytes, one: Definition, parent: Definition | None) -> None:
     """Where a definition stands, and under which name."""
     outer, outer_kind = (parent.qualified, parent.kind) if parent else ("", "")
-    one.qualified, one.kind = outer, CLOSURE if one.default == CLOSURE else outer_kind
-    if one.names and one.names[0].kind in _VALUES:
+    one.qualified, one.kind, one.outer_kind = outer, CLOSURE if one.default == CLOSURE else outer_kind, outer_kind
+    if one.names and one.names[0].kind in _LOCAL:
         if outer_kind in _CALLABLES or outer_kind == CLOSURE:
             one.names.clear()  # a local variable
         elif parent and outer_kind in _VALUES:
@@ -178,11 +237,13 @@ def _place(data: bytes, one: Definition, parent: Definition | None) -> None:
 
 
 def kind_of(kind: str, name: str, outer: str) -> str:
+    if kind == "prototype":
+        kind = "function"
     if outer in _TYPES:
         return {"function": "method", "variable": "field", "constant": "field"}.get(kind, kind)
     if kind == "function" and outer in _VALUES:
         return "method"
-    if kind == "variable" and name.isupper():
+    if kind == "variable" and name.isupper() and len(name) > 1:
         return "constant"
     return kind
 
@@ -191,7 +252,8 @@ def parts_of(data: bytes, name: Named) -> tuple[str, str]:
     """The container that a name brings with it, and the name itself."""
     text = text_of(data, name.start, name.end)
     if not name.is_path:
-        return "", text[1:] if text[:1] == ":" and text[1:].isidentifier() else text  # a symbol of Ruby
+        is_symbol = text[:1] == ":" and name.kind != "selector"  # of Ruby
+        return "", text[1:] if is_symbol else text
     parts = [part for part in _JOINTS.split(text) if part not in _EMPTY_PARTS] or [text]
     return ".".join(parts[:-1]), parts[-1]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,8 +24,10 @@ __all__ = ["line_starts", "read_tree"]
 LONGEST_SIGNATURE = 200
 MOST_SYMBOLS = 5_000  # of one file; more of them are tables
 _ONE_LINE = frozenset({"variable", "constant", "field", "property", "type", "key", "section"})
+_NEAR = 200  # bytes; further to the right stands nothing that was written by hand
+_BY_EQUATIONS = frozenset({"haskell", "elixir", "erlang"})
 _BEFORE = frozenset({b"", b"template"})  # what may stand before a comment or attribute on its line
-_ANNOTATIONS = re.compile(r"^(?:@[\w.]+(?:\([^()]*\))? |\[[^\]]*\] )+")
+_ANNOTATIONS = re.compile(r"^(?:@(?!mixin|function|keyframes|interface)[\w.]+(?:\([^()]*\))? |\[[^\]]*\] )+")
 _MODIFIERS = re.compile(rb"[\w\s]*")
 
 
@@ -36,8 +39,10 @@ def read_tree(name: str, data: bytes) -> Outline:
     captures: Captures = QueryCursor(grammar.query(name)).captures(root)
     lines = line_starts(data)
     imports = find_imports(data, captures)
-    defined = definitions(data, captures)
-    marks = _Marks(data, lines, captures).all(defined, {start for start, _ in imports.spans})
+    defined = definitions(data, captures, {start for start, _ in imports.spans})
+    marks = _Marks(data, lines, captures).all(defined)
+    if name in _BY_EQUATIONS:
+        marks = _joined(marks)
     known = {mark.symbol.name.encode() for mark in marks} | {name.encode() for name in imports.sources}
     references = as_references(find_references(data, captures, defined, imports, known), lines, defined)
     sources = imports.sources
@@ -68,16 +73,16 @@ class _Marks:
             first = bisect_right(lines, start)
             last = bisect_right(lines, max(start, node.end_byte - 1))
             after = lines[last] if last < len(lines) else len(data)
-            if data[lines[first - 1] : start].strip() in _BEFORE and not data[node.end_byte : after].strip():
+            begin, end = lines[first - 1], node.end_byte
+            if start - begin > _NEAR or after - end > _NEAR:
+                continue
+            if data[begin:start].strip() in _BEFORE and not data[end:after].strip():
                 rows[last] = min(first, rows.get(last, first))
         return rows
 
-    def all(self, defined: Definitions, imports: set[int]) -> tuple[Mark, ...]:
-        """All but the variables that only hold what is imported."""
+    def all(self, defined: Definitions) -> tuple[Mark, ...]:
         marks: list[Mark] = []
         for one in defined.all:
-            if one.start in imports:
-                continue
             marks += [self._mark(one, name) for name in one.names]
             if len(marks) > MOST_SYMBOLS:
                 break
@@ -86,7 +91,7 @@ class _Marks:
     def _mark(self, one: Definition, name: Named) -> Mark:
         front, last = parts_of(self._data, name)
         container = f"{one.container}.{front}" if one.container and front else one.container or front
-        kind = one.kind if name is one.names[0] else kind_of(name.kind, last, "")
+        kind = kind_of(name.kind, last, one.outer_kind)
         several = len(one.names) > 1 and kind in _ONE_LINE
         start, end = (name.start, name.end) if several else (one.start, one.end)
         first = bisect_right(self._lines, start)
@@ -99,14 +104,15 @@ class _Marks:
         """From its modifiers to its body, or to the end of the line that names it."""
         data, lines, start = self._data, self._lines, one.start
         line = lines[bisect_right(lines, start) - 1]
-        if _MODIFIERS.fullmatch(data, line, start):
+        if start - line < _NEAR and _MODIFIERS.fullmatch(data, line, start):
             start = line
         stop = self._body(one) if kind not in _ONE_LINE else None
         if stop is None:
             named_at = bisect_right(lines, name.start)
             stop = lines[named_at] if named_at < len(lines) else one.end
         text = data[start : min(stop, one.end, start + 2 * LONGEST_SIGNATURE)].decode("utf-8", "replace")
-        return _ANNOTATIONS.sub("", " ".join(text.split()))[:LONGEST_SIGNATURE].rstrip(" {:=;,")
+        text = " ".join(text.split())
+        return (text if one.default else _ANNOTATIONS.sub("", text))[:LONGEST_SIGNATURE].rstrip(" {:=;,")
 
     def _body(self, one: Definition) -> int | None:
         if one.body is not None:
@@ -119,3 +125,23 @@ def _up(rows: dict[int, int], line: int) -> int:
     while (above := rows.get(line - 1)) is not None:
         line = above
     return line
+
+
+def _joined(marks: tuple[Mark, ...]) -> tuple[Mark, ...]:
+    """The equations of one function are one definition, its type signature included."""
+    joined: list[Mark] = []
+    places: dict[str, int] = {}
+    for mark in marks:
+        at = places.get(mark.symbol.qualified)
+        if at is not None and _continues(joined[at], mark):
+            symbol = replace(joined[at].symbol, end_line=max(joined[at].symbol.end_line, mark.symbol.end_line))
+            joined[at] = Mark(symbol, joined[at].lead)
+        else:
+            places[mark.symbol.qualified] = len(joined)
+            joined.append(mark)
+    return tuple(joined)
+
+
+def _continues(one: Mark, other: Mark) -> bool:
+    near = other.lead <= one.symbol.end_line + 2
+    return near and one.symbol.kind == other.symbol.kind and other.symbol.kind in ("function", "macro")

@@ -29,7 +29,6 @@ _PRIMITIVES = frozenset(
 )
 MOST = 20_000  # references of one file; more of them are tables
 _KINDS = ("inherit", "call", "type")
-_STATEMENT_HEAD = 160
 _JOINTS = str.maketrans("/\\:#", "....")
 
 
@@ -52,22 +51,29 @@ def find_imports(data: bytes, captures: Captures) -> Imports:
     sources = {}
     whole: list[tuple[int, str]] = []
     for start, name in names:
-        last = name.rstrip("*._").translate(_JOINTS).rpartition(".")[2]
+        last = _last_part(name)
         front = _nearest(fronts, spans, start)
         found += [(start, "import", each) for each in dict.fromkeys((name, last)) if each]
         sources[last] = f"{front}.{last}" if front and not front.endswith(last) else front or name
         whole.append((start, sources[last]))
     for start, name in inside.texts("alias"):
-        sources[name] = _nearest(whole, spans, start) or name
+        sources[name] = _nearest(whole, spans, start) or _nearest(fronts, spans, start) or name
     sources.pop("", None)
     return Imports(found, sources, spans)
+
+
+def _last_part(name: str) -> str:
+    """`a.b.C` → C, `std::io` → io, `./lib/paths.js` → paths."""
+    if "/" in name:
+        return name.rstrip("/").rpartition("/")[2].partition(".")[0]
+    return name.rstrip("*._:\\").translate(_JOINTS).rpartition(".")[2]
 
 
 def _statements(data: bytes, captures: Captures) -> Iterator[tuple[int, int]]:
     for node in captures.get("imports", ()):
         yield node.start_byte, node.end_byte
     for node in captures.get("maybe.imports", ()):
-        if IMPORTING.search(data[node.start_byte : node.start_byte + _STATEMENT_HEAD]):
+        if IMPORTING.match(data, node.start_byte, node.end_byte):
             yield node.start_byte, node.end_byte
 
 
@@ -85,7 +91,9 @@ class _Inside:
             at = _statement(self._spans, node.start_byte)
             if at >= 0 and node.start_byte < self._spans[at][1]:
                 nodes.append(node)
-        pairs = ((node.start_byte, text_of(self._data, node.start_byte, node.end_byte).strip("<>():")) for node in nodes)
+        pairs = (
+            (node.start_byte, text_of(self._data, node.start_byte, node.end_byte).strip("<>():")) for node in nodes
+        )
         return sorted((start, name) for start, name in pairs if name.strip("."))
 
 
@@ -106,7 +114,7 @@ def find_references(
     """All of them by position. `known` are the names that this file defines or imports."""
     words = _Words()
     found = list(imports.found)
-    taken = {name.start for one in defined.all for name in one.names}
+    taken = defined.places() | {node.start_byte for node in captures.get("skip", ())}
     for kind in _KINDS:
         for node in captures.get(kind, ()):
             start = node.start_byte

@@ -1,8 +1,8 @@
 """watch: what changed below the roots?
 
-A watcher marks: it calls `on_dirty(root, paths)` for paths that may have changed, in whatever way (a path may be new, gone,
-or a folder by now), and `on_rescan(root, folder, reason)` for folders whose files it cannot name. It reads no file and knows
-nothing of the catalog; the stat walk of the indexer is the truth. The order that loses nothing is
+A watcher marks: it calls `on_dirty(root, paths)` for paths that may have changed, in whatever way (a path may be new,
+gone, or a folder by now), and `on_rescan(root, folder, reason)` for folders whose files it cannot name. It reads no
+file and knows nothing of the catalog; the stat walk of the indexer is the truth. The order that loses nothing is
 
     watcher.add(root, ignored)      watches first,
     walk the root                   then the walk;
@@ -13,13 +13,13 @@ nothing of the catalog; the stat walk of the indexer is the truth. The order tha
     walk the folder                 then the walk,
     watcher.healed(root)            after a walk of the whole root (folder "").
 
-Callbacks come from threads of the watcher, one at a time for a root, in the order of the events (paths of one batch are one
-set, told before the folders of that batch), and all that concern changes before a `barrier` come before it returns. They
-should only take notes: as long as one runs, barriers wait. They may call the watcher, `barrier` and `close` excepted. After
-`remove` a callback that was under way may still end.
+Callbacks come from threads of the watcher, one at a time for a root, in the order of the events (paths of one batch are
+one set, told before the folders of that batch), and all that concern changes before a `barrier` come before it returns.
+They should only take notes: as long as one runs, barriers wait. They may call the watcher, `barrier` and `close`
+excepted. After `remove` a callback that was under way may still end.
 
-What no watcher here can see, and a periodic walk must find: a write through another hard link or through a shared memory
-map of a file that is closed, and a file system that is mounted over a folder below a root.
+What no watcher here can see, and a periodic walk must find: a write through another hard link or through a shared
+memory map of a file that is closed, and a file system that is mounted over a folder below a root.
 """
 
 from __future__ import annotations

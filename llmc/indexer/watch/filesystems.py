@@ -1,4 +1,4 @@
-"""Does the file system of a root report changes? Those that are served by another machine do not report what is done there."""
+"""Does the file system of a root report changes? One that another machine serves is silent about what is done there."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What one turn of a watcher found out: paths that may have changed and folders that must be walked, root by root.
 
-Collected while events are read, told to the callbacks afterwards, when the watcher holds no lock: a callback may call the
-watcher again.
+Collected while events are read, told to the callbacks afterwards, when the watcher holds no lock: a callback may call
+the watcher again.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _note(folders: dict[str, Reason], folder: str, reason: Reason) -> None:
 
 
 def _path_to(folder: str) -> Iterator[str]:
-    """"", "a" and "a/b" for "a/b/c"."""
+    """The folders above, from the root itself ("") downwards."""
     yield ""
     at = folder.find("/")
     while at >= 0:

@@ -1,9 +1,9 @@
 """Watching with inotify: one instance, one thread, every root.
 
-A turn of the thread is: read what the kernel has, sort it (`sorting`, which plants watches through `planting`), tell the
-callbacks, and only then count the bytes as done. That makes the barrier: the kernel queues an event before the system call
-that caused it returns, so a caller asks how many bytes are queued and waits until so many are done. Nothing is written for
-it, no queue is so full that it would be lost in it, and on an idle system there is nothing to wait for.
+A turn of the thread is: read what the kernel has, sort it (`sorting`, which plants watches through `planting`), tell
+the callbacks, and only then count the bytes as done. That makes the barrier: the kernel queues an event before the
+system call that caused it returns, so a caller asks how many bytes are queued and waits until so many are done. Nothing
+is written for it, no queue is so full that it would be lost in it, and on an idle system there is nothing to wait for.
 
 A root for which there are no watches, or whose file system does not report changes, is handed to `polling`.
 """
@@ -34,13 +34,13 @@ __all__ = ["LinuxWatcher"]
 
 log = logging.getLogger(__name__)
 
-# A parent that is moved, or a mount over the root, is no event; nor is the removal of a root in which some shell stands.
-# One `stat` a root in ten seconds finds them, and a barrier looks for itself.
+# A parent that is moved, or a mount over the root, is no event; nor is the removal of a root in which some shell
+# stands. One `stat` a root in ten seconds finds them, and a barrier looks for itself.
 _LOOK_SECONDS = 10.0
 _GONE_SECONDS = 1.0
 
-# Events come in bursts, and a turn costs as much as a hundred of them. Nobody waits for the few milliseconds in which they
-# gather but a barrier, and that cuts them short.
+# Events come in bursts, and a turn costs as much as a hundred of them. Nobody waits for the few milliseconds in which
+# they gather but a barrier, and that cuts them short.
 _LINGER_SECONDS = 0.005
 
 # Numbers given back in one turn: each comes back as an event, and the queue holds 16,384.
@@ -120,7 +120,11 @@ class LinuxWatcher:
 
     def health(self, root: Root) -> Health:
         owner = self._roots.get(root)
-        return owner.health if owner and owner.mode is not Mode.POLLING else self._polling.health(root)
+        if not owner or owner.mode is Mode.POLLING:
+            return self._polling.health(root)
+        if why := self._displacement(owner):
+            return Health(Mode.GONE, why, owner.watches)
+        return owner.health
 
     def close(self) -> None:
         if self._closing:
@@ -259,7 +263,12 @@ class LinuxWatcher:
     def _uncovered(self, owner: Watched, *, held: bool) -> str:
         if owner.mode is Mode.POLLING:
             return ""
-        if owner.mode is Mode.EVENTS and identity(owner.root) != owner.identity:
-            self._look_soon()
-            return "another folder is at the root's path now"
-        return owner.degraded or ("" if held else "the watcher is behind")
+        return self._displacement(owner) or owner.degraded or ("" if held else "the watcher is behind")
+
+    def _displacement(self, owner: Watched) -> str:
+        """Whether the root's path leads away from the folder that is watched; the kernel need not have said so."""
+        found = identity(owner.root)
+        if owner.mode is not Mode.EVENTS or not owner.settled or (found and found == owner.identity):
+            return ""
+        self._look_soon()
+        return "another folder is at the root's path now" if found else GONE

@@ -1,7 +1,7 @@
 """The in-memory twin: a watcher that is told what happened, for tests that want changes and trouble without a kernel.
 
-Changes are held back until `deliver` or a barrier, as the kernel's queue holds events, and are told from the thread that
-asks. `lose`, `vanish` and `return_` bring about what overflow and a removed root do.
+Changes are held back until `deliver` or a barrier, as the kernel's queue holds events, and are told from the thread
+that asks. `lose`, `vanish` and `return_` bring about what overflow and a removed root do.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class MemoryWatcher:
             for root in hints.tell(self._on_dirty, self._on_rescan):
                 self._roots[root].lost += 1
 
-    def add(self, root: Root, ignored: Ignored) -> Health:
+    def add(self, root: Root, ignored: Ignored) -> Health:  # noqa: ARG002 - who tells it of changes knows the rules
         with self._lock:
             self._roots[root] = _State()
         return self.health(root)
@@ -99,7 +99,11 @@ class MemoryWatcher:
             if state := self._roots.get(root):
                 state.healed = state.rewatched
 
-    def barrier(self, timeout: float, roots: Collection[Root] | None = None) -> dict[Root, str]:
+    def barrier(
+        self,
+        timeout: float,  # noqa: ARG002 - nothing to wait for
+        roots: Collection[Root] | None = None,
+    ) -> dict[Root, str]:
         if not self.stuck:
             self.deliver()
         asked = {root: state for root, state in self._roots.items() if roots is None or root in roots}

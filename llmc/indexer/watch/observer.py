@@ -1,7 +1,7 @@
 """Watching with watchdog's observer, for systems without inotify (macOS).
 
-Its events come early but without an order across roots, and nothing says when one was lost. So they are early hints, and
-`polling`, at a slower pace, is what finds every change and what answers a barrier.
+Its events come early but without an order across roots, and nothing says when one was lost. So they are early hints,
+and `polling`, at a slower pace, is what finds every change and what answers a barrier.
 """
 
 from __future__ import annotations

@@ -1,8 +1,11 @@
 """How a tree gets its watches, without a gap through which a change could slip.
 
-A folder is opened, watched, and only then listed, all by one descriptor: whatever appears in it later is an event, whatever
-was there before is in the list. Which events lead here is `sorting`'s business, what a lack of watches means is `linux`'s:
-this raises the OSError for it.
+A folder is opened, watched, and only then listed, all by one descriptor: whatever appears in it later is an event,
+whatever was there before is in the list. Which events lead here is `sorting`'s business, what a lack of watches means
+is `linux`'s: this raises the OSError for it.
+
+Folders are opened with the door's own resolver (`beneath`) and not through a `Door`: that holds the root's folder open,
+and the kernel is silent about the removal of a folder that somebody holds.
 """
 
 from __future__ import annotations
@@ -46,7 +49,7 @@ def identity(root: Root) -> tuple[int, int] | None:
 def opened(root: Root) -> Iterator[int]:
     """The root's folder, by its path as it leads now, so that a root that was made again is found.
 
-    Never kept for long: the kernel holds back the news of its removal as long as a descriptor is open.
+    Never kept for long: see above.
     """
     top = os.open(f"{root.path}/.", _FOLDER)
     try:
@@ -100,7 +103,7 @@ class Planter:
                 self._table.drop(owner.top)
 
     def look(self, parent: Folder, name: str, hints: Hints) -> None:
-        """Something happened to the folder of this name: make the table true for what is there now; tell what is new."""
+        """Something happened to the folder of this name: make the table true for what is there, tell what is new."""
         try:
             with opened(parent.owner.root) as top:
                 self._descend(top, parent, (name,), hints)
@@ -139,8 +142,10 @@ class Planter:
                 fd = self._open(top, parent, name)
                 known = parent.children.get(name)
                 folder = self._register(parent, name, fd)
-            if not folder or folder.git or (folder is known and not again):
+            if not folder or (folder is known and not again):
                 return []
+            if folder.git:
+                return [] if parent.git else [(folder, "info")]
             names, files = listing(fd)
         finally:
             if fd >= 0:
@@ -154,7 +159,7 @@ class Planter:
     def _open(self, top: int, parent: Folder, name: str) -> int:
         """-1 for a folder that is not to be watched: ignored, gone, no folder any more, or closed to us."""
         path = join(parent.path, name)
-        if not parent.live or (name != ".git" and parent.owner.ignored(path, True)):
+        if not parent.live or not (parent.git or name == ".git" or not parent.owner.leaves_out(path)):
             return -1
         try:
             return open_below(top, path)

@@ -1,8 +1,8 @@
 """Watching by looking: a walk over all stamps now and then, and what differs from the walk before is dirty.
 
-For roots without events: no watches left, a file system that is silent, a system without inotify. The pause grows with the
-tree, so that polling costs at most a twentieth of one core. A barrier is a walk of its own where the caller's time allows
-one (a few thousand files), and otherwise it says that it does not hold.
+For roots without events: no watches left, a file system that is silent, a system without inotify. The pause grows with
+the tree, so that polling costs at most a twentieth of one core. A barrier is a walk of its own where the caller's time
+allows one (a few thousand files), and otherwise it says that it does not hold.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The seam of the watcher: what every implementation promises, and the values that pass through it.
 
-Implementations: `linux` (inotify), `polling` (stat walks, everywhere), `observer` (watchdog, for systems without inotify)
-and `memory` (the twin for tests). One contract suite runs on all of them. The package's docstring says how they are used.
+Implementations: `linux` (inotify), `polling` (stat walks, everywhere), `observer` (watchdog, for systems without
+inotify) and `memory` (the twin for tests). One contract suite runs on all of them. The package's docstring says how
+they are used.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
+
+from llmc.indexer import ignore
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -20,14 +23,14 @@ __all__ = ["GONE", "RULE_FILES", "Health", "Ignored", "Mode", "OnDirty", "OnResc
 
 # A change of one of these changes which files of the folder around it are indexed. `.git` counts when it is a file: it
 # makes the folder a linked work tree, which is no part of the root around it.
-RULE_FILES = frozenset({".gitignore", ".ignore", ".rgignore", ".llmcignore", ".git"})
+RULE_FILES = frozenset({*ignore.RULE_FILES, ".git"})
 
 
 GONE = "there is no folder at the root's path, or it cannot be read; waiting for it"
 
 
 class Reason(StrEnum):
-    """Why a folder must be walked, in the order of what that takes: from RULES on, its rules must be read anew as well."""
+    """Why a folder must be walked, in the order of what that takes: from RULES on, its rules must be read anew too."""
 
     HEAD = "another commit was checked out"
     FOLDER = "a folder came, went or moved"
@@ -37,7 +40,7 @@ class Reason(StrEnum):
 
 
 class Mode(StrEnum):
-    """EVENTS: the system reports changes. POLLING: a stat walk finds them. GONE: there is no folder at the root's path."""
+    """EVENTS: the system reports changes. POLLING: a stat walk finds them. GONE: no folder is at the root's path."""
 
     EVENTS = "events"
     POLLING = "polling"
@@ -59,7 +62,7 @@ OnRescan = Callable[["Root", str, Reason], None]
 
 
 class Watcher(Protocol):
-    """Every change below a root is told to `on_dirty` or `on_rescan`, or `barrier` and `health` say that it may not be."""
+    """Every change below a root is told to `on_dirty` or `on_rescan`, or `barrier` and `health` say that it may not."""
 
     def add(self, root: Root, ignored: Ignored) -> Health:
         """Watch a root. Changes after this returns are told; what is there already is the caller's to walk, afterwards.

@@ -1,8 +1,8 @@
 """What a batch of inotify events means: names become dirty paths, folders come and go, trouble is reported.
 
-Events are hints: whatever one says happened to a name, the answer is to look at what is there now. So it does not matter
-that the disk has moved on since, and the last event about a name leaves the table as the disk is. What is to be done about
-a root that is in trouble is `linux`'s business (`Trouble`).
+Events are hints: whatever one says happened to a name, the answer is to look at what is there now. So it does not
+matter that the disk has moved on since, and the last event about a name leaves the table as the disk is. What is to be
+done about a root that is in trouble is `linux`'s business (`Trouble`).
 """
 
 from __future__ import annotations
@@ -82,9 +82,14 @@ class Sorter:
             hints.rescan(owner.root, folder.path, Reason.RULES)
 
     def _git(self, folder: Folder, names: set[bytes], hints: Hints) -> None:
-        owner = folder.owner
+        owner, checkout = folder.owner, _checkout(folder)
+        if folder.name == "info":
+            if b"exclude" in names:
+                owner.stale.add(checkout)
+                hints.rescan(owner.root, checkout, Reason.RULES)
+            return
         if b"HEAD" in names or (b"index" in names and owner.burst >= _BURST):
-            hints.rescan(owner.root, folder.path.removesuffix(".git").removesuffix("/"), Reason.HEAD)
+            hints.rescan(owner.root, checkout, Reason.HEAD)
         if b"index" in names:
             owner.burst = 0
 
@@ -114,7 +119,7 @@ class Sorter:
     def _folder(self, parent: Folder, name: str, mask: int, hints: Hints) -> None:
         """A folder called `name` came, went, or changed its mode."""
         owner, known = parent.owner, parent.children.get(name)
-        if parent.git:
+        if parent.git and name != "info":
             return
         try:
             self._planter.look(parent, name, hints)
@@ -122,20 +127,28 @@ class Sorter:
             if not is_limit(error):
                 raise
             self._trouble.limited(owner, error, hints)
-        if name != ".git":
+        if name != ".git" and not parent.git:
             if self._must_walk(parent, name, known, mask):
                 hints.rescan(owner.root, join(parent.path, name), Reason.FOLDER)
         elif parent.children.get(name) is not known:
-            owner.stale.add(parent.path)
-            hints.rescan(owner.root, parent.path, Reason.RULES)
+            checkout = _checkout(parent)
+            owner.stale.add(checkout)
+            hints.rescan(owner.root, checkout, Reason.RULES)
 
     def _must_walk(self, parent: Folder, name: str, known: Folder | None, mask: int) -> bool:
         """Is there a file in a catalog, or was there one in a walk, of which no event told or will tell?
 
-        In a new folder yes: a walk may have met a file that was removed before the folder had its watch. In a watched one
-        that was removed no: its files went first, each with an event.
+        In a new folder yes: a walk may have met a file that was removed before the folder had its watch. In a watched
+        one that was removed no: its files went first, each with an event.
         """
         now = parent.children.get(name)
         if now is known:
-            return bool(mask & _LEFT) and (known is not None or not parent.owner.ignored(join(parent.path, name), True))
+            return bool(mask & _LEFT) and (known is not None or not parent.owner.leaves_out(join(parent.path, name)))
         return now is not None or not mask & inotify.DELETE
+
+
+def _checkout(folder: Folder) -> str:
+    """The folder that a `.git`, or the `info` in one, belongs to."""
+    while folder.git and folder.parent:
+        folder = folder.parent
+    return folder.path

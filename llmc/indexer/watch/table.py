@@ -1,8 +1,8 @@
 """Which folder does a watch number stand for? The tree of watched folders of each root, found by number.
 
-One number may stand for several folders: roots may lie in each other, and a bind mount shows a folder twice. A number that
-stands for none any more is an orphan; it is given back to the kernel later and a few at a time (see `Inotify.remove`), and
-meanwhile serves again when its folder turns up elsewhere, as it does when a folder was renamed.
+One number may stand for several folders: roots may lie in each other, and a bind mount shows a folder twice. A number
+that stands for none any more is an orphan; it is given back to the kernel later and a few at a time (see
+`Inotify.remove`), and meanwhile serves again when its folder turns up elsewhere, as it does when a folder was renamed.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from llmc.errors import LlmcError
 from llmc.indexer.watch.hints import join
 from llmc.indexer.watch.seam import Health, Mode
 
@@ -53,6 +54,13 @@ class Watched:
         self.lost += 1
         self.stale.add("")
 
+    def leaves_out(self, folder: str) -> bool:
+        """Rules that cannot be read, as when the root has just gone, leave nothing out."""
+        try:
+            return self.ignored(folder, True)
+        except LlmcError:
+            return False
+
     @property
     def health(self) -> Health:
         return Health(self.mode, self.degraded, self.watches)
@@ -60,7 +68,7 @@ class Watched:
 
 @dataclass(slots=True, eq=False)
 class Folder:
-    """A watched folder. `git` is one named `.git`, watched for HEAD and index alone."""
+    """A watched folder. `git`: one named `.git`, watched for HEAD and index alone, or the `info` in it."""
 
     owner: Watched
     path: str
@@ -91,7 +99,7 @@ class Table:
         return folder
 
     def child(self, parent: Folder, name: str, wd: int) -> Folder:
-        return self.put(Folder(parent.owner, join(parent.path, name), wd, parent, git=name == ".git"))
+        return self.put(Folder(parent.owner, join(parent.path, name), wd, parent, git=name == ".git" or parent.git))
 
     def at(self, wd: int) -> list[Folder]:
         """A copy: what is done about an event changes the table."""

@@ -1,8 +1,8 @@
 (function_definition declarator: (function_declarator declarator: (identifier) @name.function)) @def
 (function_definition declarator: (pointer_declarator declarator: (function_declarator declarator: (identifier) @name.function))) @def
 (function_definition declarator: (pointer_declarator declarator: (pointer_declarator declarator: (function_declarator declarator: (identifier) @name.function)))) @def
-(declaration declarator: (function_declarator declarator: (identifier) @name.function)) @def
-(declaration declarator: (pointer_declarator declarator: (function_declarator declarator: (identifier) @name.function))) @def
+(declaration declarator: (function_declarator declarator: (identifier) @name.prototype)) @def
+(declaration declarator: (pointer_declarator declarator: (function_declarator declarator: (identifier) @name.prototype))) @def
 (declaration declarator: (identifier) @name.variable) @def
 (declaration declarator: (init_declarator declarator: [(identifier) @name.variable (pointer_declarator declarator: (identifier) @name.variable) (array_declarator declarator: (identifier) @name.variable)])) @def
 (declaration declarator: (array_declarator declarator: (identifier) @name.variable)) @def

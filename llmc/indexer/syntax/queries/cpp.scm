@@ -15,6 +15,8 @@
 (namespace_definition name: (_) @path.module) @def
 (alias_declaration name: (type_identifier) @name.type) @def
 (concept_definition name: (identifier) @name.type) @def
+(function_definition !type declarator: (function_declarator declarator: (identifier)
+  parameters: (parameter_list . (parameter_declaration) . (parameter_declaration type: (type_identifier) @name.word)))) @try.gtest
 (template_declaration parameters: (_) @deco)
 (lambda_expression) @closure
 
