@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 TWIN = str(Path(__file__).with_name("twin_daemon.py"))
-PATIENCE = 30.0
+PATIENCE = 120.0  # for a machine that does ten other things
 
 
 class Place:

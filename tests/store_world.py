@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import re
+import time
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,8 +15,6 @@ from llmc.model import Chunk, Document, FileState, FileStatus, Parsed, Reference
 from llmc.store import Batch, Store
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import numpy.typing as npt
 
 ROOT = "/work/tree"
@@ -127,3 +128,21 @@ def found_by_vector(store: Store, content: Document, root: str = ROOT) -> str | 
     places = store.catalog.places(root)
     hits = store.vectors.search(content.vectors[0], 10, within=list(places))
     return places[hits[0].doc] if hits else None
+
+
+def until_quiet() -> None:
+    """tantivy reloads once in a thread of its own, some milliseconds after an index is opened. A file that is truncated
+    under it just then kills the process, which no check of ours can prevent."""
+    quiet = 0
+    while quiet < 3 and Path("/proc/self/task").exists():
+        names = _thread_names()
+        quiet = quiet + 1 if "watch-callbacks" not in names and names.count("thread-tantivy-") >= 2 else 0
+        time.sleep(0.01)
+
+
+def _thread_names() -> list[str]:
+    names = []
+    for task in Path("/proc/self/task").iterdir():
+        with suppress(OSError):  # it has just ended
+            names.append((task / "comm").read_text().strip())
+    return names

@@ -14,6 +14,7 @@ import click
 import pytest
 from daemons import PATIENCE, Place, private_place
 
+import llmc
 from llmc import __version__
 from llmc.cli import COMMANDS, run
 from llmc.server.lock import read_owner
@@ -53,6 +54,16 @@ def test_help_lists_every_command_and_imports_none(place: Place) -> None:
 def test_a_command_that_asks_the_daemon_imports_nothing_heavy(place: Place) -> None:
     place.connect().close()
     assert not imported_by(place, "status", "--json") & HEAVY
+
+
+def test_the_package_offers_a_workspace_and_costs_nothing_until_it_is_wanted(place: Place) -> None:
+    script = "import llmc, sys; before = set(sys.modules); llmc.Workspace; print(*sorted(before))"
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, env=place.environ, capture_output=True, text=True, check=True)
+    assert not set(done.stdout.split()) & (HEAVY | {"llmc.workspace", "click"})
+    assert llmc.__all__ == ["Workspace", "__version__"]
+    with pytest.raises(AttributeError, match="no attribute 'Nonsense'"):
+        _ = llmc.Nonsense
 
 
 def test_every_row_of_the_table_is_a_command() -> None:
@@ -141,6 +152,20 @@ def test_stop_force_kills_a_daemon_that_hangs(place: Place) -> None:
     os.kill(place.pid, signal.SIGSTOP)
     assert place.llmc("stop", "--force").returncode == 0
     assert read_owner(place.home) is None
+
+
+def test_commands_at_once_start_one_real_daemon_and_all_are_answered(place: Place, tmp_path: Path) -> None:
+    (tmp_path / "hello.py").write_text("def hello(): ...\n")
+    command = [sys.executable, "-m", "llmc", "status", "--json", "--root", str(tmp_path)]
+    started = [
+        subprocess.Popen(command, env=place.environ, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        for _ in range(4)
+    ]
+    ended = [(process.communicate(timeout=PATIENCE), process.returncode) for process in started]
+    assert [code for _, code in ended] == [0] * 4
+    assert {json.loads(out)["daemon"]["pid"] for (out, _), _ in ended} == {place.pid}
+    said = [err for (_, err), _ in ended if err]
+    assert said == [f"llmc: started the index daemon (pid {place.pid})\n"]
 
 
 def test_a_folder_that_is_gone_is_named(place: Place, tmp_path: Path) -> None:

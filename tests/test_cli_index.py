@@ -9,6 +9,7 @@ import pty
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,12 +42,15 @@ def foreground(place: Place, *arguments: str) -> Iterator[subprocess.Popen[str]]
     with subprocess.Popen(
         command, env=place.environ, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
+        alarm = threading.Timer(PATIENCE, process.kill)  # a foreground that never watches fails instead of hanging
+        alarm.start()
         assert process.stderr is not None
         for line in process.stderr:
             if "re-indexed" in line:
                 break
         yield process
         process.kill()
+        alarm.cancel()
 
 
 def test_once_says_what_was_done(place: Place) -> None:

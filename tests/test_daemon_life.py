@@ -197,6 +197,19 @@ def test_a_call_is_asked_again_when_the_daemon_dies_in_the_middle(place: Place) 
         assert asking.result(PATIENCE) == "opened"
 
 
+def test_a_call_that_has_begun_to_answer_is_not_asked_again(place: Place) -> None:
+    seen: list[object] = []
+
+    def listen(event: object) -> None:
+        seen.append(event)
+        with place.connect() as other:
+            other.call("open", {"gate": "half heard"})
+
+    with pytest.raises(DaemonGoneError):
+        place.caller().ask("half", on_event=listen)
+    assert seen == [{"half": 1}]
+
+
 def test_an_older_daemon_makes_room_for_a_newer_client(place: Place) -> None:
     older = place.caller(LLMC_TWIN_VERSION="0.0.9")
     older.about["version"] = "0.0.9"

@@ -109,6 +109,22 @@ def test_events_come_in_order_and_before_the_reply(place: Place) -> None:
     assert seen == [{"done": number} for number in range(500)]
 
 
+def test_a_slow_reader_loses_no_event_and_holds_up_nobody(place: Place, wire: Wire) -> None:
+    wire.send({"id": 1, "method": "count", "params": {"to": 100_000}, "events": True})
+    with place.connect() as other:
+        assert [other.call("echo", {"n": n}) for n in range(50)] == [{"n": n} for n in range(50)]
+    assert [wire.receive() for _ in range(100_000)] == [{"id": 1, "event": {"done": n}} for n in range(100_000)]
+    assert wire.receive() == {"id": 1, "result": 100_000}
+
+
+def test_a_call_that_waits_for_its_reader_ends_when_that_goes(place: Place, wire: Wire) -> None:
+    wire.send({"id": 1, "method": "count", "params": {"to": 200_000}, "events": True})
+    assert wire.receive()["event"] == {"done": 0}
+    wire.close()
+    with place.connect() as other:
+        assert other.call("meet", {"gate": "counted"})
+
+
 def test_a_cancelled_call_is_answered_at_once_and_told_to_stop(wire: Wire) -> None:
     wire.send({"id": 7, "method": "wait", "params": {"gate": "a"}})
     assert wire.call("meet", gate="a reached")
@@ -209,11 +225,11 @@ def test_the_handler_knows_who_asks_and_from_where(place: Place) -> None:
 
 def test_a_connection_becomes_a_stream_of_plain_bytes(place: Place) -> None:
     with place.connect() as connection:
-        stream = connection.stream("echo")
+        stream, first = connection.stream("echo")
         thread = threading.Thread(target=lambda: (stream.sendall(b"\x00raw\n" * 100_000), stream.shutdown(1)))
         thread.start()
         with stream.makefile("rb") as file:
-            assert file.read() == b"\x00raw\n" * 100_000
+            assert first + file.read() == b"welcome\n" + b"\x00raw\n" * 100_000
         thread.join()
 
 

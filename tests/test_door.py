@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import socket
+import tempfile
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from llmc import beneath
 from llmc.door import Door, Entry, Kind, ReadError, Refusal, settled
@@ -234,7 +238,7 @@ def test_a_path_that_is_swapped_while_it_is_read_leaks_nothing(
     stop = threading.Event()
     outcomes: dict[str, int] = {}
     with running(lambda: swap(one, root / "evil", stop), stop):
-        for _ in range(6000):
+        for _ in range(4000):
             try:
                 outcome = door.read("sub/a.txt", LIMIT, follow=follow)[0].decode()
             except LlmcError as error:
@@ -264,6 +268,74 @@ def test_a_root_that_is_moved_away_is_not_read_at_its_new_place(door: Door, root
     root.symlink_to(root.parent / "rootsibling")
     with pytest.raises(RootError):
         door.read("a.txt", LIMIT)
+
+
+def test_readers_in_threads_survive_a_root_that_comes_and_goes(door: Door, root: Path) -> None:
+    stop = threading.Event()
+    outcomes: set[str] = set()
+
+    def read() -> None:
+        while not stop.is_set():
+            try:
+                outcomes.add(door.read("sub/a.txt", LIMIT)[0].decode())
+            except LlmcError as error:
+                outcomes.add(type(error).__name__)
+
+    with running(read, stop), running(read, stop):
+        for turn in range(60):
+            root.rename(root.parent / f"old{turn}")
+            (root / "sub").mkdir(parents=True)
+            (root / "sub" / "a.txt").write_bytes(b"new\n")
+    assert outcomes <= {"inside\n", "new\n", "", "RootError", "NotFoundError", "ReadError"}
+    assert door.read("sub/a.txt", LIMIT)[0] == b"new\n"
+    assert 0 < door.generation <= 61
+
+
+PART = st.sampled_from(["a", "b", "c", "..", "."])
+PATH = st.lists(PART, min_size=1, max_size=4).map("/".join)
+PLAIN = st.lists(st.sampled_from("abc"), min_size=1, max_size=4).map("/".join)
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    files=st.lists(PLAIN, max_size=4),
+    links=st.lists(st.tuples(PLAIN, PATH | PATH.map("/{}".format) | PATH.map("{}/".format)), max_size=5),
+    asked=st.lists(PLAIN, min_size=1, max_size=5),
+)
+def test_both_openers_say_the_same_of_every_path(
+    files: list[str], links: list[tuple[str, str]], asked: list[str]
+) -> None:
+    with tempfile.TemporaryDirectory() as place:
+        root = Path(place).resolve() / "a" / "b"
+        root.mkdir(parents=True)
+        Path(place, "c").write_bytes(SECRET)
+        for path, target in [*((path, "") for path in files), *links]:
+            put(root, path, target)
+        answers = []
+        for opener in (beneath.by_kernel, beneath.by_component):
+            with Door(str(root), opener=opener) as door:
+                answers.append([answer(door, path, follow=follow) for path in asked for follow in (False, True)])
+        assert answers[0] == answers[1]
+        assert SECRET not in answers[0]
+
+
+def put(root: Path, path: str, target: str) -> None:
+    """A link, or without a target a file, unless something is in its way or a link would lead there."""
+    at = root / path
+    if os.path.realpath(at.parent) != str(at.parent):
+        return
+    with contextlib.suppress(OSError):
+        at.parent.mkdir(parents=True, exist_ok=True)
+        at.symlink_to(target) if target else at.write_text(path, encoding="utf-8")
+
+
+def answer(door: Door, path: str, *, follow: bool) -> object:
+    try:
+        return door.read(path, LIMIT, follow=follow)[0]
+    except ReadError as error:
+        return error.refusal
+    except LlmcError as error:
+        return type(error)
 
 
 def test_a_closed_door_says_so_and_leaks_no_descriptor(root: Path, opener: beneath.Opener) -> None:

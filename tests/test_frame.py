@@ -6,6 +6,9 @@ import ast
 import os
 import re
 import subprocess
+import sys
+import tomllib
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -57,6 +60,18 @@ def test_heavy_packages_are_imported_where_they_are_needed() -> None:
     for path in MODULES:
         names = {name.partition(".")[0] for name in imported(ast.parse(path.read_text()).body)}
         assert not names & HEAVY, path
+
+
+def test_every_package_that_is_imported_is_declared() -> None:
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
+    asked = [*project["dependencies"], *(each for extra in project["optional-dependencies"].values() for each in extra)]
+    declared = {re.split(r"[^\w-]", each, maxsplit=1)[0] for each in asked}
+    packages = packages_distributions()
+    for path in MODULES:
+        nodes = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.stmt)]
+        for name in {each.partition(".")[0] for each in imported(nodes)} - {*sys.stdlib_module_names, "llmc"}:
+            owners = {owner.lower().replace("_", "-") for owner in packages.get(name, [name.replace("_", "-")])}
+            assert owners & declared, f"{path}: {name}"
 
 
 def test_every_module_opens_with_what_it_owns() -> None:

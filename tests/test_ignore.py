@@ -42,6 +42,12 @@ def test_nothing_below_a_hidden_folder_comes_back(tmp_path: Path) -> None:
     assert shown(tmp_path) == {"a.py"}
 
 
+@pytest.mark.parametrize("rule", ["/a/b*", "/a/b", "a/[b]"])
+def test_a_rule_for_one_folder_does_not_reach_the_folders_below_it(tmp_path: Path, rule: str) -> None:
+    write(tmp_path, {".gitignore": rule, "a/b": "", "a/c/b": "", "a/c/d/b": "", "b": ""})
+    assert shown(tmp_path) == {"b", "a/c/b", "a/c/d/b"}
+
+
 def test_rules_above_the_root_and_of_the_user_are_not_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, {".gitignore": "*", "home/.config/git/ignore": "*", "home/.gitconfig": "[core]\nexcludesFile=~/x"})
     write(tmp_path, {"home/x": "*", "root/a": ""})

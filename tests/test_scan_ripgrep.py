@@ -33,7 +33,8 @@ NAMES = one_of(
     "a ",
     "a\nb",
 )
-FOLDERS = st.lists(NAMES, max_size=3).map("/".join)
+FEW = one_of("a b ab foo")  # so that rules of several parts hit something
+FOLDERS = st.lists(FEW | NAMES, max_size=4).map("/".join)
 ATOMS = one_of(
     r"""a b ab foo bar . .py .log .c * ** ? / [ab] [!a] [^a] [a-c] []a] [!]a] [ [a [z-a] [é] [a-é] [--/] [!-~] [a-]
     {a,b} {a,{b,c}} { } {,a} {a/b,c} {**/a,b} {a,**} , \ \a \* \[ \! \# ! # é ß 😀 - **/ /** /**/ *** a**b *. ^ $ ( | +
@@ -46,11 +47,12 @@ WHOLE = one_of(
     /a/[ab] */a */*/a **/* **/? */** /*/ !/*/ !a/b **a a**/b a/***""",
     *("a\\ ", "a\\  ", "a ", "# a", "\ufeffa", "\u00a0a\u00a0"),
 )
+PARTS = one_of("a b foo ab * ** a* b? [ab] *b*")
 BUILT = st.builds(
     lambda show, root, atoms, only: show + root + "".join(atoms) + only,
     st.sampled_from(["", "", "", "!"]),
     st.sampled_from(["", "", "/"]),
-    st.lists(ATOMS, min_size=1, max_size=5),
+    st.lists(ATOMS, min_size=1, max_size=5) | st.lists(PARTS, min_size=1, max_size=4).map("/".join),
     st.sampled_from(["", "", "/"]),
 )
 CONTENTS = st.lists(st.tuples(WHOLE | BUILT, st.sampled_from(["\n", "\r\n"])), min_size=1, max_size=5).map(
@@ -80,7 +82,7 @@ def files_of(root: Path) -> set[str]:
 
 @settings(deadline=None, max_examples=100)
 @given(
-    files=st.lists(st.tuples(FOLDERS, NAMES), min_size=1, max_size=25),
+    files=st.lists(st.tuples(FOLDERS, FEW | NAMES), min_size=1, max_size=25),
     rules=st.lists(st.tuples(FOLDERS, RULE_FILES, CONTENTS), min_size=1, max_size=4),
     cut=st.booleans(),
 )

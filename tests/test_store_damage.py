@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import shutil
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,6 +18,7 @@ from store_world import (
     found_by_substring,
     found_by_word,
     reader,
+    until_quiet,
     writer,
 )
 
@@ -85,11 +87,10 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store of several segments, with a log that is not yet in the main file."""
     folder = tmp_path_factory.mktemp("whole")
     names = list(FILES)
-    keep = writer(folder)
-    keep.close()
+    filled(folder, {name: FILES[name] for name in names[:20]})
     holder = reader(folder)  # while it is connected, SQLite does not tidy up
-    for start in range(0, 30, 10):
-        filled(folder, {name: FILES[name] for name in names[start : start + 10]})
+    holder.refresh()
+    filled(folder, {name: FILES[name] for name in names[20:]})
     shutil.copytree(folder, folder.parent / "copy")
     holder.close()
     return folder.parent / "copy"
@@ -102,14 +103,13 @@ def test_a_damaged_file_is_noticed_at_opening_or_does_no_harm(whole: Path, tmp_p
         shutil.copytree(whole, folder)
         damage(folder / original.relative_to(whole), how)
 
-        for opened in (reader, writer, writer):
-            try:
+        try:
+            for opened in (reader, writer):
                 with opened(folder) as store:
                     assert right(store), (original.name, how)
                     assert store.verify() == [], (original.name, how)
-            except CorruptStoreError:
-                continue
-        filled_again(folder)
+        except CorruptStoreError:
+            filled_again(folder)
 
 
 def filled_again(folder: Path) -> None:
@@ -130,18 +130,15 @@ def rebuilt_if_needed(folder: Path) -> Store:
 @pytest.mark.parametrize("how", [how for how in DAMAGES if how != "lengthened"])
 def test_a_file_damaged_under_a_reader_is_noticed_or_does_no_harm(whole: Path, tmp_path: Path, how: str) -> None:
     for number, original in enumerate(files_of(whole)):
-        if original.name.endswith("-shm"):  # shared memory of SQLite: made anew at every first opening
-            continue
         folder = tmp_path / str(number)
         shutil.copytree(whole, folder)
         with reader(folder) as store:
             store.refresh()
+            until_quiet()
             damage(folder / original.relative_to(whole), how)
-            try:
+            with suppress(CorruptStoreError):
                 store.refresh()
                 assert right(store), (original.name, how)
-            except CorruptStoreError:
-                continue
 
 
 def test_a_log_that_is_lost_with_all_it_held_is_noticed(whole: Path, tmp_path: Path) -> None:
@@ -184,7 +181,7 @@ def test_a_newer_store_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
     for attempt in ({}, {"write": True}, {"write": True, "rebuild": True}):
         with pytest.raises(NewerFormatError, match="newer llmc"):
-            Store.open(tmp_path, EMBEDDER, DIMENSION, **attempt)  # type: ignore[arg-type]
+            Store.open(tmp_path, EMBEDDER, DIMENSION, **attempt)
     assert {path: path.read_bytes() for path in files_of(tmp_path)} == before
 
 

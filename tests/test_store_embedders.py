@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from store_world import DIMENSION, EMBEDDER, ROOT, batch, document, filled, reader, unit_vectors, writer
+from store_world import DIMENSION, EMBEDDER, ROOT, batch, document, filled, reader, state, unit_vectors, writer
 
-from llmc.store import Store
+from llmc.store import Batch, Store
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,19 +55,12 @@ def test_a_reader_follows_the_switch_and_the_old_vectors_are_gone(tmp_path: Path
 def test_documents_that_come_during_the_change_get_vectors_of_the_new_embedder(tmp_path: Path) -> None:
     filled(tmp_path, FILES)
     with other(tmp_path, write=True) as store:
-        made = document("late.py", "late\n", embed=False)
-        late = batch({"late.py": "late\n"})
-        store.apply(
-            type(late)(ROOT, late.states, (), (type(made)(**{**_fields(made), "vectors": unit_vectors("l", 1, 32)}),))
-        )
+        late = replace(document("late.py", "late\n"), vectors=unit_vectors("late", 1, 32))
+        store.apply(Batch(ROOT, (state("late.py", late),), (), (late,)))
 
         assert store.catalog.doc_of(ROOT, "late.py") not in store.without_vectors()
         assert len(store.without_vectors()) == 8
         assert store.verify() == []
-
-
-def _fields(of: object) -> dict[str, object]:
-    return {name: getattr(of, name) for name in of.__slots__}  # type: ignore[attr-defined]
 
 
 def test_an_embedder_that_nobody_has_used_is_replaced_at_once(tmp_path: Path) -> None:

@@ -37,7 +37,8 @@ def keys(files: dict[str, str | None]) -> dict[str, str | None]:
 
 
 def run_until(step: str, folder: Path, what: str) -> None:
-    """`what` in a process that kills itself, as kill -9 would, where it reaches `step`; some steps are never reached."""
+    """`what` in a process that kills itself, as kill -9 would, where it reaches `step`; some steps are never
+    reached."""
     program = f"""
 import os, signal
 from llmc.store import main_file, writer as module
@@ -121,7 +122,7 @@ def fail_with(error: BaseException) -> Callable[..., Any]:
         (Shelf, "add", StoreFullError("no space left")),
         (Shelf, "commit", StoreFullError("no space left")),
         (vectors, "write_all", OSError(errno.ENOSPC, "No space left on device")),
-        (vectors.os, "fsync", OSError(errno.EDQUOT, "Disk quota exceeded")),
+        (os, "fsync", OSError(errno.EDQUOT, "Disk quota exceeded")),
     ],
 )
 def test_a_full_disk_undoes_the_batch_and_the_next_one_works(

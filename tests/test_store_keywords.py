@@ -99,7 +99,7 @@ def test_languages_restrict_and_a_word_must_still_be_met(keywords: KeywordStore)
 
 
 def test_within_restricts_to_few_and_to_many_documents(keywords: KeywordStore) -> None:
-    put(keywords, {doc: "apple" for doc in range(1, 40)})
+    put(keywords, dict.fromkeys(range(1, 40), "apple"))
     query = KeywordQuery(any=body("apple"))
 
     assert [hit.doc for hit in keywords.search(query, 5, within=[30, 31])] == [30, 31]

@@ -28,9 +28,9 @@ def vectors(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
     if request.param == "hot and large":
         monkeypatch.setattr(table, "LARGEST_HELD", 4)
         monkeypatch.setattr(table, "READ_ROWS", 50)
-    stores = {"lance": LanceVectors, "memory": lambda _, dimension: MemoryVectors(dimension)}
-    store: VectorStore = stores.get(request.param, HotVectors)(tmp_path, DIMENSION)  # type: ignore[operator]
-    return store
+    if request.param == "memory":
+        return MemoryVectors(DIMENSION)
+    return LanceVectors(tmp_path, DIMENSION) if request.param == "lance" else HotVectors(tmp_path, DIMENSION)
 
 
 def put(store: VectorStore, docs: dict[int, int]) -> None:
@@ -164,12 +164,13 @@ def test_bytes_after_the_extent_are_written_over(tmp_path: Path) -> None:
 
 def test_compaction_keeps_the_living_and_drops_the_dead(tmp_path: Path) -> None:
     store = HotVectors(tmp_path, DIMENSION)
-    put(store, {doc: 2 for doc in range(1, 20)})
+    put(store, dict.fromkeys(range(1, 20), 2))
     before = HotVectors(tmp_path, DIMENSION, store.extent)
     kept = before.docs()
     store.delete(range(5, 15))
     store.commit()
-    old = store.compact()
+    old = store.extent.file
+    store.compact()
     (tmp_path / old).unlink()
 
     assert store.docs() == {1, 2, 3, 4, 15, 16, 17, 18, 19}

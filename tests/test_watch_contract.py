@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from watch_world import BOUND, World, files, ignored, root_at, watching
@@ -16,7 +16,11 @@ from llmc.indexer.watch.linux import LinuxWatcher
 from llmc.indexer.watch.memory import MemoryWatcher
 from llmc.indexer.watch.observer import ObserverWatcher
 from llmc.indexer.watch.polling import PollingWatcher
-from llmc.model import Root
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from llmc.model import Root
 
 
 @dataclass

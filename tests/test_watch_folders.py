@@ -7,16 +7,20 @@ import shutil
 import subprocess
 import tempfile
 import threading
-from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from watch_world import BOUND, World, root_at, watching
+from watch_world import BOUND, World, held_back, root_at, watching
 
 from llmc.indexer.watch import Reason
 from llmc.indexer.watch.linux import LinuxWatcher
-from llmc.model import Root
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from llmc.model import Root
 
 
 @contextmanager
@@ -57,6 +61,31 @@ def test_folders_made_in_a_hurry_are_watched_to_the_bottom(tmp_path: Path) -> No
             world.settle(watcher, root)
             (deep / "x.py").write_text("second")
             world.settle(watcher, root)
+
+
+def test_files_of_a_new_folder_are_named_one_by_one(tmp_path: Path) -> None:
+    made = tmp_path / "made"
+    (made / "deep").mkdir(parents=True)
+    (made / "deep/a.py").write_text("a")
+    (tmp_path / "root").mkdir()
+    with watched(tmp_path / "root") as (watcher, world, root):
+        made.rename(tmp_path / "root/new")
+        assert watcher.barrier(BOUND) == {}
+        assert world.dirty[root] == {"new/deep/a.py"}
+
+
+@pytest.mark.parametrize("all_of_it", [False, True])
+def test_a_file_that_a_walk_met_before_its_folder_was_watched_is_not_kept(tmp_path: Path, all_of_it: bool) -> None:
+    """Its removal is no event: what the walk has learnt must be walked again."""
+    with held_back(tmp_path) as (watcher, world, root, go_on):
+        (tmp_path / "new").mkdir()
+        (tmp_path / "new/a.py").write_text("gone before the watcher comes")
+        world.learn(root)
+        (tmp_path / "new/a.py").unlink()
+        if all_of_it:
+            (tmp_path / "new").rmdir()
+        go_on.set()
+        world.settle(watcher, root)
 
 
 def test_ignored_folders_take_no_watch_and_git_takes_one(tmp_path: Path) -> None:
@@ -199,6 +228,17 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     git(top, "commit", "-q", "-m", "two")
     git(top, "checkout", "-q", "main")
     return top
+
+
+def test_the_ignore_file_inside_git_counts_too(tmp_path: Path) -> None:
+    with watched(tmp_path) as (watcher, world, root):
+        git(tmp_path, "init", "-q")
+        world.settle(watcher, root)
+        world.reasons.clear()
+        (tmp_path / ".git/info").mkdir(exist_ok=True)
+        (tmp_path / ".git/info/exclude").write_text("*.log")
+        assert watcher.barrier(BOUND) == {}
+        assert world.said(root, Reason.RULES)
 
 
 def test_branch_switches_leave_no_difference(repository: Path) -> None:

@@ -42,6 +42,10 @@ class Hand:
         folders = [self.top, *(Path(here) for here, _, _ in os.walk(self.top))]
         return self.random.choice(folders)
 
+    def low_folder(self) -> Path:
+        """Rather a deep one, so that the tree grows."""
+        return max((self.folder() for _ in range(3)), key=lambda folder: len(folder.parts))
+
     def file(self) -> Path:
         files = [Path(here) / name for here, _, names in os.walk(self.top) for name in names]
         return self.random.choice(files) if files else self.top / "none"
@@ -85,7 +89,7 @@ class Hand:
         (deep / "deep.py").write_text(self.content())
 
     def do_remove_folder(self) -> None:
-        folder = self.folder()
+        folder = self.low_folder()
         if folder != self.top:
             shutil.rmtree(folder)
 
@@ -95,7 +99,7 @@ class Hand:
             folder.rename(self.place())
 
     def do_move_out(self) -> None:
-        folder = self.folder()
+        folder = self.low_folder()
         if folder != self.top:
             folder.rename(self.outside / f"out{self.count}")
             self.count += 1
@@ -125,7 +129,7 @@ class Hand:
         (file / "inside.py").write_text(self.content())
 
     def do_replace_folder_by_file(self) -> None:
-        folder = self.folder()
+        folder = self.low_folder()
         if folder != self.top:
             shutil.rmtree(folder)
             folder.write_text(self.content())
@@ -154,7 +158,7 @@ class Hand:
         file.rename(file.with_name(file.name.swapcase()))
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(8))
 def test_random_operations_leave_nothing_missing_and_nothing_stale(tmp_path: Path, seed: int) -> None:
     top, outside = tmp_path / "root", tmp_path / "outside"
     top.mkdir()
@@ -168,7 +172,7 @@ def test_random_operations_leave_nothing_missing_and_nothing_stale(tmp_path: Pat
             world.settle(watcher, root)
 
 
-@pytest.mark.parametrize("seed", range(100, 106))
+@pytest.mark.parametrize("seed", range(100, 104))
 def test_operations_that_race_with_the_watcher_are_all_seen_in_the_end(tmp_path: Path, seed: int) -> None:
     top, outside = tmp_path / "root", tmp_path / "outside"
     top.mkdir()
@@ -176,7 +180,7 @@ def test_operations_that_race_with_the_watcher_are_all_seen_in_the_end(tmp_path:
     world, root, hand = World(), root_at(top), Hand(top, outside, seed)
     watcher = LinuxWatcher(world.on_dirty, world.on_rescan)
     with watching(watcher, world, root):
-        worker = threading.Thread(target=hand.act, args=(1000,))
+        worker = threading.Thread(target=hand.act, args=(400,))
         worker.start()
         while worker.is_alive():
             watcher.barrier(BOUND)

@@ -10,14 +10,13 @@ import threading
 from pathlib import Path
 
 import pytest
-from watch_world import BOUND, World, ignored, root_at, watching
+from watch_world import BOUND, World, held_back, ignored, root_at, watching
 
 from llmc.indexer.watch import Mode, Reason, open_watcher
 from llmc.indexer.watch.filesystems import silent_filesystem
 from llmc.indexer.watch.inotify import Inotify
 from llmc.indexer.watch.linux import LinuxWatcher
 from llmc.indexer.watch.polling import PollingWatcher
-from llmc.model import Root
 
 
 class Scarce(Inotify):
@@ -45,21 +44,9 @@ class Scarce(Inotify):
 
 
 def test_overflow_is_said_and_healed_by_a_walk(tmp_path: Path) -> None:
-    """The callback blocks while more events arrive than the kernel's queue can hold."""
-    world, root = World(), root_at(tmp_path)
-    entered, go_on = threading.Event(), threading.Event()
-
-    def slow(root: Root, paths: set[str]) -> None:
-        entered.set()
-        assert go_on.wait(BOUND)
-        world.on_dirty(root, paths)
-
-    watcher = LinuxWatcher(slow, world.on_rescan)
-    with watching(watcher, world, root):
-        (tmp_path / "first.py").write_text("the thread is busy with this one")
+    with held_back(tmp_path) as (watcher, world, root, go_on):
         (tmp_path / "second.py").write_text("")
-        assert entered.wait(BOUND)
-        for _ in range(12_000):
+        for _ in range(12_000):  # more than the 16,384 events that the kernel's queue can hold
             os.utime(tmp_path / "first.py")
             os.utime(tmp_path / "second.py")
         (tmp_path / "second.py").write_text("unseen")
@@ -159,6 +146,7 @@ def test_a_root_that_is_deleted_and_made_again_is_walked(tmp_path: Path, held_op
     with watching(watcher, world, root):
         shell = os.open(root.path if held_open else "/", os.O_RDONLY)
         shutil.rmtree(root.path)
+        assert watcher.health(root).mode is Mode.GONE
         assert root in watcher.barrier(BOUND)
         Path(root.path, "sub").mkdir(parents=True)
         Path(root.path, "sub", "new.py").write_text("new")
@@ -179,7 +167,8 @@ def test_a_root_that_is_replaced_at_once_is_degraded_until_it_is_walked(tmp_path
             Path(root.path).mkdir()
             Path(root.path, f"{number}.py").write_text("in the new one")
             assert root in watcher.barrier(BOUND)
-            world.wait(lambda: len(world.reasons) > number)
+            world.wait(lambda: world.said(root, Reason.BACK))
+            world.reasons.clear()
             world.settle(watcher, root)
 
 

@@ -1,7 +1,7 @@
 """A root on disk, what a watcher said of it, and an oracle: does what it said lead to the truth?
 
-The oracle is the smallest indexer there is: it remembers the content of every file, looks again at what is dirty, walks what
-is to be walked, and nothing else. If the watcher missed a change, it differs from the disk.
+The oracle is the smallest indexer there is: it remembers the content of every file, looks again at what is dirty, walks
+what is to be walked, and nothing else. If the watcher missed a change, it differs from the disk.
 """
 
 from __future__ import annotations
@@ -10,13 +10,18 @@ import os
 import stat
 import threading
 import time
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from llmc import beneath
-from llmc.indexer.watch import Reason, Watcher
+from llmc.indexer.watch.linux import LinuxWatcher
 from llmc.model import Root
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from llmc.indexer.watch import Reason, Watcher
 
 BOUND = 60.0  # seconds that a test waits before it fails; nothing takes so long
 
@@ -110,13 +115,34 @@ def watching(watcher: Watcher, world: World, *roots: Root) -> Iterator[None]:
         watcher.close()
 
 
+@contextmanager
+def held_back(path: Path) -> Iterator[tuple[LinuxWatcher, World, Root, threading.Event]]:
+    """The thread of the watcher hangs in a callback until the event is set."""
+    world, root = World(), root_at(path)
+    entered, go_on = threading.Event(), threading.Event()
+
+    def slow(root: Root, paths: set[str]) -> None:
+        entered.set()
+        assert go_on.wait(BOUND)
+        world.on_dirty(root, paths)
+
+    watcher = LinuxWatcher(slow, world.on_rescan)
+    with watching(watcher, world, root):
+        (path / "first.py").write_text("the thread is busy with this one")
+        assert entered.wait(BOUND)
+        yield watcher, world, root, go_on
+
+
 def read(root: Root, path: str) -> bytes | None:
     """The content of a regular file that is reached without a link and is not left out."""
     if any(part in IGNORED_NAMES or part == ".git" for part in path.split("/")[:-1]):
         return None
-    top = os.open(root.path, os.O_RDONLY)
     try:
-        with open(beneath.pick()(top, os.fsencode(path), beneath.READ), "rb") as file:
+        top = os.open(root.path, os.O_RDONLY)
+    except OSError:
+        return None
+    try:
+        with os.fdopen(beneath.pick()(top, os.fsencode(path), beneath.READ), "rb") as file:
             return file.read() if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else None
     except OSError:
         return None
@@ -127,10 +153,10 @@ def read(root: Root, path: str) -> bytes | None:
 def files(root: Root, folder: str = "") -> Iterator[tuple[str, bytes]]:
     if folder and any(part in IGNORED_NAMES or part == ".git" for part in folder.split("/")):
         return
-    for here, folders, names in os.walk(os.path.join(root.path, folder)):
+    for here, folders, names in os.walk(f"{root.path}/{folder}" if folder else root.path):
         folders[:] = [name for name in folders if name not in IGNORED_NAMES and name != ".git"]
         for name in names:
-            path = os.path.join(here, name).removeprefix(f"{root.path}/")
+            path = f"{here}/{name}".removeprefix(f"{root.path}/")
             content = read(root, path)
             if content is not None:
                 yield path, content

@@ -34,7 +34,7 @@ __all__ = ["Finding", "Patient", "check_daemon", "check_home", "check_log", "che
 MIB = 1 << 20
 FREE_WARN, FREE_FAIL = 1024 * MIB, 100 * MIB
 DESCRIPTORS = 1_024
-IMPORT_SECONDS = 60.0
+IMPORT_SECONDS = 120.0
 # What the program imports, and the package that carries it.
 MODULES = {
     "bpe_openai": "bpe-openai", "click": "click", "diskcache": "diskcache", "httpx": "httpx", "lancedb": "lancedb",

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from llmc import paths
 from llmc.door import ReadError
 from llmc.errors import LlmcError, NotFoundError, OutsideError
-from llmc.indexer.patterns import MAX_BYTES, Layer, Patterns, read_patterns
+from llmc.globbing.patterns import MAX_BYTES, Layer, Patterns, read_patterns
 from llmc.roots import checkout
 
 if TYPE_CHECKING:
@@ -225,9 +225,15 @@ class Rules:
 
     def _names(self, folder: str) -> AbstractSet[str] | None:
         try:
-            return {entry.name for entry in self._door.list(folder)}
+            fd = self._door.open_folder(folder)
         except LlmcError:
             return None
+        try:
+            return frozenset(os.listdir(fd))  # noqa: PTH208 - a descriptor, which no Path can be
+        except OSError:
+            return None
+        finally:
+            os.close(fd)
 
     def _note(self, path: str, left_out: tuple[str, ...]) -> None:
         if left_out and len(self._notes) < _MAX_NOTES:

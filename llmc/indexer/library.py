@@ -153,8 +153,10 @@ class Library:
 
     def _on_dirty(self, root: Root, paths: set[str]) -> None:
         keeper = self.keepers.get(root.id)
-        if keeper is not None:
-            keeper.mark(paths)
+        if keeper is not None and (
+            wanted := {path for path in paths if not keeper.rules.ignored(path, is_folder=False)}
+        ):
+            keeper.mark(wanted)
             self.lane(keeper).wake()
 
     def _on_rescan(self, root: Root, folder: str, reason: Reason) -> None:

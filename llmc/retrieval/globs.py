@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from llmc.errors import QueryError
+from llmc.globbing import read_patterns
 from llmc.retrieval.ripgrep import file_types
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pathspec import GitIgnoreSpec
+    from llmc.globbing import Patterns
 
 __all__ = ["PathFilter"]
 
@@ -61,32 +63,36 @@ class Overrides:
     _folders: dict[str, bool] = field(default_factory=dict, compare=False, repr=False)
 
     def accepts(self, path: str) -> bool:
-        parent = path.rpartition("/")[0]
+        parent, _, name = path.rpartition("/")
         if parent and self._excluded(parent):
             return False
-        verdict = self._spec.check_file(path).include
-        return self._includes_any is False if verdict is None else verdict
+        verdict = self._verdict(parent, name, is_folder=False)
+        return not self._includes_any if verdict is None else verdict
 
     def _excluded(self, folder: str) -> bool:
         known = self._folders.get(folder)
         if known is None:
-            parent = folder.rpartition("/")[0]
-            known = (bool(parent) and self._excluded(parent)) or self._spec.check_file(f"{folder}/").include is False
+            parent, _, name = folder.rpartition("/")
+            known = bool(parent) and self._excluded(parent)
+            known = known or self._verdict(parent, name, is_folder=True) is False
             self._folders[folder] = known
         return known
+
+    def _verdict(self, folder: str, name: str, *, is_folder: bool) -> bool | None:
+        layer = self._patterns.layer(folder)
+        return layer.verdict(name, is_folder=is_folder) if layer else None
 
     @cached_property
     def _includes_any(self) -> bool:
         return any(not glob.startswith("!") for glob in self.globs)
 
     @cached_property
-    def _spec(self) -> GitIgnoreSpec:
-        from pathspec import GitIgnoreSpec  # noqa: PLC0415 - only where globs are given
-
-        try:
-            return GitIgnoreSpec.from_lines(self.globs, backend="re2")
-        except ValueError as error:
-            raise QueryError(f"a glob cannot be read: {' '.join(self.globs)}", reason=str(error)) from error
+    def _patterns(self) -> Patterns:
+        """The same reading as an ignore file's, where a plain glob hides; here it is what lets through."""
+        patterns = read_patterns(os.fsencode("\n".join(self.globs)))
+        if patterns.left_out:
+            raise QueryError(f"a glob cannot be read: {' '.join(self.globs)}", reason=", ".join(patterns.left_out))
+        return patterns
 
 
 def type_globs(name: str) -> tuple[str, ...]:

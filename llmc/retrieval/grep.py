@@ -11,12 +11,13 @@ from __future__ import annotations
 import time
 from codecs import BOM_UTF8
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from llmc.errors import LlmcError, QueryError
 from llmc.retrieval import ripgrep
 from llmc.retrieval.globs import PathFilter
-from llmc.retrieval.lines import Line, Matcher, Undecided, show, surround
+from llmc.retrieval.lines import Line, Matcher, Undecided, read_rows, rows_of
 from llmc.retrieval.pattern import Plan, Unsupported, plan
 from llmc.store.protocols import Trigrams
 
@@ -28,7 +29,10 @@ if TYPE_CHECKING:
 __all__ = ["FileMatches", "GrepRequest", "GrepResult", "grep"]
 
 # In process a file costs about 60 µs, in ripgrep about 12 µs after 4 ms for its start: beyond this ripgrep is cheaper.
-IN_PROCESS = 400
+IN_PROCESS = 100
+# A first page is looked for in slices, so that a common word is not looked for everywhere. The later ones are larger:
+# what was not found in the first thousand files is rare.
+SLICES = (400, 2_000, 10_000)
 MAX_PATTERN = 10_000
 READ_LIMIT = 64 * 1024 * 1024
 
@@ -54,12 +58,18 @@ class GrepRequest:
     seconds: float = 10.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FileMatches:
+    """`count` lines match. `rows` are they, as ripgrep prints them; `lines` reads them when somebody looks."""
+
     root: str
     path: str
     count: int
-    lines: tuple[Line, ...] = ()
+    rows: bytes = b""
+
+    @cached_property
+    def lines(self) -> tuple[Line, ...]:
+        return tuple(read_rows(self.rows)) if self.rows else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,8 +175,7 @@ def candidates(view: View, request: GrepRequest, matcher: Matcher | None) -> lis
         listed = set(places.values())
     else:
         listed = {path for doc in view.store.keywords.candidates(condition) if (path := places.get(doc)) is not None}
-    listed |= {state.path for state in catalog.skipped(view.root.id) if state.reason == "too large"}
-    listed |= {state.path for state in catalog.failed(view.root.id)}
+    listed.update(catalog.unvouched(view.root.id))
     listed |= view.pending
     if request.within is not None:
         listed &= {path for root, path in request.within if root == view.root.id}
@@ -178,15 +187,37 @@ def search_files(
     view: View, paths: list[str], request: GrepRequest, matcher: Matcher | None, deadline: float
 ) -> tuple[int, list[FileMatches]]:
     """(files read, matches): all of the paths, or as many as `stop` lines need."""
-    if matcher is None or (len(paths) > IN_PROCESS and request.stop is None):
-        return len(paths), by_ripgrep(view, paths, request, deadline)
+    if request.stop is None:
+        return len(paths), search_slice(view, paths, request, matcher, deadline)
+    found: list[FileMatches] = []
+    read = lines = 0
+    for part in sliced(paths):
+        found += search_slice(view, part, request, matcher, deadline)
+        read += len(part)
+        lines = sum(file.count for file in found)
+        if lines >= request.stop:
+            break
+    return read, found
+
+
+def sliced(paths: list[str]) -> Iterator[list[str]]:
+    start = 0
+    for size in SLICES:
+        yield paths[start : start + size]
+        start += size
+        if start >= len(paths):
+            return
+    yield paths[start:]
+
+
+def search_slice(
+    view: View, paths: list[str], request: GrepRequest, matcher: Matcher | None, deadline: float
+) -> list[FileMatches]:
+    if matcher is None or len(paths) > IN_PROCESS:
+        return by_ripgrep(view, paths, request, deadline)
     found: list[FileMatches] = []
     undecided: list[str] = []
-    lines = read = 0
     for path in paths:
-        if request.stop is not None and lines >= request.stop:
-            break
-        read += 1
         if time.monotonic() > deadline:
             raise too_long(request)
         try:
@@ -196,11 +227,10 @@ def search_files(
             continue
         if matches:
             found.append(matches)
-            lines += matches.count
     if undecided:
         found += by_ripgrep(view, undecided, request, deadline)
         found.sort(key=lambda file: file.path)
-    return read, found
+    return found
 
 
 def in_process(view: View, path: str, request: GrepRequest, matcher: Matcher) -> FileMatches | None:
@@ -212,8 +242,8 @@ def in_process(view: View, path: str, request: GrepRequest, matcher: Matcher) ->
     hits = matcher.lines(data, 1 if request.files_only else None)
     if not hits:
         return None
-    lines = () if request.files_only or request.count_only else surround(data, hits, request.before, request.after)
-    return FileMatches(view.root.id, path, len(hits), tuple(lines))
+    rows = b"" if request.files_only or request.count_only else rows_of(data, hits, request.before, request.after)
+    return FileMatches(view.root.id, path, len(hits), rows)
 
 
 def by_ripgrep(view: View, paths: Sequence[str], request: GrepRequest, deadline: float) -> list[FileMatches]:
@@ -224,20 +254,19 @@ def by_ripgrep(view: View, paths: Sequence[str], request: GrepRequest, deadline:
             "this pattern needs ripgrep, which is not available here", hint="llmc doctor says what is missing."
         )
     seconds = max(0.1, deadline - time.monotonic())
-    lines = ripgrep.run(view.door, options_of(request), paths, seconds)
-    return sorted(grouped(view.root.id, lines, request), key=lambda file: file.path)
+    files = ripgrep.run(view.door, options_of(request), paths, seconds)
+    return sorted((counted(view.root.id, file, request) for file in files), key=lambda file: file.path)
 
 
-def grouped(root: str, lines: Iterator[ripgrep.RawLine], request: GrepRequest) -> Iterator[FileMatches]:
-    files: dict[str, list[ripgrep.RawLine]] = {}
-    for line in lines:
-        files.setdefault(line.path, []).append(line)
-    for path, rows in files.items():
-        if request.files_only or request.count_only:
-            yield FileMatches(root, path, rows[0].number if request.count_only else 1)
-            continue
-        shown = tuple(Line(row.number, show(row.text), row.matched) for row in rows)
-        yield FileMatches(root, path, sum(row.matched for row in rows), shown)
+def counted(root: str, file: ripgrep.FileRows, request: GrepRequest) -> FileMatches:
+    if request.files_only:
+        return FileMatches(root, file.path, 1)
+    if request.count_only:
+        return FileMatches(root, file.path, int(file.rows))
+    count = file.rows.count(b"\n") + 1
+    if request.before or request.after:
+        count = sum(line.matched for line in read_rows(file.rows))
+    return FileMatches(root, file.path, count, file.rows)
 
 
 def options_of(request: GrepRequest) -> list[str]:

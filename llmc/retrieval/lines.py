@@ -7,14 +7,17 @@ and \\b are ASCII; and a file that is not UTF-8 has no characters for it at all.
 from __future__ import annotations
 
 import codecs
+import re
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from llmc.retrieval.pattern import Plan
 
-__all__ = ["Line", "Matcher", "Undecided", "surround"]
+__all__ = ["Line", "Matcher", "Undecided", "read_rows", "rows_of"]
 
 
 class Undecided(Exception):  # noqa: N818 - not an error: ripgrep is asked instead
@@ -128,14 +131,28 @@ def regex_lines(data: bytes, regex: Any, stop: int | None) -> list[tuple[int, in
     return found
 
 
-def surround(data: bytes, hits: list[tuple[int, int, int]], before: int, after: int) -> list[Line]:
-    """The matching lines with their context, each line once, in order."""
+def rows_of(data: bytes, hits: list[tuple[int, int, int]], before: int, after: int) -> bytes:
+    """The matching lines with their context as ripgrep prints them, each line once, in order."""
     if not before and not after:
-        return [Line(number, show(data[start:end])) for number, start, end in hits]
+        return b"\n".join(b"%d:%s" % (number, data[start:end]) for number, start, end in hits)
     matched = {number for number, _, _ in hits}
     wanted = {line for number in matched for line in range(number - before, number + after + 1)}
-    rows = data.removesuffix(b"\n").split(b"\n")
-    return [Line(line, show(rows[line - 1]), line in matched) for line in sorted(wanted) if 1 <= line <= len(rows)]
+    lines = data.removesuffix(b"\n").split(b"\n")
+    return b"\n".join(
+        b"%d%s%s" % (line, b":" if line in matched else b"-", lines[line - 1])
+        for line in sorted(wanted)
+        if 1 <= line <= len(lines)
+    )
+
+
+def read_rows(rows: bytes) -> Iterator[Line]:
+    for row in rows.split(b"\n"):
+        match = ROW.match(row)
+        if match is not None:
+            yield Line(int(match[1]), show(row[match.end() :]), match[2] == b":")
+
+
+ROW = re.compile(rb"(\d+)([:-])")
 
 
 def show(line: bytes) -> str:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from llmc.door import Door
 
-__all__ = ["RawLine", "available", "check", "file_types", "run"]
+__all__ = ["FileRows", "available", "check", "file_types", "run"]
 
 # Linux takes 128 KiB for one argument and a quarter of the stack (2 MiB) for all; half of that leaves room.
 ARGUMENT_BYTES: Final = 1_000_000
@@ -41,13 +41,11 @@ PR_SET_NO_NEW_PRIVS = 38
 
 
 @dataclass(frozen=True, slots=True)
-class RawLine:
-    """A line that ripgrep printed. `matched` is False for a line of context."""
+class FileRows:
+    """What ripgrep printed for a file: `12:text` for a match, `13-text` for context, one a line; or a bare count."""
 
     path: str
-    number: int
-    text: bytes
-    matched: bool
+    rows: bytes = b""
 
 
 @cache
@@ -91,46 +89,51 @@ def file_types() -> dict[str, tuple[str, ...]]:
     return {name: tuple(glob.strip() for glob in globs.split(",")) for name, _, globs in rows}
 
 
-def run(door: Door, options: Sequence[str], paths: Sequence[str], seconds: float) -> Iterator[RawLine]:
-    """Search these files of a root. Lines of one file come together; the order of files is not kept."""
+def run(door: Door, options: Sequence[str], paths: Sequence[str], seconds: float) -> Iterator[FileRows]:
+    """Search these files of a root; in no particular order, and only those that match."""
     for batch in by_size(paths) if landlock() else by_count(paths):
         yield from run_batch(door, options, batch, seconds)
 
 
-def run_batch(door: Door, options: Sequence[str], paths: Sequence[str], seconds: float) -> Iterator[RawLine]:
+def run_batch(door: Door, options: Sequence[str], paths: Sequence[str], seconds: float) -> Iterator[FileRows]:
     names: dict[bytes, str] = {}
     fds: list[int] = []
     for path in paths:
-        if landlock():
+        if landlock() and "\n" not in path:  # an empty line ends a file's rows
             names[os.fsencode("./" + path)] = path
             continue
         try:
             fds.append(door.open(path))
-            os.set_inheritable(fds[-1], True)
         except LlmcError:
             continue
+        os.set_inheritable(fds[-1], True)
         names[f"/proc/self/fd/{fds[-1]}".encode()] = path
     try:
-        output = communicate(door, [*options, "--"], list(names), fds, seconds)
+        output = communicate(door, [*options, "--"], list(names), seconds)
     finally:
         for fd in fds:
             os.close(fd)
+    yield from parsed(output, names, options)
+
+
+def parsed(output: bytes, names: dict[bytes, str], options: Sequence[str]) -> Iterator[FileRows]:
     if "--files-with-matches" in options:
-        yield from (RawLine(names[name], 0, b"", matched=True) for name in output.split(b"\0") if name in names)
-    else:
-        yield from read_lines(output, names)
+        yield from (FileRows(names[name]) for name in output.split(b"\0") if name in names)
+        return
+    for block in output.split(b"\n" if "--count" in options else b"\n\n"):
+        name, _, rows = block.partition(b"\0")
+        if name in names:
+            yield FileRows(names[name], rows.removesuffix(b"\n"))
 
 
-def communicate(
-    door: Door, options: Sequence[str], names: Sequence[bytes], fds: Sequence[int], seconds: float
-) -> bytes:
-    command = [program() or "rg", "--no-config", "--color=never", "--no-heading", "--with-filename", "--null", "--text"]
+def communicate(door: Door, options: Sequence[str], names: Sequence[bytes], seconds: float) -> bytes:
+    command = [program() or "rg", "--no-config", "--color=never", "--heading", "--with-filename", "--null", "--text"]
     command += ["--no-messages", "--no-context-separator", *options]
     started: list[subprocess.Popen[bytes] | OSError] = []
     top = door.open_folder("")
     try:
         with Path(os.devnull).open("rb") as nothing:
-            thread = threading.Thread(target=fenced, args=(top, [*command, *names], nothing.fileno(), fds, started))
+            thread = threading.Thread(target=fenced, args=(top, [*command, *names], nothing.fileno(), started))
             thread.start()
             thread.join()
     finally:
@@ -161,15 +164,11 @@ def communicate(
 
 
 def fenced(
-    top: int,
-    command: Sequence[bytes | str],
-    stdin: int,
-    fds: Sequence[int],
-    started: list[subprocess.Popen[bytes] | OSError],
+    top: int, command: Sequence[bytes | str], stdin: int, started: list[subprocess.Popen[bytes] | OSError]
 ) -> None:
     """In a thread of its own, which ends with this: what it gives up cannot be taken back."""
     try:
-        if not fds and landlock():
+        if landlock():
             fence(top)
         started.append(
             subprocess.Popen(
@@ -205,26 +204,6 @@ def fence(top: int) -> None:
     finally:
         os.close(binary)
         os.close(ruleset)
-
-
-def read_lines(output: bytes, names: dict[bytes, str]) -> Iterator[RawLine]:
-    """`path NUL number (: or -) text LF`; a path may hold anything but NUL."""
-    at, size = 0, len(output)
-    while at < size:
-        nul = output.find(b"\0", at)
-        if nul < 0:
-            return
-        path = names.get(output[at:nul])
-        end = output.find(b"\n", nul)
-        end = size if end < 0 else end
-        number = nul + 1
-        while number < end and 48 <= output[number] <= 57:  # noqa: PLR2004 - ASCII digits
-            number += 1
-        if path is not None and number > nul + 1:
-            yield RawLine(
-                path, int(output[nul + 1 : number]), output[number + 1 : end], output[number : number + 1] == b":"
-            )
-        at = end + 1
 
 
 def by_size(paths: Sequence[str]) -> Iterator[list[str]]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from llmc import languages
@@ -11,7 +13,7 @@ from llmc.errors import NotFoundError, QueryError
 from llmc.retrieval.globs import PathFilter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 
     from llmc.model import ChunkPlace
     from llmc.retrieval.query import Query
@@ -70,18 +72,37 @@ def scope_of(view: View, query: Query, paths: PathFilter, within: frozenset[str]
     def accepts_path(path: str) -> bool:
         return all(condition(path) for condition in conditions)
 
-    docs = None
-    if conditions:
-        docs = frozenset(doc for doc, path in zip(places, places.paths(), strict=True) if accepts_path(path))
+    asked = (query.values("path"), query.values("path", exclude=True), paths, within)
     return Scope(
         places=places,
-        docs=docs,
+        docs=_accepted(places, asked, accepts_path) if conditions else None,
         languages=_known_languages(query.values("lang")),
         not_languages=_known_languages(query.values("lang", exclude=True)),
         kinds=frozenset(map(_kind, query.values("kind"))),
         not_kinds=frozenset(map(_kind, query.values("kind", exclude=True))),
         accepts_path=accepts_path,
     )
+
+
+# Agents ask again and again within one folder, and 30,000 paths take 30 ms: the last few scopes are kept, each as long
+# as the catalog gives out the same `places`.
+MOST_SCOPES = 8
+_kept: OrderedDict[Hashable, tuple[Places, frozenset[int]]] = OrderedDict()
+_keeping = Lock()
+
+
+def _accepted(places: Places, asked: Hashable, accepts: Callable[[str], bool]) -> frozenset[int]:
+    key = (id(places), asked)
+    with _keeping:
+        known = _kept.get(key)
+    if known and known[0] is places:
+        return known[1]
+    docs = frozenset(doc for doc, path in zip(places, places.paths(), strict=True) if accepts(path))
+    with _keeping:
+        _kept[key] = (places, docs)
+        while len(_kept) > MOST_SCOPES:
+            _kept.popitem(last=False)
+    return docs
 
 
 def check_paths(scopes: Sequence[Scope], query: Query) -> None:

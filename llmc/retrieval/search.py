@@ -83,7 +83,8 @@ def search_with(views: Sequence[View], request: SearchRequest, looked: list[Look
         return sorted((apply(signals, asked, file, request.off) for file in files), key=lambda file: file.order)
 
     files = ranked(PATH_STAGE, [*grouped(views, scopes, fused), *_from_disk(views, scopes, asked, 1 + weight)])
-    shortlist = files if any(scope.sifts_late for scope in scopes) else files[: SHORTLIST + request.limit]
+    sifted = query.phrases or query.without or any(scope.sifts_late for scope in scopes)
+    shortlist = files if sifted else files[: SHORTLIST + request.limit]
     known = ranked(TABLE_STAGE, look_up(shortlist, views, scopes, asked))
     present = islice(_present(known[: max(MOST_READ, request.limit)], asked, query, looked), request.limit + SPARE)
     final = ranked(READ_STAGE, present)[: request.limit]

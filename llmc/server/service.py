@@ -74,7 +74,6 @@ class Service:
         self._methods: dict[str, Callable[[JsonObject, Call], object]] = {
             "index": self._index,
             "status": self._status,
-            "watch_status": self._watch_status,
             "tool": self._tool,
         }
 
@@ -139,6 +138,7 @@ class Service:
         events: queue.SimpleQueue[JsonObject] = queue.SimpleQueue()
         with self._lock:
             self._viewers.append(events)
+        call.progress({"stage": "watch", "root": min(roots), "done": 0})
         try:
             while not call.cancelled:
                 try:
@@ -188,10 +188,3 @@ class Service:
         except LlmcError as error:
             return (str(error),)
         return tuple(str(notice) for notice in loaded.notices)
-
-    def _watch_status(self, params: JsonObject, call: Call) -> Status:
-        while True:
-            status = self._status(params, call)
-            call.progress({"status": status})
-            if call.wait(STATUS_SECONDS):
-                return status

@@ -38,6 +38,7 @@ class Catalog(Definitions):
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self._places: dict[str, tuple[int, Places]] = {}
+        self._unvouched: dict[str, tuple[int, tuple[str, ...]]] = {}
 
     # --- the whole
 
@@ -84,6 +85,15 @@ class Catalog(Definitions):
 
     def failed(self, root: str) -> list[FileState]:
         return self._states(root, "AND f.status = ?", STATUSES.index(FileStatus.FAILED))
+
+    def unvouched(self, root: str) -> tuple[str, ...]:
+        """Files that may be text and are not in the index: too large for it, or unreadable when last seen."""
+        generation = self.generation()
+        kept = self._unvouched.get(root)
+        if kept is None or kept[0] != generation:
+            states = [state for state in self.skipped(root) if state.reason == "too large"] + self.failed(root)
+            kept = self._unvouched[root] = (generation, tuple(state.path for state in states))
+        return kept[1]
 
     def _states(self, root: str, where: str = "", *values: Any) -> list[FileState]:
         rows = self.rows(

@@ -75,11 +75,6 @@ class Parts:
             self._tables[embedding] = HotVectors(self.folder / embedding.store, embedding.dimension, extent)
         return self._tables[embedding]
 
-    def rollback(self) -> None:
-        self.keywords.rollback()
-        for table in self._tables.values():
-            table.rollback()
-
     def close(self) -> None:
         self.keywords.close()
         for table in self._tables.values():

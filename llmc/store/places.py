@@ -51,7 +51,7 @@ class Places(Mapping[int, str]):
     def keep(self, docs: Collection[int]) -> list[int]:
         """Those of `docs` that this root holds, ascending."""
         asked = np.fromiter(docs, np.int64, len(docs))
-        kept: list[int] = np.sort(asked[np.isin(asked, self._docs)]).tolist()
+        kept: list[int] = np.intersect1d(asked, self._docs).tolist()
         return kept
 
     def _path(self, at: int) -> str:

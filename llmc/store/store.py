@@ -17,7 +17,6 @@ Whoever gets CorruptStoreError opens again with `rebuild=True` and indexes anew.
 
 from __future__ import annotations
 
-import shutil
 import threading
 from contextlib import ExitStack, suppress
 from dataclasses import replace
@@ -166,15 +165,22 @@ class Store:
     # --- writing
 
     def _begin_writing(self, lock: WriterLock) -> None:
-        ledger = Ledger(self.folder / MAIN)
-        name, dimension = self._parts.wanted
-        if name is not None and self._parts.moment.find(name, dimension) is None:
-            ledger.put_embedder(name, dimension)
+        writer = Writer(self._parts, Ledger(self.folder / MAIN), lock)
+        try:
+            name, dimension = self._parts.wanted
+            if name is not None and self._parts.moment.find(name, dimension) is None:
+                writer.ledger.put_embedder(name, dimension)
+                self._parts.load()
+            writer.mend()
+            writer.drop_strays()
             self._parts.load()
-        self._writer = Writer(self._parts, ledger, lock)
-        self._writer.mend()
-        self._parts.load()
-        self.use_vectors()
+            self._writer = writer
+            self.use_vectors()
+        except BaseException:
+            self._writer = None
+            with suppress(StoreError):  # the first error is the one to report
+                writer.close_catalog()
+            raise
 
     @property
     def _writing(self) -> Writer:
@@ -241,8 +247,6 @@ class Store:
             return False
         self._writing.switch(new)
         self.refresh()
-        for folder in (old.store, old.record):
-            shutil.rmtree(self.folder / folder, ignore_errors=True)
         return True
 
 

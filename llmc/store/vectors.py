@@ -98,9 +98,9 @@ class HotVectors:
         if os.fstat(file).st_size < self.extent.size:
             raise self._damaged()
 
-    def compact(self) -> str:
-        """Write the living rows to a new file, in order of documents; gives the name of the old one, to be unlinked
-        once the catalog names the new extent."""
+    def compact(self) -> None:
+        """Write the living rows to a new file, in order of documents. The old one may go once the catalog names the new
+        extent."""
         table, old = self._current(), self.extent
         living = table.order[table.living[table.order]]
         with guard(self.folder, "compacting vectors"):
@@ -114,7 +114,6 @@ class HotVectors:
             except BaseException:
                 self.extent = old
                 raise
-        return old.file
 
     # --- loading
 

@@ -1,21 +1,25 @@
 """The one who may write: takes each change through all parts of the store, the catalog last.
 
-`Store` owns the parts; this owns the order of the steps. Each step has a name and `reached` is called at its end:
+`Store` owns the parts that are read; this owns the order of the steps, and tables of vectors of its own, since those
+that are read follow the catalog and these run ahead of it. Each step has a name and `reached` is called at its end:
 there the tests pull the plug. An error anywhere leaves the numbers of the batch in flight, and the next call begins by
 mending.
 """
 
 from __future__ import annotations
 
+import shutil
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from llmc.store.main_file import close_sealed, seal
 from llmc.store.mend import compare
 from llmc.store.seal import manifest_of
+from llmc.store.vectors import HotVectors
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from llmc.model import Document, Vectors
     from llmc.store.ledger import Ledger
@@ -37,6 +41,7 @@ class Writer:
         self._parts = parts
         self.ledger = ledger
         self._lock = lock
+        self._tables: dict[Embedding, HotVectors] = {}
 
     # --- batches
 
@@ -47,12 +52,9 @@ class Writer:
             return
         numbered = dict(zip(self.ledger.reserve(len(fresh)), fresh, strict=True)) if fresh else {}
         self.reached("reserved")
-        try:
+        with self._undone_on_error():
             manifests = self._spread(numbered) if numbered else {}
             generation = self.ledger.settle(batch, numbered, self._parts.target.number, manifests)
-        except BaseException:
-            self._parts.rollback()
-            raise
         self.reached("settled")
         self._seal(generation)
 
@@ -70,66 +72,82 @@ class Writer:
 
     def _spread(self, numbered: Mapping[int, Document]) -> Manifests:
         """Every store but the catalog."""
-        keywords, vectors = self._parts.keywords, self._parts.table(self._parts.target)
+        keywords = self._parts.keywords
         for doc, document in numbered.items():
             keywords.add(doc, document)
         self.reached("buffered")
         keywords.commit()
         self.reached("keywords")
-        for doc, document in numbered.items():
-            if document.vectors is not None:
-                vectors.add(doc, document.vectors)
-        vectors.commit()
+        self._add_vectors({doc: one.vectors for doc, one in numbered.items() if one.vectors is not None})
         self.reached("vectors")
-        return self.manifests()
+        return {**self._shelf_manifests(), **self._table_manifests()}
+
+    def _add_vectors(self, vectors: Mapping[int, Vectors]) -> None:
+        if vectors:
+            table = self._tables[self._parts.target]
+            for doc, rows in vectors.items():
+                table.add(doc, rows)
+            table.commit()
 
     def put_vectors(self, vectors: Mapping[int, Vectors]) -> None:
-        """Vectors of the target for documents that have none yet. The rest is settled by the extent in the manifest."""
+        """Vectors of the target for documents that have none yet."""
         self.mend()
         catalog, target = self._parts.catalog, self._parts.target
         chunks, embedded = catalog.chunk_counts(), catalog.embedded(target.number)
         wanted = {doc: rows for doc, rows in vectors.items() if doc in chunks and doc not in embedded}
-        table = self._parts.table(target)
         for doc, rows in wanted.items():
             check_vectors(rows, chunks[doc], target.dimension)
-            table.add(doc, rows)
-        table.commit()
-        self._seal(self.ledger.settle_vectors(wanted, target.number, self._table_manifests()))
+        with self._undone_on_error():
+            self._add_vectors(wanted)
+            self.reached("vectors")
+            generation = self.ledger.settle_vectors(wanted, target.number, self._table_manifests())
+        self._seal(generation)
 
-    def manifests(self) -> Manifests:
+    @contextmanager
+    def _undone_on_error(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            self._parts.keywords.rollback()
+            for table in self._tables.values():
+                table.rollback()
+            raise
+
+    def _shelf_manifests(self) -> Manifests:
         keywords = self._parts.keywords
-        shelves = {"chunks": manifest_of(keywords.chunks.folder), "files": manifest_of(keywords.files.folder)}
-        return {**shelves, **self._table_manifests()}
+        return {"chunks": manifest_of(keywords.chunks.folder), "files": manifest_of(keywords.files.folder)}
 
     def _table_manifests(self) -> Manifests:
-        extents = {embedding.store: table.extent for embedding, table in self._parts.tables().items()}
+        extents = {embedding.store: table.extent for embedding, table in self._tables.items()}
         return {store: {extent.file: extent} if extent.size else {} for store, extent in extents.items()}
 
     # --- removal and repair
 
     def mend(self) -> None:
-        """Finish what a batch or a removal that was cut short has begun. Nothing in flight, nothing to do."""
+        """Begin where the catalog stands: finish what a batch or a removal that was cut short has begun."""
+        moment, folder = self._parts.catalog.moment(), self._parts.folder
+        for embedding in moment.embeddings.values():
+            table = self._tables.setdefault(embedding, HotVectors(folder / embedding.store, embedding.dimension))
+            table.reload(moment.extent(embedding))
         inflight = self._parts.catalog.inflight()
         if inflight:
-            broken = {one.doc for one in compare(self._parts)}
-            self.remove(inflight | broken)
+            self._parts.load()
+            self.remove(inflight | {one.doc for one in compare(self._parts)})
 
     def remove(self, docs: Collection[int]) -> None:
         """Take documents out of every store, and with them the files that hold them."""
         self.ledger.condemn(docs)
         self.reached("condemned")
-        try:
+        with self._undone_on_error():
             self._parts.keywords.delete(docs)
             self._parts.keywords.commit()
             self.reached("keywords purged")
-            for table in self._parts.tables().values():
+            for table in self._tables.values():
                 table.delete(docs)
                 table.commit()
             self.reached("vectors purged")
-        except BaseException:
-            self._parts.rollback()
-            raise
-        self._seal(self.ledger.clear(self.manifests()))
+            generation = self.ledger.clear({**self._shelf_manifests(), **self._table_manifests()})
+        self._seal(generation)
 
     def sweep(self, max_age: float, max_share: float) -> int:
         """Remove documents that died long ago, and, where the dead are too many, those that died first."""
@@ -140,17 +158,29 @@ class Writer:
         doomed = [doc for at, (doc, since) in enumerate(dead) if since <= before or at < surplus]
         if doomed:
             self.remove(doomed)
-        self.compact()
+        self._compact()
+        self.drop_strays()
         return len(doomed)
 
-    def compact(self) -> None:
-        for embedding, table in self._parts.tables().items():
+    def _compact(self) -> None:
+        for table in self._tables.values():
             dead = table.dead_rows()
             if dead >= DEAD_ROWS and dead >= DEAD_SHARE * len(table):
-                old = table.compact()
+                table.compact()
                 self.reached("compacted")
                 self._seal(self.ledger.clear(self._table_manifests()))
-                (self._parts.folder / embedding.store / old).unlink(missing_ok=True)
+
+    def drop_strays(self) -> None:
+        """Vector files that the catalog does not name: of a compaction, or of an embedder that answers no more."""
+        moment, folder = self._parts.catalog.moment(), self._parts.folder
+        named = {one.store: moment.extent(one) for one in moment.embeddings.values()}
+        for path in (folder / "vectors").glob("*/*"):
+            extent = named.get(f"vectors/{path.parent.name}")
+            if extent is not None and path.name != extent.file:
+                path.unlink()
+        for path in (*(folder / "vectors").glob("*"), *(folder / "lance").glob("*")):
+            if f"vectors/{path.name}" not in named:
+                shutil.rmtree(path, ignore_errors=True)
 
     def drop_root(self, root: str) -> None:
         self.mend()
@@ -159,6 +189,8 @@ class Writer:
     def switch(self, embedding: Embedding) -> None:
         self.mend()
         self._seal(self.ledger.switch(embedding.number))
+        self._tables = {kept: table for kept, table in self._tables.items() if kept == embedding}
+        self.drop_strays()
 
     # --- sealing
 
@@ -172,12 +204,15 @@ class Writer:
             self._parts.keywords.release()
             self.reached("merged")
             if catalog.moment().moving and not catalog.inflight():
-                self.ledger.rest(self.manifests())
+                self.ledger.rest(self._shelf_manifests())
         finally:
             try:
-                close_sealed(self._parts.folder, self.ledger, catalog.generation(), self.reached)
+                self.close_catalog()
             finally:
                 self._lock.release()
+
+    def close_catalog(self) -> None:
+        close_sealed(self._parts.folder, self.ledger, self._parts.catalog.generation(), self.reached)
 
 
 def check_vectors(vectors: Vectors | None, chunks: int, dimension: int) -> None:

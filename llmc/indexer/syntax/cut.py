@@ -104,7 +104,7 @@ class _Places:
             return first + 1
         best, price = self._best_edge(first, reach)
         if price > BLANK_LINE:
-            best, price = min((price, best), *self._lines(first, reach))[::-1]
+            _, best = min([(price, best), *self._lines(first, reach)])
         return best
 
     def _best_edge(self, first: int, reach: int) -> tuple[int, float]:

@@ -72,10 +72,7 @@ class LinuxWatcher:
         owner = Watched(root, ignored)
         with self._lock:
             self._roots[root] = owner
-        if kind := silent_filesystem(root.path):
-            self._poll(owner, f"{kind} does not report what other machines change")
-        else:
-            self._plant(owner)
+        self._plant(owner)
         owner.settled = True
         self._look_soon()
         return self.health(root)
@@ -155,13 +152,13 @@ class LinuxWatcher:
     def displaced(self, owner: Watched, hints: Hints) -> None:
         """Plant again if another folder has taken the place, otherwise wait for one."""
         found = identity(owner.root)
-        if not owner.settled or (found and found == owner.identity):
+        if not owner.settled or owner.stands_at(found):
             return
         was_there = owner.mode is Mode.EVENTS
         self._planter.uproot(owner)
         if found:
             owner.mode, owner.why = Mode.EVENTS, ""
-            owner.lose()
+            owner.lose(Reason.BACK)
             hints.rescan(owner.root, "", Reason.BACK)
             self._plant(owner)
         elif was_there:
@@ -215,14 +212,15 @@ class LinuxWatcher:
     def _look_after_roots(self, hints: Hints) -> None:
         if time.monotonic() < self._look_at:
             return
+        self._look_at = time.monotonic() + _LOOK_SECONDS
         for owner in list(self._roots.values()):
             if owner.limit and self._kernel.limit() > owner.limit:
                 self._polling.remove(owner.root)
-                owner.limit, owner.mode = 0, Mode.GONE
+                owner.limit, owner.mode, owner.why = 0, Mode.GONE, GONE
             if owner.mode is not Mode.POLLING:
                 self.displaced(owner, hints)
-        gone = any(owner.mode is Mode.GONE for owner in self._roots.values())
-        self._look_at = time.monotonic() + (_GONE_SECONDS if gone else _LOOK_SECONDS)
+        if any(owner.mode is Mode.GONE for owner in self._roots.values()):
+            self._look_at = time.monotonic() + _GONE_SECONDS
 
     def _look_soon(self) -> None:
         self._look_at = 0.0
@@ -231,6 +229,9 @@ class LinuxWatcher:
     # Changes of how a root is watched.
 
     def _plant(self, owner: Watched) -> None:
+        if kind := silent_filesystem(owner.root.path):
+            self._poll(owner, f"{kind} does not report what other machines change")
+            return
         try:
             self._planter.plant(owner)
         except OSError as error:
@@ -268,7 +269,7 @@ class LinuxWatcher:
     def _displacement(self, owner: Watched) -> str:
         """Whether the root's path leads away from the folder that is watched; the kernel need not have said so."""
         found = identity(owner.root)
-        if owner.mode is not Mode.EVENTS or not owner.settled or (found and found == owner.identity):
+        if owner.mode is not Mode.EVENTS or not owner.settled or owner.stands_at(found):
             return ""
         self._look_soon()
         return "another folder is at the root's path now" if found else GONE

@@ -15,7 +15,7 @@ from watchdog.observers import Observer
 
 from llmc.indexer.watch.hints import Hints
 from llmc.indexer.watch.polling import PollingWatcher
-from llmc.indexer.watch.seam import RULE_FILES, Health, Mode, Reason
+from llmc.indexer.watch.seam import RULE_FILES, Health, Mode, Reason, left_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -136,4 +136,6 @@ class _Handler(events.FileSystemEventHandler):
     def _left_out(self, folder: str) -> bool:
         """Is the folder or one above it ignored? The stream is of the whole tree, whatever the rules."""
         parts = folder.split("/") if folder else []
-        return any(part == ".git" or self._ignored("/".join(parts[: at + 1]), True) for at, part in enumerate(parts))
+        return any(
+            part == ".git" or left_out(self._ignored, "/".join(parts[: at + 1])) for at, part in enumerate(parts)
+        )

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from llmc import beneath
 from llmc.indexer.watch.hints import join
 from llmc.indexer.watch.inotify import FOLDER, GIT, TOP, is_limit
-from llmc.indexer.watch.seam import RULE_FILES, Reason
+from llmc.indexer.watch.seam import RULE_FILES, Reason, left_out
 from llmc.indexer.watch.table import Folder
 
 if TYPE_CHECKING:
@@ -88,10 +88,10 @@ class Planter:
     def plant(self, owner: Watched) -> None:
         """Watch the whole root, which has no watches yet. Raises OSError when its folder cannot be opened."""
         with opened(owner.root) as top:
+            found = os.fstat(top)
             with self._lock:
                 folder = self._table.put(Folder(owner, "", self._kernel.add(top, TOP)))
-            found = os.fstat(top)
-            owner.identity = found.st_dev, found.st_ino
+                owner.identity = found.st_dev, found.st_ino
             names, _ = listing(top)
             self._descend(top, folder, names)
 
@@ -159,7 +159,8 @@ class Planter:
     def _open(self, top: int, parent: Folder, name: str) -> int:
         """-1 for a folder that is not to be watched: ignored, gone, no folder any more, or closed to us."""
         path = join(parent.path, name)
-        if not parent.live or not (parent.git or name == ".git" or not parent.owner.leaves_out(path)):
+        asked = name != ".git" and not parent.git
+        if not parent.live or (asked and left_out(parent.owner.ignored, path)):
             return -1
         try:
             return open_below(top, path)

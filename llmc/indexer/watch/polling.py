@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from llmc.indexer.watch.hints import Hints, join
 from llmc.indexer.watch.planting import open_below, opened
-from llmc.indexer.watch.seam import GONE, RULE_FILES, Health, Mode, Reason
+from llmc.indexer.watch.seam import GONE, RULE_FILES, Health, Mode, Reason, left_out
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -189,7 +189,7 @@ def walk(root: Root, ignored: Ignored, number: int) -> Snapshot | None:
 def _walk_below(top: int, ignored: Ignored, number: int) -> Snapshot:
     folders, stamps = _stamps(top, number)
     snapshot: Snapshot = {"": stamps}
-    todo = [name for name in folders if name != ".git" and not ignored(name, True)]
+    todo = [name for name in folders if name != ".git" and not left_out(ignored, name)]
     while todo:
         folder = todo.pop()
         try:
@@ -200,7 +200,7 @@ def _walk_below(top: int, ignored: Ignored, number: int) -> Snapshot:
             folders, snapshot[folder] = _stamps(fd, number)
         finally:
             os.close(fd)
-        todo += [path for name in folders if name != ".git" and not ignored(path := join(folder, name), True)]
+        todo += [path for name in folders if name != ".git" and not left_out(ignored, path := join(folder, name))]
     return snapshot
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
+from llmc.errors import LlmcError
 from llmc.indexer import ignore
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from llmc.model import Root
 
-__all__ = ["GONE", "RULE_FILES", "Health", "Ignored", "Mode", "OnDirty", "OnRescan", "Reason", "Watcher"]
+__all__ = ["GONE", "RULE_FILES", "Health", "Ignored", "Mode", "OnDirty", "OnRescan", "Reason", "Watcher", "left_out"]
 
 # A change of one of these changes which files of the folder around it are indexed. `.git` counts when it is a file: it
 # makes the folder a linked work tree, which is no part of the root around it.
@@ -59,6 +60,14 @@ class Health:
 Ignored = Callable[[str, bool], bool]  # (path, is it a folder) -> is it left out; its parents are known not to be
 OnDirty = Callable[["Root", set[str]], None]
 OnRescan = Callable[["Root", str, Reason], None]
+
+
+def left_out(ignored: Ignored, folder: str) -> bool:
+    """Rules that cannot be read, as when the root has just gone, leave nothing out."""
+    try:
+        return ignored(folder, True)
+    except LlmcError:
+        return False
 
 
 class Watcher(Protocol):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from llmc.indexer.watch import inotify
 from llmc.indexer.watch.hints import join
 from llmc.indexer.watch.inotify import is_limit
-from llmc.indexer.watch.seam import RULE_FILES, Reason
+from llmc.indexer.watch.seam import RULE_FILES, Reason, left_out
 
 if TYPE_CHECKING:
     from llmc.indexer.watch.hints import Hints
@@ -143,7 +143,8 @@ class Sorter:
         """
         now = parent.children.get(name)
         if now is known:
-            return bool(mask & _LEFT) and (known is not None or not parent.owner.leaves_out(join(parent.path, name)))
+            path = join(parent.path, name)
+            return bool(mask & _LEFT) and (known is not None or not left_out(parent.owner.ignored, path))
         return now is not None or not mask & inotify.DELETE
 
 

@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from llmc.errors import LlmcError
 from llmc.indexer.watch.hints import join
-from llmc.indexer.watch.seam import Health, Mode
+from llmc.indexer.watch.seam import Health, Mode, Reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,21 +44,20 @@ class Watched:
     lost: int = 0  # how often events were lost, how many of these a `rewatch` and then a walk have followed
     rewatched: int = 0
     healed: int = 0
+    loss: Reason = Reason.LOST  # the last one
 
     @property
     def degraded(self) -> str:
-        return self.why or ("events were lost; a walk is to come" if self.healed < self.lost else "")
+        return self.why or (f"{self.loss}; a walk is to come" if self.healed < self.lost else "")
 
-    def lose(self) -> None:
+    def stands_at(self, found: tuple[int, int] | None) -> bool:
+        """Is this the folder that has the watches? Not if the kernel took them: a new folder may get an old inode."""
+        return found is not None and found == self.identity and self.top is not None and self.top.wd != DEAD
+
+    def lose(self, reason: Reason = Reason.LOST) -> None:
         self.lost += 1
+        self.loss = reason
         self.stale.add("")
-
-    def leaves_out(self, folder: str) -> bool:
-        """Rules that cannot be read, as when the root has just gone, leave nothing out."""
-        try:
-            return self.ignored(folder, True)
-        except LlmcError:
-            return False
 
     @property
     def health(self) -> Health:

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 import re2
 
-from llmc.indexer.globs import Shape
+from llmc.globbing.globs import Shape
 
 if TYPE_CHECKING:
-    from llmc.indexer.globs import Glob
+    from llmc.globbing.globs import Glob
 
 __all__ = ["Plain", "Table"]
 

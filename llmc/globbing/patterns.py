@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from llmc.indexer.globs import Glob, GlobError, Shape, parse
-from llmc.indexer.table import Table
+from llmc.globbing.globs import Glob, GlobError, Shape, parse
+from llmc.globbing.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

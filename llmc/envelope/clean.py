@@ -1,0 +1,192 @@
+"""Everything that an envelope says, without secrets and with what is hidden made visible. The one way out, before `fit`.
+
+    envelope = clean(envelope, redactor, text_of)
+
+The rows of one file are taken together and in the order of its lines, so that a key of many lines is seen as one even
+if they stand in several items. Rows show only some lines of a file, and a tool may have cut a long one. Where that
+could hide what a secret belongs to (a line of base64, a bare value, a line cut short), the file itself is asked:
+`text_of(root, path)` gives its text, or None. Whatever is secret there on that line is then taken out of the row.
+Without `text_of`, a full line of base64 counts as a key's.
+
+`data` for machines is cleaned as well; what stands under `root` and `path` is kept exact, since it is used to ask again,
+and JSON shows hidden characters by itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from llmc.envelope.redact import Redactor
+from llmc.envelope.secret.values import Kind, kind_of
+from llmc.envelope.visible import visible, visible_name, visible_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from llmc.envelope.envelope import Envelope, Group, Item, Row
+    from llmc.envelope.redact import Finding
+
+    TextOf = Callable[[str, str], str | None]
+
+__all__ = ["clean", "clean_text"]
+
+# A line that may be the inside of a key, or was cut short.
+_DOUBTFUL: Final = re.compile(r"""(?i)^[\s>|#*"'+-]*[a-z0-9+/]{40,}={0,2}["'\\n+,;)\s]*$|…""")
+# A value whose name may stand on another line. In code that is no way of writing, and would be half of all lines.
+_NAMELESS: Final = re.compile(
+    r"""(?i)^\s*-?\s*["']?(?:value|val|default|string)["']?\s*[:=]|<(?:value|string|data)>|^\s+\S{6,}$|"""
+    r"""^\s*[\w.-]+:\s*["']?[a-z0-9+/]{8,}={0,2}["']?$"""
+)
+_EXACT: Final = frozenset({"root", "path", "root_id", "folder"})
+# A shorter one may well be a common word of the same file.
+SHORTEST_ELSEWHERE: Final = 8
+SHORTEST_HALF: Final = 4
+
+_BUILT_IN: Final = Redactor()
+
+
+def clean(envelope: Envelope, redactor: Redactor = _BUILT_IN, text_of: TextOf | None = None) -> Envelope:
+    return _Cleaning(redactor, text_of).envelope(envelope)
+
+
+def clean_text(text: str, redactor: Redactor = _BUILT_IN) -> str:
+    """A text that is no envelope: a log line, an error, a request to a model."""
+    return visible_text(redactor.redact(text).text)
+
+
+class _Cleaning:
+    """One envelope's; it remembers what was found in each file."""
+
+    def __init__(self, redactor: Redactor, text_of: TextOf | None) -> None:
+        self._redactor = redactor
+        self._text_of = text_of
+        self._known: dict[tuple[str, str], dict[int, list[Finding]] | None] = {}
+
+    def envelope(self, envelope: Envelope) -> Envelope:
+        rows = self._rows(envelope)
+        groups = tuple(
+            replace(
+                group,
+                title=self._title(group),
+                items=tuple(self._item(item, rows, (at, index)) for index, item in enumerate(group.items)),
+            )
+            for at, group in enumerate(envelope.groups)
+        )
+        said = self._said_in_error if envelope.error else self._said
+        return replace(
+            envelope,
+            found=said(envelope.found),
+            groups=groups,
+            notes=tuple(said(note) for note in envelope.notes),
+            data=self._data(envelope.data, "", ""),
+        )
+
+    def _rows(self, envelope: Envelope) -> dict[tuple[int, int], list[str]]:
+        """The cleaned texts of the rows of each item, by (group, item)."""
+        cleaned: dict[tuple[int, int], list[str]] = {}
+        by_file: defaultdict[tuple[str, str], list[tuple[int, int, int, Row]]] = defaultdict(list)
+        for at, group in enumerate(envelope.groups):
+            for index, item in enumerate(group.items):
+                cleaned[at, index] = [""] * len(item.rows)
+                place = (item.root, item.path) if item.path else ("", f"\0{at}")
+                by_file[place] += [(at, index, number, row) for number, row in enumerate(item.rows)]
+        for (root, path), listed in by_file.items():
+            # Rows without a number keep their place; Python's sort is stable.
+            listed.sort(key=lambda each: each[3].number or 0)
+            texts = [row.text.replace("\n", "\\n") for *_, row in listed]
+            for (at, index, number, row), text in zip(listed, self._lines(texts, listed, root, path), strict=True):
+                cleaned[at, index][number] = visible(self._asked(text, row, root, path))
+        return cleaned
+
+    def _lines(self, texts: list[str], listed: list[tuple[int, int, int, Row]], root: str, path: str) -> list[str]:
+        """Redacted together; that lines of base64 are a key's is only guessed where the file cannot be asked."""
+        path = "" if path.startswith("\0") else path
+        numbers = [row.number for *_, row in listed]
+        torn = any(is_doubtful(text, path) for text in texts) and self._findings(root, path) is None
+        whole = numbers and None not in numbers and numbers[0] == 1
+        done = self._redactor.redact("\n".join(texts), path, torn=torn and not whole)
+        return done.text.split("\n") if done.findings else texts
+
+    def _asked(self, text: str, row: Row, root: str, path: str) -> str:
+        if row.number is None or not is_doubtful(row.text, path):
+            return text
+        for finding in (self._findings(root, path) or {}).get(row.number, ()):
+            text = without(text, finding)
+        return text
+
+    def _findings(self, root: str, path: str) -> dict[int, list[Finding]] | None:
+        """The secrets of a file by line; None if it cannot be asked."""
+        if self._text_of is None or not path or path.startswith("\0"):
+            return None
+        if (root, path) not in self._known:
+            whole = self._text_of(root, path)
+            found: defaultdict[int, list[Finding]] | None = None
+            if whole is not None:
+                found = defaultdict(list)
+                for finding in self._redactor.redact(whole, path).findings:
+                    found[finding.line].append(finding)
+            self._known[root, path] = found
+        return self._known[root, path]
+
+    def _item(self, item: Item, rows: dict[tuple[int, int], list[str]], place: tuple[int, int]) -> Item:
+        texts = rows[place]
+        same = all(row.text == text for row, text in zip(item.rows, texts, strict=True))
+        cleaned = (
+            item.rows if same else tuple(replace(row, text=text) for row, text in zip(item.rows, texts, strict=True))
+        )
+        title = self._said(item.title, item.path) if item.title else ""
+        return item if same and title == item.title else replace(item, rows=cleaned, title=title)
+
+    def _title(self, group: Group) -> str:
+        """A path mostly, with what a tool says of it behind: what is ours there is kept."""
+        title = self._redactor.redact(group.title).text
+        path = next((item.path for item in group.items if item.path), "")
+        before, found, behind = title.partition(path) if path else ("", "", title)
+        if found:
+            return visible_name(before + found) + visible(behind)
+        return " · ".join(visible_name(part) for part in title.split(" · "))
+
+    def _said(self, text: str, path: str = "") -> str:
+        return visible(self._redactor.redact(text, path).text) if text else ""
+
+    def _said_in_error(self, text: str) -> str:
+        """An error may have several lines; none of them can be taken for another line of a reply."""
+        return visible_text(self._redactor.redact(text).text).replace("\n", "\n  ").replace("\n    ", "\n  ")
+
+    def _data(self, value: Any, root: str, path: str) -> Any:
+        if isinstance(value, dict):
+            root, path = (str(value.get(name) or old) for name, old in (("root", root), ("path", path)))
+            return {name: inner if name in _EXACT else self._data(inner, root, path) for name, inner in value.items()}
+        if isinstance(value, list | tuple):
+            return [self._data(inner, root, path) for inner in value]
+        return self._data_text(value, root, path) if isinstance(value, str) else value
+
+    def _data_text(self, text: str, root: str, path: str) -> str:
+        doubtful = any(is_doubtful(line, path) for line in text.split("\n"))
+        findings = self._findings(root, path) if doubtful else None
+        text = self._redactor.redact(text, path, torn=doubtful and findings is None).text
+        for finding in (finding for listed in (findings or {}).values() for finding in listed):
+            if len(finding.secret) >= SHORTEST_ELSEWHERE:
+                text = without(text, finding)
+        return visible_text(text)
+
+
+def is_doubtful(line: str, path: str) -> bool:
+    """Whether the file must be asked what this line belongs to."""
+    return bool(_DOUBTFUL.search(line)) or (kind_of(path) is not Kind.CODE and bool(_NAMELESS.search(line)))
+
+
+def without(text: str, finding: Finding) -> str:
+    """The text without this secret, or without the half of it that stands before a cut."""
+    marker = f"[redacted:{finding.rule}]"
+    if finding.secret in text:
+        return text.replace(finding.secret, marker)
+    head, cut, tail = text.partition("…")
+    if cut:
+        for length in range(min(len(finding.secret), len(head)), SHORTEST_HALF - 1, -1):
+            if head.endswith(finding.secret[:length]):
+                return head[: len(head) - length] + marker + cut + tail
+    return text

@@ -1,0 +1,64 @@
+"""What cannot be seen is shown: control, bidi, zero-width and tag characters become short ASCII such as `\\u202e`.
+
+A file's content is data. Nobody may hide words in it that only a model reads, turn a line around, or end a line early
+and write the next one of our reply. `visible` is for one line, `visible_text` for several, `visible_name` for a path
+that stands alone on a line. Text without such characters comes back as it is, at 1 GB/s and more.
+
+Lines of a reply cannot be forged: whatever comes from a file stands behind a space, and a path, which does not, can
+begin with no space and hold neither the arrow of a handle's line nor the dot of a count.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+__all__ = ["visible", "visible_name", "visible_text"]
+
+# C0 without tab, DEL, C1, soft hyphen, joiners and fillers that have no width, marks of direction, line and paragraph
+# separators, the invisible operators, the byte order mark, interlinear and musical controls, variation selectors (two
+# in a row can carry bytes; one behind an emoji is how it is written), tags, halves of surrogate pairs.
+_HIDDEN: Final = (
+    "\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
+    "\u2060-\u206f\u3164\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e0fff\ud800-\udfff"
+)
+_TEXT: Final = re.compile(f"[{_HIDDEN}]|[\ufe0e\ufe0f](?=[\ufe00-\ufe0f])")
+_LINE: Final = re.compile(f"[\n{_HIDDEN}]|[\ufe0e\ufe0f](?=[\ufe00-\ufe0f])")
+_NAME: Final = re.compile(f"[\t\n{_HIDDEN}→]|[\ufe0e\ufe0f](?=[\ufe00-\ufe0f])|^ | $|(?<= )·(?= )")
+_SHORT: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\x1b": "\\e", "\0": "\\0"}
+_BYTE, _WIDE = 0xFF, 0xFFFF
+
+
+def visible(line: str) -> str:
+    """One line: a line feed inside it is shown too."""
+    return line if _plain(line) else _LINE.sub(_shown, line)
+
+
+def visible_text(text: str) -> str:
+    """Several lines; the carriage return of a line's ending stays with it."""
+    if _plain(text.replace("\n", "")):
+        return text
+    return "\n".join(_visible_but_ending(line) for line in text.split("\n"))
+
+
+def _visible_but_ending(line: str) -> str:
+    body = line.removesuffix("\r")
+    return _TEXT.sub(_shown, body) + line[len(body) :]
+
+
+def visible_name(path: str) -> str:
+    """A path that begins a line of the reply."""
+    return _NAME.sub(_shown, path)
+
+
+def _plain(text: str) -> bool:
+    return text.isascii() and text.isprintable()
+
+
+def _shown(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    short = _SHORT.get(match[0])
+    if short is not None:
+        return short
+    return f"\\x{code:02x}" if code <= _BYTE else f"\\u{code:04x}" if code <= _WIDE else f"\\U{code:08x}"
