@@ -69,10 +69,6 @@ class Home:
         return os.path.join(self.path, "handles")
 
     @property
-    def cookies(self) -> str:
-        return os.path.join(self.path, "cookies")
-
-    @property
     def socket(self) -> str:
         """In the home itself, or in a short folder of ours when that path is too long for a unix socket.
 

@@ -122,6 +122,23 @@ def os_path(workspace: Workspace) -> Path:
     return Path(workspace.keepers[0].root.path)
 
 
+def test_a_change_of_the_ignore_rules_is_followed(watched: Workspace) -> None:
+    folder = os_path(watched)
+    (folder / ".gitignore").write_text("*.log\nbuild/\n")
+    (folder / "build").mkdir()
+    for name in ("seen.txt", "hidden.log", "build/made.txt"):
+        (folder / name).write_text("zeppelin\n")
+    assert [file.path for file in watched.grep("zeppelin").files] == ["seen.txt"]
+    (folder / "hidden.log").write_text("zeppelin again\n")
+    assert [file.path for file in watched.grep("zeppelin").files] == ["seen.txt"]
+    (folder / ".gitignore").write_text("seen.txt\n")
+    until(lambda: {file.path for file in watched.grep("zeppelin").files} == {"build/made.txt", "hidden.log"})
+    (folder / "build" / "made.txt").write_text("dirigible\n")
+    assert [file.path for file in watched.grep("dirigible").files] == ["build/made.txt"]
+    watched.index()
+    assert watched.verify() == []
+
+
 def test_search_sees_a_save_that_ended_before_it(watched: Workspace) -> None:
     folder = os_path(watched)
     for number in range(8):
@@ -196,11 +213,11 @@ def test_a_second_work_tree_shares_the_documents_and_never_the_answers(repositor
     assert documents == 60 + 30
     with Workspace.open(str(second), home=home, settings=PLAIN) as far:
         assert far.grep(r"old4\b").matches == 0
-        assert [file.path for file in far.search("far4").files][0] == "pkg4/far.py"
+        assert far.search("far4").files[0].path == "pkg4/far.py"
         assert far.find("[m]odule4.py").files == ()
     with Workspace.open(str(repository), home=home, settings=PLAIN) as main:
         assert main.grep(r"far4\b").matches == 0
-        assert [file.path for file in main.search("old4").files][0] == "module4.py"
+        assert main.search("old4").files[0].path == "module4.py"
 
 
 @pytest.fixture

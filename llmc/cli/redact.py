@@ -64,7 +64,7 @@ def read(name: str) -> str:
     from llmc.text import Binary, decode
 
     try:
-        with open(0 if name == STDIN else name, "rb", closefd=name != STDIN) as file:  # noqa: PTH123 - a descriptor
+        with open(0 if name == STDIN else name, "rb", closefd=name != STDIN) as file:
             data = file.read()
     except OSError as error:
         raise NotFoundError(f"{name} cannot be read", reason=error.strerror or "", path=name) from error

@@ -48,6 +48,7 @@ class Job:
     root: Root
     settings: Settings
     paths: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()  # left out by the rules, though something changed there
 
 
 def run(job: Job, report: Report) -> Outcome:
@@ -103,7 +104,7 @@ def open_store(job: Job, embedder: Embedder | None) -> Store:
 
 
 def index(job: Job, store: Store, door: Door, digester: Digester, report: Report) -> Outcome:
-    total, done = len(job.paths), 0
+    total, done = len(job.paths) + len(job.hidden), 0
 
     def on_batch(outcome: Outcome, paths: list[str]) -> None:
         nonlocal done
@@ -112,7 +113,14 @@ def index(job: Job, store: Store, door: Door, digester: Digester, report: Report
 
     limits = Limits(max_file_bytes=job.settings.index.max_file_bytes)
     return index_paths(
-        job.root.id, job.paths, door=door, store=store, digester=digester, limits=limits, on_batch=on_batch
+        job.root.id,
+        job.paths,
+        door=door,
+        store=store,
+        digester=digester,
+        limits=limits,
+        hidden=job.hidden,
+        on_batch=on_batch,
     )
 
 

@@ -88,6 +88,7 @@ class Keeper:
 
     def mark_folder(self, folder: str, reason: str) -> None:
         self.last_change = time.time()
+        self.rules.forget(folder)
         self.pending.mark_folder(folder, reason)
 
     def walk(self, catalog: Catalog, folders: Collection[str]) -> set[str]:
@@ -105,6 +106,12 @@ class Keeper:
             self.first_walk.set()
         return changes.paths
 
+    def sift(self, paths: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """(what belongs to the root, what the rules leave out), each in order."""
+        ordered = sorted(paths)
+        hidden = {path for path in ordered if self.rules.ignored(path, is_folder=False)}
+        return tuple(path for path in ordered if path not in hidden), tuple(path for path in ordered if path in hidden)
+
     def walked(self) -> None:
         """A walk of the whole root has been worked off."""
         self.built = True
@@ -116,7 +123,8 @@ class Keeper:
         return self.watcher.health(self.root) if self.watcher is not None else None
 
     def freshness(self, notes: tuple[str, ...] = ()) -> Freshness:
-        return Freshness(self.pending.paths(), self.pending.folders(), self.share(), notes)
+        shown, _ = self.sift(self.pending.paths())
+        return Freshness(frozenset(shown), self.pending.folders(), self.share(), notes)
 
     def share(self) -> float:
         """How much of the root is searchable while it is built, or after a time without a watcher."""

@@ -181,7 +181,8 @@ class Lane:
         if taken.folders:
             paths |= keeper.walk(self.store.catalog, taken.folders)
         if paths:
-            job = jobs.Job(self.folder, keeper.root, keeper.settings, tuple(sorted(paths)))
+            shown, hidden = keeper.sift(paths)
+            job = jobs.Job(self.folder, keeper.root, keeper.settings, shown, hidden)
             keeper.progress = Progress("index", 0, len(paths))
             if self.processes and len(paths) > INLINE_FILES:
                 self._in_worker(keeper, job)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from llmc.door import Kind, ReadError, settled
@@ -81,11 +81,16 @@ def index_paths(
     store: Store,
     digester: Digester,
     limits: Limits,
+    hidden: Iterable[str] = (),
     on_batch: Callable[[Outcome, list[str]], None] | None = None,
 ) -> Outcome:
-    """Bring the store up to date for these paths, whatever happened to them: made, changed, renamed away, deleted."""
+    """Bring the store up to date for these paths, whatever happened to them: made, changed, renamed away, deleted.
+
+    `hidden` paths are forgotten, whatever is on disk: the rules leave them out.
+    """
     outcome = Outcome()
-    looked = timed("look", (look(door, path, limits.max_file_bytes) for path in paths), outcome)
+    there = (look(door, path, limits.max_file_bytes) for path in paths)
+    looked = timed("look", chain(there, (Seen(path, None) for path in hidden)), outcome)
     submitted = (recognise(batch, store, digester) for batch in batched(looked, limits))
     for batch in one_ahead(submitted):
         finished = [finish(work, store) for work in batch]

@@ -65,7 +65,7 @@ class RootStatus:
     last_change: float | None = None  # the watcher last saw something
     last_commit: float | None = None  # something last became searchable
     last_scan: float | None = None  # the last full walk
-    watcher: str = "off"  # inotify, fsevents, polling, off
+    watcher: str = "off"  # events, polling, gone, off
     degraded: str = ""  # why events may come late or be lost; empty when all is well
     error: str = ""  # why the root cannot be indexed at all
     progress: Progress | None = None

@@ -39,36 +39,32 @@ class Definitions(Connections):
         docs: Collection[int] | None = None,
         kind: str | None = None,
     ) -> list[Definition]:
-        """Definitions by name, by the beginning of a name, or of documents; conditions add up. Case does not matter.
+        """Definitions by name, or by the beginning of a name, or all of some documents. Case does not matter.
 
         A name may be qualified (`Parser.feed`, `Parser::feed`): then its last part is looked up and the container must
         end with the rest. Order: by document, then as in the file.
         """
-        if doc is not None:
-            docs = (doc,)
-        tests: list[Callable[[Symbol], bool]] = []
-        if kind is not None:
-            tests.append(lambda symbol: symbol.kind == kind)
+        asked = None if doc is None and docs is None else {*(docs or ()), *(() if doc is None else (doc,))}
         if name is not None:
-            tests.append(_is_named(name))
-            docs = self._both(docs, self._defining("name IN (?, ?)", index_name(name), index_name(_last(name))))
-        if prefix is not None:
+            full, last = name.casefold(), _last(name)
+            holding = self._defining("name IN (?, ?)", index_name(name), index_name(last))
+            found = self._defined(_both(asked, holding), lambda given: given.casefold() in {full, last})
+            found = [one for one in found if _is_named(one.symbol, full)]
+        elif prefix is not None:
             start = index_name(prefix)
-            tests.append(lambda symbol: symbol.name.casefold().startswith(start))
-            docs = self._both(docs, self._defining("name >= ? AND name < ?", start, start + LAST_CHARACTER))
-        return [one for one in self._defined(docs or ()) if all(test(one.symbol) for test in tests)]
-
-    @staticmethod
-    def _both(asked: Collection[int] | None, found: set[int]) -> set[int]:
-        return found if asked is None else found & set(asked)
+            holding = self._defining("name >= ? AND name < ?", start, start + LAST_CHARACTER)
+            found = self._defined(_both(asked, holding), lambda given: given.casefold().startswith(start))
+        else:
+            found = self._defined(asked or (), None)
+        return [one for one in found if kind in {None, one.symbol.kind}]
 
     def _defining(self, where: str, *bounds: str) -> set[int]:
         return {doc for (doc,) in self.rows(f"SELECT DISTINCT doc FROM names WHERE {where}", bounds)}  # noqa: S608 ours
 
-    def _defined(self, docs: Collection[int]) -> list[Definition]:
-        rows = self.listed("SELECT doc, symbols FROM bodies WHERE doc IN ({})", sorted(docs))
+    def _defined(self, docs: Collection[int], wanted: Callable[[str], bool] | None) -> list[Definition]:
+        rows = self.listed("SELECT doc, symbols FROM bodies WHERE doc IN ({})", docs)
         with guard(self.path.parent, "reading the catalog"):
-            return [Definition(doc, symbol) for doc, blob in sorted(rows) for symbol in unpack_symbols(blob)]
+            return [Definition(doc, symbol) for doc, blob in sorted(rows) for symbol in unpack_symbols(blob, wanted)]
 
     def names(self, prefix: str = "", limit: int | None = None) -> list[str]:
         """Case-folded names of definitions that begin so, in order: for completion and for the nearest name."""
@@ -85,18 +81,17 @@ class Definitions(Connections):
             return unpack_references(blob) if blob else ()
 
 
-def _is_named(name: str) -> Callable[[Symbol], bool]:
-    plain, dotted = name.casefold(), _dotted(name).casefold()
+def _both(asked: Collection[int] | None, found: set[int]) -> set[int]:
+    return found if asked is None else found & set(asked)
 
-    def test(symbol: Symbol) -> bool:
-        qualified = _dotted(symbol.qualified).casefold()
-        return symbol.name.casefold() == plain or qualified == dotted or qualified.endswith("." + dotted)
 
-    return test
+def _is_named(symbol: Symbol, name: str) -> bool:
+    qualified, dotted = _dotted(symbol.qualified).casefold(), _dotted(name)
+    return symbol.name.casefold() == name or qualified == dotted or qualified.endswith(f".{dotted}")
 
 
 def _last(name: str) -> str:
-    return _dotted(name).rpartition(".")[2]
+    return _dotted(name).rpartition(".")[2].casefold()
 
 
 def _dotted(name: str) -> str:

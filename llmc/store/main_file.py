@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 __all__ = ["MAIN", "SEAL", "close_sealed", "seal"]
 
 MAIN, SEAL, LOG = "catalog.db", "seal", "catalog.db-wal"
-# Reading the whole main file for its checksum is too dear for every save, so the log may grow so far first.
+# Reading the whole main file for its checksum is too dear for every save, so the log may grow so far first: less at the
+# end of a writer's work than in the midst of it.
 CHECKPOINT_BYTES = 4 << 20
+CLOSING_BYTES = 1 << 20
 
 
 def seal(folder: Path, ledger: Ledger, generation: int, reached: Callable[[str], None]) -> None:
@@ -45,6 +47,8 @@ def close_sealed(folder: Path, ledger: Ledger, generation: int, reached: Callabl
         previous, before = Seal.read(folder / SEAL), signature(folder / MAIN)
         Seal(generation, None).write(folder / SEAL)
         reached("unsealed")
+        if (folder / LOG).stat().st_size > CLOSING_BYTES:
+            ledger.checkpoint()
         ledger.close()
         reached("closed")
         kept = previous.catalog if previous is not None and signature(folder / MAIN) == before else None

@@ -14,7 +14,7 @@ import orjson
 from llmc.model import ChunkPlace, Reference, Symbol
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from llmc.model import Chunk
 
@@ -79,12 +79,14 @@ def pack_symbols(symbols: Sequence[Symbol]) -> bytes:
     return _pack([names, kinds, containers, starts, lengths, signatures])
 
 
-def unpack_symbols(blob: bytes) -> tuple[Symbol, ...]:
+def unpack_symbols(blob: bytes, wanted: Callable[[str], bool] | None = None) -> tuple[Symbol, ...]:
+    """All, or those whose names are wanted: making the objects is most of the time."""
     symbols = []
     line = 0
     for name, kind, container, skip, length, signature in zip(*_unpack(blob), strict=True):
         line += skip
-        symbols.append(Symbol(name, kind, container, line, line + length, signature))
+        if wanted is None or wanted(name):
+            symbols.append(Symbol(name, kind, container, line, line + length, signature))
     return tuple(symbols)
 
 
