@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import codecs
 from dataclasses import dataclass
+from hashlib import blake2b
 
-__all__ = ["Binary", "Text", "count_lines", "decode", "split_lines"]
+__all__ = ["Binary", "Text", "content_hash", "count_lines", "decode", "split_lines"]
 
 _HEAD = 8192  # a NUL among this many first bytes means binary; git looks at 8,000, ripgrep at its first buffer
 _CONTROL = bytes(set(range(32)) - set(b"\t\n\v\f\r\b\x1b")) + b"\x7f"  # terminal logs are full of backspace and escape
@@ -43,6 +44,11 @@ def decode(data: bytes) -> Text | Binary:
     if data.startswith(codecs.BOM_UTF8):
         return _utf8(data[len(codecs.BOM_UTF8) :], "utf-8-sig")
     return _utf8(data, "utf-8")
+
+
+def content_hash(data: bytes) -> str:
+    """What tells one content from another; part of the index format."""
+    return blake2b(data, digest_size=16).hexdigest()
 
 
 def split_lines(text: str) -> list[str]:

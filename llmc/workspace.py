@@ -14,22 +14,24 @@ daemon's service is the same thing around one shared library.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from llmc.errors import NotFoundError, OutsideError
+from llmc.errors import LlmcError, NotFoundError, OutsideError
 from llmc.home import Home, find_home
 from llmc.indexer.library import Library
 from llmc.indexer.verify import Discrepancy, verify_root
+from llmc.retrieval.cache import SearchCache
 from llmc.retrieval.find import FindRequest, find
 from llmc.retrieval.globs import PathFilter
 from llmc.retrieval.grep import GrepRequest, grep
-from llmc.retrieval.search import SearchRequest, search
+from llmc.retrieval.search import SearchRequest
 from llmc.retrieval.view import View
 from llmc.roots import cover, disambiguate, make_root
 from llmc.settings import RootEntry, Settings, load
+from llmc.text import Binary, decode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -53,6 +55,7 @@ class Workspace:
     cwd: str
     notes: tuple[str, ...] = ()
     owned: bool = False
+    answers: SearchCache = field(default_factory=SearchCache)
 
     @classmethod
     def open(
@@ -180,6 +183,14 @@ class Workspace:
                     return f"{seen.stamp.size}-{seen.stamp.mtime_ns}-{seen.stamp.ctime_ns}"
         return ""
 
+    def text_of(self, root: str, path: str) -> str | None:
+        """The text of a file as it is now; None when there is none."""
+        try:
+            text = decode(self.keeper(root).door.read(path, LARGEST_TEXT)[0])
+        except LlmcError:
+            return None
+        return None if isinstance(text, Binary) else text.text
+
     def stamp(self) -> str:
         """Changes whenever anything that is indexed does."""
         return " ".join(
@@ -187,7 +198,7 @@ class Workspace:
         )
 
     def search(self, query: str, **options: object) -> SearchResult:
-        return search(self.views(), SearchRequest(query, **options))  # type: ignore[arg-type]
+        return self.answers.search(self.views(), SearchRequest(query, **options))  # type: ignore[arg-type]
 
     def grep(self, pattern: str, **options: object) -> GrepResult:
         return grep(self.views(), GrepRequest((pattern,), **options))  # type: ignore[arg-type]
@@ -197,6 +208,7 @@ class Workspace:
 
 
 PROGRESS_SECONDS = 0.2
+LARGEST_TEXT = 8 << 20
 
 
 def with_patterns(settings: Settings, entry: RootEntry) -> Settings:

@@ -1,4 +1,4 @@
-"""Everything that an envelope says, without secrets and with what is hidden made visible. The one way out, before `fit`.
+"""Everything that an envelope says, without secrets and with what is hidden made visible: the way out, before `fit`.
 
     envelope = clean(envelope, redactor, text_of)
 
@@ -8,8 +8,8 @@ could hide what a secret belongs to (a line of base64, a bare value, a line cut 
 `text_of(root, path)` gives its text, or None. Whatever is secret there on that line is then taken out of the row.
 Without `text_of`, a full line of base64 counts as a key's.
 
-`data` for machines is cleaned as well; what stands under `root` and `path` is kept exact, since it is used to ask again,
-and JSON shows hidden characters by itself.
+`data` for machines is cleaned as well; what stands under `root` and `path` is kept exact, since it is used to ask
+again, and JSON shows hidden characters by itself.
 """
 
 from __future__ import annotations

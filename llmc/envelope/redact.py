@@ -6,20 +6,19 @@
 Redact before cutting, since half a secret is not recognised. What a secret looks like is the business of the package
 `secret`. The path decides what a bare word may be: a variable in code, a value in a config file.
 
-Some 20 MB/s on source code that has no secrets in it.
+Some 30 MB/s on source code, whole files at a time.
 """
 
 from __future__ import annotations
 
-import base64
-import binascii
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from llmc.envelope.secret.blocks import blocks, torn
+from llmc.envelope.secret.fields import fields
+from llmc.envelope.secret.matches import matches
 from llmc.envelope.secret.table import Rule, Sureness, compiled, table
-from llmc.envelope.secret.values import is_blank, is_placeholder, is_random
-from llmc.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Finding", "Redacted", "Redactor", "check_rules", "redact", "redact_lines"]
 
 PRIVATE_KEY: Final = "private-key"
-FOLLOWING: Final = "[redacted]"  # for the further lines of what spans lines: the first one says what it was
+FOLLOWING: Final = b"[redacted]"  # for the further lines of what spans lines: the first one says what it was
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +96,9 @@ class Redactor:
 
     def _spans(self, data: bytes, path: str) -> Iterator[Span]:
         """In the order in which they may name what they share."""
-        from llmc.envelope.secret.blocks import blocks  # noqa: PLC0415 - with the first text
-        from llmc.envelope.secret.fields import fields  # noqa: PLC0415 - likewise
-
         yield from (Span(start, end, PRIVATE_KEY) for start, end in blocks(data))
         for rule in (*self._own, *table().matching(data, path)):
-            yield from matches(rule, data)
+            yield from (Span(start, end, rule.name) for start, end in matches(rule, data))
         yield from (Span(start, end, str(sort)) for start, end, sort in fields(data, path))
 
 
@@ -131,62 +127,7 @@ def check_rules(settings: Redaction) -> Iterator[tuple[int, str, str]]:
             yield index, "pattern", f"RE2 cannot read it: {told}"
 
 
-def matches(rule: Rule, data: bytes) -> Iterator[Span]:
-    try:
-        regex = rule.regex
-    except Exception as error:  # re2.error: named here, since the import is lazy
-        raise ConfigError(f"the redaction rule {rule.name} cannot be used", reason=str(error)) from error
-    for match in regex.finditer(data):
-        group = next((index for index in range(1, regex.groups + 1) if match.start(index) >= 0), 0)
-        start, end = match.span(group)
-        if start < end and is_meant(rule, data[start:end]):
-            yield Span(start, end, rule.name)
-
-
-def is_meant(rule: Rule, found: bytes) -> bool:
-    value = found.decode("utf-8", "replace")
-    if rule.sureness is Sureness.TOKEN:
-        return not is_blank(value)
-    if rule.sureness is Sureness.RANDOM:
-        return not is_blank(value) and is_random(value)
-    if rule.sureness is Sureness.PASSWORD:
-        return is_password(value.strip("\"'"))
-    if rule.sureness is Sureness.MIXED:
-        return is_password(value.strip("\"'")) and is_unusual(value.strip("\"'"))
-    if rule.sureness in {Sureness.PAIR, Sureness.KEY}:
-        return is_encoded(found, rule.sureness)
-    return True
-
-
-def is_password(value: str) -> bool:
-    from llmc.envelope.secret.names import Sort  # noqa: PLC0415 - with the first text
-    from llmc.envelope.secret.values import Kind, is_secret  # noqa: PLC0415 - likewise
-
-    return not is_placeholder(value) and is_secret(value, Sort.PASSWORD, Kind.CONFIG, quoted=True)
-
-
-def is_unusual(value: str) -> bool:
-    from llmc.envelope.secret.values import is_mixed  # noqa: PLC0415 - with the first text
-
-    return is_mixed(value) or value.count("-") >= 3  # noqa: PLR2004 - a passphrase of four words
-
-
-def is_encoded(found: bytes, sureness: Sureness) -> bool:
-    """Base64 of what it must be of."""
-    try:
-        plain = base64.b64decode(found[: len(found) // 4 * 4] + b"=" * 0, altchars=b"-_" if b"-" in found else None)
-    except (binascii.Error, ValueError):
-        return False
-    if sureness is Sureness.KEY:
-        return b"PRIVATE KEY" in plain or b"PuTTY-User-Key-File" in plain
-    user, colon, password = plain.partition(b":")
-    printable = all(32 <= byte < 127 for byte in plain) or plain.decode("utf-8", "ignore").isprintable()  # noqa: PLR2004 - ASCII
-    return bool(user and colon and password) and printable
-
-
 def torn_spans(data: bytes) -> Iterator[Span]:
-    from llmc.envelope.secret.blocks import torn  # noqa: PLC0415 - only for rows
-
     lines = data.split(b"\n")
     inside = set(torn(lines))
     at = 0
@@ -213,36 +154,40 @@ def merged(spans: list[Span]) -> list[Span]:
 def replaced(data: bytes, spans: list[Span]) -> Redacted:
     pieces: list[bytes] = []
     findings: list[Finding] = []
-    at, line, line_start = 0, 1, 0
-    for span in spans:
-        pieces.append(data[at : span.start])
-        line += data.count(b"\n", at, span.start)
-        line_start = data.rfind(b"\n", 0, span.start) + 1
-        marker = f"[redacted:{span.name}]"
-        for start, end in line_parts(data, span):
-            if data[start - 1 : start] == b"\n" and start > span.start:
-                line_start = start
-            inner = data[start:end].strip()
-            if not inner:
-                pieces.append(data[start:end])
-            else:
-                lead = start + data[start:end].index(inner)
-                column = len(data[line_start:lead].decode("utf-8", "surrogatepass")) + 1
-                findings.append(Finding(span.name, line, column, inner.decode("utf-8", "surrogatepass")))
-                pieces += [data[start:lead], marker.encode(), data[lead + len(inner) : end]]
-                marker = FOLLOWING
-            if data[end : end + 1] == b"\n" and end < span.end:
-                pieces.append(b"\n")
-                line += 1
-        at = span.end
+    at, line, column = 0, 1, 1
+    for part in (part for span in spans for part in parts_of(data, span)):
+        between = data[at : part.start]
+        line += between.count(b"\n")
+        *above, before = between.rsplit(b"\n", 1)
+        column = characters(before) + (1 if above else column)
+        secret = data[part.start : part.end]
+        findings.append(Finding(part.name, line, column, secret.decode("utf-8", "surrogatepass")))
+        pieces += [between, part.marker]
+        column += characters(secret)
+        at = part.end
     pieces.append(data[at:])
     return Redacted(b"".join(pieces).decode("utf-8", "surrogatepass"), tuple(findings))
 
 
-def line_parts(data: bytes, span: Span) -> Iterator[tuple[int, int]]:
-    """The span, line by line, without the line feeds."""
+def characters(data: bytes) -> int:
+    return len(data.decode("utf-8", "surrogatepass"))
+
+
+class Part(NamedTuple):
+    start: int
+    end: int
+    name: str
+    marker: bytes
+
+
+def parts_of(data: bytes, span: Span) -> Iterator[Part]:
+    """The span line by line, without the space around."""
+    marker = f"[redacted:{span.name}]".encode()
     start = span.start
-    while (end := data.find(b"\n", start, span.end)) >= 0:
-        yield start, end
-        start = end + 1
-    yield start, span.end
+    for line in data[span.start : span.end].split(b"\n"):
+        inner = line.strip()
+        if inner:
+            lead = start + len(line) - len(line.lstrip())
+            yield Part(lead, lead + len(inner), span.name, marker)
+            marker = FOLLOWING
+        start += len(line) + 1

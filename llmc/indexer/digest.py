@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from llmc.embed import Embedder
     from llmc.model import Chunk, Parsed, Vectors
 
-__all__ = ["Digest", "content_hash", "digest", "document_key"]
+__all__ = ["Digest", "digest", "document_key"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +26,6 @@ class Digest:
 
     parsed: Parsed
     vectors: Vectors | None
-
-
-def content_hash(data: bytes) -> str:
-    return blake2b(data, digest_size=16).hexdigest()
 
 
 def document_key(path: str, content: str) -> str:

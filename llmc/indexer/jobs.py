@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 from llmc.door import Door
 from llmc.embed import open_embedder
 from llmc.errors import EmbedError, LlmcError
-from llmc.indexer.digest import content_hash, digest
+from llmc.indexer.digest import digest
 from llmc.indexer.pipeline import Limits, Outcome, index_paths
 from llmc.indexer.pool import Inline, Pool
 from llmc.store import Store
-from llmc.text import Binary, decode
+from llmc.text import Binary, content_hash, decode
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 from llmc.door import Kind, ReadError, settled
 from llmc.errors import NotFoundError, OutsideError
-from llmc.indexer.digest import content_hash, document_key
+from llmc.indexer.digest import document_key
 from llmc.model import Document, FileState, FileStatus, Stamp
 from llmc.store import Batch
-from llmc.text import Binary, decode
+from llmc.text import Binary, content_hash, decode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

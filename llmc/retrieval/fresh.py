@@ -7,7 +7,6 @@ asked for, or the place is dropped. A file that is gone is dropped.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from llmc.errors import LlmcError
@@ -16,7 +15,7 @@ from llmc.retrieval.candidate import Candidate
 from llmc.retrieval.fuse import Fused
 from llmc.retrieval.naming import naming
 from llmc.retrieval.results import Share
-from llmc.text import Binary, decode, split_lines
+from llmc.text import Binary, content_hash, decode, split_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -55,7 +54,7 @@ def read(view: View, path: str) -> Content | None:
     text = decode(data)
     if isinstance(text, Binary):
         return None
-    return Content(split_lines(text.text), blake2b(data, digest_size=16).hexdigest(), stamp)
+    return Content(split_lines(text.text), content_hash(data), stamp)
 
 
 def settle(candidate: Candidate, content: Content, asked: Asked) -> Candidate | None:

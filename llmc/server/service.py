@@ -18,6 +18,7 @@ from llmc import logs
 from llmc.envelope.handles import Handles
 from llmc.errors import LlmcError, QueryError
 from llmc.indexer.library import Library
+from llmc.retrieval.cache import SearchCache
 from llmc.roots import make_root
 from llmc.server.report import difference, embedder_status, progress_of, root_status, store_status
 from llmc.server.status import IndexResult, Status, process_status
@@ -69,6 +70,7 @@ class Service:
         self._handles = Handles(home.handles, hours=envelope.handle_ttl_hours, max_bytes=envelope.handle_bytes)
         # What the daemon's own starter had set is no business of the clients that come after.
         self._environ = {name: value for name, value in os.environ.items() if not name.startswith("LLMC_")}
+        self._answers = SearchCache()
         self._lock = threading.Lock()
         self._viewers: list[queue.SimpleQueue[JsonObject]] = []
         self._methods: dict[str, Callable[[JsonObject, Call], object]] = {
@@ -100,7 +102,9 @@ class Service:
         client = call.client
         loaded = load(client.cwd, {**self._environ, **client.environ}, client.flags, client.config or None)
         entries = [RootEntry(path=Path(path)) for path in named or ()] or loaded.roots()
-        return Workspace.within(self._library, loaded.settings, entries, client.cwd)
+        workspace = Workspace.within(self._library, loaded.settings, entries, client.cwd)
+        workspace.answers = self._answers
+        return workspace
 
     def _index(self, params: JsonObject, call: Call) -> IndexResult:
         started = time.monotonic()

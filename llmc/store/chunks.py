@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 __all__ = ["ChunkIndex"]
 
 FIELDS = ("body", "name", "path", "capsule")
-# A filter on so many documents is a list of terms; on more it is cheaper to look further down the ranking.
-LARGEST_FILTER = 2_000
+# A filter is a list of terms, 1 µs each: worth it at once for few documents, and for more when looking some way down
+# the ranking has not found enough.
+SMALL_FILTER = 200
+LARGEST_FILTER = 20_000
 # Equal scores are put in order by place, which needs the whole run of equals; a longer one is cut where tantivy cuts
 # it.
 LONGEST_TIE = 4_096
@@ -62,17 +64,20 @@ class ChunkIndex(Shelf):
         if limit <= 0 or (within is not None and not within):
             return []
         with guard(self.folder, "searching by keyword"):
-            if within is None or len(within) <= LARGEST_FILTER:
+            if within is None or len(within) <= SMALL_FILTER:
                 return self._top(self._compile(query, within), limit)
-            return self._sifted(self._compile(query, None), limit, frozenset(within))
+            return self._sifted(query, limit, frozenset(within))
 
-    def _sifted(self, query: Query, limit: int, within: frozenset[int]) -> list[ChunkHit]:
-        asked = limit * 2
+    def _sifted(self, query: KeywordQuery, limit: int, within: frozenset[int]) -> list[ChunkHit]:
+        """Most of the best are often within; if not, and the filter is not enormous, tantivy may filter after all."""
+        everything, asked = self._compile(query, None), limit * 4
         while True:
-            found = self._top(query, asked)
+            found = self._top(everything, asked)
             kept = [hit for hit in found if hit.doc in within]
             if len(kept) >= limit or len(found) < asked:
                 return kept[:limit]
+            if len(within) <= LARGEST_FILTER:
+                return self._top(self._compile(query, within), limit)
             asked *= 4
 
     def _top(self, query: Query, limit: int) -> list[ChunkHit]:

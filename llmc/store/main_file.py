@@ -25,7 +25,7 @@ MAIN, SEAL, LOG = "catalog.db", "seal", "catalog.db-wal"
 # Reading the whole main file for its checksum is too dear for every save, so the log may grow so far first: less at the
 # end of a writer's work than in the midst of it.
 CHECKPOINT_BYTES = 4 << 20
-CLOSING_BYTES = 1 << 20
+CLOSING_BYTES = 256 << 10
 
 
 def seal(folder: Path, ledger: Ledger, generation: int, reached: Callable[[str], None]) -> None:

@@ -1,11 +1,15 @@
-"""A small picture of many vectors: one bit for each dimension's sign. It says which rows are worth reading.
+"""A small picture of many vectors: one bit for each dimension. It says which rows are worth reading.
 
-Two vectors whose signs differ in few places point the same way. The distance is an XOR and a count of bits over 32
-bytes a row (256 dimensions): 0.5 ms for 150,000 rows, and 5 MB where the vectors take 40.
+The vectors are turned first, by a random rotation, and each bit is the sign of a component. Without the turn the bits
+of short queries, sparse in most models, say nothing: on 24,671 chunks of Django and ten questions, 2,000 rows picked
+by plain signs held 34 % of the true best 50, by turned signs 99 %. Picking goes in two steps. The distance of bits to
+bits is an XOR and a count, 0.5 ms for 150,000 rows, and keeps some thousands; the product of their bits with the query
+itself, which is not rounded to bits, keeps the few that are read.
 """
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,29 +17,60 @@ import numpy as np
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    Floats = npt.NDArray[np.float32]
     Bits = npt.NDArray[np.uint64]
     Rows = npt.NDArray[np.intp]
 
 __all__ = ["nearest_rows", "sketch"]
 
-BITS = 64
+WORD = 64
+# Turning goes by blocks of so many dimensions: 0.24 s of CPU for 150,000 rows, and no more for each dimension of larger
+# models.
+BLOCK = 256
+# One in so many rows passes the first step, within bounds.
+FIRST_SHARE = 12
+FIRST_LEAST, FIRST_MOST = 4_000, 30_000
+# A product of more rows is spread over threads by the BLAS, which spend 20 times as long waiting for each other.
+PRODUCT_ROWS = 1_024
 
 
-def sketch(vectors: npt.NDArray[np.int8] | npt.NDArray[np.float32]) -> Bits:
-    """(rows, dimension) → (words of 64 signs, rows); missing dimensions of the last word are zeros.
+@cache
+def rotation(dimensions: int, block: int) -> Floats:
+    dice = np.random.default_rng([dimensions, block])
+    turned, _ = np.linalg.qr(dice.standard_normal((dimensions, dimensions)))
+    return turned.astype(np.float32)
 
-    A word's plane lies in one piece: eight times as fast as row by row.
-    """
+
+def turn(vectors: Floats) -> Floats:
+    width = vectors.shape[1]
+    starts = range(0, width, BLOCK)
+    parts = [vectors[:, at : at + BLOCK] @ rotation(min(BLOCK, width - at), at) for at in starts]
+    return np.concatenate(parts, axis=1)
+
+
+def sketch(vectors: npt.NDArray[np.int8] | Floats) -> Bits:
+    """(rows, dimension) → (words of 64 bits, rows). A word's plane lies in one piece: eight times as fast to
+    compare."""
     rows, dimension = vectors.shape
-    packed = np.zeros((rows, -(-dimension // BITS) * (BITS // 8)), np.uint8)
-    signs = np.packbits(vectors > 0, axis=1)
-    packed[:, : signs.shape[1]] = signs
+    packed = np.zeros((rows, -(-dimension // WORD) * (WORD // 8)), np.uint8)
+    for start in range(0, rows, PRODUCT_ROWS):
+        signs = np.packbits(turn(vectors[start : start + PRODUCT_ROWS].astype(np.float32)) > 0, axis=1)
+        packed[start : start + len(signs), : signs.shape[1]] = signs
     return np.ascontiguousarray(packed.view(np.uint64).T)
 
 
-def nearest_rows(bits: Bits, query: Bits, rows: Rows | None, limit: int) -> Rows:
-    """The rows (of `rows`, or of all) whose signs differ least from the query's, in no order: `limit` and their
-    equals."""
+def nearest_rows(bits: Bits, query: Floats, rows: Rows | None, limit: int) -> Rows:
+    """Some `limit` rows (of `rows`, or of all) that are probably nearest, in no order."""
+    total = bits.shape[1] if rows is None else len(rows)
+    first = _alike(bits, sketch(query[np.newaxis]), rows, min(max(FIRST_LEAST, total // FIRST_SHARE), FIRST_MOST))
+    if len(first) <= limit:
+        return first
+    scores = _products(bits, turn(query[np.newaxis])[0], first)
+    return first[np.argpartition(-scores, limit)[:limit]]
+
+
+def _alike(bits: Bits, query: Bits, rows: Rows | None, limit: int) -> Rows:
+    """The rows whose bits differ least from the query's: `limit` and their equals."""
     distances = np.zeros(bits.shape[1] if rows is None else len(rows), np.uint16)
     for plane, word in zip(bits, query, strict=True):
         distances += np.bitwise_count((plane if rows is None else plane[rows]) ^ word)
@@ -43,3 +78,13 @@ def nearest_rows(bits: Bits, query: Bits, rows: Rows | None, limit: int) -> Rows
     farthest = np.searchsorted(np.bincount(distances).cumsum(), min(limit, len(distances)))
     picked = np.flatnonzero(distances <= farthest)
     return picked if rows is None else rows[picked]
+
+
+def _products(bits: Bits, query: Floats, rows: Rows) -> Floats:
+    """The sum of the query's components where a row has a bit: in order of the product with its signs."""
+    scores = np.empty(len(rows), np.float32)
+    for start in range(0, len(rows), PRODUCT_ROWS):
+        part = np.ascontiguousarray(bits[:, rows[start : start + PRODUCT_ROWS]].T)
+        signs = np.unpackbits(part.view(np.uint8), axis=1, count=len(query))
+        scores[start : start + len(part)] = signs.astype(np.float32) @ query
+    return scores

@@ -1,8 +1,8 @@
 """The vectors of one extent, ready to be searched: a snapshot that never changes, so that any thread may search it
 while the next one is made.
 
-Small tables are held as they are; of large ones only the signs (`sketch`), and the few rows that may be nearest are
-read from the file when asked.
+Small tables are held as they are and compared exactly. Of large ones only a `sketch` is held, and the few rows that are
+probably nearest are read from the file when asked, and compared exactly.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from llmc.store.protocols import ChunkHit
 from llmc.store.rows import TOMBSTONE, as_scores
-from llmc.store.sketch import nearest_rows, sketch
+from llmc.store.sketch import PRODUCT_ROWS, nearest_rows, sketch
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -28,24 +28,22 @@ if TYPE_CHECKING:
 
 __all__ = ["Table"]
 
-# 40,000 rows of 256 bytes are 10 MB and take 2.5 ms of CPU to compare exactly.
-LARGEST_HELD = 40_000
-# What the signs let through to the exact comparison.
-READ_ROWS = 2_000
-# A product of more rows is spread over threads by the BLAS, which spend 20 times as long waiting for each other.
-PRODUCT_ROWS = 1_024
+# 64,000 rows of 256 bytes are 16 MB and take 4 ms of CPU to compare exactly.
+LARGEST_HELD = 64_000
+# What the sketch lets through to the exact comparison: 1 µs each to read.
+READ_ROWS = 2_500
 EQUAL = 1e-6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """One entry for each row of the file, in its order. `order` sorts them by document."""
+    """One entry for each row of the file, in its order. Either `held` or `bits` is there. `order` sorts by document."""
 
     docs: npt.NDArray[np.uint32]
     ordinals: npt.NDArray[np.uint32]
     scales: Floats
-    bits: npt.NDArray[np.uint64]
     held: Bytes | None
+    bits: npt.NDArray[np.uint64] | None
     living: npt.NDArray[np.bool_]
     order: Rows
     file: RowFile | None
@@ -55,20 +53,24 @@ class Table:
         none = np.empty((0, dimension), np.int8)
         numbers = np.empty(0, np.uint32)
         flags, order = np.empty(0, np.bool_), np.empty(0, np.intp)
-        return cls(numbers, numbers, np.empty(0, np.float32), sketch(none), none, flags, order, None)
+        return cls(numbers, numbers, np.empty(0, np.float32), none, None, flags, order, None)
 
     def grown(self, blocks: Sequence[Records], file: RowFile) -> Table:
         """This table and the rows that were appended since."""
         docs = np.concatenate([self.docs, *(block["doc"] for block in blocks)])
         ordinals = np.concatenate([self.ordinals, *(block["ordinal"] for block in blocks)])
         scales = np.concatenate([self.scales, *(block["scale"] for block in blocks)])
-        bits = np.concatenate([self.bits, *(sketch(block["vector"]) for block in blocks)], axis=1)
-        held = None
-        if self.held is not None and len(docs) <= LARGEST_HELD:
-            held = np.concatenate([self.held, *(block["vector"] for block in blocks)])
+        held, bits = self._more([block["vector"] for block in blocks], len(docs))
         dead = docs[ordinals == TOMBSTONE]
         living = ~np.isin(docs, dead) if len(dead) else np.ones(len(docs), np.bool_)
-        return Table(docs, ordinals, scales, bits, held, living, np.argsort(docs, kind="stable"), file)
+        return Table(docs, ordinals, scales, held, bits, living, np.argsort(docs, kind="stable"), file)
+
+    def _more(self, vectors: list[Bytes], rows: int) -> tuple[Bytes | None, npt.NDArray[np.uint64] | None]:
+        if self.held is not None and rows <= LARGEST_HELD:
+            return np.concatenate([self.held, *vectors]), None
+        before = self.bits if self.held is None else sketch(self.held)
+        assert before is not None
+        return None, np.concatenate([before, *map(sketch, vectors)], axis=1)
 
     def rows_of(self, docs: Collection[int]) -> Rows:
         """The living rows of these documents, each document's in order of ordinals."""
@@ -85,10 +87,9 @@ class Table:
         rows = np.flatnonzero(self.living) if within is None else self.rows_of(within)
         if limit <= 0 or not len(rows):
             return []
-        if self.held is None and len(rows) > READ_ROWS:
+        if self.bits is not None and len(rows) > READ_ROWS:
             everything = len(rows) == len(self.docs)  # then no copy of the bits is made
-            signs = sketch(query[np.newaxis])
-            rows = nearest_rows(self.bits, signs, None if everything else rows, max(READ_ROWS, 4 * limit))
+            rows = nearest_rows(self.bits, query, None if everything else rows, max(READ_ROWS, 4 * limit))
         scores = self.cosines(query, rows)
         if len(scores) > limit:
             # Every row as good as the last one that fits, so that equals are put in order by place.

@@ -3,7 +3,8 @@
 tree-sitter recovers from errors, and on some inputs that costs time and memory in the square or cube of their length: 4 KB
 of `<!--` keep the Ruby grammar busy for 8 s, 50 KB of `%w(` take the C grammar 6 GB. The binding's progress callback
 crashes before Python 3.14, so that the clock is looked at where the parser asks for its next bytes; an end of input makes
-it stop. Nesting is bounded beforehand, because a deep stack is what makes the end itself expensive.
+it stop. Nesting is bounded beforehand, because a deep stack is what makes the end itself expensive. Queries have no
+predicates: the binding would evaluate them on what it was fed, and crash.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tree_sitter import Language, Parser, Query
+from tree_sitter import Language, Parser, Query, QueryCursor
 from tree_sitter_language_pack import get_language
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Point
+    from tree_sitter import Node, Point, Tree
 
-__all__ = ["language", "query", "root_of"]
+__all__ = ["captures", "language", "query"]
 
 QUERIES = Path(__file__).parent / "queries"
 LARGEST = 1_500_000  # bytes; larger sources are data or generated, and a tree takes some thirty times its text
@@ -31,6 +32,12 @@ BASE_SECONDS = 0.1
 SECONDS_PER_BYTE = 2.5e-6
 PIECE = 512  # bytes between two looks at the clock; smaller ones cost 2 % more, larger ones stop too late
 
+FEW_NODES = 20_000
+SAMPLES = 32
+DEEPEST_TREE = 10_000  # a query over 40,000 levels still takes .06 s, over 100,000 it takes 34 s
+WIDEST_ERROR = 5_000  # .02 s; 40,000 tokens take 1.5 s, 100,000 take 9 s
+
+_CONTINUATION = 0x80  # the two highest bits of a byte that goes on with a character in UTF-8
 _INHERITS = "; inherits: "
 _OPEN = b"([{"
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"()[]{}"))
@@ -56,13 +63,30 @@ def _patterns(name: str) -> str:
     return "\n".join([*map(_patterns, first.removeprefix(_INHERITS).replace(",", " ").split()), text])
 
 
-def root_of(grammar: str, data: bytes) -> Node | None:
-    """The tree's root, or None for what is too large, too deep or too slow to parse."""
+def captures(grammar: str, data: bytes) -> dict[str, list[Node]] | None:
+    """What the grammar's query finds in a text, or None for what is too large, too deep or too slow to parse."""
     if len(data) > LARGEST or _depth(data) > DEEPEST:
         return None
     feed = _Feed(data)
     tree = Parser(language(grammar)).parse(feed.read)
-    return None if feed.stopped else tree.root_node
+    return None if feed.stopped or _is_degenerate(tree) else QueryCursor(query(grammar)).captures(tree.root_node)
+
+
+def _is_degenerate(tree: Tree) -> bool:
+    """A tree nearly as deep as its text is long, or one with thousands of tokens flat in an error, takes a query the
+    square of that. Most nodes of such a tree are in the bad part, so that a few samples tell."""
+    count = tree.root_node.descendant_count
+    if count < FEW_NODES:
+        return False
+    cursor = tree.walk()
+    for place in range(0, count, count // SAMPLES):
+        cursor.goto_descendant(place)
+        if cursor.depth > DEEPEST_TREE:
+            return True
+        cursor.goto_parent()
+        if cursor.node and cursor.node.is_error and cursor.node.child_count > WIDEST_ERROR:
+            return True
+    return False
 
 
 def _depth(data: bytes) -> int:
@@ -82,14 +106,21 @@ class _Feed:
         self._furthest = 0
         self.stopped = False
 
-    def read(self, offset: int, _point: Point) -> bytes | bytearray:
+    def read(self, offset: int, _point: Point) -> bytearray:
         self._furthest = max(self._furthest, offset)
         if time.thread_time() - self._started > BASE_SECONDS + self._furthest * SECONDS_PER_BYTE:
             self.stopped = True
-        piece = b"" if self.stopped else self._data[offset : offset + PIECE]
+        piece = b"" if self.stopped else self._data[offset : self._end(offset + PIECE)]
         buffer = self._buffers[len(piece)]
         buffer[:] = piece
         return buffer
+
+    def _end(self, end: int) -> int:
+        """A piece ends with a whole character: an end of input in the middle of one crashes the parser."""
+        data = self._data
+        while end < len(data) and data[end] & 0xC0 == _CONTINUATION:
+            end += 1
+        return end
 
 
 class _Buffers(threading.local):
@@ -97,7 +128,7 @@ class _Buffers(threading.local):
     length; each thread has its own, since another one may parse between two reads."""
 
     def __init__(self) -> None:
-        self.buffers = [bytearray(length) for length in range(PIECE + 1)]
+        self.buffers = [bytearray(length) for length in range(PIECE + 4)]
 
 
 _threads = _Buffers()

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from tree_sitter import QueryCursor
 
 from llmc.indexer.syntax import grammar
 from llmc.indexer.syntax.names import definitions, kind_of, parts_of
@@ -33,10 +32,9 @@ _MODIFIERS = re.compile(rb"[\w\s]*")
 
 def read_tree(name: str, data: bytes) -> Outline:
     """`name` is that of a grammar."""
-    root = grammar.root_of(name, data)
-    if root is None:
+    captures = grammar.captures(name, data)
+    if captures is None:
         return EMPTY
-    captures: Captures = QueryCursor(grammar.query(name)).captures(root)
     lines = line_starts(data)
     imports = find_imports(data, captures)
     defined = definitions(data, captures, {start for start, _ in imports.spans})

@@ -8,16 +8,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from llmc.envelope import Envelope, failure, fit, render
+from llmc.envelope.clean import clean
+from llmc.envelope.redact import Redactor
 from llmc.errors import LlmcError, QueryError
 from llmc.server.tools.base import Asked
 
 if TYPE_CHECKING:
     from llmc.envelope.handles import Handles
     from llmc.server.tools.base import Tool
+    from llmc.settings import Redaction
     from llmc.workspace import Workspace
 
 __all__ = ["TOOLS", "Reply", "answer", "tool"]
@@ -54,11 +58,13 @@ def answer(workspace: Workspace, handles: Handles, name: str, args: dict[str, An
         envelope = wanted.run(asked)
         return enclosed(asked, wanted, envelope)
     except LlmcError as error:
-        envelope = failure(name, error)
+        envelope = clean(failure(name, error), redactor(workspace.settings.redaction))
         return Reply(render(envelope), envelope.data, error=error.code)
 
 
 def enclosed(asked: Asked, wanted: Tool, envelope: Envelope) -> Reply:
+    """Redact first, cut afterwards: half a secret is one too."""
+    envelope = clean(envelope, redactor(asked.workspace.settings.redaction), asked.workspace.text_of)
     total = sum(1 for _ in envelope.items())
     if asked.flag("all"):
         return Reply(render(envelope), envelope.data, total, total)
@@ -83,6 +89,11 @@ def enclosed(asked: Asked, wanted: Tool, envelope: Envelope) -> Reply:
         fitted.total,
         handle.id,
     )
+
+
+@lru_cache(maxsize=16)
+def redactor(settings: Redaction) -> Redactor:
+    return Redactor.of(settings)
 
 
 def budget_of(asked: Asked, wanted: Tool) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmc.envelope import Envelope, Group, Item, Row
-from llmc.retrieval.search import SearchRequest, search
+from llmc.retrieval.search import SearchRequest
 from llmc.server.tools.base import Argument, Asked, Tool
 from llmc.server.tools.words import freshness_notes, plural, shown_path
 
@@ -19,7 +19,7 @@ def run(asked: Asked) -> Envelope:
     request = SearchRequest(
         asked.text("query"), paths=workspace.path_filter(asked.paths()), within=asked.within(), limit=12
     )
-    result = search(workspace.views(), request)
+    result = workspace.answers.search(workspace.views(), request)
     passages = [(file, hit) for file in result.files for hit in file.hits]
     passages.sort(key=lambda pair: -pair[1].score)
     return Envelope(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmc.envelope import Envelope, Group, Item, Row
-from llmc.retrieval.search import SearchRequest, search
+from llmc.retrieval.search import SearchRequest
 from llmc.server.tools.base import Argument, Asked, Tool
 from llmc.server.tools.words import freshness_notes, plural, shown_path
 
@@ -27,7 +27,7 @@ def run(asked: Asked) -> Envelope:
         within=asked.within(),
         limit=asked.number("limit", 10),
     )
-    result = search(workspace.views(), request)
+    result = workspace.answers.search(workspace.views(), request)
     return envelope_of(result, workspace, explain=asked.flag("explain"))
 
 
