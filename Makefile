@@ -39,7 +39,7 @@ TORCH_NEEDS :=
 TORCH_RUN = $(TORCH_VENV)/bin/python -m
 endif
 
-.PHONY: help run test test-transformers lint format bench docs build clean distclean
+.PHONY: help run test test-transformers lint format bench model docs build clean distclean
 
 help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -69,6 +69,9 @@ format: $(READY) ## Bring the code into form
 
 bench: $(READY) ## Measure; SUITE=indexing by default
 	$(VENV)/bin/python -m bench.$(or $(SUITE),indexing)
+
+model: ## Train the bundled embedding model from nothing (an hour; see training/README.md)
+	$(MAKE) -f training/Makefile model WORK=build/model
 
 docs: $(READY) ## Write the reference pages
 	$(VENV)/bin/python docs/generate.py

@@ -18,9 +18,13 @@ if TYPE_CHECKING:
 __all__ = ["FILES", "Asked", "ours", "theirs", "write"]
 
 FILES: dict[str, bytes] = {
-    "plain.py": b"import os\n\n\ndef get_token(name):\n    return os.environ[name]  # TODO: cache\n\n\nclass HTTPServer:\n    pass\n",
-    "deep/er/words.txt": b"alpha beta\nALPHA Beta\nalphabet\nal pha\n\n  indented\ttab\nfoo.bar(baz)\nx" + b"y" * 400 + b"\n",
-    "unicode.md": "naïve café\nСтрока по-русски\n日本語のテキスト\nK ſ ß İ ı\nétat ÉTAT\na\u00a0b\nemoji 🎉 party\n".encode(),
+    "plain.py": b"import os\n\n\ndef get_token(name):\n    return os.environ[name]  # TODO: cache\n"
+    b"\n\nclass HTTPServer:\n    pass\n",
+    "deep/er/words.txt": b"alpha beta\nALPHA Beta\nalphabet\nal pha\n\n  indented\ttab\n"
+    b"foo.bar(baz)\nx" + b"y" * 400 + b"\n",
+    "unicode.md": (
+        "naïve café\nСтрока по-русски\n日本語のテキスト\nK ſ ß İ ı\nétat ÉTAT\na\u00a0b\nemoji 🎉 party\n"
+    ).encode(),
     "crlf.c": b"int main(void)\r\n{\r\n  return 0;\r\n}\r\n",
     "no_newline.go": b"package main\n\nfunc main() {}",
     "empty.txt": b"",
@@ -66,9 +70,9 @@ def theirs(folder: Path, asked: Asked) -> list[str] | None:
     flags += [f"-A{asked.flags['after']}"] if asked.flags.get("after") else []
     done = subprocess.run(
         [
-            ripgrep.program() or "rg", "--no-config", "--hidden", "--no-require-git", "-g", "!.git", "--no-ignore-global",
-            "--no-ignore-parent", "--no-heading", "--line-number", "--with-filename", "--null", "--color=never",
-            "--no-context-separator", *flags, *(f"--regexp={pattern}" for pattern in asked.patterns), "./",
+            ripgrep.program() or "rg", "--no-config", "--hidden", "--no-require-git", "-g", "!.git",
+            "--no-ignore-global", "--no-ignore-parent", "--no-heading", "--line-number", "--with-filename", "--null",
+            "--color=never", "--no-context-separator", *flags, *(f"--regexp={pattern}" for pattern in asked.patterns), "./",
         ],
         cwd=folder,
         capture_output=True,

@@ -226,7 +226,12 @@ def test_the_handler_knows_who_asks_and_from_where(place: Place) -> None:
 def test_a_connection_becomes_a_stream_of_plain_bytes(place: Place) -> None:
     with place.connect() as connection:
         stream, first = connection.stream("echo")
-        thread = threading.Thread(target=lambda: (stream.sendall(b"\x00raw\n" * 100_000), stream.shutdown(1)))
+
+        def send() -> None:
+            stream.sendall(b"\x00raw\n" * 100_000)
+            stream.shutdown(1)
+
+        thread = threading.Thread(target=send)
         thread.start()
         with stream.makefile("rb") as file:
             assert first + file.read() == b"welcome\n" + b"\x00raw\n" * 100_000

@@ -25,20 +25,23 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Workspace,
     folder = tmp_path_factory.mktemp("tree")
     grep_world.write(folder)
     plain = Settings(embedder=EmbedderSettings(kind="hash"))
-    with Workspace.open(str(folder), home=str(tmp_path_factory.mktemp("home")), settings=plain, watch=True) as workspace:
+    with Workspace.open(
+        str(folder), home=str(tmp_path_factory.mktemp("home")), settings=plain, watch=True
+    ) as workspace:
         workspace.index()
         yield workspace, folder
 
 
 TRAPS = [
-    "alpha", "TODO", r"\balpha\b", r"^$", r"^\s*$", r"x*", r"a.c", r"\w+\(", r"[A-Z]{2,}", r"é", r"(?i)état", r"\s+tab",
-    r"foo\.bar\(", r"[^a-z\n]+$", r"y{300,}", r"(alpha|beta)bet", r"(?:al)?pha", r"\d{4}", r"\D+$", r"[[:alpha:]]+ [[:digit:]]",
-    r"日本", r"[а-я]+", r"\p{Greek}|\p{Han}", r"k", "ß", r"\S\s\S", r"main\(void\)$", r"{$", r"^}", r"a\tb", r"\x61lpha",
-    r"(?P<word>alpha)bet", r"(?<word>alpha)bet", r"a|", r"()", r"[a-c&&b]", r"\Aint", r"party\z", r"alpha\b{end}", r"(?s)a.b",
-    r"(?x) al pha", r"\bСтрока\b", r"\W$", r"[\w]+@", r"[\s]", r"\.", r"[.]", r"[]a]lpha", r"[^]]x", r"[a\-z]x", "a{,3}", "a{2",
-    "(", ")", "[", "*", r"\q", r"\1", "(?=x)", "a**", "a{2}{3}", "(?i:AL)pha", r"\u0061", r"gr.*e", r"K", r"ſ", r"\v", r"\f",
+    "alpha", "TODO", r"\balpha\b", "^$", r"^\s*$", "x*", "a.c", r"\w+\(", "[A-Z]{2,}", "é", "(?i)état",
+    r"\s+tab", r"foo\.bar\(", r"[^a-z\n]+$", "y{300,}", "(alpha|beta)bet", "(?:al)?pha", r"\d{4}", r"\D+$",
+    "[[:alpha:]]+ [[:digit:]]", "日本", "[а-я]+", r"\p{Greek}|\p{Han}", "k", "ß", r"\S\s\S", r"main\(void\)$",
+    "{$", "^}", r"a\tb", r"\x61lpha", "(?P<word>alpha)bet", "(?<word>alpha)bet", "a|", "()", "[a-c&&b]",
+    r"\Aint", r"party\z", r"alpha\b{end}", "(?s)a.b", "(?x) al pha", r"\bСтрока\b", r"\W$", r"[\w]+@", r"[\s]",
+    r"\.", "[.]", "[]a]lpha", "[^]]x", r"[a\-z]x", "a{,3}", "a{2", "(", ")", "[", "*", r"\q", r"\1", "(?=x)",
+    "a**", "a{2}{3}", "(?i:AL)pha", r"\u0061", "gr.*e", "K", "ſ", r"\v", r"\f",
 ]  # fmt: skip
-FLAGS = [
+FLAGS: list[dict[str, object]] = [
     {},
     {"ignore_case": True},
     {"smart_case": True},
@@ -66,11 +69,13 @@ def differs(workspace: Workspace, folder: Path, asked: Asked) -> bool:
         return expected is not None
 
 
-LETTERS = st.sampled_from(list("abeklopsTODK") + ["é", "ß", "Ч", "本", " ", "_", "ſ"])
+LETTERS = st.sampled_from([*"abeklopsTODK", "é", "ß", "Ч", "本", " ", "_", "ſ"])
 ATOMS = st.one_of(
     LETTERS,
     st.text(LETTERS, min_size=2, max_size=5),
-    st.sampled_from([".", r"\w", r"\d", r"\s", r"\b", "^", "$", r"\.", r"\(", "[a-k]", "[^a ]", "[éß]", r"[\w.]", "[A-Z]"]),
+    st.sampled_from(
+        [".", r"\w", r"\d", r"\s", r"\b", "^", "$", r"\.", r"\(", "[a-k]", "[^a ]", "[éß]", r"[\w.]", "[A-Z]"]
+    ),
 )
 
 
@@ -86,17 +91,14 @@ PATTERNS = st.recursive(ATOMS, repeated, max_leaves=6)
 
 
 @settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(pattern=PATTERNS, also=st.none() | ATOMS, flags=st.sampled_from(FLAGS), in_process=st.booleans())
+@given(
+    asked=st.builds(Asked, st.tuples(PATTERNS) | st.tuples(PATTERNS, ATOMS), st.sampled_from(FLAGS)),
+    in_process=st.booleans(),
+)
 def test_generated_patterns_find_what_ripgrep_finds(
-    world: tuple[Workspace, Path],
-    monkeypatch: pytest.MonkeyPatch,
-    pattern: str,
-    also: str | None,
-    flags: dict[str, object],
-    in_process: bool,
+    world: tuple[Workspace, Path], monkeypatch: pytest.MonkeyPatch, asked: Asked, in_process: bool
 ) -> None:
     workspace, folder = world
-    asked = Asked((pattern,) if also is None else (pattern, also), dict(flags))
     with monkeypatch.context() as patch:
         patch.setattr(grep_module, "IN_PROCESS", 10_000 if in_process else 0)
         assert not differs(workspace, folder, asked)

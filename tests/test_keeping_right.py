@@ -220,6 +220,21 @@ def test_a_second_work_tree_shares_the_documents_and_never_the_answers(repositor
         assert main.search("old4").files[0].path == "module4.py"
 
 
+def test_another_model_embeds_what_is_there_already(repository: Path, tmp_path: Path) -> None:
+    home = str(tmp_path / "home")
+    with Workspace.open(str(repository), home=home, settings=PLAIN) as before:
+        before.index()
+        assert before.lanes[0].store.embedding.name.startswith("hash")
+    with Workspace.open(str(repository), home=home, settings=Settings()) as after:
+        after.index()
+        store = after.lanes[0].store
+        store.refresh()
+        assert store.embedding.name.startswith("llmc-code")
+        assert store.without_vectors() == set()
+        assert after.search("old4").files[0].path == "module4.py"
+        assert after.verify() == []
+
+
 @pytest.fixture
 def place() -> Iterator[Place]:
     with private_place() as made:

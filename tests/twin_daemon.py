@@ -141,8 +141,8 @@ def open_twin(home: Home, environ: Mapping[str, str], *, alone: bool = False) ->
 
 if __name__ == "__main__":
     daemon.TEND_SECONDS = float(os.environ.get("LLMC_TWIN_TEND", "60"))
-    daemon.PROTOCOL = int(os.environ.get("LLMC_TWIN_PROTOCOL", daemon.PROTOCOL))
+    daemon.PROTOCOL = int(os.environ.get("LLMC_TWIN_PROTOCOL", daemon.PROTOCOL))  # type: ignore[attr-defined]
     # Newer than any source: a file that is edited while tests run must not have the twin replaced by the real daemon.
-    daemon.build_number = lambda: 1 << 53
-    daemon.__version__ = os.environ.get("LLMC_TWIN_VERSION", daemon.__version__)
+    daemon.build_number = lambda: 1 << 53  # type: ignore[attr-defined]
+    daemon.__version__ = os.environ.get("LLMC_TWIN_VERSION", daemon.__version__)  # type: ignore[attr-defined]
     main(open_twin)

@@ -32,7 +32,7 @@ COMMANDS = {
     "status": "What is indexed, how fresh, what failed and why.",
     "stop": "End the index daemon.",
     "config": "Show and check the settings.",
-    "redact": "Show what a text would look like without its secrets, or what would go.",
+    "redact": "A text without its secrets, or what would go and why.",
     "service": "Start the daemon at login.",
     "doctor": "Look for whatever could be wrong, and say the fix.",
 }

@@ -30,15 +30,16 @@ if TYPE_CHECKING:
     from llmc.envelope.redact import Finding
 
     TextOf = Callable[[str, str], str | None]
+    _Place = tuple[int, int, int, Row]  # group, item, row
 
 __all__ = ["clean", "clean_text"]
 
-# A line that may be the inside of a key, or was cut short.
-_DOUBTFUL: Final = re.compile(r"""(?i)^[\s>|#*"'+-]*[a-z0-9+/]{40,}={0,2}["'\\n+,;)\s]*$|…""")
+# A line that may be the inside of a key.
+_DOUBTFUL: Final = re.compile(r"""(?m)^[ \t>|#*"'+-]*[A-Za-z0-9+/]{40,}={0,2}["'\\n+,;) \t]*$""")
 # A value whose name may stand on another line. In code that is no way of writing, and would be half of all lines.
 _NAMELESS: Final = re.compile(
-    r"""(?i)^\s*-?\s*["']?(?:value|val|default|string)["']?\s*[:=]|<(?:value|string|data)>|^\s+\S{6,}$|"""
-    r"""^\s*[\w.-]+:\s*["']?[a-z0-9+/]{8,}={0,2}["']?$"""
+    r"""(?im)^[ \t]*-?[ \t]*["']?(?:value|val|default|string)["']?[ \t]*[:=]|<(?:value|string|data)>|"""
+    r"""^[ \t]+\S{6,}$|^[ \t]*[\w.-]+:[ \t]*["']?[a-z0-9+/]{8,}={0,2}["']?$"""
 )
 _EXACT: Final = frozenset({"root", "path", "root_id", "folder"})
 # A shorter one may well be a common word of the same file.
@@ -71,7 +72,7 @@ class _Cleaning:
             replace(
                 group,
                 title=self._title(group),
-                items=tuple(self._item(item, rows, (at, index)) for index, item in enumerate(group.items)),
+                items=tuple(self._item(item, rows.get((at, index))) for index, item in enumerate(group.items)),
             )
             for at, group in enumerate(envelope.groups)
         )
@@ -84,31 +85,33 @@ class _Cleaning:
             data=self._data(envelope.data, "", ""),
         )
 
-    def _rows(self, envelope: Envelope) -> dict[tuple[int, int], list[str]]:
-        """The cleaned texts of the rows of each item, by (group, item)."""
-        cleaned: dict[tuple[int, int], list[str]] = {}
-        by_file: defaultdict[tuple[str, str], list[tuple[int, int, int, Row]]] = defaultdict(list)
+    def _rows(self, envelope: Envelope) -> dict[tuple[int, int], dict[int, str]]:
+        """(group, item) → row → its new text, where that is another."""
+        changed: defaultdict[tuple[int, int], dict[int, str]] = defaultdict(dict)
+        by_file: defaultdict[tuple[str, str], list[_Place]] = defaultdict(list)
         for at, group in enumerate(envelope.groups):
             for index, item in enumerate(group.items):
-                cleaned[at, index] = [""] * len(item.rows)
-                place = (item.root, item.path) if item.path else ("", f"\0{at}")
-                by_file[place] += [(at, index, number, row) for number, row in enumerate(item.rows)]
-        for (root, path), listed in by_file.items():
+                of = (item.root, item.path) if item.path else (f"\0{at}", "")
+                by_file[of] += [(at, index, number, row) for number, row in enumerate(item.rows)]
+        for (root, path), places in by_file.items():
             # Rows without a number keep their place; Python's sort is stable.
-            listed.sort(key=lambda each: each[3].number or 0)
-            texts = [row.text.replace("\n", "\\n") for *_, row in listed]
-            for (at, index, number, row), text in zip(listed, self._lines(texts, listed, root, path), strict=True):
-                cleaned[at, index][number] = visible(self._asked(text, row, root, path))
-        return cleaned
+            places.sort(key=lambda place: place[3].number or 0)
+            for (at, index, number, row), text in zip(places, self._file(places, root, path), strict=True):
+                if text != row.text:
+                    changed[at, index][number] = text
+        return changed
 
-    def _lines(self, texts: list[str], listed: list[tuple[int, int, int, Row]], root: str, path: str) -> list[str]:
-        """Redacted together; that lines of base64 are a key's is only guessed where the file cannot be asked."""
-        path = "" if path.startswith("\0") else path
-        numbers = [row.number for *_, row in listed]
-        torn = any(is_doubtful(text, path) for text in texts) and self._findings(root, path) is None
-        whole = numbers and None not in numbers and numbers[0] == 1
-        done = self._redactor.redact("\n".join(texts), path, torn=torn and not whole)
-        return done.text.split("\n") if done.findings else texts
+    def _file(self, places: list[_Place], root: str, path: str) -> list[str]:
+        """The rows of one file, redacted together."""
+        texts = [row.text.replace("\n", "\\n") for *_, row in places]
+        whole = "\n".join(texts)
+        doubtful = is_doubtful(whole, path)
+        # That a line of base64 is a key's is only guessed where the file cannot be asked.
+        done = self._redactor.redact(whole, path, torn=doubtful and self._findings(root, path) is None).text
+        if doubtful:
+            lines = zip(done.split("\n"), places, strict=True)
+            done = "\n".join(self._asked(text, row, root, path) for text, (*_, row) in lines)
+        return visible_text(done, endings=False).split("\n") if places else []
 
     def _asked(self, text: str, row: Row, root: str, path: str) -> str:
         if row.number is None or not is_doubtful(row.text, path):
@@ -119,7 +122,7 @@ class _Cleaning:
 
     def _findings(self, root: str, path: str) -> dict[int, list[Finding]] | None:
         """The secrets of a file by line; None if it cannot be asked."""
-        if self._text_of is None or not path or path.startswith("\0"):
+        if self._text_of is None or not path:
             return None
         if (root, path) not in self._known:
             whole = self._text_of(root, path)
@@ -131,14 +134,14 @@ class _Cleaning:
             self._known[root, path] = found
         return self._known[root, path]
 
-    def _item(self, item: Item, rows: dict[tuple[int, int], list[str]], place: tuple[int, int]) -> Item:
-        texts = rows[place]
-        same = all(row.text == text for row, text in zip(item.rows, texts, strict=True))
-        cleaned = (
-            item.rows if same else tuple(replace(row, text=text) for row, text in zip(item.rows, texts, strict=True))
+    def _item(self, item: Item, texts: dict[int, str] | None) -> Item:
+        title = self._said(item.title, item.path)
+        if texts is None:
+            return item if title == item.title else replace(item, title=title)
+        rows = tuple(
+            replace(row, text=texts[number]) if number in texts else row for number, row in enumerate(item.rows)
         )
-        title = self._said(item.title, item.path) if item.title else ""
-        return item if same and title == item.title else replace(item, rows=cleaned, title=title)
+        return replace(item, rows=rows, title=title)
 
     def _title(self, group: Group) -> str:
         """A path mostly, with what a tool says of it behind: what is ours there is kept."""
@@ -165,7 +168,7 @@ class _Cleaning:
         return self._data_text(value, root, path) if isinstance(value, str) else value
 
     def _data_text(self, text: str, root: str, path: str) -> str:
-        doubtful = any(is_doubtful(line, path) for line in text.split("\n"))
+        doubtful = is_doubtful(text, path)
         findings = self._findings(root, path) if doubtful else None
         text = self._redactor.redact(text, path, torn=doubtful and findings is None).text
         for finding in (finding for listed in (findings or {}).values() for finding in listed):
@@ -174,9 +177,11 @@ class _Cleaning:
         return visible_text(text)
 
 
-def is_doubtful(line: str, path: str) -> bool:
-    """Whether the file must be asked what this line belongs to."""
-    return bool(_DOUBTFUL.search(line)) or (kind_of(path) is not Kind.CODE and bool(_NAMELESS.search(line)))
+def is_doubtful(text: str, path: str) -> bool:
+    """Whether the file must be asked what these lines belong to."""
+    if "…" in text or _DOUBTFUL.search(text):
+        return True
+    return kind_of(path) is not Kind.CODE and bool(_NAMELESS.search(text))
 
 
 def without(text: str, finding: Finding) -> str:

@@ -35,10 +35,12 @@ def visible(line: str) -> str:
     return line if _plain(line) else _LINE.sub(_shown, line)
 
 
-def visible_text(text: str) -> str:
-    """Several lines; the carriage return of a line's ending stays with it."""
+def visible_text(text: str, *, endings: bool = True) -> str:
+    """Several lines; the carriage return of a line's ending stays with it, unless endings are none here."""
     if _plain(text.replace("\n", "")):
         return text
+    if not endings or "\r\n" not in text:
+        return _TEXT.sub(_shown, text)
     return "\n".join(_visible_but_ending(line) for line in text.split("\n"))
 
 
@@ -53,7 +55,7 @@ def visible_name(path: str) -> str:
 
 
 def _plain(text: str) -> bool:
-    return text.isascii() and text.isprintable()
+    return text.isascii() and text.replace("\t", "").isprintable()
 
 
 def _shown(match: re.Match[str]) -> str:

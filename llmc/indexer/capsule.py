@@ -1,5 +1,5 @@
-"""What a chunk says to retrieval beyond its own lines: the names around it, the signatures that it has lost sight of, the
-imports that it uses. Never shown, and without the path, so that a renamed file needs no new vectors.
+"""What a chunk says to retrieval beyond its own lines: the names around it, the signatures that it has lost sight of,
+the imports that it uses. Never shown, and without the path, so that a renamed file needs no new vectors.
 
 Also which definition is the main one of a chunk, since both come out of one pass over the definitions.
 """

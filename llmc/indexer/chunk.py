@@ -1,7 +1,8 @@
 """How a text becomes chunks, symbols and references: read its outline, cut its lines, name the pieces.
 
-A pure function of the text and its language. What a text defines and where it may be cut is `syntax`'s business, what a
-chunk says to retrieval beyond its own lines `capsule`'s. Every line is in exactly one chunk; the chunks joined are the text.
+A pure function of the text and its language. What a text defines and where it may be cut is `syntax`'s business, what
+a chunk says to retrieval beyond its own lines `capsule`'s. Every line is in exactly one chunk; the chunks joined are
+the text.
 """
 
 from __future__ import annotations

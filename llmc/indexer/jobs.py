@@ -77,10 +77,13 @@ def run(job: Job, report: Report) -> Outcome:
 
 
 def run_here(job: Job, embedder: Embedder | None, report: Report) -> Outcome:
-    """The small job of a save: index and nothing else."""
+    """The small job of a save, in this process; without paths it fills in vectors."""
     inline = embedder if embeds_at_once(job.settings.embedder) else None
     with open_store(job, embedder) as store, Door(job.root.path) as door:
-        return index(job, store, door, Inline(inline), report)
+        outcome = index(job, store, door, Inline(inline), report)
+        if embedder is not None and not job.paths:
+            fill_vectors(job, store, door, embedder, report)
+        return outcome
 
 
 def try_embedder(settings: EmbedderSettings) -> tuple[Embedder | None, str]:
@@ -127,7 +130,7 @@ def index(job: Job, store: Store, door: Door, digester: Digester, report: Report
 def fill_vectors(job: Job, store: Store, door: Door, embedder: Embedder, report: Report) -> None:
     """Embed what has no vectors of this model yet: after a change of the model, or when it was out of reach."""
     places = store.catalog.places(job.root.id)
-    missing = [doc for doc in places if doc in store.without_vectors()]
+    missing = places.keep(store.without_vectors())
     for start in range(0, len(missing), FILL_DOCUMENTS):
         report({"stage": "embed", "done": start, "total": len(missing)})
         batch: dict[int, Vectors] = {}

@@ -190,7 +190,21 @@ class Lane:
                 jobs.run_here(job, self.embedder, self._report_to(keeper))
             self.on_commit(keeper, paths)
         if "" in taken.folders:
+            self._fill_vectors(keeper)
             keeper.walked()
+
+    def _fill_vectors(self, keeper: Keeper) -> None:
+        """After a change of the model, or a time without it, documents are there that it has not embedded."""
+        self.store.refresh()
+        places = self.store.catalog.places(keeper.root.id)
+        if self.embedder is None or not places.keep(self.store.without_vectors()):
+            return
+        job = jobs.Job(self.folder, keeper.root, keeper.settings)
+        keeper.progress = Progress("embed")
+        if self.processes:
+            self._in_worker(keeper, job)
+        else:
+            jobs.run_here(job, self.embedder, self._report_to(keeper))
 
     def _in_worker(self, keeper: Keeper, job: jobs.Job) -> None:
         worker = Worker(self._report_to(keeper))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from llmc.model import FileState, FileStatus, Root, Stamp
 from llmc.store.definitions import Definitions
 from llmc.store.guard import guard
-from llmc.store.packing import unpack_chunks
+from llmc.store.packing import UNREADABLE, unpack_chunks
 from llmc.store.places import Places
 from llmc.store.values import Counts, Embedding, Extent, Moment
 
@@ -161,7 +161,7 @@ class Catalog(Definitions):
 
     def chunks_of(self, docs: Collection[int]) -> dict[int, tuple[ChunkPlace, ...]]:
         rows = self.listed("SELECT doc, chunks FROM bodies WHERE doc IN ({})", docs)
-        with guard(self.path.parent, "reading the catalog"):
+        with guard(self.path.parent, "reading the catalog", *UNREADABLE):
             return {doc: unpack_chunks(doc, blob) for doc, blob in rows}
 
     def chunk(self, doc: int, ordinal: int) -> ChunkPlace | None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import tantivy
 
 from llmc import words
-from llmc.store.guard import guard
 from llmc.store.packing import clean
 from llmc.store.protocols import ChunkHit
 from llmc.store.shelf import KEY, Shelf
@@ -56,17 +55,16 @@ class ChunkIndex(Shelf):
     def counts(self) -> dict[int, int]:
         """Rows for each document."""
         counts: dict[int, int] = {}
-        for doc in self.every("doc"):
+        for _, doc in self.hits(Query.all_query(), self.rows, ("doc",)):
             counts[doc] = counts.get(doc, 0) + 1
         return counts
 
     def search(self, query: KeywordQuery, limit: int, within: Collection[int] | None) -> list[ChunkHit]:
         if limit <= 0 or (within is not None and not within):
             return []
-        with guard(self.folder, "searching by keyword"):
-            if within is None or len(within) <= SMALL_FILTER:
-                return self._top(self._compile(query, within), limit)
-            return self._sifted(query, limit, frozenset(within))
+        if within is None or len(within) <= SMALL_FILTER:
+            return self._top(self._compile(query, within), limit)
+        return self._sifted(query, limit, frozenset(within))
 
     def _sifted(self, query: KeywordQuery, limit: int, within: frozenset[int]) -> list[ChunkHit]:
         """Most of the best are often within; if not, and the filter is not enormous, tantivy may filter after all."""
@@ -81,16 +79,14 @@ class ChunkIndex(Shelf):
             asked *= 4
 
     def _top(self, query: Query, limit: int) -> list[ChunkHit]:
-        searcher, asked = self.searcher, limit
+        asked = limit
         while True:
-            hits = searcher.search(query, limit=asked + 1, count=False).hits
+            hits = self.hits(query, asked + 1, ("doc", "ordinal"))
             cut_in_a_tie = len(hits) > asked and hits[asked][0] == hits[limit - 1][0]
             if not cut_in_a_tie or asked >= limit + LONGEST_TIE:
                 break
             asked = asked * 2 + 64
-        addresses = [address for _, address in hits]
-        docs, ordinals = self.values(searcher, "doc", addresses), self.values(searcher, "ordinal", addresses)
-        found = [ChunkHit(doc, ordinal, hit[0]) for doc, ordinal, hit in zip(docs, ordinals, hits, strict=True)]
+        found = [ChunkHit(doc, ordinal, score) for score, doc, ordinal in hits]
         return sorted(found, key=lambda hit: (-hit.score, hit.doc, hit.ordinal))[:limit]
 
     def _compile(self, query: KeywordQuery, within: Collection[int] | None) -> Query:

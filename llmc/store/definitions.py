@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from llmc.store.connections import Connections
 from llmc.store.guard import guard
-from llmc.store.packing import unpack_references, unpack_symbols
+from llmc.store.packing import UNREADABLE, unpack_references, unpack_symbols
 from llmc.store.values import Definition
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Definitions(Connections):
 
     def _defined(self, docs: Collection[int], wanted: Callable[[str], bool] | None) -> list[Definition]:
         rows = self.listed("SELECT doc, symbols FROM bodies WHERE doc IN ({})", docs)
-        with guard(self.path.parent, "reading the catalog"):
+        with guard(self.path.parent, "reading the catalog", *UNREADABLE):
             return [Definition(doc, symbol) for doc, blob in sorted(rows) for symbol in unpack_symbols(blob, wanted)]
 
     def names(self, prefix: str = "", limit: int | None = None) -> list[str]:
@@ -77,7 +77,7 @@ class Definitions(Connections):
 
     def references(self, doc: int) -> tuple[Reference, ...]:
         blob = self.one("SELECT refs FROM bodies WHERE doc = ?", (doc,))
-        with guard(self.path.parent, "reading the catalog"):
+        with guard(self.path.parent, "reading the catalog", *UNREADABLE):
             return unpack_references(blob) if blob else ()
 
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import tantivy
 
-from llmc.store.guard import guard
 from llmc.store.packing import clean
 from llmc.store.shelf import KEY, Shelf
 from llmc.store.trigrams import parts
@@ -49,25 +48,18 @@ class FileIndex(Shelf):
         self.add(rows(doc, text))
 
     def docs(self) -> set[int]:
-        return set(self.every("doc"))
+        return self._matching(Query.all_query())
 
     def candidates(self, condition: Trigrams, *, across_lines: bool) -> set[int]:
-        with guard(self.folder, "searching by trigram"):
-            found = self._matching(self._compile(condition))
-            return found | self._scattered(condition) if across_lines else found
+        found = self._matching(self._compile(condition))
+        return found | self._scattered(condition) if across_lines else found
 
     def estimate(self, condition: Trigrams) -> int:
-        with guard(self.folder, "searching by trigram"):
-            return self._estimate(condition)
-
-    def _estimate(self, condition: Trigrams) -> int:
-        bounds = [self.searcher.num_docs, *map(self._rows_with, condition.all)]
-        return min(bounds + [sum(map(self._estimate, group)) for group in condition.any])
+        bounds = [self.rows, *map(self._rows_with, condition.all)]
+        return min(bounds + [sum(map(self.estimate, group)) for group in condition.any])
 
     def _matching(self, query: Query) -> set[int]:
-        searcher = self.searcher
-        hits = searcher.search(query, limit=max(1, searcher.num_docs), count=False).hits
-        return set(self.values(searcher, "doc", [address for _, address in hits]))
+        return {doc for _, doc in self.hits(query, self.rows, ("doc",))}
 
     def _compile(self, condition: Trigrams) -> Query:
         musts = [self._trigram(trigram) for trigram in self._rarest(condition)]
@@ -84,7 +76,7 @@ class FileIndex(Shelf):
         return sorted(map(clean, condition.all), key=lambda trigram: (self._rows_with(trigram), trigram))[:RAREST]
 
     def _rows_with(self, trigram: str) -> int:
-        return self.searcher.doc_freq("trigrams", clean(trigram))
+        return self.rows_with("trigrams", clean(trigram))
 
     def _scattered(self, condition: Trigrams) -> set[int]:
         """Documents of several parts that hold everything, each trigram in whichever part."""

@@ -23,32 +23,39 @@ if TYPE_CHECKING:
 __all__ = ["corrupt", "guard"]
 
 FULL_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-FULL_WORDS = (
-    "no space left",
-    "disk is full",
-    "disk full",
-    "quota exceeded",
-    "file too large",
-    "os error 28",
-    "os error 27",
+FULL_WORDS = ("no space left", "disk is full", "quota exceeded", "file too large", "os error 28", "os error 27")
+# Neither the disk nor the index is at fault: nothing is to be rebuilt.
+OTHER_ERRNOS = frozenset(
+    {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY}
 )
-# SQLite cannot open, read or trust the file: what it says then differs with the byte that was hit.
-CORRUPT_NAMES = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_IOERR_SHORT_READ", "SQLITE_IOERR_READ", "SQLITE_FORMAT")
-# Damaged structures in well-formed pages surface as one of these. The statements themselves are fixed and tested.
-DAMAGE = (sqlite3.DatabaseError, EOFError, IndexError, KeyError, TypeError, ValueError, OverflowError)
+OTHER_WORDS = (
+    "too many open files",
+    "permission denied",
+    "read-only file system",
+    "lockbusy",
+    "cannot allocate memory",
+)
+OTHER_SQLITE = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_READONLY", "SQLITE_NOMEM", "SQLITE_PERM", "SQLITE_AUTH")
 # Enough that the room for one is room for a small batch.
 PROBE_BYTES = 1 << 20
 
 
 @contextmanager
-def guard(folder: Path, doing: str) -> Iterator[None]:
-    """Translate whatever a backend raises while it is `doing` something in `folder`."""
+def guard(folder: Path, doing: str, *damage: type[Exception]) -> Iterator[None]:
+    """Translate what a backend raises while it is `doing` something in `folder`: errors of the system, of SQLite,
+    panics, and what else `damage` names. Anything else is a mistake of ours and stays what it is: nobody rebuilds for
+    that."""
+    kinds: tuple[type[Exception], ...] = (OSError, sqlite3.DatabaseError, *damage)
     try:
         yield
     except LlmcError:
         raise
+    except kinds as error:
+        if isinstance(error, sqlite3.ProgrammingError):
+            raise
+        raise translated(error, folder, doing) from error
     except BaseException as error:
-        if isinstance(error, Exception) or type(error).__name__ == "PanicException":
+        if type(error).__name__ == "PanicException":
             raise translated(error, folder, doing) from error
         raise
 
@@ -61,10 +68,8 @@ def translated(error: BaseException, folder: Path, doing: str) -> StoreError:
             hint="Nothing is lost. Free some space: indexing goes on by itself.",
             folder=str(folder),
         )
-    if isinstance(error, PermissionError) or getattr(error, "sqlite_errorname", "").startswith("SQLITE_READONLY"):
-        return StoreError(f"may not write while {doing}", reason=str(error), folder=str(folder))
-    if isinstance(error, sqlite3.Error) and error.sqlite_errorname in {"SQLITE_BUSY", "SQLITE_LOCKED"}:
-        return StoreError(f"the index is busy while {doing}", reason=str(error), folder=str(folder))
+    if says_other(error):
+        return StoreError(f"cannot go on while {doing}", reason=str(error), folder=str(folder))
     return corrupt(f"the index failed while {doing}", str(error) or type(error).__name__, folder)
 
 
@@ -79,8 +84,15 @@ def says_full(error: BaseException) -> bool:
         return True
     if getattr(error, "sqlite_errorname", "") == "SQLITE_FULL":
         return True
-    text = str(error).lower()
-    return any(word in text for word in FULL_WORDS)
+    return any(word in str(error).lower() for word in FULL_WORDS)
+
+
+def says_other(error: BaseException) -> bool:
+    if isinstance(error, OSError) and error.errno in OTHER_ERRNOS:
+        return True
+    if getattr(error, "sqlite_errorname", "").startswith(OTHER_SQLITE):
+        return True
+    return any(word in str(error).lower() for word in OTHER_WORDS)
 
 
 def may_hide_full(error: BaseException) -> bool:

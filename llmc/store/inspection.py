@@ -71,7 +71,7 @@ class Inspector:
         raise AssertionError
 
     def _check(self, moment: Moment) -> None:
-        with guard(self._folder, "checking the index"):
+        with guard(self._folder, "checking the index", ValueError, KeyError, TypeError):  # of tantivy's own list
             seen = {path: signature(path) for path in self._files(moment)}
             for shelf in SHELVES:
                 check = check_moving if moment.moving else check_files

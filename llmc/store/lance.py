@@ -46,7 +46,7 @@ class LanceVectors:
         self.dimension = dimension
         self._blocks: list[pa.Table] = []
         self._deleted: set[int] = set()
-        with guard(folder, "opening LanceDB"):
+        with guard(folder, "opening LanceDB", ValueError, RuntimeError):
             folder.mkdir(parents=True, exist_ok=True)
             database = lancedb.connect(str(folder))
             self._table = database.create_table(TABLE, schema=_schema(dimension), exist_ok=True)
@@ -74,7 +74,7 @@ class LanceVectors:
 
         blocks, deleted = self._blocks, sorted(self._deleted)
         self.rollback()
-        with guard(self.folder, "writing LanceDB"):
+        with guard(self.folder, "writing LanceDB", ValueError, RuntimeError):
             for start in range(0, len(deleted), SCAN_ROWS):
                 self._table.delete(_among(deleted[start : start + SCAN_ROWS]))
             if blocks:
@@ -82,7 +82,7 @@ class LanceVectors:
 
     def tidy(self, *, force: bool = False) -> None:
         """Join small files and drop old versions, when there are many."""
-        with guard(self.folder, "compacting LanceDB"):
+        with guard(self.folder, "compacting LanceDB", ValueError, RuntimeError):
             if force or len(self._table.list_versions()) > MOST_VERSIONS:
                 self._table.optimize(cleanup_older_than=KEEP_VERSIONS, delete_unverified=True)
 
@@ -118,7 +118,7 @@ class LanceVectors:
 
     def counts(self) -> dict[int, int]:
         """Rows for each document."""
-        with guard(self.folder, "reading LanceDB"):
+        with guard(self.folder, "reading LanceDB", ValueError, RuntimeError):
             docs = self._table.search().select(["doc"]).limit(None).to_arrow()["doc"].to_numpy()
         found, counts = np.unique(docs, return_counts=True)
         return dict(zip(found.tolist(), counts.tolist(), strict=True))
@@ -127,7 +127,7 @@ class LanceVectors:
         """(documents, ordinals, unit vectors), some thousand rows at a time, each document in order."""
         if within is not None and not within:
             return
-        with guard(self.folder, "reading LanceDB"):
+        with guard(self.folder, "reading LanceDB", ValueError, RuntimeError):
             scan = self._table.search().select(["doc", "ordinal", "vector"]).limit(None)
             for batch in (scan.where(_among(within)) if within else scan).to_batches(SCAN_ROWS):
                 quantised = batch["vector"].flatten().to_numpy().reshape(-1, self.dimension).astype(np.float32)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from llmc.model import Chunk
 
 __all__ = [
+    "UNREADABLE",
     "clean",
     "pack_chunks",
     "pack_references",
@@ -30,6 +31,8 @@ __all__ = [
 
 # Level 1 is a third of the default's time for 6 % more bytes.
 LEVEL = 1
+# What unpacking a damaged blob may raise.
+UNREADABLE = (zlib.error, ValueError, TypeError, IndexError)
 PLAIN, DEFLATED = b"\0", b"\1"
 LONGEST_SIGNATURE = 400
 

@@ -46,6 +46,7 @@ READ_BYTES = 1 << 20
 FOOTER_MAGIC = 1337
 FOOTER_TAIL = 8
 SEAL_BYTES = 256
+SEGMENT_FILES = ("fast", "fieldnorm", "idx", "pos", "store", "term")
 
 Signature = tuple[int, int, int, int, int]
 
@@ -103,11 +104,15 @@ def remember(path: Path, extent: Extent) -> None:
 
 
 def live_files(folder: Path) -> list[str]:
-    """The files that tantivy's own list of segments names, and that list. Others are leftovers that it will remove."""
-    meta = json.loads((folder / META).read_bytes())
-    segments = tuple(segment["segment_id"].replace("-", "") for segment in meta["segments"])
-    names = (path.name for path in folder.iterdir()) if segments else ()
-    return [META, *sorted(name for name in names if name.startswith(segments))]
+    """The files that tantivy's own list of segments calls for, and that list. Others are leftovers of a merge or of a
+    commit that failed."""
+    names = [META]
+    for segment in json.loads((folder / META).read_bytes())["segments"]:
+        name = segment["segment_id"].replace("-", "")
+        names += [f"{name}.{kind}" for kind in SEGMENT_FILES]
+        if segment["deletes"] is not None:
+            names.append(f"{name}.{segment['deletes']['opstamp']}.del")
+    return names
 
 
 def manifest_of(folder: Path) -> dict[str, Extent]:

@@ -1,14 +1,14 @@
 """One tantivy index on disk: opening, writing, committing, looking.
 
 The traps are kept here, each found by trying. Deletes go by a raw text key: a delete on a numeric field removes
-nothing, or aborts the process. After a failed commit a writer reports success and keeps nothing, so it is dropped.
-Tokenizers are not part of the index and are registered at every opening. Merges go on behind a commit and change the
-files on disk once more: `release` waits for them.
+nothing, or aborts the process. tantivy raises ValueError for whatever goes wrong on disk. After a failed commit a
+writer reports success and keeps nothing, so it is dropped. Tokenizers are not part of the index and are registered at
+every opening. Merges go on behind a commit and change the files on disk once more: `release` waits for them.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any
 
 import tantivy
 
@@ -33,26 +33,26 @@ class Shelf:
     def __init__(self, folder: Path, schema: tantivy.Schema, analyzers: dict[str, tantivy.TextAnalyzer]) -> None:
         self.folder = folder
         self._writer: tantivy.IndexWriter | None = None
-        with guard(folder, "opening the keyword index"):
+        with guard(folder, "opening the keyword index", ValueError, RuntimeError):
             self._index = tantivy.Index(schema, path=str(folder), reuse=True)
             for name, analyzer in analyzers.items():
                 self._index.register_tokenizer(name, analyzer)
             self._index.config_reader("manual")
             self._index.reload()
-            self.searcher = self._index.searcher()
+            self._searcher = self._index.searcher()
 
     @property
     def schema(self) -> tantivy.Schema:
         return self._index.schema
 
     def add(self, documents: Iterable[tantivy.Document]) -> None:
-        with guard(self.folder, "writing the keyword index"):
+        with guard(self.folder, "writing the keyword index", ValueError, RuntimeError):
             writer = self._open_writer()
             for document in documents:
                 writer.add_document(document)
 
     def delete(self, keys: Collection[str]) -> None:
-        with guard(self.folder, "deleting from the keyword index"):
+        with guard(self.folder, "deleting from the keyword index", ValueError, RuntimeError):
             writer = self._open_writer()
             for key in keys:
                 writer.delete_documents_by_term(KEY, key)
@@ -67,7 +67,7 @@ class Shelf:
         if self._writer is None:
             return
         try:
-            with guard(self.folder, "committing the keyword index"):
+            with guard(self.folder, "committing the keyword index", ValueError, RuntimeError):
                 self._writer.commit()
         except BaseException:
             self.rollback()
@@ -82,22 +82,31 @@ class Shelf:
         """Give up the lock, the threads and the heap, once the merges are done."""
         writer, self._writer = self._writer, None
         if writer is not None:
-            with guard(self.folder, "merging the keyword index"):
+            with guard(self.folder, "merging the keyword index", ValueError, RuntimeError):
                 writer.wait_merging_threads()
             self.reload()
 
     def reload(self) -> None:
-        with guard(self.folder, "reading the keyword index"):
+        with guard(self.folder, "reading the keyword index", ValueError, RuntimeError):
             self._index.reload()
-            self.searcher = self._index.searcher()
+            self._searcher = self._index.searcher()
 
-    def every(self, field: str) -> list[int]:
-        """A fast field of every row."""
-        searcher = self.searcher
-        with guard(self.folder, "reading the keyword index"):
-            hits = searcher.search(tantivy.Query.all_query(), limit=max(1, searcher.num_docs), count=False).hits
-            return self.values(searcher, field, [address for _, address in hits])
+    # --- looking
 
-    @staticmethod
-    def values(searcher: tantivy.Searcher, field: str, addresses: list[tantivy.DocAddress]) -> list[int]:
-        return cast("list[int]", searcher.fast_field_values(field, addresses))
+    @property
+    def rows(self) -> int:
+        return int(self._searcher.num_docs)
+
+    def rows_with(self, field: str, term: str) -> int:
+        """Rows that hold a term, those among them that were deleted and not yet merged away."""
+        with guard(self.folder, "reading the keyword index", ValueError, RuntimeError):
+            return int(self._searcher.doc_freq(field, term))
+
+    def hits(self, query: tantivy.Query, limit: int, fields: tuple[str, ...]) -> list[tuple[Any, ...]]:
+        """(score, *fast fields) of the best rows, best first."""
+        searcher = self._searcher
+        with guard(self.folder, "reading the keyword index", ValueError, RuntimeError):
+            found = searcher.search(query, limit=max(1, limit), count=False).hits
+            addresses = [address for _, address in found]
+            columns = [searcher.fast_field_values(field, addresses) for field in fields]
+        return list(zip((score for score, _ in found), *columns, strict=True))

@@ -1,6 +1,6 @@
 """A small picture of many vectors: one bit for each dimension. It says which rows are worth reading.
 
-The vectors are turned first, by a random rotation, and each bit is the sign of a component. Without the turn the bits
+The vectors are turned first, at random, and each bit is the sign of a component. Without the turn the bits
 of short queries, sparse in most models, say nothing: on 24,671 chunks of Django and ten questions, 2,000 rows picked
 by plain signs held 34 % of the true best 50, by turned signs 99 %. Picking goes in two steps. The distance of bits to
 bits is an XOR and a count, 0.5 ms for 150,000 rows, and keeps some thousands; the product of their bits with the query
@@ -10,7 +10,7 @@ itself, which is not rounded to bits, keeps the few that are read.
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,15 +18,17 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     Floats = npt.NDArray[np.float32]
+    Bytes = npt.NDArray[np.int8]
     Bits = npt.NDArray[np.uint64]
     Rows = npt.NDArray[np.intp]
+    Columns = npt.NDArray[Any]
 
 __all__ = ["nearest_rows", "sketch"]
 
-WORD = 64
-# Turning goes by blocks of so many dimensions: 0.24 s of CPU for 150,000 rows, and no more for each dimension of larger
-# models.
+# Dimensions are turned in blocks of so many; 127 × 256 fits into the 16 bits that the sums are made in.
 BLOCK = 256
+# Rows that are turned at a time.
+TURN_ROWS = 4_096
 # One in so many rows passes the first step, within bounds.
 FIRST_SHARE = 12
 FIRST_LEAST, FIRST_MOST = 4_000, 30_000
@@ -35,28 +37,40 @@ PRODUCT_ROWS = 1_024
 
 
 @cache
-def rotation(dimensions: int, block: int) -> Floats:
-    dice = np.random.default_rng([dimensions, block])
-    turned, _ = np.linalg.qr(dice.standard_normal((dimensions, dimensions)))
-    return turned.astype(np.float32)
+def flips(dimension: int) -> npt.NDArray[np.int8]:
+    return np.random.default_rng(dimension).choice(np.array([-1, 1], np.int8), dimension)
 
 
-def turn(vectors: Floats) -> Floats:
-    width = vectors.shape[1]
-    starts = range(0, width, BLOCK)
-    parts = [vectors[:, at : at + BLOCK] @ rotation(min(BLOCK, width - at), at) for at in starts]
-    return np.concatenate(parts, axis=1)
+def turn(vectors: Columns) -> Columns:
+    """(rows, dimension) → (turned dimensions, rows): random signs, then a Hadamard transform of every block.
+
+    1.6 µs of CPU a row; a dense rotation is no better, and as fast only where nothing else uses the cores.
+    """
+    rows, dimension = vectors.shape
+    columns = np.zeros((-(-dimension // BLOCK) * BLOCK, rows), vectors.dtype)
+    columns[:dimension] = (vectors * flips(dimension)).T
+    spare = np.empty_like(columns)
+    span = 1
+    while span < BLOCK:
+        shape = (len(columns) // (2 * span), 2, span, rows)
+        pairs, sums = columns.reshape(shape), spare.reshape(shape)
+        np.add(pairs[:, 0], pairs[:, 1], out=sums[:, 0])
+        np.subtract(pairs[:, 0], pairs[:, 1], out=sums[:, 1])
+        columns, spare = spare, columns
+        span *= 2
+    return columns
 
 
-def sketch(vectors: npt.NDArray[np.int8] | Floats) -> Bits:
+def sketch(vectors: Bytes | Floats) -> Bits:
     """(rows, dimension) → (words of 64 bits, rows). A word's plane lies in one piece: eight times as fast to
     compare."""
-    rows, dimension = vectors.shape
-    packed = np.zeros((rows, -(-dimension // WORD) * (WORD // 8)), np.uint8)
-    for start in range(0, rows, PRODUCT_ROWS):
-        signs = np.packbits(turn(vectors[start : start + PRODUCT_ROWS].astype(np.float32)) > 0, axis=1)
-        packed[start : start + len(signs), : signs.shape[1]] = signs
-    return np.ascontiguousarray(packed.view(np.uint64).T)
+    exact = np.int16 if vectors.dtype == np.int8 else np.float32
+    parts = [
+        np.packbits(turn(vectors[start : start + TURN_ROWS].astype(exact)) > 0, axis=0)
+        for start in range(0, max(1, len(vectors)), TURN_ROWS)
+    ]
+    packed = np.concatenate(parts, axis=1)
+    return np.ascontiguousarray(np.ascontiguousarray(packed.T).view(np.uint64).T)
 
 
 def nearest_rows(bits: Bits, query: Floats, rows: Rows | None, limit: int) -> Rows:
@@ -65,7 +79,7 @@ def nearest_rows(bits: Bits, query: Floats, rows: Rows | None, limit: int) -> Ro
     first = _alike(bits, sketch(query[np.newaxis]), rows, min(max(FIRST_LEAST, total // FIRST_SHARE), FIRST_MOST))
     if len(first) <= limit:
         return first
-    scores = _products(bits, turn(query[np.newaxis])[0], first)
+    scores = _products(bits, turn(query[np.newaxis])[:, 0], first)
     return first[np.argpartition(-scores, limit)[:limit]]
 
 

@@ -32,6 +32,7 @@ class Kind(StrEnum):
 SHORTEST: Final = 4
 SHORTEST_TOKEN: Final = 10
 PASSPHRASE: Final = 4  # words
+ENOUGH: Final = 80  # characters, to tell what a value is
 
 _LABELS: Final = re.compile(
     r"(?i)(?:^|/)(?:locales?|i18n|l10n|langs?|languages?|translations?|intl|messages|strings|nls)/|"
@@ -122,7 +123,9 @@ def is_placeholder(value: str) -> bool:
     )
 
 
+@lru_cache(4096)
 def is_secret(value: str, sort: Sort, kind: Kind, *, quoted: bool) -> bool:
+    value = value[:ENOUGH]
     if is_placeholder(value):
         return False
     if any(map(str.isspace, value)):

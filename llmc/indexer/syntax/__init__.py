@@ -1,8 +1,8 @@
 """syntax: what does a text define and use, and where may it be cut?
 
-`outline` reads a text in its language and gives an `Outline`: definitions, references, imports in use. Most languages come
-from tree-sitter grammars and the query files beside this module; headings, notebooks, YAML and SQL have small readers of
-their own. A text that cannot be read so has an empty outline: `chunk` then cuts it by lines.
+`outline` reads a text in its language and gives an `Outline`: definitions, references, imports in use. Most languages
+come from tree-sitter grammars and the query files beside this module; headings, notebooks, YAML and SQL have small
+readers of their own. A text that cannot be read so has an empty outline: `chunk` then cuts it by lines.
 """
 
 from __future__ import annotations

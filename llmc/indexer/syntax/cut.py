@@ -1,10 +1,10 @@
 """Where a text is cut: runs of whole lines near one size, cut where it hurts least.
 
 From the first line of a chunk, every line within reach is a place for the next cut, and has a price: how deep in the
-nesting of definitions it lies (between two top-level ones costs nothing, a line in the middle of a paragraph most), how far
-the chunk is from the size that is aimed at, and whether it would end inside a definition that other lines come before. The
-cheapest is taken, and so on from there. So small neighbours share a chunk, a definition of some size has its own, and a
-large one is cut between its methods, or else at a blank line.
+nesting of definitions it lies (between two top-level ones costs nothing, a line in the middle of a paragraph most),
+how far the chunk is from the size that is aimed at, and whether it would end inside a definition that other lines
+come before. The cheapest is taken, and so on from there. So small neighbours share a chunk, a definition of some size
+has its own, and a large one is cut between its methods, or else at a blank line.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """From bytes to a syntax tree, within bounds that hold for hostile input.
 
-tree-sitter recovers from errors, and on some inputs that costs time and memory in the square or cube of their length: 4 KB
-of `<!--` keep the Ruby grammar busy for 8 s, 50 KB of `%w(` take the C grammar 6 GB. The binding's progress callback
-crashes before Python 3.14, so that the clock is looked at where the parser asks for its next bytes; an end of input makes
-it stop. Nesting is bounded beforehand, because a deep stack is what makes the end itself expensive. Queries have no
-predicates: the binding would evaluate them on what it was fed, and crash.
+tree-sitter recovers from errors, and on some inputs that costs time and memory in the square or cube of their length:
+4 KB of `<!--` keep the Ruby grammar busy for 8 s, 50 KB of `%w(` take the C grammar 6 GB. The binding's progress
+callback crashes before Python 3.14, so that the clock is looked at where the parser asks for its next bytes; an end
+of input makes it stop. Nesting is bounded beforehand, because a deep stack is what makes the end itself expensive.
+Queries have no predicates: the binding would evaluate them on what it was fed, and crash.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
 """The definitions of a tree: which node is one, what it is called, of what kind, and inside which other.
 
-A query marks the extent of a definition `@def`, its name `@name.<kind>` or `@path.<kind>` (a name such as `A::b` or `M.f`
-whose front is its container), and what only lends its name to what is inside, like a Rust `impl`, `@scope`. A name belongs
-to the innermost `@def` around it. `@closure` is a function without a name, in which variables are local; `@not` takes a
-`@def` back; `@body` tells where a signature ends. `@open` is a definition that lasts until the next of its kind (a package
-of Perl), `@tail` a node that belongs to the definition before it (a body of Dart). Where a language defines by calling (`defmodule`, `describe`), the call
-is `@try.<table>`, a definition only if its first word is in that table, which then tells the kind of `@name.word`.
+A query marks the extent of a definition `@def`, its name `@name.<kind>` or `@path.<kind>` (a name such as `A::b` or
+`M.f` whose front is its container), and what only lends its name to what is inside, like a Rust `impl`, `@scope`. A
+name belongs to the innermost `@def` around it. `@closure` is a function without a name, in which variables are local;
+`@not` takes a `@def` back; `@body` tells where a signature ends. `@open` is a definition that lasts until the next of
+its kind (a package of Perl), `@tail` a node that belongs to the definition before it (a body of Dart). Where a
+language defines by calling (`defmodule`, `describe`), the call is `@try.<table>`, a definition only if its first word
+is in that table, which then tells the kind of `@name.word`.
 """
 
 from __future__ import annotations

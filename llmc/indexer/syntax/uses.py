@@ -1,9 +1,10 @@
 """The references of a tree: calls, imports, inheritance, types, and other uses of names that look like symbols.
 
-A query marks the name alone: `@call`, `@inherit`, `@type`, `@import` with its `@from` and `@alias` inside an `@imports`
-statement (`@maybe.imports` where importing is a call like any other), and `@use` for every identifier. Most identifiers are locals: a use is kept only if this file defines or imports
-the name, or if it is written as types and constants are, and only once in each definition. (Of 830,000 identifiers in the
-Python of Django that leaves some 60,000.)
+A query marks the name alone: `@call`, `@inherit`, `@type`, `@import` with its `@from` and `@alias` inside an
+`@imports` statement (`@maybe.imports` where importing is a call like any other), and `@use` for every identifier.
+Most identifiers are locals: a use is kept only if this file defines or imports the name, or if it is written as types
+and constants are, and only once in each definition. (Of 830,000 identifiers in the Python of Django that leaves some
+60,000.)
 """
 
 from __future__ import annotations

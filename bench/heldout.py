@@ -1,0 +1,106 @@
+"""Held-out retrieval sets: the documentation's first sentence asks, the definition without its documentation answers.
+
+Fair because the packages of the dev and test splits (training/packages.tsv) are in no training data, copies included,
+and because the pool is the package's own code: all the wrong answers are neighbours of the right one. Two styles for
+each question: the sentence as it is written, and the same as somebody would type it (question words, half of the
+words gone).
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from training.collect import read_list
+from training.examples import capsule, extract, first_sentence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from training.functions import Definition
+
+__all__ = ["LANGUAGES", "HeldOut", "held_out"]
+
+PACKAGES = {
+    "python": (
+        "networkx", "boltons", "tornado", "twisted", "pygments", "traitlets",
+    ),
+    "javascript": (
+        "lodash", "luxon", "mathjs", "ol", "three",
+    ),
+    "go": (
+        "golang-github-gorilla-mux", "golang-github-miekg-dns", "golang-github-jmoiron-sqlx",
+        "golang-github-spf13-viper", "golang-github-go-playground-validator-v10",
+        "golang-github-prometheus-client-golang",
+    ),
+    "rust": (
+        "jsonschema-rs", "whenever", "rustworkx", "py-rattler",
+    ),
+    "java": (
+        "libcommons-collections4-java", "libcommons-compress-java", "guava-libraries",
+        "commons-io",
+    ),
+    "c": (
+        "libevent", "nghttp2", "sqlite3", "libarchive", "c-ares",
+    ),
+}  # fmt: skip
+LANGUAGES = {package: language for language, packages in PACKAGES.items() for package in packages}
+POOL = 240  # definitions of one package
+QUESTIONS = 60  # of one package
+ASKED = ("how is {} done", "where is {} handled", "which function {}", "code that {}", "{}")
+SMALL = frozenset(
+    ["a", "an", "the", "of", "to", "for", "in", "on", "is", "are", "and", "or", "this", "that", "with", "if", "by"]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOut:
+    """One package: texts as the indexer embeds them, and who answers which question."""
+
+    package: str
+    language: str
+    names: list[str]
+    paths: list[str]
+    texts: list[str]  # capsule, newline, code
+    questions: list[str]
+    typed: list[str]  # the same questions as somebody would type them
+    answers: list[int]
+
+
+def held_out(corpus: Path, split: str) -> Iterator[HeldOut]:
+    for package in read_list():
+        if package.split == split and package.name in LANGUAGES:
+            language = LANGUAGES[package.name]
+            found = [d for d in extract(package, corpus / package.folder) if d.language == language]
+            yield _set(package.name, language, _distinct(found))
+
+
+def _distinct(found: list[Definition]) -> list[Definition]:
+    """Three lines at least, and each text once: an answer that is there twice cannot be ranked."""
+    return list({d.code: d for d in found if d.code.count("\n") >= 3}.values())
+
+
+def _set(package: str, language: str, found: list[Definition]) -> HeldOut:
+    draw = random.Random(package)
+    draw.shuffle(found)
+    asking = {d.code: sentence for d in found if (sentence := first_sentence(d.doc)[0])}
+    found = sorted(found, key=lambda d: d.code not in asking)
+    pool = found[: POOL // 2] + draw.sample(found[POOL // 2 :], min(POOL - POOL // 2, max(0, len(found) - POOL // 2)))
+    chosen: dict[str, int] = {}
+    for number, definition in enumerate(pool):
+        if definition.code in asking and len(chosen) < QUESTIONS:
+            chosen.setdefault(asking[definition.code], number)
+    return HeldOut(
+        package, language, [d.name for d in pool], [d.path for d in pool],
+        [f"{capsule(d.name, d.code)}\n{d.code}" for d in pool],
+        list(chosen), [_typed(question, draw) for question in chosen], list(chosen.values()),
+    )  # fmt: skip
+
+
+def _typed(question: str, draw: random.Random) -> str:
+    words = [word for word in question.split() if word.lower() not in SMALL]
+    kept = [word for word in words if draw.random() < 0.65] if len(words) > 4 else words
+    draw.shuffle(kept)
+    return draw.choice(ASKED).format(" ".join(kept).lower())

@@ -1,0 +1,272 @@
+"""How fast does a folder become searchable, and what does it cost to keep it so?
+
+    python -m bench.indexing [--tree DIR] [--semble PYTHON] [--json FILE]
+
+Each question is one function; its docstring says why the comparison is fair. Figures are ratios to a named baseline
+in the same run wherever there is one: the machine is shared. `--semble` is a Python that has semble installed (its
+model cannot be loaded offline, so that only its chunking and BM25 part is timed).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from bench import trees
+
+DJANGO = ("django", "5.2.7")
+
+
+@dataclass
+class Bench:
+    tree: Path
+    home: Path
+    figures: dict[str, Any] = field(default_factory=dict)
+
+    def llmc(self, *arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "llmc", *arguments]
+        environment = {**os.environ, "LLMC_HOME": str(self.home)}
+        return subprocess.run(
+            command, cwd=cwd or self.tree, env=environment, capture_output=True, text=True, check=True
+        )
+
+    def status(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.llmc("status", "--json").stdout)
+        return found
+
+    def note(self, **figures: Any) -> None:
+        self.figures.update(figures)
+        for name, value in figures.items():
+            print(f"{name:<34} {value:.4g}" if isinstance(value, float) else f"{name:<34} {value}", flush=True)
+
+
+def full_build(bench: Bench) -> None:
+    """From nothing to everything searchable, vectors included, by the command a user types; the daemon starts too."""
+    peak = Peak()
+    started = time.monotonic()
+    with peak.of_home(bench.home):
+        bench.llmc("index", "--once")
+    seconds = time.monotonic() - started
+    status = bench.status()
+    root, store = status["roots"][0], status["stores"][0]
+    disk = store["catalog_bytes"] + store["keyword_bytes"] + store["vector_bytes"]
+    bench.note(
+        files=root["indexed"],
+        text_mb=store["text_bytes"] / 1e6,
+        chunks=store["chunks"],
+        build_seconds=seconds,
+        build_cpu_seconds=peak.cpu,
+        build_files_per_second=root["indexed"] / seconds,
+        build_mb_per_second=store["text_bytes"] / 1e6 / seconds,
+        build_peak_rss_mb=peak.rss / 1e6,
+        disk_to_text=disk / store["text_bytes"],
+    )
+
+
+def semble_build(bench: Bench, python: str) -> None:
+    """semble's own chunking and BM25 index of the same tree, in the same run; it embeds nothing here, we do."""
+    probe = subprocess.run([python, "-c", "import semble"], capture_output=True, text=True, check=False)
+    if probe.returncode:
+        bench.note(semble=f"not run: {probe.stderr.strip().splitlines()[-1]}")
+        return
+    runner = Path(__file__).with_name("semble_runner.py")
+    done = subprocess.run([python, str(runner), str(bench.tree)], capture_output=True, text=True, check=False)
+    if done.returncode:
+        bench.note(semble=f"not run: {done.stderr.strip().splitlines()[-1]}")
+        return
+    seconds = float(done.stdout.split()[-1])
+    bench.note(semble_seconds=seconds, build_to_semble=bench.figures["build_seconds"] / seconds)
+
+
+def nothing_changed(bench: Bench) -> None:
+    """`llmc index --once` again, against `git status` on the same tree; both walk and stat every file."""
+    copy = bench.home.parent / "git"
+    shutil.copytree(bench.tree, copy)
+    for command in (["init", "-q"], ["add", "-A"], ["-c", "user.name=b", "-c", "user.email=b@x", "commit", "-qm", "x"]):
+        subprocess.run(["git", *command], cwd=copy, check=True, capture_output=True)
+    git = best(lambda: subprocess.run(["git", "status", "--porcelain"], cwd=copy, check=True, capture_output=True))
+    again = best(lambda: bench.llmc("index", "--once"))
+    bench.note(git_status_seconds=git, again_seconds=again, again_to_git_status=again / git)
+
+
+def second_work_tree(bench: Bench) -> None:
+    """The first and the second work tree of one repository, each by `llmc index --once` with a warm daemon."""
+    main, second = bench.home.parent / "git", bench.home.parent / "second"
+    subprocess.run(["git", "worktree", "add", "-q", str(second)], cwd=main, check=True, capture_output=True)
+    first = timed(lambda: bench.llmc("index", "--once", cwd=main))
+    other = timed(lambda: bench.llmc("index", "--once", cwd=second))
+    bench.note(first_tree_seconds=first, second_tree_seconds=other, first_to_second=first / other)
+
+
+def save_to_searchable(bench: Bench, saves: int = 40) -> None:
+    """From the end of a save until `status` reports it committed; asked with a unique word, through the warm daemon."""
+    from llmc.client import Caller
+    from llmc.home import Home
+
+    caller = Caller(
+        Home(str(bench.home)), os.environ, cwd=str(bench.tree), flags=[], config="", notify=lambda _text: None
+    )
+    target = bench.tree / "llmc_bench_save.py"
+    seconds = []
+    try:
+        with caller.connect() as connection:
+            for number in range(saves):
+                word = f"zq{number}x{random.randrange(1 << 30)}"
+                target.write_text(f"def {word}():\n    return {number}\n")
+                started = time.monotonic()
+                while not hits(connection, word):
+                    pass
+                seconds.append(time.monotonic() - started)
+                time.sleep(0.2)
+    finally:
+        target.unlink(missing_ok=True)
+    seconds.sort()
+    bench.note(save_p50_seconds=statistics.median(seconds), save_p95_seconds=seconds[int(len(seconds) * 0.95)])
+
+
+def hits(connection: Any, word: str) -> bool:
+    reply = connection.call("tool", {"name": "refs", "args": {"name": word}})
+    return not reply["error"] and bool(reply["data"].get("definitions"))
+
+
+def idle(bench: Bench, seconds: float = 30.0) -> None:
+    """CPU and memory of the daemon when nobody asks and nothing changes."""
+    pid = bench.status()["daemon"]["pid"]
+    process = psutil.Process(pid)
+    time.sleep(2)
+    before = sum(process.cpu_times()[:2])
+    time.sleep(seconds)
+    used = sum(process.cpu_times()[:2]) - before
+    bench.note(idle_cpu_percent=100 * used / seconds, idle_rss_mb=process.memory_info().rss / 1e6)
+
+
+def queries_while_building(bench: Bench, queries: int = 60) -> None:
+    """The same queries on one tree, idle and while another tree of the same size is built by the same daemon."""
+    words = ["request", "cache backend", "how are passwords hashed", "QuerySet.filter", "migration autodetector"]
+    quiet = latencies(bench, words, queries)
+    other = bench.home.parent / "other"
+    shutil.copytree(bench.tree, other)
+    for path in other.rglob("*.py"):
+        with path.open("ab") as file:
+            file.write(b"\n# another\n")
+    builder = threading.Thread(target=lambda: bench.llmc("index", "--once", cwd=other))
+    builder.start()
+    time.sleep(1.5)
+    busy = latencies(bench, words, queries)
+    finished_early = not builder.is_alive()
+    builder.join()
+    bench.note(
+        query_idle_p95_ms=1000 * p95(quiet),
+        query_building_p95_ms=1000 * p95(busy),
+        query_building_to_idle=p95(busy) / p95(quiet),
+        building_ended_before_the_queries=finished_early,
+    )
+
+
+def latencies(bench: Bench, words: list[str], queries: int) -> list[float]:
+    from llmc.client import Caller
+    from llmc.home import Home
+
+    caller = Caller(
+        Home(str(bench.home)), os.environ, cwd=str(bench.tree), flags=[], config="", notify=lambda _text: None
+    )
+
+    def ask(number: int) -> float:
+        params = {"name": "search", "args": {"query": words[number % len(words)]}}
+        return timed(lambda: connection.call("tool", params))
+
+    with caller.connect() as connection:
+        return [ask(number) for number in range(queries)]
+
+
+def p95(values: list[float]) -> float:
+    return sorted(values)[int(len(values) * 0.95)]
+
+
+def timed(act: Any) -> float:
+    started = time.monotonic()
+    act()
+    return time.monotonic() - started
+
+
+def best(act: Any, times: int = 5) -> float:
+    return min(timed(act) for _ in range(times))
+
+
+class Peak:
+    """Peak memory and CPU of every process that belongs to a home, sampled."""
+
+    def __init__(self) -> None:
+        self.rss = 0
+        self.cpu = 0.0
+        self._cpu: dict[int, float] = {}
+        self._stop = threading.Event()
+
+    def of_home(self, home: Path) -> Peak:
+        self._home = str(home)
+        return self
+
+    def __enter__(self) -> None:
+        self._thread = threading.Thread(target=self._sample, daemon=True)
+        self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+        self.cpu = sum(self._cpu.values())
+
+    def _sample(self) -> None:
+        while not self._stop.wait(0.05):
+            total = 0
+            for process in psutil.process_iter():
+                try:
+                    if process.environ().get("LLMC_HOME") == self._home:
+                        total += process.memory_info().rss
+                        self._cpu[process.pid] = sum(process.cpu_times()[:2])
+                except psutil.Error:
+                    continue
+            self.rss = max(self.rss, total)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tree", type=Path, help="what to index (default: a pinned source archive of Django)")
+    parser.add_argument("--semble", default="", metavar="PYTHON", help="a Python with semble installed")
+    parser.add_argument("--json", type=Path, help="write the figures here")
+    arguments = parser.parse_args()
+    tree = (arguments.tree or trees.sdist(*DJANGO)).resolve()
+    with tempfile.TemporaryDirectory(prefix="llmc-bench-") as folder:
+        work = Path(folder) / "tree"
+        shutil.copytree(tree, work, symlinks=True)
+        bench = Bench(work, Path(folder) / "home")
+        try:
+            full_build(bench)
+            if arguments.semble:
+                semble_build(bench, arguments.semble)
+            nothing_changed(bench)
+            second_work_tree(bench)
+            save_to_searchable(bench)
+            queries_while_building(bench)
+            idle(bench)
+        finally:
+            bench.llmc("stop")
+    if arguments.json:
+        arguments.json.write_text(json.dumps(bench.figures, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

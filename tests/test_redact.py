@@ -1,0 +1,144 @@
+"""Secrets out of texts: what goes, what stays, and that nothing else changes."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bench.redaction import damage, missed
+from bench.redaction_corpus import generic, harmless, known
+from llmc.envelope.redact import Redactor, check_rules, redact, redact_lines
+from llmc.envelope.secret.table import table
+from llmc.settings import Redaction, RedactionRule
+
+KEY = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj"
+AWS = "AKIAQ3EGR7KZ2MPLT5WX"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_known_format_is_missed(seed: int) -> None:
+    assert missed(known(seed, rounds=1)) == []
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_nine_of_ten_passwords_go_wherever_they_stand(seed: int) -> None:
+    cases = generic(seed, rounds=3)
+    assert len(missed(cases)) <= len(cases) // 10
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_lookalikes_come_back_as_they_were(seed: int) -> None:
+    cases = harmless(seed, rounds=2)
+    assert len(damage(cases)) <= len(cases) // 50
+
+
+def test_the_rest_of_the_line_stays_and_the_rule_is_named() -> None:
+    done = redact(f"a\nkey = {AWS}  # prod\n", "notes.txt")
+    assert done.text == "a\nkey = [redacted:aws-key]  # prod\n"
+    assert [(each.rule, each.line, each.column) for each in done.findings] == [("aws-key", 2, 7)]
+
+
+def test_a_finding_does_not_print_its_secret() -> None:
+    assert AWS not in repr(redact(AWS).findings)
+
+
+def test_a_key_without_its_end_goes_and_what_follows_stays() -> None:
+    text = f"-----BEGIN RSA PRIVATE KEY-----\n{KEY}\n{KEY[:40]}==\n\nplain text follows\n"
+    shown = redact(text).text
+    assert KEY[:20] not in shown
+    assert shown.count("\n") == text.count("\n")
+    assert shown.endswith("\n\nplain text follows\n")
+
+
+def test_lines_above_an_end_go_with_their_key() -> None:
+    assert redact_lines([KEY, KEY, "-----END PRIVATE KEY-----"])[:2] == ["[redacted:private-key]", "[redacted]"]
+
+
+def test_a_lone_line_of_a_key_goes_but_a_certificate_stays() -> None:
+    assert redact_lines([KEY]) == ["[redacted:private-key]"]
+    certificate = ["-----BEGIN CERTIFICATE-----", KEY, KEY, "-----END CERTIFICATE-----"]
+    assert redact_lines(certificate) == certificate
+
+
+def test_a_private_key_in_base64_goes_and_a_certificate_in_base64_stays() -> None:
+    import base64
+
+    for label, goes in (("PRIVATE KEY", True), ("CERTIFICATE", False)):
+        encoded = base64.b64encode(f"-----BEGIN {label}-----\n{KEY}\n".encode()).decode()
+        assert (encoded not in redact(f"data: {encoded}\n", "c.yaml").text) is goes
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "password = get_password()",
+        "password: ${DB_PASSWORD}",
+        'token = os.environ["TOKEN"]',
+        "const key = process.env.API_KEY;",
+        'password = "changeme"',
+        'api_key = "<your-key>"',
+        f"{AWS[:4]}IOSFODNN7EXAMPLE",
+        "ghp_" + "x" * 36,
+    ],
+)
+def test_placeholders_stay(line: str) -> None:
+    assert redact(line, "a.py").text == line
+
+
+def test_a_bare_word_is_a_variable_in_code_and_a_value_in_a_config_file() -> None:
+    line = "password=hunter2x"
+    assert redact(f"login({line})", "a.py").text == f"login({line})"
+    assert redact(line, "app.ini").text == "password=[redacted:password]"
+
+
+def test_labels_for_people_stay() -> None:
+    line = '"password": "Passwort"'
+    assert redact(line, "locales/de.json").text == line
+
+
+def test_a_rule_of_ones_own_redacts_its_first_group() -> None:
+    redactor = Redactor(rules=[("badge", r"badge-(\d+)")])
+    assert redactor.redact("id badge-1234 ok").text == "id badge-[redacted:badge] ok"
+
+
+def test_an_allowed_path_passes_as_it_is() -> None:
+    redactor = Redactor(allow=["fixtures/"])
+    assert redactor.redact(AWS, "tests/fixtures/a.txt").text == AWS
+    assert AWS not in redactor.redact(AWS, "src/a.txt").text
+
+
+def test_redaction_can_be_switched_off() -> None:
+    assert Redactor.of(Redaction(enabled=False)).redact(AWS).text == AWS
+
+
+def test_rules_that_cannot_be_used_are_told() -> None:
+    rules = (
+        RedactionRule(name="a", pattern="(?=x)"),
+        RedactionRule(name="b", pattern="x*"),
+        RedactionRule(name="c", pattern="x"),
+    )
+    told = {index: reason for index, _, reason in check_rules(Redaction(rules=rules))}
+    assert sorted(told) == [0, 1]
+    assert "RE2" in told[0]
+
+
+def test_every_rule_of_the_table_compiles_and_is_found_by_what_is_near() -> None:
+    for rule in table().rules:
+        assert rule.regex.groups >= 0
+    assert {case.sort for case in missed(known(7, rounds=1))} == set()
+
+
+@given(st.text(), st.sampled_from(["", "a.py", "c.yaml", ".env"]))
+def test_no_line_goes_or_comes_and_twice_is_once(text: str, path: str) -> None:
+    done = redact(text, path)
+    assert done.text.count("\n") == text.count("\n")
+    assert redact(done.text, path).text == done.text
+
+
+@given(st.lists(st.sampled_from([AWS, "password: hunter2x", "é", "\ud800", "\r", KEY, "x", " ", '"', "=", "\t"])))
+def test_findings_say_where_each_secret_stood(parts: list[str]) -> None:
+    text = "\n".join(parts)
+    lines = text.split("\n")
+    for each in redact(text, "c.yaml").findings:
+        assert lines[each.line - 1][each.column - 1 :].startswith(each.secret)

@@ -1,0 +1,68 @@
+"""`llmc redact`: what would go, why and where, from the outside."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from daemons import Place, private_place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+AWS = "AKIAQ3EGR7KZ2MPLT5WX"
+
+
+@pytest.fixture
+def place() -> Iterator[Place]:
+    with private_place() as made:
+        yield made
+
+
+def test_check_names_rule_and_place_but_not_the_secret(place: Place, tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("user: me\npassword: hunter2x\n")
+    done = place.llmc("redact", "--check", "a.yaml", cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stdout == "a.yaml:2:11: password: password: [redacted:password]\n"
+
+
+def test_check_says_when_nothing_would_go(place: Place, tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("password = None\n")
+    done = place.llmc("redact", "--check", "a.py", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_standard_input_is_read_and_json_is_written(place: Place) -> None:
+    done = place.llmc("redact", "--check", "--json", "-", input=f"x\n{AWS}\n")
+    found = json.loads(done.stdout)["findings"]
+    assert [(each["file"], each["line"], each["rule"]) for each in found] == [("-", 2, "aws-key")]
+
+
+def test_without_check_the_text_is_shown_without_its_secrets(place: Place) -> None:
+    assert place.llmc("redact", "-", input=f"a {AWS} b\x1b\n").stdout == "a [redacted:aws-key] b\\e\n"
+
+
+def test_settings_add_rules_and_allow_paths(place: Place, tmp_path: Path) -> None:
+    config = tmp_path / "own.toml"
+    config.write_text('[redaction]\nallow = ["ok/"]\n[[redaction.rules]]\nname = "badge"\npattern = "badge-[0-9]+"\n')
+    (tmp_path / "ok").mkdir()
+    for name in ("a.txt", "ok/a.txt"):
+        (tmp_path / name).write_text("badge-12\n")
+    done = place.llmc("--config", str(config), "redact", "a.txt", "ok/a.txt", cwd=tmp_path)
+    assert done.stdout == "[redacted:badge]\nbadge-12\n"
+
+
+def test_a_file_that_is_not_there_is_an_error(place: Place) -> None:
+    done = place.llmc("redact", "nowhere.txt")
+    assert done.returncode == 1
+    assert "nowhere.txt cannot be read" in done.stderr
+
+
+def test_importing_the_rules_costs_no_engine() -> None:
+    script = "import sys, llmc.envelope.clean; print({'re2', 'tomllib', 'pathspec'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
