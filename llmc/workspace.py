@@ -102,9 +102,7 @@ class Workspace:
         """Bring every root up to date, and wait for it. `on_progress` is called now and then; False stops the
         waiting.
         """
-        for keeper in self.keepers:
-            keeper.pending.mark_folder("", "asked for")
-            self.library.lane(keeper).wake(hurry=True)
+        self.library.catch_up(self.keepers, self.settings.index.barrier_ms / 1000)
         for keeper in self.keepers:
             while on_progress(keeper) and not keeper.pending.wait_settled(PROGRESS_SECONDS):
                 if keeper.error or self.library.lane(keeper).trouble:

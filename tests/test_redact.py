@@ -106,6 +106,8 @@ def test_an_allowed_path_passes_as_it_is() -> None:
     redactor = Redactor(allow=["fixtures/"])
     assert redactor.redact(AWS, "tests/fixtures/a.txt").text == AWS
     assert AWS not in redactor.redact(AWS, "src/a.txt").text
+    assert Redactor(allow=["*.pem", "!secret.pem"]).redact(AWS, "a/b.pem").text == AWS
+    assert AWS not in Redactor(allow=["*.pem", "!secret.pem"]).redact(AWS, "a/secret.pem").text
 
 
 def test_redaction_can_be_switched_off() -> None:

@@ -11,9 +11,10 @@ Some 30 MB/s on source code, whole files at a time.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from llmc.envelope.secret.blocks import blocks, torn
 from llmc.envelope.secret.fields import fields
@@ -23,6 +24,7 @@ from llmc.envelope.secret.table import Rule, Sureness, compiled, table
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from llmc.globbing import Patterns
     from llmc.settings import Redaction
 
 __all__ = ["Finding", "Redacted", "Redactor", "check_rules", "redact", "redact_lines"]
@@ -73,7 +75,7 @@ class Redactor:
 
     def passes(self, path: str) -> bool:
         """Whether the text of this path stays as it is."""
-        return not self.enabled or bool(self._allow and path and self._allowed.match_file(path))
+        return not self.enabled or bool(self._allow and path and self._is_allowed(path))
 
     def redact(self, text: str, path: str = "", *, torn: bool = False) -> Redacted:
         """`torn` says that lines are missing, so that the inside of a key may stand without its first line."""
@@ -88,11 +90,19 @@ class Redactor:
         done = self.redact("\n".join(lines), path, torn=True)
         return done.text.split("\n") if done.findings else list(lines)
 
-    @cached_property
-    def _allowed(self) -> Any:
-        from pathspec import GitIgnoreSpec  # noqa: PLC0415 - only where a path is allowed
+    def _is_allowed(self, path: str, *, is_folder: bool = False) -> bool:
+        """As an ignore file has it: what names a folder holds for all below it."""
+        above, _, name = path.rpartition("/")
+        if above and self._is_allowed(above, is_folder=True):
+            return True
+        layer = self._patterns.layer(above)
+        return bool(layer and layer.verdict(name, is_folder=is_folder))
 
-        return GitIgnoreSpec.from_lines(self._allow, backend="re2")
+    @cached_property
+    def _patterns(self) -> Patterns:
+        from llmc.globbing import read_patterns  # noqa: PLC0415 - only where a path is allowed
+
+        return read_patterns(os.fsencode("\n".join(self._allow)))
 
     def _spans(self, data: bytes, path: str) -> Iterator[Span]:
         """In the order in which they may name what they share."""

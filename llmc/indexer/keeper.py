@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from llmc.indexer.changes import find_changes
 from llmc.indexer.pending import Pending
+from llmc.indexer.watch import Mode
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -121,6 +122,13 @@ class Keeper:
 
     def health(self) -> Health | None:
         return self.watcher.health(self.root) if self.watcher is not None else None
+
+    def is_watched(self) -> bool:
+        """Whether the index has been right once and nothing can have changed since without being marked."""
+        health = self.health()
+        return (
+            self.built and not self.error and health is not None and health.mode is Mode.EVENTS and not health.degraded
+        )
 
     def freshness(self, notes: tuple[str, ...] = ()) -> Freshness:
         shown, _ = self.sift(self.pending.paths())

@@ -101,6 +101,14 @@ class Library:
         notes = [(uncovered[keeper.root],) if keeper.root in uncovered else () for keeper in keepers]
         return [keeper.freshness(note) for keeper, note in zip(keepers, notes, strict=True)]
 
+    def catch_up(self, keepers: Sequence[Keeper], barrier: float) -> None:
+        """Owe everything that a root may lack: a walk, unless its watcher vouches that nothing else has changed."""
+        uncovered = self._watcher.barrier(barrier, [keeper.root for keeper in keepers]) if self._watcher else {}
+        for keeper in keepers:
+            if self._watcher is None or keeper.root in uncovered or not keeper.is_watched():
+                keeper.pending.mark_folder("", "asked for")
+            self.lane(keeper).wake(hurry=True)
+
     def close(self) -> None:
         with self._lock:
             for lane in self.lanes.values():

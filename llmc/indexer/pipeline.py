@@ -36,12 +36,14 @@ NO_STAMP = Stamp(size=-1, mtime_ns=0, ctime_ns=0, inode=0)
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """`batch_files` and `batch_bytes` bound what one commit holds: a crash costs at most one batch, and a query during
-    the first build sees each batch as it lands."""
+    """`batch_files` and `batch_bytes` bound what one commit holds. The first is small, so that a query during the first
+    build has something to answer from, and each may be twice the one before: every commit is a segment with its own
+    dictionary, and seven of them took more disk than three."""
 
     max_file_bytes: int = 2 * 1024 * 1024
-    batch_files: int = 1000
-    batch_bytes: int = 16 * 1024 * 1024
+    first_files: int = 500
+    batch_files: int = 4_000
+    batch_bytes: int = 32 * 1024 * 1024
 
 
 @dataclass(slots=True)
@@ -187,13 +189,13 @@ def count(outcome: Outcome, finished: list[tuple[FileState | None, Document | No
 
 def batched(looked: Iterable[Seen], limits: Limits) -> Iterator[list[Seen]]:
     batch: list[Seen] = []
-    size = 0
+    size, most = 0, limits.first_files
     for seen in looked:
         batch.append(seen)
         size += len(seen.text)
-        if len(batch) >= limits.batch_files or size >= limits.batch_bytes:
+        if len(batch) >= most or size >= limits.batch_bytes:
             yield batch
-            batch, size = [], 0
+            batch, size, most = [], 0, min(2 * most, limits.batch_files)
     if batch:
         yield batch
 

@@ -78,19 +78,21 @@ class Pool:
         self._settings = settings
         self._workers = workers
         self._embed = embed
-        self._executor = self._start(workers)
+        self._executor: ProcessPoolExecutor | None = None  # started by the first file: a work tree may bring none
         self.cpu = 0.0
 
     def submit(self, files: Sequence[File], *, embed: bool) -> list[Promise]:
         promises: list[Promise] = []
         for part in slices(files):
+            self._executor = self._executor or self._start(self._workers)
             future = self._executor.submit(work, part, embed=embed)
             shared = Slice(self, part, embed, future)
             promises += [shared.promise(index) for index in range(len(part))]
         return promises
 
     def close(self) -> None:
-        self._executor.shutdown(cancel_futures=True)
+        if self._executor is not None:
+            self._executor.shutdown(cancel_futures=True)
 
     def alone(self, file: File, *, embed: bool) -> Digest | str:
         """One file in a process of its own."""
@@ -101,10 +103,10 @@ class Pool:
                 return "the parser crashed on this file"
             return results[0]
 
-    def renew(self, broken: ProcessPoolExecutor | None = None) -> None:
-        if broken is None or broken is self._executor:
+    def renew(self) -> None:
+        if self._executor is not None:
             self._executor.shutdown(wait=False, cancel_futures=True)
-            self._executor = self._start(self._workers)
+        self._executor = None
 
     def _start(self, workers: int) -> ProcessPoolExecutor:
         return ProcessPoolExecutor(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from llmc.errors import StoreError
@@ -15,6 +14,7 @@ from llmc.store.schema import connect
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Collection, Iterator, Sequence
+    from pathlib import Path
 
 __all__ = ["Connections"]
 
@@ -67,9 +67,9 @@ class Connections:
         except FileNotFoundError:
             found = None
         if found is not None and found.st_size < self._shared_size:
-            with Path(self._shared).open("r+b", buffering=0) as file:
-                file.truncate(self._shared_size)
-                file.write(bytes(SHARED_HEADER))
+            file = os.open(self._shared, os.O_RDWR | os.O_CLOEXEC)  # never closed: that would drop SQLite's locks
+            os.ftruncate(file, self._shared_size)
+            os.pwrite(file, bytes(SHARED_HEADER), 0)
         if self._idle and (found is None or found.st_ino != self._shared_inode):
             idle, self._idle = self._idle, []
             for db in idle:

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 
 from llmc.errors import CorruptStoreError
 from llmc.store.guard import corrupt, guard
+from llmc.store.held import crc_of_main
 from llmc.store.main_file import MAIN, SEAL
 from llmc.store.schema import refuse_newer
-from llmc.store.seal import Seal, check_files, check_moving, crc_of, live_files, signature
+from llmc.store.seal import Seal, check_files, check_moving, live_files, signature
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,7 +39,7 @@ def check_main_file(folder: Path) -> bool:
     path, main = folder / SEAL, folder / MAIN
     with guard(folder, "reading the catalog"):
         seal = Seal.read(path)
-        sound = None if seal is None or seal.catalog is None else crc_of(main, changes=True) == seal.catalog
+        sound = None if seal is None or seal.catalog is None else crc_of_main(main) == seal.catalog
         if sound is not False or Seal.read(path) != seal:  # a writer has just sealed it anew
             refuse_newer(main)
             return bool(sound)

@@ -8,10 +8,13 @@ held here.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from llmc.errors import StoreFullError
 from llmc.store.guard import guard
-from llmc.store.seal import Seal, crc_of, signature
+from llmc.store.held import crc_of_main
+from llmc.store.seal import Seal, signature
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,19 +40,24 @@ def seal(folder: Path, ledger: Ledger, generation: int, reached: Callable[[str],
             return
         Seal(generation, None).write(folder / SEAL)
         reached("unsealed")
-        ledger.checkpoint()
+        with suppress(StoreFullError):  # the batch is in the log, and safe there
+            ledger.checkpoint()
         reached("checkpointed")
-        Seal(generation, crc_of(folder / MAIN, changes=True)).write(folder / SEAL)
+        Seal(generation, crc_of_main(folder / MAIN)).write(folder / SEAL)
 
 
 def close_sealed(folder: Path, ledger: Ledger, generation: int, reached: Callable[[str], None]) -> None:
+    """The connection closes whatever happens: a full disk only leaves the log where it is."""
     with guard(folder, "closing the index"):
         previous, before = Seal.read(folder / SEAL), signature(folder / MAIN)
-        Seal(generation, None).write(folder / SEAL)
-        reached("unsealed")
-        if (folder / LOG).stat().st_size > CLOSING_BYTES:
-            ledger.checkpoint()
-        ledger.close()
+        try:
+            Seal(generation, None).write(folder / SEAL)
+            reached("unsealed")
+            if (folder / LOG).stat().st_size > CLOSING_BYTES:
+                with suppress(StoreFullError):
+                    ledger.checkpoint()
+        finally:
+            ledger.close()
         reached("closed")
         kept = previous.catalog if previous is not None and signature(folder / MAIN) == before else None
-        Seal(generation, kept or crc_of(folder / MAIN, changes=True)).write(folder / SEAL)
+        Seal(generation, kept or crc_of_main(folder / MAIN)).write(folder / SEAL)

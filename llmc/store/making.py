@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from llmc.errors import StoreError
 from llmc.store.guard import corrupt, guard
+from llmc.store.held import crc_of_main
 from llmc.store.inspection import SHELVES, check_main_file
 from llmc.store.keywords import TantivyKeywords
 from llmc.store.main_file import MAIN, SEAL
 from llmc.store.schema import check_version, connect, create, refuse_newer, version_on_disk
-from llmc.store.seal import Seal, crc_of
+from llmc.store.seal import Seal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,7 +39,7 @@ def make(folder: Path, *, rebuild: bool) -> None:
             TantivyKeywords(folder).close()
             with closing(connect(main, write=True)) as db:
                 create(db)
-            Seal(0, crc_of(main, changes=True)).write(folder / SEAL)
+            Seal(0, crc_of_main(main)).write(folder / SEAL)
 
 
 def empty(folder: Path) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from llmc import words
 from llmc.errors import CorruptStoreError, NewerFormatError
+from llmc.store.held import head_of_main
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -87,6 +88,14 @@ def connect(path: Path, *, write: bool = False) -> sqlite3.Connection:
         isolation_level=None,
         check_same_thread=False,
     )
+    try:
+        return configured(db, write=write)
+    except BaseException:
+        db.close()
+        raise
+
+
+def configured(db: sqlite3.Connection, *, write: bool) -> sqlite3.Connection:
     # FULL: the batch that the catalog calls committed must survive a power cut, since the other stores fsync theirs.
     db.executescript("PRAGMA synchronous=FULL; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-2048")
     if write:
@@ -108,8 +117,7 @@ def version_on_disk(path: Path) -> int | None:
     """The format in the file's header, without SQLite, which would tidy up behind a newer llmc; None for anything
     else."""
     try:
-        with path.open("rb") as file:
-            head = file.read(100)
+        head = head_of_main(path, 100)
     except FileNotFoundError:
         return None
     ours = head[68:72] == APPLICATION_ID.to_bytes(4, "big")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import tantivy
 
 from llmc.store.guard import guard
+from llmc.store.seal import live_files
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -59,8 +60,17 @@ class Shelf:
 
     def _open_writer(self) -> tantivy.IndexWriter:
         if self._writer is None:
+            self._drop_strays()
             self._writer = self._index.writer(HEAP_BYTES, 1)
         return self._writer
+
+    def _drop_strays(self) -> None:
+        """What a commit that failed left behind: tantivy counts on from the last one that did not, and would refuse to
+        write over files of the same name."""
+        live = {*live_files(self.folder), ".managed.json"}
+        for path in self.folder.iterdir():
+            if path.name not in live and path.suffix != ".lock":
+                path.unlink()
 
     def commit(self) -> None:
         """All or nothing; what was committed is seen at once."""

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Self
 
 from llmc.errors import StoreError
 from llmc.store.folding import fold
+from llmc.store.held import hold, let_go
 from llmc.store.inspection import SHELVES
 from llmc.store.ledger import Ledger
 from llmc.store.lock import WriterLock
@@ -60,6 +61,7 @@ class Store:
         self._parts = parts
         self._refreshing = threading.RLock()
         self._writer: Writer | None = None
+        self._closed = False
         if lock is not None:
             self._begin_writing(lock)
 
@@ -78,6 +80,8 @@ class Store:
         repairs. `rebuild` empties it first. Without an embedder the one that answers is used."""
         path = Path(folder)
         with ExitStack() as undo:
+            hold(path / MAIN)
+            undo.callback(let_go, path / MAIN)
             lock = None
             if write:
                 path.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -107,6 +111,9 @@ class Store:
                 writer.close()
         finally:
             self._parts.close()
+            if not self._closed:
+                self._closed = True
+                let_go(self.folder / MAIN)
 
     # --- reading
 
@@ -224,7 +231,7 @@ class Store:
         if not writing:
             fresh.close()
             fresh = type(self).open(self.folder, *wanted)
-        self._parts, self._writer = fresh._parts, fresh._writer  # noqa: SLF001 of the same class
+        self._parts, self._writer, self._closed = fresh._parts, fresh._writer, False  # noqa: SLF001 of the same class
 
     # --- another embedder
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import shutil
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from llmc.errors import StoreFullError
 from llmc.store.main_file import close_sealed, seal
 from llmc.store.mend import compare
 from llmc.store.seal import manifest_of
@@ -199,17 +200,21 @@ class Writer:
 
     def close(self) -> None:
         """Wait for merges, note the files as they then are, seal, and give up the lock."""
-        catalog = self._parts.catalog
         try:
-            self._parts.keywords.release()
-            self.reached("merged")
-            if catalog.moment().moving and not catalog.inflight():
-                self.ledger.rest(self._shelf_manifests())
+            with suppress(StoreFullError):  # every batch is safe; the next writer will come to rest
+                self._rest()
         finally:
             try:
                 self.close_catalog()
             finally:
                 self._lock.release()
+
+    def _rest(self) -> None:
+        catalog = self._parts.catalog
+        self._parts.keywords.release()
+        self.reached("merged")
+        if catalog.moment().moving and not catalog.inflight():
+            self.ledger.rest(self._shelf_manifests())
 
     def close_catalog(self) -> None:
         close_sealed(self._parts.folder, self.ledger, self._parts.catalog.generation(), self.reached)
