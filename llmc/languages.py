@@ -266,8 +266,8 @@ _FOLDERS = {
 }
 _WHOLE_NAMES = {
     "generated": """package-lock.json npm-shrinkwrap.json pnpm-lock.yaml yarn.lock cargo.lock poetry.lock uv.lock
-        pdm.lock gemfile.lock composer.lock pipfile.lock mix.lock flake.lock pubspec.lock podfile.lock packages.lock.json
-        .terraform.lock.hcl package.resolved go.sum bun.lock gradlew gradlew.bat""",
+        pdm.lock gemfile.lock composer.lock pipfile.lock mix.lock flake.lock pubspec.lock podfile.lock
+        packages.lock.json .terraform.lock.hcl package.resolved go.sum bun.lock gradlew gradlew.bat""",
     "test": "conftest.py spec_helper.rb test_helper.rb test_helper.exs rails_helper.rb",
     "doc": """readme changelog changes history news license licence copying copyright notice authors contributors
         contributing todo thanks""",
@@ -284,13 +284,14 @@ _ENDINGS = {
     "stub": ".pyi .d.ts .d.mts .d.cts .stub",
     "doc": ".md .markdown .mdx .rst .rest .adoc .asciidoc .org .txt .text .tex .rd .pod .rdoc .textile .man",
     "config": """.json .jsonc .json5 .yaml .yml .toml .ini .cfg .conf .cnf .properties .env .plist .editorconfig
-        .xcconfig .pbxproj .csproj .vbproj .fsproj .props .targets .sln .gemspec .podspec .nuspec .cabal .rockspec .lock .service
-        .tfvars .gradle .sbt .cmake .bazel .mk .iml .nix .config.js .config.ts .config.mjs .config.cjs .conf.js
+        .xcconfig .pbxproj .csproj .vbproj .fsproj .props .targets .sln .gemspec .podspec .nuspec .cabal .rockspec
+        .lock .service .tfvars .gradle .sbt .cmake .bazel .mk .iml .nix .config.js .config.ts .config.mjs .config.cjs
+        .conf.js
         .eslintrc .prettierrc .babelrc""",
     "data": """.csv .tsv .psv .jsonl .ndjson .geojson .po .pot .svg .xml .log .dat .data .har .diff .patch .srt .vtt
         .pem .crt .resx .strings .xlf .arb .meta .asset .lst .golden""",
 }
-# The first or the last part of a name, or the last of a folder: test_views.py, views.spec.ts, My.Tests/, zz_generated.go
+# The first or last part of a name, or the last of a folder: test_views.py, views.spec.ts, My.Tests/, zz_generated.go
 _PARTS = {
     "generated": "generated pb2",
     "test": "test tests spec specs unittest unittests e2e bench benchmark",

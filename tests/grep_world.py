@@ -72,7 +72,8 @@ def theirs(folder: Path, asked: Asked) -> list[str] | None:
         [
             ripgrep.program() or "rg", "--no-config", "--hidden", "--no-require-git", "-g", "!.git",
             "--no-ignore-global", "--no-ignore-parent", "--no-heading", "--line-number", "--with-filename", "--null",
-            "--color=never", "--no-context-separator", *flags, *(f"--regexp={pattern}" for pattern in asked.patterns), "./",
+            "--color=never", "--no-context-separator", *flags,
+            *(f"--regexp={pattern}" for pattern in asked.patterns), "./",
         ],
         cwd=folder,
         capture_output=True,

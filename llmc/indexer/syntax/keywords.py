@@ -36,7 +36,8 @@ DEFINING: dict[str, dict[bytes, str]] = {
         test="deftest testing",
     ),
     "ruby": _kinds(
-        property="attr_accessor attr_reader attr_writer mattr_accessor cattr_accessor class_attribute thread_mattr_accessor",
+        property="attr_accessor attr_reader attr_writer mattr_accessor cattr_accessor class_attribute"
+        " thread_mattr_accessor",
         method="define_method delegate scope",
         field="belongs_to has_many has_one has_and_belongs_to_many",
         test="describe RSpec.describe context it specify test should feature scenario",

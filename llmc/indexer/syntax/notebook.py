@@ -10,6 +10,7 @@ import json
 import re
 from bisect import bisect_right
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from llmc.indexer.syntax.outline import EMPTY, Mark, Outline
@@ -49,7 +50,7 @@ def read_notebook(text: str) -> Outline:
 def _cells(text: str) -> Iterator[Cell]:
     lines = offsets(text)
     begins = [one.start() for one in _CELL.finditer(text) if _TYPE.search(text, one.start(), one.start() + _HEAD)]
-    for start, end in zip(begins, [*begins[1:], len(text)], strict=True):
+    for start, end in pairwise([*begins, len(text)]):
         kind = _TYPE.search(text, start, end)
         source = _SOURCE.search(text, start, end)
         strings = list(_strings(source[1], bisect_right(lines, source.start(1)))) if source else []

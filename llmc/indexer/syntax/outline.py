@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from llmc.model import Reference, Symbol
+if TYPE_CHECKING:
+    from llmc.model import Reference, Symbol
 
 __all__ = ["EMPTY", "Mark", "Outline"]
 

@@ -91,7 +91,7 @@ def _lead(text: str, lines: list[int], line: int) -> int:
 
 def _references(text: str, lines: list[int], marks: tuple[Mark, ...]) -> Iterator[Reference]:
     starts = [mark.symbol.start_line for mark in marks]
-    seen = set()
+    seen: set[Reference] = set()
     for found in _USE.finditer(text):
         name = found[2].rpartition(".")[2].strip('"`[]')[:LONGEST_NAME]
         line = bisect_right(lines, found.start(2))

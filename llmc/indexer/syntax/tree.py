@@ -65,7 +65,7 @@ class _Marks:
     def _above(self, captures: Captures, capture: str) -> dict[int, int]:
         """Last line → first line of what stands above definitions, on lines of its own."""
         lines, data = self._lines, self._data
-        rows = {}
+        rows: dict[int, int] = {}
         for node in captures.get(capture, ()):
             start = node.start_byte
             first = bisect_right(lines, start)

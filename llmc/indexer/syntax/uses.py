@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 __all__ = ["Found", "Imports", "as_references", "find_imports", "find_references"]
 
 _PRIMITIVES = frozenset(
-    b"int string bool byte error any str float void char double long short unsigned boolean number object String Integer "
-    b"Boolean int8 int16 int32 int64 uint uint8 uint16 uint32 uint64 uint8_t uint16_t uint32_t uint64_t int32_t int64_t "
-    b"size_t float32 float64 rune usize u8 u32 u64 i32 i64 None Self self var auto Int Object".split()
+    b"int string bool byte error any str float void char double long short unsigned boolean number object String "
+    b"Integer Boolean int8 int16 int32 int64 uint uint8 uint16 uint32 uint64 uint8_t uint16_t uint32_t uint64_t "
+    b"int32_t int64_t size_t float32 float64 rune usize u8 u32 u64 i32 i64 None Self self var auto Int Object".split()
 )
 MOST = 20_000  # references of one file; more of them are tables
 _KINDS = ("inherit", "call", "type")
