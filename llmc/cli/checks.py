@@ -37,9 +37,9 @@ DESCRIPTORS = 1_024
 IMPORT_SECONDS = 120.0
 # What the program imports, and the package that carries it.
 MODULES = {
-    "bpe_openai": "bpe-openai", "click": "click", "diskcache": "diskcache", "httpx": "httpx", "lancedb": "lancedb",
-    "mcp": "mcp", "numpy": "numpy", "orjson": "orjson", "pathspec": "pathspec", "psutil": "psutil",
-    "pyarrow": "pyarrow", "re2": "google-re2", "rich": "rich", "tantivy": "tantivy", "tokenizers": "tokenizers",
+    "click": "click", "diskcache": "diskcache", "httpx": "httpx", "lancedb": "lancedb",
+    "numpy": "numpy", "orjson": "orjson", "psutil": "psutil",
+    "pyarrow": "pyarrow", "re2": "google-re2", "rich": "rich", "tantivy": "tantivy", "regex": "regex",
     "tree_sitter": "tree-sitter", "tree_sitter_language_pack": "tree-sitter-language-pack", "watchdog": "watchdog",
 }  # fmt: skip
 

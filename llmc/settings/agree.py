@@ -23,6 +23,25 @@ def disagreements(settings: Settings) -> Iterator[Disagreement]:
     yield from _mcps(settings)
     yield from _roles(settings)
     yield from _delegates(settings)
+    yield from _redaction(settings)
+
+
+def _redaction(settings: Settings) -> Iterator[Disagreement]:
+    if not settings.redaction.rules:
+        return
+    import re2  # noqa: PLC0415 - 20 ms, and only for who has rules of their own
+
+    options = re2.Options()
+    options.log_errors = False
+    for number, rule in enumerate(settings.redaction.rules):
+        try:
+            matches_empty = re2.compile(rule.pattern, options).search("") is not None
+        except re2.error as error:
+            reason = error.args[0].decode() if isinstance(error.args[0], bytes) else str(error)
+            yield ("redaction", "rules", number, "pattern"), f"RE2 cannot read it: {reason}", ""
+        else:
+            if matches_empty:
+                yield ("redaction", "rules", number, "pattern"), "it matches the empty text", "name what is secret"
 
 
 def _embedder(settings: Settings) -> Iterator[Disagreement]:
