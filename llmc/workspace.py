@@ -134,8 +134,7 @@ class Workspace:
 
     def views(self) -> list[View]:
         """The roots as they are now: waits for the barrier and, a little, for what is pending."""
-        index = self.settings.index
-        fresh = self.library.settle(self.keepers, index.barrier_ms / 1000, index.settle_ms / 1000)
+        fresh = self.library.settle(self.keepers, self.settings.index.barrier_ms / 1000, SETTLE_SECONDS)
         return [
             self._view(keeper, state.pending, state.share) for keeper, state in zip(self.keepers, fresh, strict=True)
         ]
@@ -206,6 +205,8 @@ class Workspace:
 
 
 PROGRESS_SECONDS = 0.2
+# A save is searchable after some 0.3 s; a query that comes sooner waits so long, then reads what is pending from disk.
+SETTLE_SECONDS = 0.4
 LARGEST_TEXT = 8 << 20
 
 

@@ -6,7 +6,6 @@ The watcher's thread only marks what changed (`pending`); the lane's thread does
 
 from __future__ import annotations
 
-import threading
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -67,7 +66,7 @@ class Keeper:
     owed: int | None = None  # files that the first walk found to be indexed; None until it has ended
     error: str = ""
     tally: Tally | None = None  # what the last walk of the whole root passed over
-    first_walk: threading.Event = field(default_factory=threading.Event)
+    opened: float = field(default_factory=time.monotonic)
     last_change: float | None = None
     last_commit: float | None = None
     last_scan: float | None = None
@@ -104,7 +103,6 @@ class Keeper:
         if "" in folders:
             self.tally = changes.tally
             self.owed = len(changes.paths)
-            self.first_walk.set()
         return changes.paths
 
     def sift(self, paths: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:

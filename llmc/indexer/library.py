@@ -18,7 +18,7 @@ from llmc.errors import CorruptStoreError
 from llmc.indexer.ignore import Rules
 from llmc.indexer.jobs import WAIT_SECONDS, try_embedder
 from llmc.indexer.keeper import Keeper
-from llmc.indexer.lane import INLINE_FILES, Lane
+from llmc.indexer.lane import Lane
 from llmc.indexer.watch import open_watcher
 from llmc.store import Store
 
@@ -35,6 +35,10 @@ if TYPE_CHECKING:
 __all__ = ["Library"]
 
 log = logs.get("library")
+
+# The very first question of a small repository is worth waiting for: it is indexed within this time. A larger one
+# answers from what is there, and says how far it is.
+FIRST_BUILD_SECONDS = 4.0
 
 
 @dataclass(eq=False)
@@ -95,9 +99,8 @@ class Library:
                 self.lane(keeper).wake(hurry=True)
         deadline = time.monotonic() + settle
         for keeper in keepers:
-            keeper.first_walk.wait(max(0.0, deadline - time.monotonic()))
-            if not self.processes or not keeper.owed or keeper.owed <= INLINE_FILES or keeper.built:
-                keeper.pending.wait_settled(max(0.0, deadline - time.monotonic()))
+            last = deadline if keeper.built else keeper.opened + FIRST_BUILD_SECONDS
+            keeper.pending.wait_settled(max(0.0, last - time.monotonic()))
         notes = [(uncovered[keeper.root],) if keeper.root in uncovered else () for keeper in keepers]
         return [keeper.freshness(note) for keeper, note in zip(keepers, notes, strict=True)]
 

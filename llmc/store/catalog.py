@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from llmc.model import FileState, FileStatus, Root, Stamp
 from llmc.store.definitions import Definitions
 from llmc.store.guard import guard
-from llmc.store.packing import UNREADABLE, unpack_chunks
+from llmc.store.packing import UNREADABLE, loose, tight, unpack_chunks
 from llmc.store.places import Places
 from llmc.store.values import Counts, Embedding, Extent, Moment
 
@@ -102,7 +102,13 @@ class Catalog(Definitions):
             (os.fsencode(root), *values),
         )
         return [
-            FileState(os.fsdecode(path), Stamp(size, mtime, ctime, inode % INODES), STATUSES[status], key, reason)
+            FileState(
+                os.fsdecode(path),
+                Stamp(size, mtime, ctime, inode % INODES),
+                STATUSES[status],
+                None if key is None else loose(key),
+                reason,
+            )
             for path, size, mtime, ctime, inode, status, key, reason in rows
         ]
 
@@ -134,7 +140,8 @@ class Catalog(Definitions):
 
     def numbers(self, keys: Collection[str]) -> dict[str, int]:
         """key → document, for those that the store knows."""
-        return dict(self.listed("SELECT key, doc FROM documents WHERE key IN ({})", keys))
+        rows = self.listed("SELECT key, doc FROM documents WHERE key IN ({})", [tight(key) for key in keys])
+        return {loose(key): doc for key, doc in rows}
 
     def language(self, doc: int) -> str:
         """Empty for an unknown document."""
@@ -147,8 +154,8 @@ class Catalog(Definitions):
         return self.one("SELECT lines FROM documents WHERE doc = ?", (doc,)) or 0
 
     def content_hash(self, doc: int) -> str | None:
-        found: str | None = self.one("SELECT content_hash FROM documents WHERE doc = ?", (doc,))
-        return found
+        found = self.one("SELECT content_hash FROM documents WHERE doc = ?", (doc,))
+        return None if found is None else loose(found)
 
     def paths(self, docs: Collection[int]) -> dict[int, str]:
         """The paths of documents, living or dead; which root holds them, `places` knows."""
@@ -216,14 +223,13 @@ class Catalog(Definitions):
 
     def documents_of_contents(self, hashes: Collection[str], embedder: int) -> dict[str, int]:
         """content hash → some document of this content that has vectors."""
-        return dict(
-            self.listed(
-                "SELECT d.content_hash, d.doc FROM documents d JOIN embeddings e ON e.embedder = ? AND e.doc = d.doc"
-                " WHERE d.content_hash IN ({})",
-                hashes,
-                embedder,
-            )
+        rows = self.listed(
+            "SELECT d.content_hash, d.doc FROM documents d JOIN embeddings e ON e.embedder = ? AND e.doc = d.doc"
+            " WHERE d.content_hash IN ({})",
+            [tight(content) for content in hashes],
+            embedder,
         )
+        return {loose(content): doc for content, doc in rows}
 
     def folded(self, embedder: int) -> set[int]:
         """What LanceDB holds: folded documents, and those that it has yet to forget."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from llmc.store.catalog import INODES, STATUSES
 from llmc.store.definitions import index_name
-from llmc.store.packing import clean, pack_chunks, pack_references, pack_symbols, unpack_symbols
+from llmc.store.packing import clean, pack_chunks, pack_references, pack_symbols, tight, unpack_symbols
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,7 +56,7 @@ def put_document(db: Connection, doc: int, document: Document, embedder: int) ->
     db.execute(
         "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
-            doc, document.key, document.content_hash, os.fsencode(document.path), clean(parsed.language),
+            doc, tight(document.key), tight(document.content_hash), os.fsencode(document.path), clean(parsed.language),
             document.size, parsed.lines, len(parsed.chunks), len(parsed.symbols), time.time(),
         ),
     )  # fmt: skip
@@ -102,7 +102,7 @@ def held(db: Connection, root: int, path: bytes) -> int | None:
 
 
 def wake(db: Connection, key: str) -> int:
-    (doc,) = db.execute("SELECT doc FROM documents WHERE key = ?", (key,)).fetchone()
+    (doc,) = db.execute("SELECT doc FROM documents WHERE key = ?", (tight(key),)).fetchone()
     db.execute("UPDATE documents SET dead_since = NULL WHERE doc = ? AND dead_since IS NOT NULL", (doc,))
     return int(doc)
 

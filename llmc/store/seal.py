@@ -15,7 +15,7 @@ import os
 import zlib
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from llmc.store.guard import corrupt
 from llmc.store.values import Extent
@@ -35,6 +35,7 @@ __all__ = [
     "crc_of",
     "live_files",
     "manifest_of",
+    "read_meta",
     "remember",
     "signature",
 ]
@@ -103,11 +104,17 @@ def remember(path: Path, extent: Extent) -> None:
     _read[str(path)] = (signature(path), extent.crc)
 
 
+def read_meta(folder: Path) -> dict[str, Any]:
+    """tantivy's list of segments."""
+    meta: dict[str, Any] = json.loads((folder / META).read_bytes())
+    return meta
+
+
 def live_files(folder: Path) -> list[str]:
     """The files that tantivy's own list of segments calls for, and that list. Others are leftovers of a merge or of a
     commit that failed."""
     names = [META]
-    for segment in json.loads((folder / META).read_bytes())["segments"]:
+    for segment in read_meta(folder)["segments"]:
         name = segment["segment_id"].replace("-", "")
         names += [f"{name}.{kind}" for kind in SEGMENT_FILES]
         if segment["deletes"] is not None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import tantivy
 
 from llmc.store.guard import guard
-from llmc.store.seal import live_files
+from llmc.store.seal import live_files, read_meta
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -100,6 +100,10 @@ class Shelf:
         with guard(self.folder, "reading the keyword index", ValueError, RuntimeError):
             self._index.reload()
             self._searcher = self._index.searcher()
+
+    def segments(self) -> list[int]:
+        """Rows in each segment, the deleted ones too."""
+        return [segment["max_doc"] for segment in read_meta(self.folder)["segments"]]
 
     # --- looking
 

@@ -159,9 +159,17 @@ class Writer:
         doomed = [doc for at, (doc, since) in enumerate(dead) if since <= before or at < surplus]
         if doomed:
             self.remove(doomed)
+        self._gather()
         self._compact()
         self.drop_strays()
         return len(doomed)
+
+    def _gather(self) -> None:
+        if self._parts.keywords.is_scattered():
+            (filler,) = self.ledger.reserve(1)
+            self._parts.keywords.gather(filler)
+            self.reached("gathered")
+            self.remove([filler])
 
     def _compact(self) -> None:
         for table in self._tables.values():
