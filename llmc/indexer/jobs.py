@@ -14,7 +14,7 @@ from llmc.door import Door
 from llmc.embed import open_embedder
 from llmc.errors import EmbedError, LlmcError
 from llmc.indexer.digest import digest
-from llmc.indexer.pipeline import Limits, Outcome, index_paths
+from llmc.indexer.pipeline import Limits, Outcome, adopt, index_paths
 from llmc.indexer.pool import Inline, Pool
 from llmc.store import Store
 from llmc.text import Binary, content_hash, decode
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     Report = Callable[[dict[str, Any]], None]
 
-__all__ = ["Job", "embeds_at_once", "run", "run_here", "try_embedder"]
+__all__ = ["Job", "adopt_here", "embeds_at_once", "run", "run_here", "try_embedder"]
 
 # Starting a pool takes each of its processes a third of a second; below this the work itself takes less.
 POOL_FILES = 200
@@ -86,6 +86,16 @@ def run_here(job: Job, embedder: Embedder | None, report: Report) -> Outcome:
         return outcome
 
 
+def adopt_here(job: Job, embedder: Embedder | None) -> tuple[str, ...]:
+    """Take over what the store knows; the paths that are left for a worker."""
+    with open_store(job, embedder) as store, Door(job.root.path) as door:
+        return tuple(adopt(job.root.id, job.paths, door=door, store=store, limits=limits_of(job)))
+
+
+def limits_of(job: Job) -> Limits:
+    return Limits(max_file_bytes=job.settings.index.max_file_bytes)
+
+
 def try_embedder(settings: EmbedderSettings) -> tuple[Embedder | None, str]:
     """An embedder that cannot be used costs the vectors and nothing else."""
     try:
@@ -114,14 +124,13 @@ def index(job: Job, store: Store, door: Door, digester: Digester, report: Report
         done += len(paths)
         report({"stage": "index", "done": done, "total": total, "path": paths[-1], "committed": outcome.generation})
 
-    limits = Limits(max_file_bytes=job.settings.index.max_file_bytes)
     return index_paths(
         job.root.id,
         job.paths,
         door=door,
         store=store,
         digester=digester,
-        limits=limits,
+        limits=limits_of(job),
         hidden=job.hidden,
         on_batch=on_batch,
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from llmc import logs
@@ -184,7 +184,9 @@ class Lane:
             shown, hidden = keeper.sift(paths)
             job = jobs.Job(self.folder, keeper.root, keeper.settings, shown, hidden)
             keeper.progress = Progress("index", 0, len(paths))
-            if self.processes and len(paths) > INLINE_FILES:
+            if len(job.paths) > INLINE_FILES and self._may_know(keeper):
+                job = replace(job, paths=jobs.adopt_here(job, self.embedder))
+            if self.processes and len(job.paths) > INLINE_FILES:
                 self._in_worker(keeper, job)
             else:
                 jobs.run_here(job, self.embedder, self._report_to(keeper))
@@ -192,6 +194,10 @@ class Lane:
         if "" in taken.folders:
             self._fill_vectors(keeper)
             keeper.walked()
+
+    def _may_know(self, keeper: Keeper) -> bool:
+        """Whether many of its documents may be there: another work tree has them, or it had them on another branch."""
+        return keeper.built or any(root.id != keeper.root.id for root in self.store.catalog.roots())
 
     def _fill_vectors(self, keeper: Keeper) -> None:
         """After a change of the model, or a time without it, documents are there that it has not embedded."""

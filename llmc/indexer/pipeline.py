@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from llmc.indexer.pool import Digester, Promise
     from llmc.store import Store
 
-__all__ = ["Limits", "Outcome", "index_paths"]
+__all__ = ["Limits", "Outcome", "adopt", "index_paths"]
 
 TOO_LARGE = "too large"
 BINARY = "binary"
@@ -111,6 +111,19 @@ def index_paths(
             on_batch(outcome, [work.seen.path for work in batch])
     outcome.cpu["digest"] = digester.cpu
     return outcome
+
+
+def adopt(root: str, paths: Iterable[str], *, door: Door, store: Store, limits: Limits) -> list[str]:
+    """Take over every file whose document the store knows already, from another work tree or an earlier branch. That
+    costs a look and a row; the paths that need more are given back."""
+    left: list[str] = []
+    for batch in batched((look(door, path, limits.max_file_bytes) for path in paths), limits):
+        known = store.catalog.numbers([seen.state.key for seen in batch if seen.state and seen.state.key])
+        new = {seen.path for seen in batch if seen.state and seen.state.key and seen.state.key not in known}
+        left += new
+        states = tuple(seen.state for seen in batch if seen.state and seen.path not in new)
+        store.apply(Batch(root=root, states=states, gone=tuple(seen.path for seen in batch if seen.state is None)))
+    return sorted(left)
 
 
 def look(door: Door, path: str, max_bytes: int) -> Seen:
