@@ -143,7 +143,7 @@ GRAMMARS = {
     "cpp": "cpp",
     "csharp": "csharp",
     "css": "css",
-    "cuda": "cuda",
+    "cuda": "cpp",
     "dart": "dart",
     "dockerfile": "dockerfile",
     "elixir": "elixir",

@@ -26,7 +26,7 @@ from store_world import (
 
 from llmc.errors import StoreError
 from llmc.model import FileStatus, Root, Stamp
-from llmc.store import Batch, Store
+from llmc.store import Batch, Store, keywords
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -151,6 +151,21 @@ def test_too_many_dead_documents_are_swept_oldest_first(tmp_path: Path) -> None:
         assert store.sweep(max_age=1e9, max_share=0.2) == 7
 
         assert store.keywords.docs() == set(newest.values())
+
+
+def test_a_sweep_joins_the_segments_of_a_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keywords, "SCATTERED_ROWS", 10)
+    with writer(tmp_path) as store:
+        for number in range(4):
+            store.apply(batch({f"file{number}-{n}.py": f"zebra {n}\n" for n in range(5)}))
+        before = found_by_word(store, "zebra")
+        assert len(store.keywords.chunks.segments()) > 1
+        store.sweep()
+
+        assert len(store.keywords.chunks.segments()) == len(store.keywords.files.segments()) == 1
+        assert found_by_word(store, "zebra") == found_by_substring(store, "zebra") == before
+        assert len(before) == 20
+        assert store.verify() == []
 
 
 def test_skipped_and_failed_files_are_listed_with_their_reasons(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ AFTER: dict[str, str | None] = {path: text for path, text in {**BEFORE, **CHANGE
 
 # Where a batch, a removal and a closing can be cut in two.
 STEPS = ["reserved", "buffered", "keywords", "vectors", "settled", "merged", "unsealed", "checkpointed", "closed"]
-SWEEP_STEPS = ["condemned", "keywords purged", "vectors purged", "compacted"]
+SWEEP_STEPS = ["condemned", "keywords purged", "vectors purged", "gathered", "compacted"]
 
 
 def keys(files: dict[str, str | None]) -> dict[str, str | None]:
@@ -41,11 +41,11 @@ def run_until(step: str, folder: Path, what: str) -> None:
     reached."""
     program = f"""
 import os, signal
-from llmc.store import main_file, writer as module
+from llmc.store import keywords, main_file, writer as module
 from store_world import batch, writer
 from test_store_faults import CHANGE
 main_file.CHECKPOINT_BYTES = 0
-module.DEAD_ROWS, module.DEAD_SHARE = 1, 0.0
+module.DEAD_ROWS, module.DEAD_SHARE, keywords.SCATTERED_ROWS = 1, 0.0, 1
 module.Writer.reached = staticmethod(lambda step: os.kill(os.getpid(), signal.SIGKILL) if step == {step!r} else None)
 with writer({str(folder)!r}) as store:
     {what}

@@ -70,7 +70,7 @@ class Connections:
             file = os.open(self._shared, os.O_RDWR | os.O_CLOEXEC)  # never closed: that would drop SQLite's locks
             os.ftruncate(file, self._shared_size)
             os.pwrite(file, bytes(SHARED_HEADER), 0)
-        if self._idle and (found is None or found.st_ino != self._shared_inode):
+        if self._idle and self._shared_inode and (found is None or found.st_ino != self._shared_inode):
             idle, self._idle = self._idle, []
             for db in idle:
                 db.close()

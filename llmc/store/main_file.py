@@ -43,7 +43,7 @@ def seal(folder: Path, ledger: Ledger, generation: int, reached: Callable[[str],
         with suppress(StoreFullError):  # the batch is in the log, and safe there
             ledger.checkpoint()
         reached("checkpointed")
-        Seal(generation, crc_of_main(folder / MAIN)).write(folder / SEAL)
+        Seal(generation, crc_of_main(folder / MAIN, again=True)).write(folder / SEAL)
 
 
 def close_sealed(folder: Path, ledger: Ledger, generation: int, reached: Callable[[str], None]) -> None:
@@ -60,4 +60,4 @@ def close_sealed(folder: Path, ledger: Ledger, generation: int, reached: Callabl
             ledger.close()
         reached("closed")
         kept = previous.catalog if previous is not None and signature(folder / MAIN) == before else None
-        Seal(generation, kept or crc_of_main(folder / MAIN)).write(folder / SEAL)
+        Seal(generation, kept or crc_of_main(folder / MAIN, again=True)).write(folder / SEAL)

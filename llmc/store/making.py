@@ -37,8 +37,10 @@ def make(folder: Path, *, rebuild: bool) -> None:
             for shelf in SHELVES:
                 (folder / shelf).mkdir()
             TantivyKeywords(folder).close()
-            with closing(connect(main, write=True)) as db:
+            new = folder / f"{MAIN}.new"
+            with closing(connect(new, write=True)) as db:
                 create(db)
+            new.rename(main)  # nobody ever sees half a catalog
             Seal(0, crc_of_main(main)).write(folder / SEAL)
 
 
