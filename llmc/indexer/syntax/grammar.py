@@ -32,8 +32,8 @@ BASE_SECONDS = 0.1
 SECONDS_PER_BYTE = 2.5e-6
 PIECE = 512  # bytes between two looks at the clock; smaller ones cost 2 % more, larger ones stop too late
 
-# Of 19,888 real files over 4 KB three have a stretch with fewer words. What makes the parser slow is the same few tokens
-# again and again; mixtures of many, however wrong, do not.
+# Of 19,888 real files over 4 KB three have a stretch with fewer words. What makes the parser slow is the same few
+# tokens again and again; mixtures of many, however wrong, do not.
 STRETCH = 4_096
 FEW_WORDS = 8
 MOSTLY = 0.9  # a stretch of one long word is data in a string, and harmless
@@ -42,7 +42,9 @@ SAMPLES = 32
 DEEPEST_TREE = 10_000  # a query over 40,000 levels still takes .06 s, over 100,000 it takes 34 s
 WIDEST_ERROR = 5_000  # .02 s; 40,000 tokens take 1.5 s, 100,000 take 9 s
 
-_WORDS_ONLY = bytes(byte if byte > 127 or chr(byte).isalnum() or byte == ord("_") else 32 for byte in range(256))
+_WORDS_ONLY = bytes(
+    byte if not chr(byte).isascii() or chr(byte).isalnum() or byte == ord("_") else 32 for byte in range(256)
+)
 _CONTINUATION = 0x80  # the two highest bits of a byte that goes on with a character in UTF-8
 _INHERITS = "; inherits: "
 _OPEN = b"([{"
