@@ -61,12 +61,11 @@ class Index(Record):
     include: tuple[str, ...] = row((), "Patterns in gitignore style; when given, only what matches is indexed.")
     exclude: tuple[str, ...] = row((), "Patterns in gitignore style that are left out besides the ignore files.")
     hidden: bool = row(True, "Whether names that begin with a dot are indexed (`.git` never is).")
-    follow_gitignore: bool = row(True, "Whether `.gitignore` is honoured (`.llmcignore` always is).")
-    languages: tuple[str, ...] = row((), "Only these languages are chunked; empty means all.")
     debounce_ms: int = row(100, "Changes within this time become one batch.", low=0, high=60_000)
     settle_ms: int = row(1_000, "A batch waits no longer than this while changes keep coming.", low=0, high=600_000)
     barrier_ms: int = row(200, "How long a query waits for the watcher before it reads from disk.", low=0, high=10_000)
-    rescan_seconds: int = row(300, "A walk over all stamps as often as this; 0 is never.", low=0, high=86_400)
+    # A walk of 30,000 files takes 0.4 s of CPU: 0.05 % of a core at this pace.
+    rescan_seconds: int = row(900, "A walk over all stamps as often as this; 0 is never.", low=0, high=86_400)
     workers: int = row(0, "Processes of a large build; 0 takes what the machine has.", low=0, high=64)
 
 

@@ -10,6 +10,7 @@ half, `schema` the tables, `packing` what the blobs mean, `definitions` the part
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING, Any
 
 from llmc.model import FileState, FileStatus, Root, Stamp
@@ -31,6 +32,7 @@ __all__ = ["INODES", "STATUSES", "Catalog"]
 STATUSES = (FileStatus.INDEXED, FileStatus.SKIPPED, FileStatus.FAILED)
 # SQLite's integers are signed, and a network file system may use the last bit of an inode.
 INODES = 1 << 64
+NAMES = sys.getfilesystemencoding()
 OF_ROOT = "root = (SELECT root FROM roots WHERE path = ?)"
 
 
@@ -117,7 +119,11 @@ class Catalog(Definitions):
         of `files`."""
         columns = "path, size, mtime_ns, ctime_ns, inode"
         rows = self.rows(f"SELECT {columns} FROM files WHERE {OF_ROOT}", (os.fsencode(root),))  # noqa: S608 constants
-        return {os.fsdecode(path): (size, mtime, ctime, inode % INODES) for path, size, mtime, ctime, inode in rows}
+        # os.fsdecode, inlined: half of the time for 30,000 files.
+        return {
+            path.decode(NAMES, "surrogateescape"): (size, mtime, ctime, inode % INODES)
+            for path, size, mtime, ctime, inode in rows
+        }
 
     def doc_of(self, root: str, path: str) -> int | None:
         values = (os.fsencode(root), os.fsencode(path))
