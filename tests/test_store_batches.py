@@ -240,6 +240,9 @@ def test_a_store_without_any_embedder_works_by_words(tmp_path: Path) -> None:
 def test_reading_what_is_not_there_says_so(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="no index yet"):
         reader(tmp_path / "nowhere")
+    (tmp_path / "file").write_text("not a folder")
+    with pytest.raises(StoreError, match="opening the index"):
+        writer(tmp_path / "file")
     filled(tmp_path, FILES)
     with reader(tmp_path) as store, pytest.raises(StoreError, match="reading only"):
         store.apply(batch({"a.py": "x\n"}))

@@ -27,6 +27,7 @@ FULL_WORDS = ("no space left", "disk is full", "quota exceeded", "file too large
 # Neither the disk nor the index is at fault: nothing is to be rebuilt.
 OTHER_ERRNOS = frozenset(
     {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY}
+    | {errno.ENOTDIR, errno.EEXIST, errno.ENAMETOOLONG, errno.ELOOP}
 )
 OTHER_WORDS = (
     "too many open files",

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Self
 
 from llmc.errors import StoreError
 from llmc.store.folding import fold
+from llmc.store.guard import guard
 from llmc.store.held import hold, let_go
 from llmc.store.inspection import SHELVES
 from llmc.store.ledger import Ledger
@@ -84,8 +85,7 @@ class Store:
             undo.callback(let_go, path / MAIN)
             lock = None
             if write:
-                path.mkdir(mode=0o700, parents=True, exist_ok=True)
-                lock = WriterLock(path / "lock", wait)
+                lock = take_lock(path, wait)
                 undo.callback(lock.release)
                 make(path, rebuild=rebuild)
             check_usable(path)
@@ -163,8 +163,7 @@ class Store:
         return replace(self.catalog.counts(root), disk_bytes=sizes)
 
     def verify(self, *, record: bool = True) -> list[Difference]:
-        """All stores against each other; empty when they agree. `record` takes in LanceDB, which costs 1.3 s to
-        import."""
+        """All stores against each other; empty when they agree. `record` takes in LanceDB, in a process of its own."""
         with self._refreshing:
             self.refresh()
             return compare(self._parts) + (compare_record(self._parts) if record else [])
@@ -225,7 +224,7 @@ class Store:
     def rebuild(self) -> None:
         """Empty the store and go on with the new one. Only where nothing else is using this object."""
         writing, wanted = self._writer is not None, self._parts.wanted
-        with suppress(StoreError):  # it may be past closing in order
+        with suppress(StoreError):  # a damaged one may be past closing in order
             self.close()
         fresh = type(self).open(self.folder, *wanted, write=True, rebuild=True, wait=REBUILD_SECONDS)
         if not writing:
@@ -255,6 +254,12 @@ class Store:
         self._writing.switch(new)
         self.refresh()
         return True
+
+
+def take_lock(folder: Path, wait: float) -> WriterLock:
+    with guard(folder, "opening the index for writing"):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return WriterLock(folder / "lock", wait)
 
 
 def _size(folder: Path) -> int:

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 __all__ = ["HotVectors"]
 
 LOAD_BYTES = 4 << 20
-
-
 NOTHING = Extent("vectors-1", 0, 0)
 
 
@@ -127,6 +125,8 @@ class HotVectors:
             return self._table
         with self._loading, guard(self.folder, "reading vectors"):
             extent = self.extent
+            if self._loaded == extent:  # another thread was faster
+                return self._table
             grows = extent.file == self._loaded.file and extent.size >= self._loaded.size > 0
             start = self._loaded if grows else Extent(extent.file, 0, 0)
             before = self._table if grows else Table.empty(self.dimension)
