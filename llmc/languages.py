@@ -152,7 +152,7 @@ GRAMMARS = {
     "graphql": "graphql",
     "haskell": "haskell",
     "hcl": "hcl",
-    "html": "html",
+    "html": "javascript",
     "java": "java",
     "javascript": "javascript",
     "json": "json",
@@ -342,11 +342,13 @@ def _name_roles(name: str, *, alone: bool) -> Iterator[str]:
     parts = _JOINTS.split((lowered.rpartition(".")[0] or lowered).removesuffix("_grpc").lstrip("._-"))
     if len(parts) > 1 or alone or _BY_PART.get(parts[0]) == "legacy":
         yield from (_BY_PART[part] for part in (parts[0], parts[-1]) if part in _BY_PART)
+    if "generated" in parts:
+        yield "generated"
     if _CAMEL_TEST.fullmatch(name.partition(".")[0]):
         yield "test"
     if role := _BY_WHOLE.get(lowered):
         yield role
-    elif language_of(name) in _BUILD_FILES:
+    elif lowered.startswith(".") or language_of(name) in _BUILD_FILES:
         yield "config"
     else:
         yield from _ending_roles(lowered)

@@ -11,7 +11,7 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 from llmc.indexer.capsule import capsule, settings
-from llmc.indexer.syntax import outline
+from llmc.indexer.syntax import EMPTY, outline
 from llmc.indexer.syntax.cut import cut
 from llmc.languages import language_of
 from llmc.model import Chunk, Parsed
@@ -29,7 +29,10 @@ _CONFIG = frozenset({"json", "yaml", "toml", "ini", "properties", "xml", "hcl", 
 def parse(path: str, text: str) -> Parsed:
     """Never fails: what no reader understands is cut by lines alone."""
     language = language_of(path, text)
-    read = outline(language, text)
+    try:
+        read = outline(language, text)
+    except Exception:  # noqa: BLE001 - a fault in one reader costs a file its symbols, and never the run
+        read = EMPTY
     starts = _line_starts(text)
     chunks = tuple(_chunks(language, text, starts, read))
     return Parsed(language, len(starts) - 1, chunks, tuple(mark.symbol for mark in read.marks), read.references)

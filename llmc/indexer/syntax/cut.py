@@ -39,8 +39,10 @@ _VALUES = frozenset({"variable", "constant", "field", "property"})
 
 def cut(text: str, starts: Sequence[int], marks: Sequence[Mark]) -> list[int]:
     """The first lines of the chunks, counted from 0. `starts` are the offsets of the lines and, last, of the end."""
-    places = _Places(text, starts, marks)
     total = len(starts) - 1
+    if total and _fits(starts, 0, total):
+        return [0]
+    places = _Places(text, starts, marks)
     firsts = []
     first = 0
     while first < total:

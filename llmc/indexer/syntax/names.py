@@ -105,7 +105,6 @@ class Definitions:
         self.all: list[Definition] = []
         self._cuts = [0]
         self._owners = [-1]
-        self._qualified = [""]
         stack: list[int] = []
         for start, minus_end, at in spans:
             self._close(stack, start)
@@ -124,9 +123,10 @@ class Definitions:
         owner = self._owners[bisect_right(self._cuts, byte) - 1]
         return self.all[owner] if owner >= 0 else None
 
-    def container(self, byte: int) -> str:
-        """The qualified name of the definition around this byte, empty outside of all."""
-        return self._qualified[self._owners[bisect_right(self._cuts, byte) - 1]]
+    def containers(self) -> tuple[list[int], list[str]]:
+        """From which byte on which qualified name is that of the innermost definition; empty outside of all."""
+        names = [*(one.qualified for one in self.all), ""]  # the last is what -1 means
+        return self._cuts, [names[owner] for owner in self._owners]
 
     def places(self) -> set[int]:
         """The bytes at which a definition is named, or begins with a word that only says so."""
@@ -138,7 +138,6 @@ class Definitions:
         """Name all of them; parents come first."""
         for one in self.all:
             _place(data, one, self.all[one.parent] if one.parent >= 0 else None)
-        self._qualified = [*(one.qualified for one in self.all), ""]  # the last is what -1 means
 
 
 def definitions(data: bytes, captures: Captures, imports: set[int]) -> Definitions:
@@ -260,5 +259,7 @@ def parts_of(data: bytes, name: Named) -> tuple[str, str]:
 
 
 def text_of(data: bytes, start: int, end: int) -> str:
-    text = data[start : min(end, start + LONGEST_NAME * 2)].decode("utf-8", "replace")
-    return " ".join(text.split()).strip("\"'`")[:LONGEST_NAME]
+    text = data[start : min(end, start + LONGEST_NAME)].decode("utf-8", "replace")
+    if text.isidentifier():
+        return text
+    return " ".join(text.split()).removeprefix("@test ").strip("\"'`")[:LONGEST_NAME]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from llmc.model import Reference, Symbol
@@ -11,8 +11,7 @@ if TYPE_CHECKING:
 __all__ = ["EMPTY", "Mark", "Outline"]
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(NamedTuple):
     """A definition and `lead`, the first line of the comments that stand directly above it."""
 
     symbol: Symbol

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["read_sql"]
 
 MOST_REFERENCES = 5_000
-_NAME = r"(?:[\w$]+|\"[^\"\n]+\"|`[^`\n]+`|\[[^\]\n]+\])"
+_NAME = r"(?:[\w$]+|'[^'\n]+'|\"[^\"\n]+\"|`[^`\n]+`|\[[^\]\n]+\])"
 _CREATE = re.compile(
     r"^[ \t]*create\s+(?:or\s+(?:replace|alter)\s+)?(?:(?:global|local|temp|temporary|unlogged|unique|recursive|"
     r"external|virtual|clustered|nonclustered|constraint|editionable|fulltext|definer\s?=\s?\S+)\s+)*"
@@ -58,7 +58,7 @@ def _marks(text: str, lines: list[int]) -> Iterator[Mark]:
             continue  # a temporary table inside a function
         kind = " ".join(found["kind"].lower().split())
         kind = _KINDS.get(kind, kind)
-        *front, name = [part.strip('"`[]')[:LONGEST_NAME] for part in found["name"].split(".")]
+        *front, name = [part.strip("\"'`[]")[:LONGEST_NAME] for part in found["name"].split(".")]
         covered = _end(text, found.end(), following.start() if following else len(text), in_program=kind in _PROGRAMS)
         first = bisect_right(lines, found.start())
         last = max(first, bisect_right(lines, covered))
@@ -93,7 +93,7 @@ def _references(text: str, lines: list[int], marks: tuple[Mark, ...]) -> Iterato
     starts = [mark.symbol.start_line for mark in marks]
     seen: set[Reference] = set()
     for found in _USE.finditer(text):
-        name = found[2].rpartition(".")[2].strip('"`[]')[:LONGEST_NAME]
+        name = found[2].rpartition(".")[2].strip("\"'`[]")[:LONGEST_NAME]
         line = bisect_right(lines, found.start(2))
         at = bisect_right(starts, line) - 1
         container = marks[at].symbol.qualified if at >= 0 and marks[at].symbol.end_line >= line else ""

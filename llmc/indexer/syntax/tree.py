@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from llmc.indexer.syntax import grammar
+from llmc.indexer.syntax.dialects import plain
 from llmc.indexer.syntax.names import definitions, kind_of, parts_of
 from llmc.indexer.syntax.outline import EMPTY, Mark, Outline
 from llmc.indexer.syntax.uses import as_references, find_imports, find_references
@@ -32,7 +33,7 @@ _MODIFIERS = re.compile(rb"[\w\s]*")
 
 def read_tree(name: str, data: bytes) -> Outline:
     """`name` is that of a grammar."""
-    captures = grammar.captures(name, data)
+    captures = grammar.captures(name, plain(name, data))
     if captures is None:
         return EMPTY
     lines = line_starts(data)
@@ -110,7 +111,9 @@ class _Marks:
             stop = lines[named_at] if named_at < len(lines) else one.end
         text = data[start : min(stop, one.end, start + 2 * LONGEST_SIGNATURE)].decode("utf-8", "replace")
         text = " ".join(text.split())
-        return (text if one.default else _ANNOTATIONS.sub("", text))[:LONGEST_SIGNATURE].rstrip(" {:=;,")
+        if text[:1] in ("@", "[") and not one.default:
+            text = _ANNOTATIONS.sub("", text)
+        return text[:LONGEST_SIGNATURE].rstrip(" {:=;,")
 
     def _body(self, one: Definition) -> int | None:
         if one.body is not None:

@@ -122,7 +122,7 @@ def find_references(
             word = data[start : node.end_byte]
             if start not in taken:
                 taken.add(start)
-                if kind == "type" and (len(word) == 1 or word in _PRIMITIVES):
+                if kind == "type" and (len(word) == 1 or word in _PRIMITIVES) and word not in known:
                     continue
                 found.append((start, kind, words[word]))
     spans = imports.spans
@@ -151,9 +151,10 @@ def as_references(found: list[Found], lines: list[int], defined: Definitions) ->
     """A name once for each line and kind; mere uses and types once for each definition."""
     references = []
     seen: set[tuple[str, str, int | str]] = set()
+    cuts, containers = defined.containers()
     for start, kind, name in found:
         line = bisect_right(lines, start)
-        container = defined.container(start)
+        container = containers[bisect_right(cuts, start) - 1]
         key = (kind, name, line if kind == "call" else container)
         if key not in seen:
             seen.add(key)

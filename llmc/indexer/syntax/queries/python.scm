@@ -1,7 +1,9 @@
 (function_definition name: (identifier) @name.function) @def
 (class_definition name: (identifier) @name.class) @def
-(assignment left: (identifier) @name.variable) @def
-(assignment left: (pattern_list (identifier) @name.variable)) @def
+; Half of all assignments are local; asking for their parents is cheaper than dropping them afterwards.
+(module (assignment left: [(identifier) @name.variable (pattern_list (identifier) @name.variable)]) @def)
+(class_definition body: (block (assignment left: [(identifier) @name.variable (pattern_list (identifier) @name.variable)]) @def))
+(module (_ (block (assignment left: (identifier) @name.variable) @def)))
 (type_alias_statement left: (type (identifier) @name.type)) @def
 (decorator) @deco
 (comment) @lead

@@ -19,7 +19,7 @@
 (comment) @lead
 (block_comment) @lead
 
-(extends_clause type: [(type_identifier) @inherit (generic_type type: (type_identifier) @inherit) (stable_type_identifier (type_identifier) @inherit)])
+(extends_clause [(type_identifier) @inherit (generic_type type: (type_identifier) @inherit) (stable_type_identifier (type_identifier) @inherit)])
 (call_expression function: [(identifier) @call (field_expression field: (identifier) @call) (generic_function function: [(identifier) @call (field_expression field: (identifier) @call)])])
 (instance_expression [(type_identifier) @call (generic_type type: (type_identifier) @call)])
 (annotation name: (type_identifier) @call)
