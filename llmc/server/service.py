@@ -128,7 +128,7 @@ class Service:
         workspace = self.workspace(call)
         if self._alone:
             workspace.index(Shown(call))
-        reply = answer(workspace, self._handles, params["name"], params.get("args") or {})
+        reply = answer(workspace, self._handles, params["name"], params.get("args") or {}, call=call)
         if params.get("stream") and not reply.error:
             files = reply.data.get("files", [])
             for start in range(0, len(files), STREAMED_FILES):

@@ -20,6 +20,8 @@ from llmc.server.tools.base import Asked
 
 if TYPE_CHECKING:
     from llmc.envelope.handles import Handles
+    from llmc.server.calls import Call
+    from llmc.server.sessions import Session
     from llmc.server.tools.base import Tool
     from llmc.settings import Redaction
     from llmc.workspace import Workspace
@@ -49,12 +51,20 @@ def tool(name: str) -> Tool:
     return found
 
 
-def answer(workspace: Workspace, handles: Handles, name: str, args: dict[str, Any], owner: str = "local") -> Reply:
+def answer(
+    workspace: Workspace,
+    handles: Handles,
+    name: str,
+    args: dict[str, Any],
+    *,
+    session: Session | None = None,
+    call: Call | None = None,
+) -> Reply:
     """The reply to one call; an error of llmc's is a reply too."""
     try:
         wanted = tool(name)
         checked = wanted.check(args)
-        asked = Asked(workspace, handles, checked, owner)
+        asked = Asked(workspace, handles, checked, session.owner if session else "local", session, call)
         envelope = wanted.run(asked)
         return enclosed(asked, wanted, envelope)
     except LlmcError as error:

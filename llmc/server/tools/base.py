@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from llmc.envelope import Envelope
     from llmc.envelope.handles import Handles
+    from llmc.server.calls import Call
+    from llmc.server.sessions import Session
     from llmc.workspace import Workspace
 
 __all__ = ["Argument", "Asked", "Tool"]
@@ -33,12 +35,19 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One call of a tool: where it is asked, and with what."""
+    """One call of a tool: where it is asked, with what, and by whom; a command line has no session."""
 
     workspace: Workspace
     handles: Handles
     args: Mapping[str, Any]
     owner: str = "local"
+    session: Session | None = None
+    call: Call | None = None
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether nobody waits for the answer any more; long work looks here."""
+        return self.call is not None and self.call.cancelled
 
     def text(self, name: str, default: str = "") -> str:
         return str(self.args.get(name) or default)

@@ -1,0 +1,65 @@
+"""Sessions: who is asking, and what were they given already?
+
+A session is one client's connection, or the id that it names where the protocol has no connection. It lives in the
+daemon's memory; `Sessions` forgets the one that was silent longest. The CLI has none: each command is a stranger.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter, OrderedDict
+from dataclasses import dataclass, field
+
+__all__ = ["Session", "Sessions"]
+
+# Each is a few kilobytes; more clients than this are not at work at once.
+MOST_SESSIONS = 512
+
+
+@dataclass(slots=True)
+class Session:
+    """`owner` is whose handles it may open: `local` for every process of the user, the token's client over HTTP.
+
+    `shown` are the tools whose signature it has seen, `topics` counts what it asks for (code, docs, tests, history,
+    shell), by which the menu is ordered.
+    """
+
+    id: str
+    owner: str = "local"
+    profile: str = "lean"
+    client: str = ""
+    agent: str = ""
+    made: float = field(default_factory=time.time)
+    seen: float = field(default_factory=time.time)
+    calls: int = 0
+    shown: set[str] = field(default_factory=set)
+    topics: Counter[str] = field(default_factory=Counter)
+    content_tokens: int = 0
+    frame_tokens: int = 0
+
+
+class Sessions:
+    """By id; safe from many threads."""
+
+    def __init__(self) -> None:
+        self._sessions: OrderedDict[tuple[str, str], Session] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def enter(self, identifier: str, owner: str = "local", *, client: str = "", profile: str = "lean") -> Session:
+        """The session of this owner with this id, made when it is new."""
+        with self._lock:
+            session = self._sessions.pop((owner, identifier), None) or Session(identifier, owner, profile, client)
+            session.seen = time.time()
+            self._sessions[owner, identifier] = session
+            while len(self._sessions) > MOST_SESSIONS:
+                self._sessions.popitem(last=False)
+            return session
+
+    def leave(self, session: Session) -> None:
+        with self._lock:
+            self._sessions.pop((session.owner, session.id), None)
+
+    def all(self) -> list[Session]:
+        with self._lock:
+            return list(self._sessions.values())
