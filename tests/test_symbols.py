@@ -97,3 +97,8 @@ def test_code_in_a_notebook_is_found_at_its_lines_in_the_file() -> None:
     text = json.dumps({"cells": cells}, indent=1)
     assert symbol_of("a.ipynb", text, "f")[:2] == (7, 8)
     assert [(one.name, one.line) for one in parse("a.ipynb", text).references] == [("g", 8)]
+
+
+def test_a_signature_leaves_comments_out() -> None:
+    assert symbol_of("a.py", "def f(a):\n    # why\n    return 1\n", "f")[2] == "def f(a)"
+    assert symbol_of("a.py", "def f(\n    a,  # first\n    b,\n):  # done\n    return 1\n", "f")[2] == "def f( a, b, )"

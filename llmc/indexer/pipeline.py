@@ -41,7 +41,7 @@ class Limits:
     dictionary, and seven of them took more disk than three."""
 
     max_file_bytes: int = 2 * 1024 * 1024
-    first_files: int = 500
+    first_files: int = 128
     batch_files: int = 4_000
     batch_bytes: int = 32 * 1024 * 1024
 

@@ -215,4 +215,8 @@ def nothing_found(views: Sequence[View], name: str) -> NotFoundError:
     known = {one for view in views for one in view.store.catalog.names(last[:3], limit=2_000)}
     near = get_close_matches(last, known, 3)
     hint = f"Did you mean {', '.join(near)}?" if near else "Try search, which also finds words and ideas."
-    return NotFoundError(f"nothing is called {name!r}", reason="no definition and no use of it is indexed", hint=hint)
+    share = min((view.share for view in views), default=1.0)
+    reason = "no definition and no use of it is indexed"
+    if share < 1.0:
+        reason, hint = f"{reason}, and {share:.0%} of the files are", "Ask again when the index is built."
+    return NotFoundError(f"nothing is called {name!r}", reason=reason, hint=hint)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -61,6 +61,7 @@ class _Marks:
         self._data = data
         self._lines = lines
         self._comments = self._above(captures, "lead")
+        self._spans = sorted((node.start_byte, node.end_byte) for node in captures.get("lead", ()))
         self._decorators = self._above(captures, "deco")
 
     def _above(self, captures: Captures, capture: str) -> dict[int, int]:
@@ -109,11 +110,22 @@ class _Marks:
         if stop is None:
             named_at = bisect_right(lines, name.start)
             stop = lines[named_at] if named_at < len(lines) else one.end
-        text = data[start : min(stop, one.end, start + 2 * LONGEST_SIGNATURE)].decode("utf-8", "replace")
+        text = self._without_comments(start, min(stop, one.end)).decode("utf-8", "replace")
         text = " ".join(text.split())
         if text[:1] in ("@", "[") and not one.default:
             text = _ANNOTATIONS.sub("", text)
         return text[:LONGEST_SIGNATURE].rstrip(" {:=;,")
+
+    def _without_comments(self, start: int, stop: int) -> bytes:
+        """The text of a head; a comment may stand among its arguments, or between it and its body."""
+        stop = min(stop, start + 4 * LONGEST_SIGNATURE)
+        pieces = []
+        for first, last in self._spans[bisect_left(self._spans, (start, 0)) :]:
+            if first >= stop:
+                break
+            pieces.append(self._data[start:first])
+            start = last
+        return b" ".join([*pieces, self._data[start:stop]])
 
     def _body(self, one: Definition) -> int | None:
         if one.body is not None:

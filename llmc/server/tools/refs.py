@@ -53,13 +53,18 @@ def found_words(result: RefsResult) -> str:
 
 
 def groups_of(result: RefsResult, workspace: Workspace) -> Iterator[Group]:
-    for place in result.definitions:
-        title = f"{shown_path(workspace, place.root, place.path)} defines"
-        yield Group(title, (item_of(place, place.kind),))
-    for (root, path), places in groupby(result.references, key=lambda place: (place.root, place.path)):
+    for (root, path), places in by_file(result.definitions):
+        yield Group(
+            f"{shown_path(workspace, root, path)} defines", tuple(item_of(place, place.kind) for place in places)
+        )
+    for (root, path), places in by_file(result.references):
         listed = list(places)
         items = tuple(item_of(place, "" if place.kind in {"use", "call"} else place.kind) for place in listed)
         yield Group(shown_path(workspace, root, path), items, len(listed))
+
+
+def by_file(places: tuple[Place, ...]) -> Iterator[tuple[tuple[str, str], Iterator[Place]]]:
+    return groupby(places, key=lambda place: (place.root, place.path))
 
 
 def item_of(place: Place, kind: str) -> Item:
