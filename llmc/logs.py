@@ -1,8 +1,9 @@
 """The daemon's log: one JSON object on each line, turned over by size.
 
 `get(name)` is what modules log with; `open_log` is called once for a process and says where the lines go. Lines hold
-facts about work (paths, counts, reasons), never the content of files. A full disk loses lines, never the process; the
-first line that fits again says how many were lost. Not for the thin client: importing logging costs 10 ms.
+facts about work (paths, counts, reasons), never the content of files; a secret in a path or an error is taken out. A
+full disk loses lines, never the process; the first line that fits again says how many were lost. Not for the thin
+client: importing logging costs 10 ms.
 """
 
 from __future__ import annotations
@@ -15,7 +16,10 @@ import traceback
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["Log", "get", "open_log", "tail"]
 
@@ -51,13 +55,24 @@ def get(name: str) -> Log:
     return Log(name if name.startswith("llmc") else f"llmc.{name}")
 
 
-def open_log(path: str, *, level: str = "info", max_bytes: int = 5 << 20, keep: int = 3) -> logging.Handler:
-    """Send everything that this process logs, also by libraries, to `path`; the previous `open_log` is replaced."""
+def open_log(
+    path: str,
+    *,
+    level: str = "info",
+    max_bytes: int = 5 << 20,
+    keep: int = 3,
+    clean: Callable[[str], str] | None = None,
+) -> logging.Handler:
+    """Send everything that this process logs, also by libraries, to `path`; the previous `open_log` is replaced.
+
+    `clean` takes secrets out of every text. Without it only what went wrong is cleaned, by the built-in rules: they
+    cost 60 ms, which a process that starts does not spend on saying so.
+    """
     root = logging.getLogger()
     for old in [handler for handler in root.handlers if isinstance(handler, LinesHandler)]:
         root.removeHandler(old)
         old.close()
-    handler = LinesHandler(Path(path), max_bytes, keep)
+    handler = LinesHandler(Path(path), max_bytes, keep, clean)
     root.addHandler(handler)
     root.setLevel(logging.WARNING)  # libraries: only what matters
     logging.getLogger("llmc").setLevel(_LEVELS[level])
@@ -77,8 +92,9 @@ def tail(path: str, lines: int = 10) -> list[str]:
 class LinesHandler(logging.Handler):
     """Appends lines to a file of mode 0600 and keeps `keep` older ones (`daemon.log.1` is the youngest)."""
 
-    def __init__(self, path: Path, max_bytes: int, keep: int) -> None:
+    def __init__(self, path: Path, max_bytes: int, keep: int, clean: Callable[[str], str] | None = None) -> None:
         super().__init__()
+        self._clean = clean
         self._path = path
         self._max_bytes = max_bytes
         self._keep = keep
@@ -86,7 +102,9 @@ class LinesHandler(logging.Handler):
         self._lost = 0
 
     def emit(self, record: logging.LogRecord) -> None:
-        lines = _line(record.created, record.levelname, record.name, record.getMessage(), _fields(record))
+        clean = self._clean or (_built_in if record.levelno >= logging.WARNING else str)
+        fields: dict[str, object] = cleaned(_fields(record), clean)
+        lines = _line(record.created, record.levelname, record.name, clean(record.getMessage()), fields)
         if self._lost:
             lines = _line(time.time(), "WARNING", "llmc.logs", "lines lost", {"lines": self._lost}) + lines
         try:
@@ -120,6 +138,25 @@ class LinesHandler(logging.Handler):
             if younger.exists():
                 younger.replace(elder)
         self._path.unlink(missing_ok=True)
+
+
+def cleaned(value: Any, clean: Callable[[str], str]) -> Any:
+    """Every text in it; a list of lines as one, since a key has several."""
+    if isinstance(value, dict):
+        return {name: cleaned(inner, clean) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        if value and all(isinstance(line, str) for line in value):
+            return clean("\n".join(value)).split("\n")
+        return [cleaned(inner, clean) for inner in value]
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    return clean(str(value))
+
+
+def _built_in(text: str) -> str:
+    from llmc.envelope.redact import redact  # noqa: PLC0415 - see `open_log`
+
+    return redact(text).text
 
 
 def _private(path: str, flags: int) -> int:

@@ -17,7 +17,7 @@ from llmc.envelope.handles import Handles
 from llmc.envelope.tokens import count
 from llmc.errors import NotFoundError
 from llmc.server.tools import TOOLS, answer, tool
-from llmc.settings import EmbedderSettings, Settings
+from llmc.settings import EmbedderSettings, Settings, Shell
 from llmc.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -68,18 +68,18 @@ def test_tokens_of_source_code_are_counted_exactly() -> None:
 
 def test_the_same_question_has_the_same_handle_and_a_changed_one_another(tmp_path: Path) -> None:
     handles = Handles(str(tmp_path))
-    envelope = envelope_of([["a", "b"]])
 
-    def put(stamp: str, owner: str = "me") -> str:
-        return handles.put("grep", {"pattern": "a"}, envelope, envelope, stamp=stamp, owner=owner, files={}).id
+    def put(lines: list[str], owner: str = "local") -> str:
+        return handles.put("grep", {"pattern": "a"}, envelope_of([lines]), {}, owner=owner).id
 
-    assert put("1") == put("1") != put("2")
-    assert put("1", "you") != put("1")
+    lines = ["a", "b"]
+    assert put(lines) == put(lines) != put(["a", "c"])
+    assert put(lines, "you") != put(lines)
     with pytest.raises(NotFoundError):
-        handles.open(put("1"), "you")
+        handles.open(put(lines), "you")
     handles.close()
     reopened = Handles(str(tmp_path))
-    assert reopened.open(put("1"), "me").whole == envelope
+    assert reopened.open(put(lines), "local").whole == envelope_of([lines])
 
 
 @pytest.mark.parametrize("name", ["h", "hzzzz", "../../etc", "h4k2'; drop", "x" * 300, ""])
@@ -97,7 +97,7 @@ def test_a_planted_pickle_is_never_loaded(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.chdir(tmp_path)
     handles = Handles(str(tmp_path / "handles"))
     envelope = envelope_of([["a"]])
-    name = handles.put("grep", {}, envelope, envelope, stamp="1", owner="me", files={}).id
+    name = handles.put("grep", {}, envelope, {}, owner="me").id
     handles.close()
     with sqlite3.connect(tmp_path / "handles" / "cache.db") as db:
         db.execute("UPDATE Cache SET mode = 4, value = ?", (pickle.dumps(Planted()),))
@@ -114,7 +114,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Workspace,
         f"import os\n\nAWS_KEY = '{key}'\n\n\ndef connect(region):\n    return region\n"
     )
     (folder / "odd\u202ename.txt").write_text("connect \u202e hidden \x1b[31m red\n")
-    plain = Settings(embedder=EmbedderSettings(kind="hash"))
+    plain = Settings(embedder=EmbedderSettings(kind="hash"), shell=Shell(enabled=True))
     home = tmp_path_factory.mktemp("home")
     with Workspace.open(str(folder), home=str(home), settings=plain, watch=True) as workspace:
         workspace.index()
@@ -130,13 +130,21 @@ CALLS = {
     "refs": {"name": "connect"},
     "context": {"query": "AWS_KEY"},
     "tree": {},
+    "handle": {},
+    "research_codebase": {"question": "how does connect use AWS_KEY"},
+    "locate_in_codebase": {"query": "connect"},
+    "find_patterns": {"pattern": "AWS_KEY"},
+    "analyze_component": {"component": "connect"},
+    "list_roots": {},
+    "shell": {"command": "head -n 40 settings.py settings.py"},
 }
 
 
-@pytest.mark.parametrize("name", TOOLS)
+@pytest.mark.parametrize("name", CALLS)
 def test_every_tool_answers_in_one_shape_without_secrets_or_hidden_characters(
     world: tuple[Workspace, Handles], name: str
 ) -> None:
+    answer(*world, "grep", {"pattern": ".", "budget": 50})  # something is kept behind a handle
     reply = answer(*world, name, dict(CALLS[name]))
     assert not reply.error, reply.text
     assert reply.total
@@ -154,7 +162,7 @@ def test_every_tool_refuses_what_it_does_not_know_and_says_what_it_takes(
     required = next((one for one in tool(name).arguments if one.required), None)
     if required is not None:
         assert answer(*world, name, {}).error == "query"
-    assert answer(*world, name, {**CALLS[name], "budget": "many"}).error == "query"
+    assert answer(*world, name, {**CALLS.get(name, {}), "budget": "many"}).error == "query"
 
 
 def test_the_nearest_tool_is_named(world: tuple[Workspace, Handles]) -> None:

@@ -23,6 +23,10 @@ NOTHING_FOUND = 1
 
 def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """What every tool takes."""
+    command = click.option("--fields", metavar="A,B", help="A table of only these fields; * is all.")(command)
+    command = click.option(
+        "--focus", "context_focus_question", metavar="QUESTION", help="Keep only what answers this question."
+    )(command)
     command = click.option("--all", "all_", is_flag=True, help="Everything, without a budget.")(command)
     return click.option("--budget", type=int, metavar="N", help="Tokens that the reply may take.")(command)
 
@@ -31,8 +35,7 @@ def ask_tool(options: Options, name: str, args: dict[str, Any]) -> int:
     """Ask, print, and give the exit code."""
     if "all_" in args:
         args["all"] = args.pop("all_")
-    given = {key: value for key, value in args.items() if value not in (None, False, ())}
-    reply = options.ask("tool", {"name": name, "args": given})
+    reply = options.ask("tool", {"name": name, "args": given(args), "data": options.json})
     if reply["error"]:
         raise revived(reply["data"]["error"])
     if options.json:
@@ -40,6 +43,11 @@ def ask_tool(options: Options, name: str, args: dict[str, Any]) -> int:
     else:
         click.echo(painted(reply["text"]) if colours(options) else reply["text"])
     return 0 if reply["total"] else NOTHING_FOUND
+
+
+def given(args: dict[str, Any]) -> dict[str, Any]:
+    """What was typed; a budget of 0 was."""
+    return {key: value for key, value in args.items() if value is not None and value is not False and value != ()}
 
 
 def revived(error: dict[str, Any]) -> Exception:

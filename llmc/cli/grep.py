@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from llmc.cli.asking import NOTHING_FOUND, ask_tool, common_options
+from llmc.cli.asking import NOTHING_FOUND, ask_tool, common_options, given
 from llmc.cli.options import Options, pass_options
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def command(options: Options, /, words: tuple[str, ...], patterns: tuple[str, ..
             raise click.UsageError("what to look for? Give a PATTERN.")
         patterns, words = words[:1], words[1:]
     args |= {"pattern": patterns[0], "also": patterns[1:], "path": words}
-    if args["all_"] and not options.json:
+    if args["all_"] and not options.json and not args["fields"] and not args["context_focus_question"]:
         return _print_all(options, args)
     return ask_tool(options, "grep", args)
 
@@ -55,7 +55,6 @@ def command(options: Options, /, words: tuple[str, ...], patterns: tuple[str, ..
 def _print_all(options: Options, args: dict[str, Any]) -> int:
     """Matches come in events, as many as there are, so that no reply grows beyond bounds."""
     args["all"] = args.pop("all_")
-    given = {key: value for key, value in args.items() if value not in (None, False, ())}
     found = 0
 
     def show(event: dict[str, Any]) -> None:
@@ -65,7 +64,7 @@ def _print_all(options: Options, args: dict[str, Any]) -> int:
             for line in _lines(file, args):
                 click.echo(line)
 
-    reply = options.ask("tool", {"name": "grep", "args": given, "stream": True}, on_event=show)
+    reply = options.ask("tool", {"name": "grep", "args": given(args), "stream": True}, on_event=show)
     if reply["error"]:
         from llmc.connection import error_of
 

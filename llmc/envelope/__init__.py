@@ -8,7 +8,7 @@ that. Nothing here searches and nothing here knows who asked.
 from __future__ import annotations
 
 from llmc.envelope.envelope import Envelope, Group, Item, Row, failure
-from llmc.envelope.fit import Fitted, fit
+from llmc.envelope.fit import Fitted, fit, shorten
 from llmc.envelope.render import render
 
-__all__ = ["Envelope", "Fitted", "Group", "Item", "Row", "failure", "fit", "render"]
+__all__ = ["Envelope", "Fitted", "Group", "Item", "Row", "failure", "fit", "render", "shorten"]

@@ -8,31 +8,33 @@ could hide what a secret belongs to (a line of base64, a bare value, a line cut 
 `text_of(root, path)` gives its text, or None. Whatever is secret there on that line is then taken out of the row.
 Without `text_of`, a full line of base64 counts as a key's.
 
-`data` for machines is cleaned as well; what stands under `root` and `path` is kept exact, since it is used to ask
-again, and JSON shows hidden characters by itself.
+`data` for machines is cleaned as well; what stands under `root` and `path` is used to ask again, so that only secrets
+are taken out of it. JSON shows hidden characters by itself.
 """
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import fields, is_dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from llmc.envelope.redact import Redactor
 from llmc.envelope.secret.values import Kind, kind_of
 from llmc.envelope.visible import visible, visible_name, visible_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from llmc.envelope.envelope import Envelope, Group, Item, Row
     from llmc.envelope.redact import Finding
 
     TextOf = Callable[[str, str], str | None]
-    _Place = tuple[int, int, int, Row]  # group, item, row
+    _Changed = Mapping[tuple[int, int], dict[int, str]]
 
-__all__ = ["clean", "clean_text"]
+__all__ = ["clean", "clean_text", "without_secrets"]
+
+_T = TypeVar("_T")
 
 # A line that may be the inside of a key.
 _DOUBTFUL: Final = re.compile(r"""(?m)^[ \t>|#*"'+-]*[A-Za-z0-9+/]{40,}={0,2}["'\\n+,;) \t]*$""")
@@ -49,13 +51,32 @@ SHORTEST_HALF: Final = 4
 _BUILT_IN: Final = Redactor()
 
 
-def clean(envelope: Envelope, redactor: Redactor = _BUILT_IN, text_of: TextOf | None = None) -> Envelope:
-    return _Cleaning(redactor, text_of).envelope(envelope)
+def clean(
+    envelope: Envelope, redactor: Redactor = _BUILT_IN, text_of: TextOf | None = None, *, data: bool = True
+) -> Envelope:
+    """Without `data` that is dropped; to clean it costs more than all the rest."""
+    return _Cleaning(redactor, text_of).envelope(envelope if data else replace(envelope, data={}))
 
 
 def clean_text(text: str, redactor: Redactor = _BUILT_IN) -> str:
     """A text that is no envelope: a log line, an error, a request to a model."""
     return visible_text(redactor.redact(text).text)
+
+
+def without_secrets(value: _T, redactor: Redactor = _BUILT_IN) -> _T:
+    """A value of ours that is no answer (a status, an error): every text in it, however deep."""
+    done: Any = value
+    if isinstance(value, str):
+        done = redactor.redact(value).text
+    elif isinstance(value, dict):
+        done = {name: without_secrets(inner, redactor) for name, inner in value.items()}
+    elif isinstance(value, list | tuple):
+        done = type(value)(without_secrets(inner, redactor) for inner in value)
+    elif is_dataclass(value) and not isinstance(value, type):
+        done = replace(
+            value, **{each.name: without_secrets(getattr(value, each.name), redactor) for each in fields(value)}
+        )
+    return cast("_T", done)
 
 
 class _Cleaning:
@@ -68,12 +89,13 @@ class _Cleaning:
 
     def envelope(self, envelope: Envelope) -> Envelope:
         rows = self._rows(envelope)
+        touched = {at for at, _ in rows}
+        # Titles are many and short, and a look at all of them costs as much as at one.
+        titles = "\n".join([group.title for group in envelope.groups] + [item.title for item in envelope.items()])
+        secret = bool(self._redactor.redact(titles).findings)
+        plain = not secret and titles.isascii() and titles.replace("\n", "").isprintable()
         groups = tuple(
-            replace(
-                group,
-                title=self._title(group),
-                items=tuple(self._item(item, rows.get((at, index))) for index, item in enumerate(group.items)),
-            )
+            group if plain and at not in touched and plain_name(group.title) else self._group(group, at, rows, secret)
             for at, group in enumerate(envelope.groups)
         )
         said = self._said_in_error if envelope.error else self._said
@@ -85,33 +107,43 @@ class _Cleaning:
             data=self._data(envelope.data, "", ""),
         )
 
+    def _group(self, group: Group, at: int, rows: _Changed, secret: bool) -> Group:
+        items = tuple(self._item(item, rows.get((at, index)), secret) for index, item in enumerate(group.items))
+        return replace(group, title=self._title(group, secret), items=items)
+
     def _rows(self, envelope: Envelope) -> dict[tuple[int, int], dict[int, str]]:
         """(group, item) → row → its new text, where that is another."""
         changed: defaultdict[tuple[int, int], dict[int, str]] = defaultdict(dict)
-        by_file: defaultdict[tuple[str, str], list[_Place]] = defaultdict(list)
-        for at, group in enumerate(envelope.groups):
-            for index, item in enumerate(group.items):
-                of = (item.root, item.path) if item.path else (f"\0{at}", "")
-                by_file[of] += [(at, index, number, row) for number, row in enumerate(item.rows)]
-        for (root, path), places in by_file.items():
+        for (root, path), items in items_by_file(envelope).items():
+            rows = [row for _, _, item in items for row in item.rows]
+            numbers = [row.number or 0 for row in rows]
             # Rows without a number keep their place; Python's sort is stable.
-            places.sort(key=lambda place: place[3].number or 0)
-            for (at, index, number, row), text in zip(places, self._file(places, root, path), strict=True):
-                if text != row.text:
-                    changed[at, index][number] = text
+            order = (
+                sorted(range(len(rows)), key=numbers.__getitem__) if numbers != sorted(numbers) else range(len(rows))
+            )
+            texts = self._file([rows[at] for at in order], root, path)
+            if texts is None:
+                continue
+            new = dict(zip(order, texts, strict=True))
+            places = ((at, index, number) for at, index, item in items for number in range(len(item.rows)))
+            for place, (at, index, number) in enumerate(places):
+                if new[place] != rows[place].text:
+                    changed[at, index][number] = new[place]
         return changed
 
-    def _file(self, places: list[_Place], root: str, path: str) -> list[str]:
-        """The rows of one file, redacted together."""
-        texts = [row.text.replace("\n", "\\n") for *_, row in places]
-        whole = "\n".join(texts)
+    def _file(self, rows: list[Row], root: str, path: str) -> list[str] | None:
+        """The rows of one file, redacted together; None when they stay as they are."""
+        whole = "\n".join([row.text for row in rows])
+        if whole.count("\n") >= len(rows):
+            whole = "\n".join([row.text.replace("\n", "\\n") for row in rows])
         doubtful = is_doubtful(whole, path)
         # That a line of base64 is a key's is only guessed where the file cannot be asked.
         done = self._redactor.redact(whole, path, torn=doubtful and self._findings(root, path) is None).text
         if doubtful:
-            lines = zip(done.split("\n"), places, strict=True)
-            done = "\n".join(self._asked(text, row, root, path) for text, (*_, row) in lines)
-        return visible_text(done, endings=False).split("\n") if places else []
+            lines = zip(done.split("\n"), rows, strict=True)
+            done = "\n".join(self._asked(text, row, root, path) for text, row in lines)
+        done = visible_text(done, endings=False)
+        return done.split("\n") if rows and (done != whole or "\\n" in whole) else None
 
     def _asked(self, text: str, row: Row, root: str, path: str) -> str:
         if row.number is None or not is_doubtful(row.text, path):
@@ -134,8 +166,8 @@ class _Cleaning:
             self._known[root, path] = found
         return self._known[root, path]
 
-    def _item(self, item: Item, texts: dict[int, str] | None) -> Item:
-        title = self._said(item.title, item.path)
+    def _item(self, item: Item, texts: dict[int, str] | None, secret: bool) -> Item:
+        title = self._said(item.title, item.path) if secret else visible(item.title)
         if texts is None:
             return item if title == item.title else replace(item, title=title)
         rows = tuple(
@@ -143,9 +175,9 @@ class _Cleaning:
         )
         return replace(item, rows=rows, title=title)
 
-    def _title(self, group: Group) -> str:
+    def _title(self, group: Group, secret: bool) -> str:
         """A path mostly, with what a tool says of it behind: what is ours there is kept."""
-        title = self._redactor.redact(group.title).text
+        title = self._redactor.redact(group.title).text if secret else group.title
         path = next((item.path for item in group.items if item.path), "")
         before, found, behind = title.partition(path) if path else ("", "", title)
         if found:
@@ -162,7 +194,10 @@ class _Cleaning:
     def _data(self, value: Any, root: str, path: str) -> Any:
         if isinstance(value, dict):
             root, path = (str(value.get(name) or old) for name, old in (("root", root), ("path", path)))
-            return {name: inner if name in _EXACT else self._data(inner, root, path) for name, inner in value.items()}
+            return {
+                name: without_secrets(inner, self._redactor) if name in _EXACT else self._data(inner, root, path)
+                for name, inner in value.items()
+            }
         if isinstance(value, list | tuple):
             return [self._data(inner, root, path) for inner in value]
         return self._data_text(value, root, path) if isinstance(value, str) else value
@@ -175,6 +210,24 @@ class _Cleaning:
             if len(finding.secret) >= SHORTEST_ELSEWHERE:
                 text = without(text, finding)
         return visible_text(text)
+
+
+def items_by_file(envelope: Envelope) -> dict[tuple[str, str], list[tuple[int, int, Item]]]:
+    """(root, path) → (group, item number, item); what has no path is by itself in each group."""
+    files: dict[tuple[str, str], list[tuple[int, int, Item]]] = {}
+    for at, group in enumerate(envelope.groups):
+        for index, item in enumerate(group.items):
+            file = (item.root, item.path) if item.path else (f"\0{at}", "")
+            listed = files.get(file)
+            if listed is None:
+                listed = files[file] = []
+            listed.append((at, index, item))
+    return files
+
+
+def plain_name(title: str) -> bool:
+    """Whether it may begin a line as it is."""
+    return " · " not in title and title == title.strip(" ")
 
 
 def is_doubtful(text: str, path: str) -> bool:

@@ -21,16 +21,24 @@ __all__ = ["Envelope", "Group", "Item", "Row", "failure"]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line. `number` is its number in the file, None for text that has none."""
+    """A line. `number` is its number in the file, None for text that has none.
+
+    `longest` is how many characters of it are worth showing, 0 for all. It is cut once secrets are out of it: half of
+    one cannot be told from other text.
+    """
 
     text: str
     number: int | None = None
     context: bool = False  # it only surrounds what was found
+    longest: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One place or thing that can be opened by itself. `start` and `end` say what opening it shows."""
+    """One place or thing that can be opened by itself. `start` and `end` say what opening it shows.
+
+    `level` is how much it matters, 0 the most: what is deeper in a tree or an outline gives way first.
+    """
 
     rows: tuple[Row, ...] = ()
     title: str = ""  # a breadcrumb: the enclosing symbol
@@ -38,11 +46,12 @@ class Item:
     path: str = ""
     start: int = 0
     end: int = 0
+    level: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """`count` is how many the group has in all, where that is worth a word."""
+    """`count` is how many the group has in all; it is said where not all of them are shown."""
 
     title: str
     items: tuple[Item, ...]

@@ -1,13 +1,14 @@
 """Cut an envelope to a budget: what helps most comes first, whole lines only, and what is left out is counted.
 
 The first item of every group comes before the second of any: a reply that must be short names all the files rather
-than one of them in full. Within an item its rows are taken from the top; the tool put the telling ones there.
+than one of them in full. What matters less (`level`) waits until all that matters more is in. Several texts that are
+read together share the budget: a short one is whole, the long ones get the same. Within an item its rows are taken from
+the top; the tool put the telling ones there. Only a line that is longer than the whole budget is cut itself.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from itertools import zip_longest
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from llmc.envelope.render import frame_line, group_line, head_line, item_line, row_line
@@ -16,21 +17,25 @@ from llmc.envelope.tokens import count_line
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from llmc.envelope.envelope import Envelope, Group, Item
+    from llmc.envelope.envelope import Envelope, Group, Item, Row
 
-__all__ = ["Fitted", "fit"]
+__all__ = ["Fitted", "Kept", "fit", "leave", "pick", "shorten"]
+
+Kept = dict[tuple[int, int], int]  # (group, item) → how many of its rows
 
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
     """`shown` of `total` items are in the envelope; `rest` holds what was cut, in the same order; None when all
-    fitted.
+    fitted. `whole` and `kept` make both of them again.
     """
 
     envelope: Envelope
     shown: int
     total: int
     rest: Envelope | None = None
+    whole: Envelope | None = None
+    kept: Kept = field(default_factory=dict)
 
     @property
     def left(self) -> str:
@@ -38,58 +43,106 @@ class Fitted:
         if self.rest is None:
             return ""
         if self.rest.unit:
-            return f"{sum(len(item.rows) for item in self.rest.items()):,} {self.rest.unit}s"
-        return f"{sum(1 for _ in self.rest.items()):,} more"
+            lines = sum(len(item.rows) for item in self.rest.items())
+            return f"{lines} {self.rest.unit}{'' if lines == 1 else 's'}"
+        return f"{sum(len(group.items) for group in self.rest.groups)} more"
+
+
+def shorten(envelope: Envelope) -> Envelope:
+    """Long lines as long as their tool wants them. After `clean`: a secret is whole until it is out."""
+    groups = tuple(
+        replace(group, items=tuple(map(_short_item, group.items))) if any(map(_is_long, group.items)) else group
+        for group in envelope.groups
+    )
+    return replace(envelope, groups=groups)
+
+
+def _is_long(item: Item) -> bool:
+    return any(0 < row.longest < len(row.text) for row in item.rows)
+
+
+def _short_item(item: Item) -> Item:
+    return replace(item, rows=tuple(map(_short_row, item.rows))) if _is_long(item) else item
+
+
+def _short_row(row: Row) -> Row:
+    if not 0 < row.longest < len(row.text):
+        return row
+    end = row.longest
+    # A marker says what was taken out; half of it says nothing.
+    marker = row.text.rfind("[redacted", 0, end + len("[redacted"))
+    if 0 <= marker < end <= row.text.find("]", marker):
+        end = marker
+    return replace(row, text=f"{row.text[:end]}…")
 
 
 def fit(envelope: Envelope, budget: int) -> Fitted:
     """The envelope within `budget` tokens, its handle line included; at least its first line."""
-    total = sum(1 for _ in envelope.items())
-    left = budget - count_line(head_line(envelope, total, total)) - sum(map(count_line, envelope.notes))
-    if whole_cost(envelope) <= left:
+    total = sum(len(group.items) for group in envelope.groups)
+    left = budget - count_line(head_line(envelope, total, total))
+    if fits(envelope, left):
         return Fitted(envelope, total, total)
-    left -= count_line(frame_line(f"{total:,} more", "h0000")) + SHOWING
+    left -= count_line(frame_line(f"{total} {envelope.unit or 'more'}s", "h0000")) + SHOWING
     kept = choose(envelope, left)
+    if not kept:
+        envelope = with_first_row_cut(envelope, left)
+        kept = choose(envelope, left)
     shown = replace(envelope, groups=pick(envelope, kept))
     rest = replace(envelope, groups=leave(envelope, kept))
-    return Fitted(shown, sum(1 for _ in shown.items()), total, rest)
+    return Fitted(shown, len(kept), total, rest, envelope, kept)
 
 
-# " · showing 1,234 of 5,678"
-SHOWING = 12
+SHOWING = 5  # tokens of " · showing 1234"
+# After so many that there was no room for, the reply is full; something small far down is not worth looking for.
+ENOUGH_REFUSED = 8
+# Characters that a token rarely has more of: where so many of them for each token that is left are too many already,
+# the rest of a line need not be counted. A megabyte without a space takes seconds.
+LONG_TOKEN = 8
 
-Kept = dict[tuple[int, int], int]  # (group, item) → how many of its rows
+
+def cost_of(line: str, left: int) -> int:
+    """Its tokens, or more than are left."""
+    enough = LONG_TOKEN * max(left, 1)
+    if len(line) > enough and count_line(line[:enough]) > left + 1:
+        return max(left, 0) + 1
+    return count_line(line)
 
 
-def whole_cost(envelope: Envelope) -> int:
-    return sum(count_line(line) for group in envelope.groups for line in group_lines(group))
+def fits(envelope: Envelope, left: int) -> bool:
+    for group in envelope.groups:
+        for line in group_lines(group):
+            left -= cost_of(line, left)
+            if left < 0:
+                return False
+    return True
 
 
 def group_lines(group: Group) -> Iterator[str]:
     if group.title:
         yield group_line(group)
     for item in group.items:
-        yield from item_lines(item, len(item.rows))
-
-
-def item_lines(item: Item, rows: int) -> Iterator[str]:
-    if item.title:
-        yield item_line(item)
-    yield from (row_line(row) for row in item.rows[:rows])
+        if item.title:
+            yield item_line(item)
+        yield from map(row_line, item.rows)
 
 
 def choose(envelope: Envelope, left: int) -> Kept:
     kept: Kept = {}
     opened: set[int] = set()
     closed: set[int] = set()
-    for at, index, item in in_rounds(envelope):
+    refused = 0
+    shares = fair_shares(envelope, left)
+    for at, index, item in by_value(envelope):
         if at in closed:
             continue
         group = envelope.groups[at]
-        heading = 0 if at in opened or not group.title else count_line(group_line(group))
-        rows, cost = affordable(item, left - heading)
+        heading = 0 if at in opened or not group.title else heading_cost(group)
+        rows, cost = affordable(item, min(left, shares.get(at, left)) - heading)
         if rows < min(1, len(item.rows)) or left - heading - cost < 0:
             closed.add(at)
+            refused += 1
+            if refused >= ENOUGH_REFUSED:
+                break
             continue
         if rows < len(item.rows):
             closed.add(at)
@@ -99,17 +152,48 @@ def choose(envelope: Envelope, left: int) -> Kept:
     return kept
 
 
-def in_rounds(envelope: Envelope) -> Iterator[tuple[int, int, Item]]:
+def by_value(envelope: Envelope) -> Iterator[tuple[int, int, Item]]:
     """(group, item number, item): the first items of all groups, then the second ones ..., or group after group."""
+    groups = [list(enumerate(group.items)) for group in envelope.groups]
     if envelope.in_order:
-        for at, group in enumerate(envelope.groups):
-            for index, item in enumerate(group.items):
-                yield at, index, item
+        for at, items in enumerate(groups):
+            yield from ((at, index, item) for index, item in sorted(items, key=level_of))
         return
-    for index, row in enumerate(zip_longest(*(group.items for group in envelope.groups))):
-        for at, item in enumerate(row):
-            if item is not None:
-                yield at, index, item
+    levels = sorted({item.level for item in envelope.items()})
+    for level in levels:
+        alike = groups if len(levels) == 1 else [[pair for pair in one if pair[1].level == level] for one in groups]
+        for place in range(max(map(len, alike), default=0)):
+            yield from ((at, *items[place]) for at, items in enumerate(alike) if place < len(items))
+
+
+def level_of(pair: tuple[int, Item]) -> int:
+    return pair[1].level
+
+
+def fair_shares(envelope: Envelope, left: int) -> dict[int, int]:
+    """group → tokens, for texts that are read together; empty where there is one, or where rank decides."""
+    if not envelope.unit or envelope.in_order or len(envelope.groups) < 2:  # noqa: PLR2004 - nothing to share
+        return {}
+    costs = {at: bounded_cost(group, left) for at, group in enumerate(envelope.groups)}
+    shares: dict[int, int] = {}
+    for waiting, (at, cost) in enumerate(sorted(costs.items(), key=lambda pair: pair[1])):
+        shares[at] = max(0, min(cost, left // (len(costs) - waiting)))
+        left -= shares[at]
+    return shares
+
+
+def bounded_cost(group: Group, most: int) -> int:
+    spent = 0
+    for line in group_lines(group):
+        spent += cost_of(line, most)
+        if spent >= most:
+            break
+    return spent
+
+
+def heading_cost(group: Group) -> int:
+    """With its count: it is said once something of the group is left out."""
+    return count_line(group.title if group.count is None else f"{group.title} · {group.count:,}")
 
 
 def affordable(item: Item, left: int) -> tuple[int, int]:
@@ -117,7 +201,7 @@ def affordable(item: Item, left: int) -> tuple[int, int]:
     spent = count_line(item_line(item)) if item.title else 0
     rows = 0
     for row in item.rows:
-        cost = count_line(row_line(row))
+        cost = cost_of(row_line(row), left - spent)
         if spent + cost > left:
             break
         spent += cost
@@ -125,23 +209,53 @@ def affordable(item: Item, left: int) -> tuple[int, int]:
     return rows, spent
 
 
-def pick(envelope: Envelope, kept: Kept) -> tuple[Group, ...]:
-    groups = []
+# Of any text: no character takes more tokens than it has bytes.
+MOST_TOKENS = 4
+FEWEST_CHARACTERS = 4
+
+
+def with_first_row_cut(envelope: Envelope, left: int) -> Envelope:
+    """The first line in two, so that there is something to show: else no page of a long line would ever end."""
     for at, group in enumerate(envelope.groups):
-        items = tuple(
-            replace(item, rows=item.rows[: kept[at, index]])
-            for index, item in enumerate(group.items)
-            if (at, index) in kept
-        )
-        if items:
-            groups.append(replace(group, items=items))
-    return tuple(groups)
+        for index, item in enumerate(group.items):
+            if item.rows:
+                room = left - (heading_cost(group) if group.title else 0) - count_line(item_line(item)) - SHOWING
+                cut = replace(item, rows=(*halves(item.rows[0], room), *item.rows[1:]))
+                items = (*group.items[:index], cut, *group.items[index + 1 :])
+                groups = (*envelope.groups[:at], replace(group, items=items), *envelope.groups[at + 1 :])
+                return replace(envelope, groups=groups)
+    return envelope
+
+
+def halves(row: Row, room: int) -> tuple[Row, ...]:
+    """As many characters as fit, and the others; the row itself when that is all of it."""
+    size = step = max(FEWEST_CHARACTERS, room // MOST_TOKENS)
+    while step:
+        longer = replace(row, text=f"{row.text[: size + step]}…")
+        fitting = size < len(row.text) and cost_of(row_line(longer), room) <= room
+        size += step if fitting else 0
+        step = step * 2 if fitting and step == size // 2 else step // 2
+    if size >= len(row.text):
+        return (row,)
+    return replace(row, text=f"{row.text[:size]}…"), replace(row, text=f"…{row.text[size:]}")
+
+
+def pick(envelope: Envelope, kept: Kept) -> tuple[Group, ...]:
+    groups: dict[int, list[Item]] = {}
+    for at, index in sorted(kept):
+        item, rows = envelope.groups[at].items[index], kept[at, index]
+        groups.setdefault(at, []).append(item if rows == len(item.rows) else replace(item, rows=item.rows[:rows]))
+    return tuple(replace(envelope.groups[at], items=tuple(items)) for at, items in groups.items())
 
 
 def leave(envelope: Envelope, kept: Kept) -> tuple[Group, ...]:
     """What `pick` did not take: whole items, and the lower rows of those that were cut."""
+    touched = {at for at, _ in kept}
     groups = []
     for at, group in enumerate(envelope.groups):
+        if at not in touched:
+            groups.append(group)
+            continue
         items = []
         for index, item in enumerate(group.items):
             taken = kept.get((at, index))

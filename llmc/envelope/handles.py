@@ -1,80 +1,112 @@
-"""What did not fit, kept for a day: put, open, page, drop.
+"""What did not fit, kept for a day: put, open, page, item, drop.
 
-A handle is `h` and a few letters, made from the question itself: the same question on the same generation has the
-same one. It remembers the call, what was left out, and a hash of every file behind it, so that a later page can say
-what changed.
+A handle is `h` and a few letters, made from the question and its answer: the same question has the same one as long as
+the answer is the same. It remembers the call, the items and which of them were shown, and a stamp of every file behind
+it, so that a later page can say what changed.
 
-The entries live in diskcache, whose stored rows choose their own decoder: a planted pickle would be run
-(CVE-2025-69872, no fixed version). The `Disk` here writes JSON text and reads nothing else, in a folder that only its
-owner may enter.
+A user's own processes share their handles (`local`). Any other owner is a client over the network: its handles carry
+128 bits that nobody can work out, and only it can open them.
 """
 
 from __future__ import annotations
 
+import contextlib
+import hmac
 import json
 import os
 import re
+import sqlite3
 import time
 from base64 import b32encode
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from llmc.envelope.envelope import Envelope, Group, Item, Row
-from llmc.errors import NotFoundError
+from llmc.envelope.disk import open_cache
+from llmc.envelope.fit import leave
+from llmc.envelope.packing import VERSION, decode, encode, pack, unpack
+from llmc.envelope.tokens import count
+from llmc.errors import NotFoundError, StoreFullError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-__all__ = ["HANDLE", "Handle", "Handles"]
+    from llmc.envelope.envelope import Envelope, Item
+    from llmc.envelope.fit import Kept
 
-HANDLE: Final = re.compile(r"h[a-z2-7]{4,26}")
-SHORTEST: Final = 4
-DIGEST_LETTERS: Final = 26
+__all__ = ["HANDLE", "LOCAL", "Handle", "Handles", "Stored"]
+
+LOCAL: Final = "local"
+HANDLE: Final = re.compile(r"h[a-z2-7]{3,32}")
+LETTERS: Final = 4  # a million names; a thousand handles in use make one in a thousand take its second choice
+CHOICES: Final = 96
+LONG: Final = 26  # 130 bits
+RECENT: Final = 8
+
+HEAD: Final = frozenset({"version", "letters", "owner", "tool", "args", "items", "left", "made"})
+
+AMOUNTS: Final = frozenset({"budget", "all", "fresh"})
+
+Place = tuple[str, str, str]  # root, path, stamp
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What a list of handles shows."""
+
+    id: str
+    question: str
+    made: float
+    expires: float
+    items: int
+    left: str
+    size: int
 
 
 @dataclass(frozen=True, slots=True)
 class Handle:
-    """`rest` is what was cut of `whole`, whose items are numbered from 1; `files` are path → stamp."""
+    """`kept` says what of `whole` was shown; `files` are (root, path, stamp) of what is behind it."""
 
     id: str
     owner: str
     tool: str
     args: dict[str, Any]
-    rest: Envelope
     whole: Envelope
-    files: dict[str, str] = field(default_factory=dict)
+    kept: Kept = field(default_factory=dict)
+    files: tuple[Place, ...] = ()
     made: float = 0.0
 
     @property
     def question(self) -> str:
-        shown = " ".join(f"{name}={value!r}" for name, value in self.args.items() if value not in (None, "", [], False))
-        return f"{self.tool} {shown}".strip()
+        return question_of(self.tool, self.args)
+
+    @property
+    def rest(self) -> Envelope:
+        return replace(self.whole, groups=leave(self.whole, self.kept))
+
+    def items(self) -> list[Item]:
+        """As a reader counts them: those of the reply from its top, then those of the next page."""
+        groups = self.whole.groups
+        shown = [groups[at].items[index] for at, index in sorted(self.kept)]
+        return [*shown, *self.rest.items()]
 
 
 class Handles:
-    """`owner` separates clients that must not see each other's handles; a user's own processes are one owner."""
+    """`owner` separates clients that must not see each other's handles."""
 
     def __init__(self, folder: str, *, hours: float = 24, max_bytes: int = 256 << 20) -> None:
         self._folder = folder
         self._seconds = hours * 3600
         self._max_bytes = max_bytes
         self._opened: Any = None
+        self._secret = b""
+        self._recent: dict[str, Handle] = {}
 
     @property
     def _cache(self) -> Any:
         if self._opened is None:
-            import diskcache  # noqa: PLC0415 - 40 ms that only a cut reply pays
-
-            os.makedirs(self._folder, mode=0o700, exist_ok=True)  # noqa: PTH103 - strings, as in Home
-            self._opened = diskcache.Cache(
-                self._folder,
-                disk=json_disk(),
-                size_limit=self._max_bytes,
-                eviction_policy="least-recently-used",
-                timeout=5,
-            )
+            self._opened = open_cache(self._folder, self._max_bytes)
         return self._opened
 
     def put(
@@ -82,119 +114,167 @@ class Handles:
         tool: str,
         args: dict[str, Any],
         whole: Envelope,
-        rest: Envelope,
+        kept: Kept,
         *,
-        stamp: str,
         owner: str,
-        files: dict[str, str],
+        left: str = "",
+        files: Sequence[Place] = (),
     ) -> Handle:
-        """`stamp` tells one state of the roots from another, so that a changed answer is not taken for the old one."""
-        question = json.dumps([owner, tool, args, stamp], sort_keys=True, default=str).encode()
-        letters = b32encode(blake2b(question, digest_size=16).digest()).decode().lower().rstrip("=")
-        for length in range(SHORTEST, DIGEST_LETTERS + 1):
-            name = "h" + letters[:length]
-            other = self._cache.get(name)
-            if other is None or other["digest"] == letters:
-                break
-        handle = Handle(name, owner, tool, args, rest, whole, files, time.time())
-        self._cache.set(name, {"digest": letters, **to_json(handle)}, expire=self._seconds)
-        return handle
+        """`left` is what the reply says of the rest."""
+        body = encode({**pack(whole), "kept": [[*place, rows] for place, rows in kept.items()], "files": files})
+        asked = json.dumps([owner, tool, args], sort_keys=True, default=str)
+        letters = self._letters(f"{asked}\n{body}", owner)
+        made = time.time()
+        head = {
+            "version": VERSION,
+            "letters": letters,
+            "owner": owner,
+            "tool": tool,
+            "args": args,
+            "items": sum(len(group.items) for group in whole.groups),
+            "left": left,
+            "made": made,
+        }
+        name = next(name for name in names_of(letters, owner) if self._is_free(name, letters))
+        self._store(name, f"{encode(head)}\n{body}")
+        return self._keep(letters, Handle(name, owner, tool, args, whole, kept, tuple(files), made))
 
     def open(self, name: str, owner: str) -> Handle:
         """Unknown, expired and foreign look the same."""
-        value = self._cache.get(name) if HANDLE.fullmatch(name) else None
-        if value is None or value["owner"] != owner:
-            raise NotFoundError(
-                f"there is no result {name}",
-                reason="it expired, or never was",
-                hint="Ask the question again.",
-                handle=name,
-            )
-        return from_json(value)
+        head, body = self._read(name) if HANDLE.fullmatch(name) else ({}, "")
+        try:
+            if head.get("owner") == owner:
+                recent = self._recent.get(head["letters"])
+                return recent or self._keep(head["letters"], handle_of(name, head, decode(body)))
+        except (ValueError, KeyError, TypeError, IndexError):
+            self._forget(name)  # it was damaged
+        raise NotFoundError(
+            f"there is no result {name}",
+            reason="it expired, or never was",
+            hint="Ask the question again.",
+            handle=name,
+        )
+
+    def has(self, name: str, owner: str) -> bool:
+        return bool(HANDLE.fullmatch(name)) and self._read(name)[0].get("owner") == owner
 
     def drop(self, name: str, owner: str) -> None:
         self.open(name, owner)
-        self._cache.delete(name)
+        self._forget(name)
 
-    def all(self, owner: str) -> Iterator[Handle]:
-        for name in self._cache.iterkeys():
-            value = self._cache.get(name)
-            if value is not None and value["owner"] == owner:
-                yield from_json(value)
+    def drop_all(self, owner: str) -> int:
+        dropped = [stored.id for stored in self.all(owner)]
+        for name in dropped:
+            self._forget(name)
+        return len(dropped)
+
+    def all(self, owner: str) -> Iterator[Stored]:
+        """The newest first."""
+        found = []
+        for name in list(self._cache.iterkeys()):
+            head, body = self._read(name)
+            if head.get("owner") == owner and head["version"] == VERSION:
+                question = question_of(head["tool"], head["args"])
+                expires = head["made"] + self._seconds
+                found.append(Stored(name, question, head["made"], expires, head["items"], head["left"], len(body)))
+        yield from sorted(found, key=lambda stored: -stored.made)
 
     def close(self) -> None:
         if self._opened is not None:
             self._opened.close()
             self._opened = None
 
+    def _read(self, name: str) -> tuple[dict[str, Any], str]:
+        """(head, body as it is stored); empty for what is not there or cannot be read."""
+        try:
+            text = self._cache.get(name)
+        except sqlite3.OperationalError:
+            return {}, ""
+        except sqlite3.DatabaseError:
+            self._begin_anew()
+            return {}, ""
+        head, _, body = text.partition("\n") if isinstance(text, str) else ("", "", "")
+        try:
+            read = decode(head) if head else {}
+        except ValueError:
+            return {}, ""
+        return (read, body) if isinstance(read, dict) and read.keys() >= HEAD else ({}, "")
 
-def to_json(handle: Handle) -> dict[str, Any]:
-    return asdict(handle)
+    def _store(self, name: str, text: str) -> None:
+        """StoreFullError when there is no room for it."""
+        try:
+            self._cache.set(name, text, expire=self._seconds)
+        except (sqlite3.Error, OSError) as error:
+            raise StoreFullError("the rest cannot be kept", reason=str(error)) from error
+
+    def _forget(self, name: str) -> None:
+        with contextlib.suppress(sqlite3.Error):
+            self._cache.delete(name)
+
+    def _begin_anew(self) -> None:
+        """The folder is damaged: what was in it is lost, what comes is not."""
+        self.close()
+        for name in ("cache.db", "cache.db-wal", "cache.db-shm"):
+            Path(self._folder, name).unlink(missing_ok=True)
+
+    def _keep(self, letters: str, handle: Handle) -> Handle:
+        """The next page is mostly asked for at once: what it needs is there without being read."""
+        self._recent[letters] = handle
+        for old in list(self._recent)[:-RECENT]:
+            self._recent.pop(old, None)
+        return handle
+
+    def _is_free(self, name: str, letters: str) -> bool:
+        head = self._read(name)[0]
+        return not head or head["letters"] == letters
+
+    def _letters(self, text: str, owner: str) -> str:
+        data = blake2b(text.encode("utf-8", "surrogatepass")).digest()
+        if owner != LOCAL:
+            data = hmac.digest(self._key(), data, "sha512")
+        return b32encode(data).decode().lower().rstrip("=")
+
+    def _key(self) -> bytes:
+        """Made once, and kept beside the handles: names survive a restart as they do."""
+        if not self._secret:
+            os.makedirs(self._folder, mode=0o700, exist_ok=True)  # noqa: PTH103 - strings, as in Home
+            path = Path(self._folder, "key")
+            try:
+                fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            except FileExistsError:
+                pass
+            else:
+                with os.fdopen(fd, "wb") as file:
+                    file.write(os.urandom(32))
+            self._secret = path.read_bytes()
+        return self._secret
 
 
-def from_json(value: dict[str, Any]) -> Handle:
-    fields = {name: value[name] for name in ("id", "owner", "tool", "args", "files", "made")}
-    return Handle(rest=envelope_of(value["rest"]), whole=envelope_of(value["whole"]), **fields)
+def handle_of(name: str, head: dict[str, Any], packed: dict[str, Any]) -> Handle:
+    kept = {(at, index): rows for at, index, rows in packed["kept"]}
+    files = tuple((root, path, stamp) for root, path, stamp in packed["files"])
+    if head["version"] != VERSION:
+        raise ValueError("of another version")
+    return Handle(name, head["owner"], head["tool"], head["args"], unpack(packed), kept, files, head["made"])
 
 
-def envelope_of(value: dict[str, Any]) -> Envelope:
-    groups = tuple(
-        Group(group["title"], tuple(item_of(item) for item in group["items"]), group["count"])
-        for group in value["groups"]
-    )
-    rest = {name: value[name] for name in ("error", "data", "unit", "in_order")}
-    return Envelope(value["tool"], value["found"], groups, tuple(value["notes"]), **rest)
+def names_of(letters: str, owner: str) -> Iterator[str]:
+    """The names to try. A short one is taken from anywhere in the letters, where it costs a model few tokens."""
+    if owner == LOCAL:
+        short = ["h" + letters[at : at + LETTERS] for at in range(CHOICES)]
+        yield from (name for name in short if is_cheap(name))
+        yield from short
+    yield "h" + letters[:LONG]
 
 
-def item_of(value: dict[str, Any]) -> Item:
-    rows = tuple(Row(row["text"], row["number"], row["context"]) for row in value["rows"])
-    return Item(rows, value["title"], value["root"], value["path"], value["start"], value["end"])
+def is_cheap(name: str) -> bool:
+    """Two tokens, as one name in nine; a single one is a word, which could as well be a file."""
+    return count(f" {name}") == 2  # noqa: PLR2004 - it says so
 
 
-def json_disk() -> type:
-    """A diskcache `Disk` that knows JSON text and string keys, and nothing else."""
-    import diskcache  # noqa: PLC0415 - see `_cache`
-
-    class JsonDisk(diskcache.Disk):  # type: ignore[misc]
-        def put(self, key: object) -> tuple[str, bool]:
-            return checked_key(key), True
-
-        def get(self, key: object, raw: bool) -> str:
-            if not raw:
-                raise TypeError("not a handle of ours")
-            return checked_key(key)
-
-        def store(self, value: object, read: bool, key: object = None) -> Any:
-            if read:
-                raise TypeError("handles are not streams")
-            return super().store(json.dumps(value, separators=(",", ":")), False, key=key)
-
-        def fetch(self, mode: int, filename: str | None, value: object, read: bool) -> Any:
-            """The row says how it wants to be decoded; it is not asked."""
-            del mode
-            text = value if filename is None else read_below(self._directory, filename)
-            return parsed(text) if not read else None
-
-    return JsonDisk
-
-
-def checked_key(key: object) -> str:
-    if not isinstance(key, str):
-        raise TypeError("handles are strings")
-    return key
-
-
-def read_below(folder: str, name: str) -> str | None:
-    top = Path(folder).resolve()
-    full = (top / name).resolve()
-    try:
-        return full.read_text("utf-8") if full.is_relative_to(top) else None
-    except (OSError, UnicodeDecodeError):
-        return None
-
-
-def parsed(text: object) -> Any:
-    try:
-        return json.loads(text) if isinstance(text, str) else None
-    except ValueError:
-        return None
+def question_of(tool: str, args: dict[str, Any]) -> str:
+    if "output" in args:  # where an output is kept is no part of the question
+        return f"{tool} {args['command']}"
+    """As it could be asked again; how much of the answer was wanted is no part of it."""
+    said = {name: value for name, value in args.items() if name not in AMOUNTS and value not in (None, "", [], False)}
+    return " ".join([tool, *(f"{name}={value!r}" for name, value in said.items())])

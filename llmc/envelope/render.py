@@ -3,7 +3,10 @@
 12 matches in 3 files · showing 4
 src/main.py · 8
  10 # TODO: optimize this
-+8 more → h4k2
++8 more → habcd
+
+What is ours begins a line: the first line, paths, the handle. Whatever comes from a file stands behind a space, so that
+no file can write a line of the reply (`visible` sees to the rest).
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ if TYPE_CHECKING:
 
     from llmc.envelope.envelope import Envelope, Group, Item, Row
 
-__all__ = ["frame_line", "group_line", "head_line", "item_line", "lines", "render", "row_line"]
+__all__ = ["frame_line", "frame_of", "group_line", "head_line", "item_line", "lines", "render", "row_line"]
 
 
 def render(
@@ -27,7 +30,8 @@ def render(
 
 def lines(envelope: Envelope, shown: int | None, total: int | None, handle: str, left: str) -> Iterator[str]:
     yield head_line(envelope, shown, total)
-    yield from envelope.notes
+    if envelope.error:
+        yield from envelope.notes
     for group in envelope.groups:
         if group.title:
             yield group_line(group)
@@ -40,13 +44,25 @@ def lines(envelope: Envelope, shown: int | None, total: int | None, handle: str,
 
 
 def head_line(envelope: Envelope, shown: int | None, total: int | None) -> str:
-    if shown is None or shown == total or envelope.unit:
-        return envelope.found
-    return f"{envelope.found} · showing {shown}"
+    """What was found, how much of it is shown, and what else must be known: on one line, where no path can be taken
+    for it. The hint of an error has a line of its own.
+    """
+    said = [envelope.found]
+    if showing := showing_words(envelope, shown, total):
+        said.append(showing)
+    return " · ".join(said if envelope.error else [*said, *envelope.notes])
+
+
+def showing_words(envelope: Envelope, shown: int | None, total: int | None) -> str:
+    """Digits without commas: each would be a token."""
+    return "" if shown is None or shown == total or envelope.unit else f"showing {shown}"
 
 
 def group_line(group: Group) -> str:
-    return group.title if group.count is None else f"{group.title} · {group.count}"
+    """The count is left out where all can be seen; a list of names alone has nothing else to show."""
+    if group.count is None or (group.count == len(group.items) and all(item.rows for item in group.items)):
+        return group.title
+    return f"{group.title} · {group.count:,}"
 
 
 def item_line(item: Item) -> str:
@@ -59,3 +75,11 @@ def row_line(row: Row) -> str:
 
 def frame_line(left: str, handle: str) -> str:
     return f"+{left} → {handle}"
+
+
+def frame_of(
+    envelope: Envelope, shown: int | None = None, total: int | None = None, handle: str = "", left: str = ""
+) -> str:
+    """What of the text is there only because llmc stands between."""
+    parts = [f" · {words}" for words in (showing_words(envelope, shown, total), *envelope.notes) if words]
+    return "".join([*parts, f"\n{frame_line(left, handle)}" if handle else ""])

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from functools import cache, lru_cache
 from hashlib import blake2b
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -88,15 +89,21 @@ def _count_piece(piece: str) -> int:
 LONGEST_PIECE = 512
 
 
+@lru_cache(maxsize=4096)
 def _count_merged(token: bytes, rank: Callable[[bytes], int]) -> int:
     """Byte pairs merged by rank until none is a token."""
     if len(token) > LONGEST_PIECE:
         half = len(token) // 2
         return _count_merged(token[:half], rank) + _count_merged(token[half:], rank)
     parts = [token[at : at + 1] for at in range(len(token))]
-    while len(parts) > 1:
-        best, at = min((rank(parts[index] + parts[index + 1]), index) for index in range(len(parts) - 1))
-        if best == NEVER:
-            break
+    ranks = [rank(left + right) for left, right in pairwise(parts)]
+    while ranks and (best := min(ranks)) != NEVER:
+        at = ranks.index(best)
         parts[at : at + 2] = [parts[at] + parts[at + 1]]
+        del ranks[at]
+        # Only the two pairs that hold the new part have changed.
+        if at < len(ranks):
+            ranks[at] = rank(parts[at] + parts[at + 1])
+        if at:
+            ranks[at - 1] = rank(parts[at - 1] + parts[at])
     return len(parts)

@@ -55,6 +55,7 @@ TOOL = Tool(
         Argument("newer", "string", "Changed within 2h, 3d, 1w, or since 2026-01-31."),
         Argument("older", "string", "Not changed since."),
         Argument("long", "boolean", "With size and date."),
+        Argument("fields", "strings", "A table of only these: path, size, mtime; * is all."),
         Argument("budget", "integer", "Tokens that the reply may take."),
         Argument("all", "boolean", "Every file, without a budget."),
     ),

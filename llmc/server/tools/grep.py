@@ -8,6 +8,7 @@ from llmc.envelope import Envelope, Group, Item, Row
 from llmc.languages import role_of
 from llmc.retrieval.grep import GrepRequest, grep
 from llmc.server.tools.base import Argument, Asked, Tool
+from llmc.server.tools.grep_output import grep_output
 from llmc.server.tools.words import freshness_notes, plural, shown_path
 
 if TYPE_CHECKING:
@@ -18,11 +19,16 @@ if TYPE_CHECKING:
 # Lines that a first page can need at most; a search for more stops there and says so.
 FIRST_PAGE = 2_000
 LONGEST_LINE = 400
+# What begins in the part of a line that is shown must be whole when it is looked at; a key of 16,384 bits is.
+LONGEST_SECRET = 16_384
 # Where somebody who looks for a word looks last.
 LAST = ("test", "doc", "example", "legacy", "stub", "data", "generated", "vendored")
 
 
 def run(asked: Asked) -> Envelope:
+    in_output = grep_output(asked)
+    if in_output is not None:
+        return in_output
     workspace = asked.workspace
     context = asked.number("context")
     request = GrepRequest(
@@ -57,7 +63,7 @@ def envelope_of(result: GrepResult, request: GrepRequest, workspace: Workspace, 
         groups=tuple(listing(files, request, workspace))
         if listed
         else tuple(group_of(file, workspace) for file in files),
-        notes=notes_of(result),
+        notes=freshness_notes(result.pending, result.share),
         data={
             "matches": result.matches,
             "complete": result.complete,
@@ -71,16 +77,10 @@ def found_words(result: GrepResult, request: GrepRequest) -> str:
         return "no matches"
     more = "" if result.complete else "+"
     files = plural(len(result.files), "file")
+    unread = "" if result.complete else f", {plural(result.unread, 'file')} unread"
     if request.files_only:
-        return f"{files}{more}"
-    return f"{result.matches:,}{more} match{'' if result.matches == 1 else 'es'} in {files}{more}"
-
-
-def notes_of(result: GrepResult) -> tuple[str, ...]:
-    notes = list(freshness_notes(result.pending, result.share))
-    if not result.complete:
-        notes.append(f"stopped early, {plural(result.unread, 'file')} unread; narrow it or ask for all")
-    return tuple(notes)
+        return f"{files}{unread}"
+    return f"{result.matches:,}{more} match{'' if result.matches == 1 else 'es'} in {files}{unread}"
 
 
 def rank(file: FileMatches) -> tuple[int, str]:
@@ -116,10 +116,8 @@ def group_of(file: FileMatches, workspace: Workspace) -> Group:
 
 
 def row_of(line: Line) -> Row:
-    text = line.text.rstrip()
-    if len(text) > LONGEST_LINE:
-        text = f"{text[:LONGEST_LINE]}… {len(text):,} characters"
-    return Row(text, line.number, context=not line.matched)
+    text = line.text[: LONGEST_LINE + LONGEST_SECRET].rstrip()
+    return Row(text, line.number, context=not line.matched, longest=LONGEST_LINE)
 
 
 def data_of(file: FileMatches) -> dict[str, object]:
@@ -149,10 +147,14 @@ TOOL = Tool(
         Argument("type_not", "strings", "No files of this type."),
         Argument("files", "boolean", "Only the names of the files."),
         Argument("count", "boolean", "Only how many lines match in each file."),
+        Argument("fields", "strings", "A table of only these: path, line, text; * is all."),
         Argument("budget", "integer", "Tokens that the reply may take."),
         Argument("all", "boolean", "Every match, without a budget."),
     ),
     budget="grep_budget",
     profiles=frozenset({"lean", "full"}),
+    brief="Every match of a regex (ripgrep syntax), grouped by file.",
+    schema=("pattern", "path", "context_focus_question"),
+    topics=frozenset({"code", "docs", "tests"}),
     examples=("grep 'def \\w+_token' src", "grep TODO -g '*.py' --files"),
 )

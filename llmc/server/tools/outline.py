@@ -45,10 +45,8 @@ def group_of(file: FileOutline, workspace: Workspace) -> Group:
 def item_of(file: FileOutline, symbol: Symbol) -> Item:
     depth = symbol.container.count(".") + 1 if symbol.container else 0
     text = symbol.signature or f"{symbol.kind} {symbol.name}"
-    if len(text) > LONGEST_SIGNATURE:
-        text = text[:LONGEST_SIGNATURE] + "…"
-    row = Row("  " * depth + text, symbol.start_line)
-    return Item((row,), root=file.root, path=file.path, start=symbol.start_line, end=symbol.end_line)
+    row = Row("  " * depth + text, symbol.start_line, longest=LONGEST_SIGNATURE)
+    return Item((row,), root=file.root, path=file.path, start=symbol.start_line, end=symbol.end_line, level=depth)
 
 
 TOOL = Tool(
@@ -58,6 +56,7 @@ TOOL = Tool(
     arguments=(
         Argument("path", "strings", "A file or folder; without one, everything."),
         Argument("deep", "boolean", "Members too, not only what stands at the top of files."),
+        Argument("fields", "strings", "A table of only these: path, name, kind, start_line; * is all."),
         Argument("budget", "integer", "Tokens that the reply may take."),
         Argument("all", "boolean", "Everything, without a budget."),
     ),

@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from functools import partial
 from typing import TYPE_CHECKING
 
 from llmc.envelope import Envelope, Group, Item, Row
-from llmc.envelope.handles import HANDLE
-from llmc.errors import NotFoundError, QueryError
+from llmc.errors import LlmcError, NotFoundError, QueryError
 from llmc.retrieval.outline import OutlineRequest, outline
-from llmc.server.tools.base import Argument, Asked, Tool
+from llmc.server.tools.base import FOCUS, Argument, Asked, Tool
+from llmc.server.tools.nearest import with_nearest
 from llmc.server.tools.outline import item_of as outline_item
+from llmc.server.tools.pages import read_item, read_page
 from llmc.server.tools.words import freshness_notes, plural, shown_path
 from llmc.text import Binary, decode, split_lines
 
@@ -42,23 +44,63 @@ def run(asked: Asked) -> Envelope:
     targets = asked.texts("target")
     if len(targets) > MOST_TARGETS:
         raise QueryError(f"{len(targets)} targets are too many at once", hint=f"Read at most {MOST_TARGETS}.")
-    envelopes = [read_one(asked, target) for target in targets]
-    if len(envelopes) == 1:
-        return envelopes[0]
-    return replace(
-        envelopes[0],
-        found=plural(len(envelopes), "target"),
-        groups=tuple(group for one in envelopes for group in one.groups),
-        notes=tuple(dict.fromkeys(note for one in envelopes for note in one.notes)),
-        data={"targets": [one.data for one in envelopes]},
+    if len(targets) == 1:
+        return read_one(asked, targets[0])
+    return together(targets, [read_or_say(asked, target) for target in targets])
+
+
+def read_or_say(asked: Asked, target: str) -> Envelope | LlmcError:
+    """Of several targets a wrong one takes nothing from the others."""
+    try:
+        return read_one(asked, target, alone=False)
+    except LlmcError as error:
+        return with_nearest(asked.workspace, error)
+
+
+def together(targets: tuple[str, ...], results: list[Envelope | LlmcError]) -> Envelope:
+    read = [one for one in results if isinstance(one, Envelope)]
+    if not read:
+        raise next(one for one in results if isinstance(one, LlmcError))
+    groups: list[Group] = []
+    for target, one in zip(targets, results, strict=True):
+        if isinstance(one, Envelope):
+            groups += titled(one)
+        else:
+            words = f"{one.message}. {one.hint}" if one.hint else one.message
+            groups.append(Group(target, (Item((Row(words),)),)))
+    share = "" if len(read) == len(targets) else f"{len(read)} of "
+    return Envelope(
+        "read",
+        f"{share}{plural(len(targets), 'target')}",
+        tuple(groups),
+        tuple(dict.fromkeys(note for one in read for note in one.notes)),
+        data={"targets": [one.data if isinstance(one, Envelope) else {"error": one.as_dict()} for one in results]},
+        unit="line" if all(one.unit for one in read) else "",
     )
 
 
-def read_one(asked: Asked, text: str) -> Envelope:
+def titled(one: Envelope) -> tuple[Group, ...]:
+    """Alone, its first line names a file; with others the group must."""
+    first, *others = one.groups or (Group("", ()),)
+    return replace(first, title=first.title or one.found), *others
+
+
+def read_one(asked: Asked, text: str, *, alone: bool = True) -> Envelope:
     name, _, number = text.partition(":")
-    if HANDLE.fullmatch(name) and (not number or number.isdecimal()):
-        return read_handle(asked, name, int(number) if number else None)
-    return read_target(asked, parse_target(text))
+    if (not number or number.isdecimal()) and asked.is_handle(name):
+        if not number:
+            return read_page(asked, name)
+        return read_item(asked, name, int(number[:9]), partial(read_span, asked))
+    target = parse_target(text)
+    keeper, path = asked.workspace.locate(target.path)
+    seen = keeper.door.stat(path) if path else None
+    if seen is None or str(seen.kind) == "folder":
+        raise QueryError(f"{target.path} is a folder", hint="`outline` or `tree` show what is in it.")
+    return read_lines(asked, keeper, path, target, alone=alone)
+
+
+def read_span(asked: Asked, keeper: Keeper, path: str, start: int, end: int) -> Envelope:
+    return read_lines(asked, keeper, path, Target(path, start, end))
 
 
 def parse_target(text: str) -> Target:
@@ -72,67 +114,39 @@ def parse_target(text: str) -> Target:
     return Target(match["path"], start, end, match["symbol"] or "")
 
 
-def read_handle(asked: Asked, name: str, number: int | None) -> Envelope:
-    handle = asked.handles.open(name, asked.owner)
-    if number is None:
-        notes = changed_since(asked, handle.files)
-        return replace(handle.rest, found=f"more of {handle.question}", notes=(*notes, *handle.rest.notes))
-    items = list(handle.whole.items())
-    if not 1 <= number <= len(items):
-        raise NotFoundError(f"{name} has no item {number}", hint=f"It has {plural(len(items), 'item')}.", handle=name)
-    item = items[number - 1]
-    if not item.path:
-        return Envelope("read", handle.question, (Group(item.title, (item,)),))
-    keeper = asked.workspace.keeper(item.root)
-    return read_lines(asked, keeper, item.path, Target(item.path, item.start, item.end))
-
-
-def changed_since(asked: Asked, files: dict[str, str]) -> tuple[str, ...]:
-    changed = [path for path, stamp in files.items() if asked.workspace.file_stamp(path) != stamp]
-    if not changed:
-        return ()
-    names = ", ".join(path.rpartition("/")[2] for path in changed[:3])
-    return (f"changed since: {names}{' …' if len(changed) > 3 else ''}",)  # noqa: PLR2004 - as many as named
-
-
-def read_target(asked: Asked, target: Target) -> Envelope:
-    keeper, path = asked.workspace.locate(target.path)
-    seen = keeper.door.stat(path) if path else None
-    if seen is None or str(seen.kind) == "folder":
-        raise QueryError(f"{target.path} is a folder", hint="`outline` or `tree` show what is in it.")
-    return read_lines(asked, keeper, path, target)
-
-
-def read_lines(asked: Asked, keeper: Keeper, path: str, target: Target) -> Envelope:
-    data, _ = keeper.door.read(path, LARGEST_READ, follow=True)
-    text = decode(data)
-    if isinstance(text, Binary):
-        raise QueryError(f"{path} is not text", reason=text.reason, hint="Only text can be read.")
-    lines = split_lines(text.text)
+def read_lines(asked: Asked, keeper: Keeper, path: str, target: Target, *, alone: bool = True) -> Envelope:
+    """A range, a symbol or a whole file; of a long one its map, unless it shares the reply with others."""
+    lines = lines_of(keeper, path)
     views = [view for view in asked.workspace.views() if view.root.id == keeper.root.id]
     notes = freshness_notes(sum(path in view.pending for view in views), 1.0)
     if target.symbol:
         target = find_symbol(views[0], path, target)
-    title = shown_path(asked.workspace, keeper.root.id, path)
-    start, end = max(1, target.start), min(target.end or len(lines), len(lines))
     if target.start > len(lines):
         raise NotFoundError(f"{path} has {plural(len(lines), 'line')}", hint="Ask for lines within it.", path=path)
+    start, end = max(1, target.start), min(target.end or len(lines), len(lines))
     rows = tuple(Row(line, number) for number, line in enumerate(lines[start - 1 : end], start))
-    data_lines = {"root": keeper.root.id, "path": path, "start_line": start, "end_line": end, "lines": len(lines)}
     whole = Item(rows, "", keeper.root.id, path, start, end)
-    if target.start or len(lines) <= WHOLE_LINES or asked.flag("all"):
-        span = f" {start}-{end}" if target.start else ""
-        return Envelope(
-            "read",
-            f"{title}{span} of {plural(len(lines), 'line')}"
-            if target.start
-            else f"{title} · {plural(len(lines), 'line')}",
-            (Group("", (whole,)),),
-            notes,
-            data={**data_lines, "text": "\n".join(row.text for row in rows)},
-            unit="line",
-        )
-    return long_file(title, views[0], whole, notes, {**data_lines, "text": "\n".join(lines)})
+    place = {"root": keeper.root.id, "path": path, "start_line": start, "end_line": end, "lines": len(lines)}
+    data = {**place, "text": "\n".join(lines[start - 1 : end])}
+    title = shown_path(asked.workspace, keeper.root.id, path)
+    if not target.start and len(lines) > WHOLE_LINES and alone and not asked.flag("all") and not asked.text(FOCUS.name):
+        from llmc.server.tools.read_log import log_envelope  # noqa: PLC0415 - the readers of logs, which few need
+
+        told = log_envelope(asked, keeper, path, title, lines)
+        return told if told is not None else long_file(title, views[0], whole, notes, data)
+    found = f"{title} · {plural(len(lines), 'line')}"
+    if target.start:
+        span = f"{start}-{end}" if end > start else str(start)
+        found = f"{title}:{span} of {plural(len(lines), 'line')}"
+    return Envelope("read", found, (Group("", (whole,)),), notes, data=data, unit="line")
+
+
+def lines_of(keeper: Keeper, path: str) -> list[str]:
+    data, _ = keeper.door.read(path, LARGEST_READ, follow=True)
+    text = decode(data)
+    if isinstance(text, Binary):
+        raise QueryError(f"{path} is not text", reason=text.reason, hint="Only text can be read.")
+    return split_lines(text.text)
 
 
 def long_file(title: str, view: View, whole: Item, notes: tuple[str, ...], data: dict[str, object]) -> Envelope:
@@ -178,10 +192,15 @@ TOOL = Tool(
             "path, path:10-40, path::symbol, handle or handle:3; several are read together.",
             required=True,
         ),
+        Argument("fresh", "boolean", "All of it, also what this session was given before."),
+        Argument("fields", "strings", "Of a JSON file with a list of objects: a table of only these; * is all."),
         Argument("budget", "integer", "Tokens that the reply may take."),
         Argument("all", "boolean", "All of it, without a budget."),
     ),
     budget="read_budget",
     profiles=frozenset({"lean", "full"}),
+    brief="path, path:10-40, path::symbol, a handle or handle:3.",
+    schema=("target", "context_focus_question"),
+    topics=frozenset({"code", "docs", "tests"}),
     examples=("read src/main.py:10-40", "read src/parser.py::Parser.feed", "read h4k2:3"),
 )

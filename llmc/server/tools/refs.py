@@ -23,16 +23,11 @@ def run(asked: Asked) -> Envelope:
     kinds = frozenset(asked.texts("kind"))
     request = RefsRequest(asked.text("name"), kinds, workspace.path_filter(asked.texts("path")))
     result = refs(workspace.views(), request)
-    notes = list(freshness_notes(result.pending, result.share))
-    if result.sureness != Sureness.ONE:
-        notes.insert(0, result.sureness)
-    if result.callees:
-        notes.append(f"calls {', '.join(result.callees[:20])}")
     return Envelope(
         "refs",
         found_words(result),
         groups=tuple(groups_of(result, workspace)),
-        notes=tuple(notes),
+        notes=freshness_notes(result.pending, result.share),
         data={
             "name": result.name,
             "sureness": result.sureness,
@@ -49,7 +44,12 @@ def found_words(result: RefsResult) -> str:
         words.append(plural(len(result.callers), "call"))
     if result.implementations:
         words.append(plural(len(result.implementations), "subclass"))
-    return ", ".join(words)
+    said = [", ".join(words)]
+    if result.sureness != Sureness.ONE:
+        said.append(result.sureness)
+    if result.callees:
+        said.append(f"calls {', '.join(result.callees[:20])}")
+    return " · ".join(said)
 
 
 def groups_of(result: RefsResult, workspace: Workspace) -> Iterator[Group]:
@@ -84,6 +84,7 @@ TOOL = Tool(
         Argument("name", "string", "A name, perhaps qualified: parse_header, Parser.feed.", required=True),
         Argument("kind", "strings", "Only these: call, import, inherit, type, use."),
         Argument("path", "strings", "Only below this file or folder."),
+        Argument("fields", "strings", "A table of only these: path, line, kind, within; * is all."),
         Argument("budget", "integer", "Tokens that the reply may take."),
         Argument("all", "boolean", "Every use, without a budget."),
     ),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.retrieval.search import SearchRequest
 from llmc.server.tools.base import Argument, Asked, Tool
-from llmc.server.tools.words import freshness_notes, plural, shown_path
+from llmc.server.tools.words import freshness_notes, plural, shown_path, vector_notes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 # A reader who sees this much of a place knows whether to open it.
 EXCERPT_LINES = 8
+LONGEST_LINE = 400
 
 
 def run(asked: Asked) -> Envelope:
@@ -38,14 +39,16 @@ def envelope_of(result: SearchResult, workspace: Workspace, *, explain: bool = F
         "search",
         found,
         groups=tuple(group_of(file, workspace, explain=explain) for file in result.files),
-        notes=freshness_notes(result.pending, result.share),
+        notes=(*freshness_notes(result.pending, result.share), *vector_notes(workspace)),
         data={"query": result.query, "route": str(result.route), "files": [data_of(file) for file in result.files]},
     )
 
 
 def group_of(file: FileHits, workspace: Workspace, *, explain: bool) -> Group:
     items = tuple(item_of(file, hit, explain=explain) for hit in file.hits)
-    return Group(shown_path(workspace, file.root, file.path), items)
+    others = [shown_path(workspace, root, "").removesuffix(":") for root in file.also]
+    also = f" (also in {', '.join(others)})" if others else ""
+    return Group(shown_path(workspace, file.root, file.path) + also, items)
 
 
 def item_of(file: FileHits, hit: Hit, *, explain: bool) -> Item:
@@ -69,13 +72,14 @@ def excerpt(hit: Hit) -> Iterator[Row]:
     for number in sorted(chosen):
         text = lines[number - hit.start_line]
         if text.strip():
-            yield Row(text.rstrip(), number)
+            yield Row(text.rstrip(), number, longest=LONGEST_LINE)
 
 
 def data_of(file: FileHits) -> dict[str, object]:
     return {
         "root": file.root,
         "path": file.path,
+        **({"also": list(file.also)} if file.also else {}),
         "language": file.language,
         "role": file.role,
         "score": file.score,
@@ -109,9 +113,12 @@ TOOL = Tool(
         Argument("path", "strings", "Only below this file or folder, or inside an earlier result (a handle)."),
         Argument("limit", "integer", "At most so many files."),
         Argument("explain", "boolean", "Show what each ranking signal did."),
+        Argument("fields", "strings", "A table of only these: path, name, start_line, score; * is all."),
         Argument("budget", "integer", "Tokens that the reply may take."),
         Argument("all", "boolean", "Everything, without a budget."),
     ),
     profiles=frozenset({"lean", "full"}),
+    schema=("query", "path", "budget"),
+    topics=frozenset({"code", "docs", "tests"}),
     examples=("search 'where are passwords hashed'", "search 'Parser.feed lang:python -path:tests'"),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.server.tools.base import Argument, Asked, Tool
@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 
     from llmc.retrieval.view import View
 
-# A folder with no more entries than this shows them; a larger one only says how many.
+# A folder with no more files than this shows them, the one that was asked for more; a larger one says how many.
 FEW = 12
+MANY = 200
+KINDS = 4
 
 
 @dataclass(slots=True)
@@ -31,24 +33,35 @@ class Folder:
 def run(asked: Asked) -> Envelope:
     workspace = asked.workspace
     paths = workspace.path_filter(asked.texts("path"))
-    depth = asked.number("depth", 2)
+    depth = max(1, asked.number("depth", 2))
     views = workspace.views()
+    bases = sorted(set(paths.under) or {""})
     groups: list[Group] = []
+    entries: list[dict[str, object]] = []
     total = 0
     for view in views:
         listed = [path for path in known_paths(view) if paths.accepts(path)]
         total += len(listed)
-        for base in sorted(set(paths.under) or {""}):
+        for base in bases:
             below = [path for path in listed if not base or path.startswith(f"{base}/")]
-            top = grow(path.removeprefix(f"{base}/" if base else "") for path in below)
-            rows = tuple(Item((Row(text),), root=view.root.id, path=base) for text in written(top, depth))
-            groups.append(Group(shown_path(workspace, view.root.id, base) or f"{view.root.name}/", rows, len(below)))
+            lines = list(written(grow(path[len(base) + bool(base) :] for path in below), depth, base))
+            entries += [{"root": view.root.id, "path": line.path, "files": line.files} for line in lines]
+            title = shown_path(workspace, view.root.id, base)
+            # The first line has the number of files; only several folders need one each.
+            count = len(below) if len(views) * len(bases) > 1 else None
+            groups.append(Group(title, tuple(item_of(view, line) for line in lines), count))
     notes = freshness_notes(sum(len(view.pending) for view in views), min(view.share for view in views))
-    return Envelope("tree", plural(total, "file"), tuple(groups), notes, data={"files": total}, in_order=True)
+    data = {"files": total, "entries": entries}
+    return Envelope("tree", plural(total, "file"), tuple(groups), notes, data=data, unit="line", in_order=True)
+
+
+def item_of(view: View, line: Line) -> Item:
+    row = Row(f"{'  ' * line.depth}{line.text}")
+    return Item((row,), root=view.root.id, path=line.path, level=line.depth)
 
 
 def known_paths(view: View) -> list[str]:
-    return sorted(set(view.store.catalog.files(view.root.id)) | view.pending)
+    return sorted(view.store.catalog.stamps(view.root.id).keys() | view.pending)
 
 
 def grow(paths: Iterator[str]) -> Folder:
@@ -62,18 +75,36 @@ def grow(paths: Iterator[str]) -> Folder:
     return top
 
 
-def written(folder: Folder, depth: int, indent: int = 0) -> Iterator[str]:
+class Line(NamedTuple):
+    text: str
+    path: str
+    depth: int
+    files: int
+
+
+def written(folder: Folder, levels: int, base: str, depth: int = 0) -> Iterator[Line]:
     for name, child in sorted(folder.folders.items()):
         label, inner = chained(name, child)
-        yield f"{'  ' * indent}{label}/ · {inner.total():,}"
-        if depth > 1:
-            yield from written(inner, depth - 1, indent + 1)
-    if len(folder.files) <= FEW:
-        yield from (f"{'  ' * indent}{name}" for name in folder.files)
+        path = f"{base}/{label}" if base else label
+        total = inner.total()
+        yield Line(f"{label}/ · {total:,}", path, depth, total)
+        if levels > 1:
+            yield from written(inner, levels - 1, path, depth + 1)
+    if len(folder.files) <= (FEW if depth else MANY):
+        yield from (Line(name, f"{base}/{name}" if base else name, depth, 1) for name in folder.files)
     else:
-        endings = Counter(name.rpartition(".")[2] if "." in name else name for name in folder.files)
-        kinds = ", ".join(f"{count} .{ending}" for ending, count in endings.most_common(4))
-        yield f"{'  ' * indent}{len(folder.files):,} files ({kinds})"
+        kinds = kinds_of(folder.files)
+        yield Line(f"{len(folder.files):,} files ({kinds})", base, depth, len(folder.files))
+
+
+def kinds_of(names: list[str]) -> str:
+    """Counts of the commonest endings, and how many others there are."""
+    endings = Counter(f".{name.rpartition('.')[2]}" if "." in name[1:] else name for name in names)
+    common = endings.most_common(KINDS)
+    words = [f"{count:,} {ending}" for ending, count in common]
+    if others := len(names) - sum(count for _, count in common):
+        words.append(f"{others:,} others")
+    return ", ".join(words)
 
 
 def chained(name: str, folder: Folder) -> tuple[str, Folder]:
@@ -91,6 +122,7 @@ TOOL = Tool(
     arguments=(
         Argument("path", "strings", "A folder; without one, the roots."),
         Argument("depth", "integer", "How many levels (2)."),
+        Argument("fields", "strings", "A table of only these: path, files; * is all."),
         Argument("budget", "integer", "Tokens that the reply may take."),
         Argument("all", "boolean", "Everything, without a budget."),
     ),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from llmc.workspace import Workspace
 
-__all__ = ["freshness_notes", "plural", "shown_path"]
+__all__ = ["freshness_notes", "plural", "shown_path", "vector_notes"]
 
 
 def plural(count: int, noun: str) -> str:
@@ -26,6 +26,12 @@ def freshness_notes(pending: int, share: float) -> tuple[str, ...]:
     if pending and share >= 1.0:
         notes.append(f"{plural(pending, 'file')} pending")
     return tuple(notes)
+
+
+def vector_notes(workspace: Workspace) -> tuple[str, ...]:
+    """An embedder that cannot be used costs the neighbours in meaning; whoever reads the answer must know."""
+    embedder, trouble = workspace.library.embedder(workspace.settings.embedder)
+    return () if embedder else (f"by keywords alone, {trouble}",)
 
 
 def shown_path(workspace: Workspace, root: str, path: str) -> str:

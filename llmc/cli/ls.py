@@ -1,0 +1,19 @@
+"""`llmc ls`: one level of `tree`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from llmc.cli.asking import ask_tool, common_options
+from llmc.cli.options import Options, pass_options
+
+
+@click.command()
+@click.argument("path", nargs=-1)
+@common_options
+@pass_options
+def command(options: Options, /, **args: Any) -> int:
+    """What is in a folder: its files, and its folders with how much is in them."""
+    return ask_tool(options, "tree", {**args, "depth": 1})

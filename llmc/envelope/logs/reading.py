@@ -1,0 +1,70 @@
+"""Which reader knows this output? Several may: a build compiles, lints and tests in one go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from llmc.envelope.logs import diagnostics, golang, javascript, jvm, pytest, rust, unittest
+from llmc.envelope.logs.generic import read_tracebacks
+from llmc.envelope.logs.problem import Log, Problem, Report
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = ["READERS", "Reader", "read"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """`markers`: unless one of them is in the output, the reader need not look."""
+
+    name: str
+    markers: tuple[str, ...]
+    read: Callable[[Log], Report | None]
+
+
+READERS: Final = (
+    Reader("pytest", pytest.MARKERS, pytest.read),
+    Reader("unittest", unittest.MARKERS, unittest.read),
+    Reader("jest", javascript.JEST, javascript.read_jest),
+    Reader("vitest", javascript.VITEST, javascript.read_vitest),
+    Reader("go test", golang.MARKERS, golang.read),
+    Reader("cargo test", rust.MARKERS, rust.read),
+    Reader("maven", jvm.MAVEN, jvm.read_maven),
+    Reader("gradle", jvm.GRADLE, jvm.read_gradle),
+    Reader("diagnostics", diagnostics.MARKERS, diagnostics.read),
+    Reader("python", ("Traceback (most recent call last)",), read_tracebacks),
+)
+
+
+def read(lines: Sequence[str]) -> Report | None:
+    """What all readers that know this output say, in the order of the output; None where none does."""
+    log = Log.of(tuple(lines))
+    reports = [
+        report
+        for reader in READERS
+        if any(marker in log.text for marker in reader.markers) and (report := reader.read(log)) is not None
+    ]
+    if not reports:
+        return None
+    tests = [report for report in reports if report.runner not in WEAK]
+    told = [(each.first, each.last) for report in tests for each in report.problems]
+    kept = [report if report in tests else outside(report, told) for report in reports]
+    kept = [report for report in kept if report.problems or report.runner not in WEAK]
+    problems = sorted((one for report in kept for one in report.problems), key=lambda one: (one.warning, one.first))
+    verdict = " · ".join(dict.fromkeys(report.verdict for report in kept if report.verdict))
+    return (
+        Report(" + ".join(dict.fromkeys(report.runner for report in kept)), verdict, tuple(problems)) if kept else None
+    )
+
+
+# A traceback or a line like a compiler's inside of a failing test is that test's.
+WEAK: Final = frozenset({"python"})
+
+
+def outside(report: Report, told: Sequence[tuple[int, int]]) -> Report:
+    kept: list[Problem] = [
+        one for one in report.problems if not any(first <= one.first <= last for first, last in told)
+    ]
+    return Report(report.runner, report.verdict if kept else "", tuple(kept))

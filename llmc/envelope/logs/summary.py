@@ -1,0 +1,183 @@
+"""An output as groups of an envelope: failing tests by file, changes by file, or both ends of what nobody knows.
+
+    exit 1 · pytest · 2 failed, 310 passed in 4.51s
+    tests/test_price.py
+     7 test_total_adds_all_lines: assert 11 == 12
+     15 test_rebate_takes_a_tenth: assert 90.0 == 91
+    +5,188 lines → h4k2
+
+The number in front is the line of the file that the group names. An item's `start` and `end` are lines of the output:
+opening it shows the traceback. What is left out is the caller's to say, who keeps the whole output.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from llmc.envelope.envelope import Group, Item, Row
+from llmc.envelope.logs import git
+from llmc.envelope.logs.generic import errors, folded
+from llmc.envelope.logs.places import clip
+from llmc.envelope.logs.reading import read
+from llmc.envelope.render import group_line, row_line
+from llmc.envelope.tokens import count_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from llmc.envelope.logs.problem import Problem, Report
+
+__all__ = ["Summary", "summarise"]
+
+# Programs whose output is what was asked for: a line of it that reads like a compiler's complaint is none.
+PLAIN: Final = frozenset({
+    *("cat", "head", "tail", "grep", "egrep", "fgrep", "rg", "ag", "find", "fd", "ls", "tree", "echo", "printf"),
+    *("sed", "awk", "cut", "sort", "uniq", "wc", "jq", "less", "more", "git"),
+})  # fmt: skip
+GIT: Final = {"log": git.read_log, "show": git.read_log, "diff": git.read_changes, "status": git.read_status}
+# A summary of 16 failures has 600 tokens at most: reasons are cut further where there are many.
+GOAL: Final = 520
+CLIPS: Final = (300, 180, 120, 80, 50)
+LONGEST_NAME: Final = 160
+MOST_COUNTED: Final = 600
+START_LINES, END_LINES = 6, 14
+AROUND_BEFORE, AROUND_AFTER = 1, 2
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """`whole`: every line of the output is in the groups. `words` say what there is in all."""
+
+    words: tuple[str, ...]
+    groups: tuple[Group, ...]
+    whole: bool = False
+    in_order: bool = False
+    report: Report | None = None
+
+
+def summarise(
+    lines: Sequence[str],
+    *,
+    command: Sequence[str] = (),
+    exit_code: int | None = None,
+    relative: Callable[[str], str] = lambda path: path,
+    budget: int = 1_200,
+) -> Summary:
+    """`relative` makes of a path in the log one of the root."""
+    program = command[0].rpartition("/")[2] if command else ""
+    if program == "git":
+        compact = compacted(lines, command)
+        if compact is not None:
+            return compact
+    whole = cost_of_all(lines)
+    report = None if program in PLAIN else read(lines)
+    if report is not None and (report.problems or exit_code in (0, None)):
+        told = told_by(report, relative)
+        return told if whole > min(budget, max(SMALL, cost(told.groups))) else all_of(lines, report)
+    if whole <= budget:
+        return all_of(lines, report)
+    return both_ends(lines, report, failed=exit_code not in (0, None))
+
+
+# Below this an output is shown as it is, whatever a reader makes of it.
+SMALL: Final = 60
+
+
+def cost_of_all(lines: Sequence[str]) -> float:
+    return sum(count_line(f" {line}") for line in lines) if len(lines) <= MOST_COUNTED else float("inf")
+
+
+def cost(groups: Iterable[Group]) -> int:
+    lines = ([group_line(group), *(row_line(row) for item in group.items for row in item.rows)] for group in groups)
+    return sum(count_line(line) for group in lines for line in group)
+
+
+def all_of(lines: Sequence[str], report: Report | None = None) -> Summary:
+    rows = tuple(Row(line) for line in lines)
+    words = tuple(word for word in (report.runner, report.verdict) if word) if report else ()
+    groups = (Group("", (Item(rows, start=1, end=len(lines)),)),) if rows else ()
+    return Summary(() if rows else (*words, "no output"), groups, whole=True, in_order=True, report=report)
+
+
+def compacted(lines: Sequence[str], command: Sequence[str]) -> Summary | None:
+    """git's own subcommands, where their output is in git's own form."""
+    words = [word for word in command[1:] if not word.startswith("-")]
+    reader = next((GIT[word] for word in words if word in GIT), None)
+    found = reader(lines) if reader else None
+    if found is None and reader is git.read_log:
+        found = git.read_changes(lines)
+    if found is None:
+        return None
+    return Summary((found.found,), found.groups, in_order=found.in_order)
+
+
+def told_by(report: Report, relative: Callable[[str], str]) -> Summary:
+    words = tuple(word for word in (report.runner, report.verdict) if word)
+    for longest in CLIPS:
+        groups = by_file(report.problems, relative, longest)
+        if cost(groups) <= GOAL:
+            break
+    else:
+        groups = by_file(report.problems, relative, CLIPS[2] if len(report.problems) > MANY else CLIPS[-1])
+    return Summary(words, groups, in_order=True, report=report)
+
+
+# So many do not fit anyway: those that do are better told.
+MANY: Final = 40
+
+
+def by_file(problems: Sequence[Problem], relative: Callable[[str], str], longest: int) -> tuple[Group, ...]:
+    files: dict[str, list[Item]] = {
+        "": []
+    }  # what has no place comes first: below a title it would seem to belong there
+    for problem in problems:
+        path = relative(problem.path) if problem.path else ""
+        row = Row(written(problem, path, relative, longest), problem.line or None)
+        files.setdefault(path, []).append(Item((row,), start=problem.first, end=problem.last))
+    return tuple(Group(path, tuple(items)) for path, items in files.items() if items)
+
+
+def written(problem: Problem, path: str, relative: Callable[[str], str], longest: int) -> str:
+    name = clip(problem.name, LONGEST_NAME) if problem.name != path else ""
+    grade = "warning " if problem.warning else ""
+    why = clip(problem.why, longest)
+    text = grade + (f"{name}: {why}" if name and why else name or why)
+    if not problem.raised:
+        return text
+    file, _, line = problem.raised.rpartition(":")
+    there = relative(file)
+    return f"{text} (line {line})" if there == path else f"{text} ({there}:{line})"
+
+
+def both_ends(lines: Sequence[str], report: Report | None, *, failed: bool) -> Summary:
+    """What speaks of an error if the command failed, the end, the start."""
+    total = len(lines)
+    end = max(0, total - END_LINES)
+    start = min(START_LINES, end)
+    groups: list[Group] = []
+    if failed:
+        found = [at for at in errors(lines) if start <= at < end]
+        if found:
+            groups.append(Group("errors", tuple(around(lines, at, start, end) for at in found)))
+    tail = folded(lines, backed(lines, end), total)
+    groups.append(Group("end", tuple(Item((Row(one.text, one.number),), start=one.number) for one in tail)))
+    head = folded(lines, 0, start)
+    if head:
+        groups.append(Group("start", tuple(Item((Row(one.text, one.number),), start=one.number) for one in head)))
+    words = tuple(word for word in (report.runner, report.verdict) if word) if report else ()
+    return Summary((*words, git.plural(total, "line")), tuple(groups), in_order=True, report=report)
+
+
+def backed(lines: Sequence[str], end: int) -> int:
+    """Empty lines at the end are no news."""
+    last = len(lines)
+    while last > end and not lines[last - 1].strip():
+        last -= 1
+    return max(0, end - (len(lines) - last))
+
+
+def around(lines: Sequence[str], at: int, start: int, end: int) -> Item:
+    first, last = max(start, at - AROUND_BEFORE), min(end, at + AROUND_AFTER + 1)
+    rows = tuple(Row(clip(lines[each]), each + 1, context=each != at) for each in range(first, last))
+    return Item(rows, start=at + 1, end=at + 1)

@@ -1,0 +1,165 @@
+"""The embedded pruner: what answers the question is kept whole, the rest is counted and a handle away."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from llmc.envelope import Envelope, Group, Item, Row
+from llmc.envelope.fit import leave, pick
+from llmc.envelope.focus import Block, prune, read_blocks
+from llmc.envelope.focus.align import aligned
+from llmc.envelope.focus.apply import focus
+from llmc.envelope.focus.score import scores
+from llmc.envelope.focus.units import cut
+from llmc.envelope.tokens import count
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SUBJECTS = ("invoice", "parcel", "courier", "ledger", "pallet", "driver", "refund", "label", "customer", "depot")
+VERBS = ("print", "weigh", "archive", "rename", "encrypt", "schedule")
+
+
+def python_module() -> list[str]:
+    """Sixty methods in ten classes, each about something of its own."""
+    lines = ["import os", "import hashlib", "from depot import scales", ""]
+    for subject in SUBJECTS:
+        lines += ["", f"class {subject.title()}Desk:", f"    open_{subject}s = 0", ""]
+        for verb in VERBS:
+            lines += [
+                f"    def {verb}_{subject}(self, {subject}, *, again=False):",
+                f"        if not {subject}.is_ready:",
+                f"            raise ValueError('the {subject} is not ready')",
+                f"        result = self.{verb}er.{verb}({subject}.number)",
+                f"        scales.note('{verb}', result) if again else None",
+                "        return result",
+                "",
+            ]
+    return lines
+
+
+def braced_module() -> list[str]:
+    lines = ["package depot", "", 'import "fmt"', ""]
+    for subject in SUBJECTS:
+        for verb in VERBS:
+            lines += [
+                f"func {verb}{subject.title()}(item {subject.title()}) (int, error) {{",
+                "\tif !item.Ready {",
+                f'\t\treturn 0, fmt.Errorf("the {subject} is not ready")',
+                "\t}",
+                f"\treturn item.{verb.title()}(), nil",
+                "}",
+                "",
+            ]
+    return lines
+
+
+def text_of(lines: list[str], kept: list[int]) -> str:
+    return "\n".join(lines[number - 1] for number in kept)
+
+
+@pytest.mark.parametrize("module", [python_module, braced_module])
+def test_the_function_in_question_is_kept_whole_at_a_seventh_of_the_tokens(module: Callable[[], list[str]]) -> None:
+    lines = module()
+    start = next(at for at, line in enumerate(lines) if "encrypt" in line and "efund" in line)
+    kept = prune(lines, "how is a refund encrypted?")
+    assert set(range(start + 1, start + 7)) <= set(kept)
+    assert count(text_of(lines, kept)) <= 0.15 * count("\n".join(lines))
+
+
+def test_the_head_of_the_class_and_the_import_that_is_used_come_along() -> None:
+    kept = text_of(lines := python_module(), prune(lines, "where are parcels weighed"))
+    assert "class ParcelDesk:" in kept
+    assert "from depot import scales" in kept
+    assert "import hashlib" not in kept
+
+
+def test_definitions_of_the_catalog_are_used_where_they_are_known() -> None:
+    lines = [f"opaque line {number} of data" for number in range(400)]
+    lines[120] = "unusual zebra crossing"
+    kept = prune(lines, "zebra crossing", blocks=[Block(118, 126, "stripes")])
+    assert set(range(118, 127)) <= set(kept)
+
+
+def test_a_function_that_is_too_long_by_itself_gives_its_head_and_the_lines_that_answer() -> None:
+    steps = [f"    total_{number} = counted(shelf[{number}])" for number in range(400)]
+    steps[300:300] = ["", "    # a refund is encrypted before it is sent", "    encrypt_refund(total_3)", ""]
+    kept = text_of(lines := ["def everything(shelf):", *steps], prune(lines, "how is a refund encrypted"))
+    assert "def everything(shelf):" in kept
+    assert "encrypt_refund(total_3)" in kept
+
+
+def test_a_text_of_a_hundred_thousand_lines_is_searched_first() -> None:
+    lines = [f"2026-01-01 worker {number} idle" for number in range(100_000)]
+    lines[90_000] = "2026-01-01 worker 7 lost its database connection"
+    assert 90_001 in prune(lines, "why was the database connection lost", room=1_000)
+
+
+@pytest.mark.parametrize("line", ["a" + " &&" * 400, "x " * 5_000 + "(", "<" * 3_000, "(" * 3_000, "@a " * 3_000])
+def test_a_hostile_line_takes_no_time(line: str) -> None:
+    assert read_blocks([line, "    b"]) in ([], read_blocks([line, "    b"]))
+
+
+def test_a_short_text_is_left_alone() -> None:
+    lines = ["one", "two", "three"]
+    assert prune(lines, "two") == [1, 2, 3]
+
+
+def test_words_decide_where_the_model_is_gone() -> None:
+    lines = python_module()
+    kept = text_of(lines, prune(lines, "encrypt the refund", model=lambda: None))
+    assert "def encrypt_refund" in kept
+
+
+@pytest.mark.parametrize("question", ["?", "the of and", "\u202e\x00", "x" * 5000, "日本語の質問", "🦓"])
+def test_an_odd_question_still_keeps_something_and_never_more_than_its_share(question: str) -> None:
+    lines = python_module()
+    kept = prune(lines, question)
+    assert 0 < count(text_of(lines, kept)) <= 0.16 * count("\n".join(lines))
+
+
+LINE = st.text(st.characters(exclude_characters="\n\r", exclude_categories=["Cs"]), max_size=40)
+
+
+@given(st.lists(LINE, max_size=120), LINE)
+def test_any_text_is_cut_into_units_that_hold_every_line_once(lines: list[str], question: str) -> None:
+    costs = [1.0] * len(lines)
+    units = cut(lines, read_blocks(lines), costs, 20.0)
+    assert [at for unit in units for at in range(unit.start, unit.end)] == list(range(len(lines)))
+    assert len(scores(lines, units, question, None)) == len(units)
+    kept = prune(lines, question, room=40)
+    assert kept == sorted(set(kept))
+    assert all(1 <= number <= len(lines) for number in kept)
+
+
+@given(st.lists(st.lists(LINE, min_size=1, max_size=60), min_size=1, max_size=4), LINE)
+def test_what_is_kept_and_what_is_left_are_all_there_was(texts: list[list[str]], question: str) -> None:
+    groups = tuple(
+        Group(f"f{at}", (Item(tuple(Row(line, number) for number, line in enumerate(lines, 1)), path=f"f{at}"),))
+        for at, lines in enumerate(texts)
+    )
+    envelope = Envelope("read", "some", groups)
+    found = focus(envelope, question or "?", 120)
+    both = (*pick(found.whole, found.kept), *leave(found.whole, found.kept))
+    rows = sorted((item.path, row.number or 0, row.text) for group in both for item in group.items for row in item.rows)
+    assert rows == sorted((item.path, row.number or 0, row.text) for item in envelope.items() for row in item.rows)
+
+
+def test_of_many_matches_those_that_answer_are_kept() -> None:
+    items = tuple(Item((Row(f"value_{number} = load({number})", number),), path="a.py") for number in range(1, 300))
+    telling = replace(items[150], rows=(Row("retry_timeout = load('timeout of a retry')", 151),))
+    envelope = Envelope("grep", "299 matches", (Group("a.py", (*items[:150], telling, *items[151:]), 299),))
+    found = focus(envelope, "which timeout has a retry", 1_200)
+    assert (0, 150) in found.kept
+    assert len(found.kept) < 120
+
+
+def test_a_pruned_copy_is_found_again_in_the_text_and_what_was_added_is_not() -> None:
+    lines = ["def a():", "    return 1", "", "def b():", "    return 1", "x = 2"]
+    assert aligned(lines, ["(filtered 3 lines)", "def b():", "    return 1", "os.remove('/')"]) == [4, 5]
+    assert aligned(lines, ["something else"]) == []
