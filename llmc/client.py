@@ -27,7 +27,7 @@ __all__ = ["Caller", "Connection"]
 HELLO_SECONDS = 10.0
 TRIES = 5
 # Besides LLMC_*, what says where the user's own settings are.
-SENT = ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME")
+SENT = ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "PRUNER_URL", "PRUNER_TIMEOUT_MS", "MCP_PRUNER_CWD")
 
 
 class Caller:

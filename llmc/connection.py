@@ -78,11 +78,14 @@ class Connection:
     def stream(self, kind: str) -> tuple[socket.socket, bytes]:
         """Turn the connection into plain bytes for the named handler: the socket, which the caller now owns, and what
         came from it already."""
-        self._send({"method": "stream", "kind": kind})
-        reply = self._receive()
+        self._peer.settimeout(None)  # a daemon that has just been started opens its index first
+        try:
+            self._send({"method": "stream", "kind": kind})
+            reply = self._receive()
+        except OSError as error:
+            raise self._gone(str(error)) from None
         if "error" in reply:
             raise error_of(reply["error"])
-        self._peer.settimeout(None)
         return self._peer, bytes(self._buffer)
 
     def wait_for_end(self, timeout: float) -> None:

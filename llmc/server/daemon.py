@@ -47,16 +47,21 @@ TEND_SECONDS = 5.0
 # With a handler that could not be opened there is nothing to stay for; the next start may find the cause mended.
 BROKEN_SECONDS = 5.0
 BUSY_SECONDS = 60.0
+# Whoever started the daemon asks first.
+WARM_SECONDS = 1.0
 # 64 clients, a descriptor for each watched root and open segment; macOS grants 256 unless asked.
 DESCRIPTORS = 16_384
 
 
 class Opened(NamedTuple):
-    """What the daemon serves. `streams` take over a connection as plain bytes, by their kind."""
+    """What the daemon serves. `streams` take over a connection as plain bytes, by their kind. `warm` prepares, in a
+    thread of its own, what a later client would otherwise wait for; it is called once, when nobody waits.
+    """
 
     handler: Handler
     idle_seconds: float  # 0 is never
     streams: Mapping[str, StreamHandler] = MappingProxyType({})
+    warm: Callable[[], None] = lambda: None
 
 
 class Daemon:
@@ -129,7 +134,15 @@ class Daemon:
             log.info("open", idle_seconds=opened.idle_seconds)
             self._idle_seconds = opened.idle_seconds
             self._opened.set_result(opened)
+            self._loop.call_soon_threadsafe(self._loop.call_later, WARM_SECONDS, self._warm_when_quiet, opened)
         self._loop.call_soon_threadsafe(self._mind_idle)
+
+    def _warm_when_quiet(self, opened: Opened) -> None:
+        """Not while somebody waits for an answer or a build: it takes most of a second of processor time."""
+        if not self._server.quiet.is_set() or opened.handler.busy():
+            self._loop.call_later(WARM_SECONDS, self._warm_when_quiet, opened)
+        else:
+            opened.warm()
 
     def _work(self, method: str, params: JsonObject, call: Call) -> object:
         result = self._opened.result().handler.call(method, params, call)

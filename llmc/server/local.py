@@ -7,17 +7,20 @@ writer; a home that cannot be written is replaced by a folder that lasts as long
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
+import socket
 import tempfile
 import threading
 import time
 from concurrent.futures import Future, wait
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from llmc import __version__, logs
 from llmc.errors import DaemonError, DaemonRunningError
 from llmc.home import Home
-from llmc.protocol import build_number
+from llmc.protocol import MAX_MESSAGE, build_number
 from llmc.server.calls import Call, Client
 from llmc.server.lock import DaemonLock, Owner
 
@@ -28,30 +31,76 @@ if TYPE_CHECKING:
     from llmc.server.calls import Handler
     from llmc.server.daemon import Opened
 
-__all__ = ["ask_here", "open_service", "opened_here"]
+__all__ = ["ask_here", "open_service", "opened_here", "stream_here"]
 
 # As the daemon has it: a batch is committed or rolled back well within.
 CLOSE_SECONDS = 30.0
+# A reply is made of thousands of small values that live for milliseconds. Looking for garbage after every 700 of them,
+# as Python does, takes a third of the slowest replies: 46 ms → 31 ms (p95) for 200 KB of matches on a busy machine.
+GARBAGE = (20_000, 20, 20)
 
 
 def open_service(home: Home, environ: Mapping[str, str], *, alone: bool = False) -> Opened:
     """The service with the user's own settings; those of a client's folder come with each call."""
-    from llmc.server.daemon import Opened  # noqa: PLC0415 - asyncio is not needed without a daemon
+    from llmc.envelope.redact import Redactor  # noqa: PLC0415 - likewise
+    from llmc.server import mcp  # noqa: PLC0415 - asyncio is not needed without a daemon
+    from llmc.server.daemon import Opened  # noqa: PLC0415 - likewise
     from llmc.server.service import Service  # noqa: PLC0415 - the daemon listens before it pays for this
     from llmc.settings import load  # noqa: PLC0415 - likewise
 
+    gc.set_threshold(*GARBAGE)
     settings = load("/", environ).settings
     daemon = settings.daemon
-    logs.open_log(home.log, level=daemon.log_level, max_bytes=daemon.log_bytes, keep=daemon.log_files)
-    return Opened(Service(settings, home, alone=alone), daemon.idle_minutes * 60.0)
+    redactor = Redactor.of(settings.redaction)
+    logs.open_log(
+        home.log,
+        level=daemon.log_level,
+        max_bytes=daemon.log_bytes,
+        keep=daemon.log_files,
+        clean=lambda text: redactor.redact(text).text,
+    )
+    service = Service(settings, home, alone=alone)
+    return Opened(service, daemon.idle_minutes * 60.0, {"mcp": partial(mcp.serve, service)}, mcp.warm)
 
 
 def ask_here(
     caller: Caller, method: str, params: dict[str, Any], *, on_event: Callable[[dict[str, Any]], None] | None = None
 ) -> Any:
     """One call, answered in this process."""
+    with opened_here(caller.home, caller.environ, caller.notify) as opened:
+        return _plain(_interruptible(opened.handler, method, params, Call(_client(caller), on_event)))
+
+
+def stream_here(caller: Caller) -> tuple[socket.socket, bytes]:
+    """As `Connection.stream("mcp")`, with this process at the other end too."""
+    ours, theirs = socket.socketpair()
+    begun: Future[None] = Future()
+    threading.Thread(target=_serve_here, args=(caller, theirs, begun), name="llmc-serve").start()
+    begun.result()
+    return ours, b""
+
+
+def _serve_here(caller: Caller, peer: socket.socket, begun: Future[None]) -> None:
+    import asyncio  # noqa: PLC0415 - only here
+
+    async def serve(opened: Opened) -> None:
+        reader, writer = await asyncio.open_connection(sock=peer, limit=MAX_MESSAGE)
+        await opened.streams["mcp"](reader, writer, _client(caller))
+
+    try:
+        with opened_here(caller.home, caller.environ, caller.notify) as opened:
+            begun.set_result(None)
+            asyncio.run(serve(opened))
+    except BaseException as error:
+        peer.close()
+        if begun.done():
+            raise
+        begun.set_exception(error)
+
+
+def _client(caller: Caller) -> Client:
     about = caller.about
-    client = Client(
+    return Client(
         pid=os.getpid(),
         session=about["session"] or "here",
         cwd=about["cwd"],
@@ -60,20 +109,18 @@ def ask_here(
         config=about["config"],
         version=__version__,
     )
-    with opened_here(caller.home, caller.environ, caller.notify) as handler:
-        return _plain(_interruptible(handler, method, params, Call(client, on_event)))
 
 
 @contextlib.contextmanager
-def opened_here(home: Home, environ: Mapping[str, str], notify: Callable[[str], None]) -> Iterator[Handler]:
+def opened_here(home: Home, environ: Mapping[str, str], notify: Callable[[str], None]) -> Iterator[Opened]:
     with _writable(home, notify) as home_here, DaemonLock(home_here) as lock:
         _acquire(lock)
-        handler = open_service(home_here, environ, alone=True).handler
-        handler.start()
+        opened = open_service(home_here, environ, alone=True)
+        opened.handler.start()
         try:
-            yield handler
+            yield opened
         finally:
-            handler.close()
+            opened.handler.close()
 
 
 @contextlib.contextmanager

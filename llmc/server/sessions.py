@@ -8,21 +8,26 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import Counter, OrderedDict
+from collections import Counter, OrderedDict, deque
 from dataclasses import dataclass, field
+
+from llmc.envelope.differential import Sent
 
 __all__ = ["Session", "Sessions"]
 
 # Each is a few kilobytes; more clients than this are not at work at once.
 MOST_SESSIONS = 512
+RECENT_HANDLES = 20
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, weakref_slot=True)
 class Session:
     """`owner` is whose handles it may open: `local` for every process of the user, the token's client over HTTP.
 
     `shown` are the tools whose signature it has seen, `topics` counts what it asks for (code, docs, tests, history,
-    shell), by which the menu is ordered.
+    shell), by which the menu is ordered. `allowed` are the tools that it may use, None for all: a persona has fewer.
+    `handles` are the last ones it was given, with their question. `listed` are the tools that it last saw in a list;
+    `changed`: by now it would see others. `sent` are the lines that it was given.
     """
 
     id: str
@@ -35,8 +40,24 @@ class Session:
     calls: int = 0
     shown: set[str] = field(default_factory=set)
     topics: Counter[str] = field(default_factory=Counter)
+    allowed: frozenset[str] | None = None
+    handles: deque[tuple[str, str]] = field(default_factory=lambda: deque(maxlen=RECENT_HANDLES))
+    listed: tuple[str, ...] = ()
+    changed: bool = False
     content_tokens: int = 0
     frame_tokens: int = 0
+    sent: Sent = field(default_factory=Sent)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def may(self, tool: str) -> bool:
+        return self.allowed is None or tool in self.allowed
+
+    def record(self, content: int, frame: int) -> None:
+        """One reply, in tokens."""
+        with self.lock:
+            self.calls += 1
+            self.content_tokens += content
+            self.frame_tokens += frame
 
 
 class Sessions:

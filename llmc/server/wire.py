@@ -65,9 +65,13 @@ def failure(code: str, message: str, reason: str = "", hint: str = "") -> dict[s
 
 
 def describe(error: BaseException, log: str) -> dict[str, object]:
+    """The error as a client may see it: a secret may have been asked with, or stand in a path."""
+    from llmc.envelope.clean import without_secrets  # noqa: PLC0415 - most calls succeed
+
     if isinstance(error, LlmcError):
-        return error.as_dict()
-    return failure("internal", "llmc failed", f"{type(error).__name__}: {error}", f"The log has the trace: {log}")
+        return without_secrets(error.as_dict())
+    reason = without_secrets(f"{type(error).__name__}: {error}")
+    return failure("internal", "llmc failed", reason, f"The log has the trace: {log}")
 
 
 def _plain(value: object) -> object:

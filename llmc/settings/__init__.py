@@ -32,10 +32,12 @@ from llmc.settings.sections import (
     Limits,
     PrunerProfile,
     Redaction,
+    Research,
     Runtime,
     Server,
     Session,
     Settings,
+    Shell,
     WebResearch,
 )
 
@@ -58,6 +60,7 @@ __all__ = [
     "PrunerProfile",
     "Redaction",
     "RedactionRule",
+    "Research",
     "Role",
     "RootEntry",
     "Runtime",
@@ -65,6 +68,7 @@ __all__ = [
     "Server",
     "Session",
     "Settings",
+    "Shell",
     "Source",
     "WebResearch",
     "examine",

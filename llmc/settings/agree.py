@@ -61,6 +61,10 @@ def _mcps(settings: Settings) -> Iterator[Disagreement]:
 
 
 def _roles(settings: Settings) -> Iterator[Disagreement]:
+    everywhere = settings.research.provider
+    if everywhere and everywhere not in settings.providers:
+        reason = f'no provider is named "{shown(everywhere)}"'
+        yield ("research", "provider"), reason, _offer(everywhere, settings.providers)
     for name, role in settings.roles.items():
         if role.provider and role.provider not in settings.providers:
             reason = f'no provider is named "{shown(role.provider)}"'

@@ -58,17 +58,36 @@ class Provider(Record):
     model: str = row("", "The model that is used when a role names none.")
     timeout_ms: int = row(60_000, "How long one answer may take.", low=100, high=600_000)
     max_concurrent: int = row(2, "How many requests may run at once.", low=1, high=64)
+    structured: str = row(
+        "prompt",
+        "How the form of an answer is asked for: in the `prompt`, which every model takes, or by a JSON `schema` that "
+        "the server enforces, which holds small models to it; they then get no tools.",
+        choices=("prompt", "schema"),
+    )
 
 
 @record
 class Role(Record):
-    """Which model plays a role of the research pipeline (locator, analyzer, pattern_finder) or of the crew."""
+    """Which model plays a role of the research pipeline (locator, analyzer, pattern_finder) or of the crew.
+
+    With a `base`, a role of your own: it does what its base does, where it is told to look, under its own name.
+    """
 
     provider: str = row("", "Name of an entry in `providers`; empty means without a model.")
     model: str = row("", "The model; empty is the provider's.")
     system_prompt: str = row("", "Replaces the role's own prompt.")
     max_tokens: int = row(1_024, "The longest answer.", low=1, high=65_536)
     temperature: float = row(0.0, "Spread of the answers; 0 repeats itself.", low=0, high=2)
+    base: str = row(
+        "",
+        "The built-in role that a role of your own works as.",
+        choices=("", "locator", "analyzer", "pattern_finder", "thoughts_locator", "thoughts_analyzer"),
+    )
+    paths: tuple[str, ...] = row((), "Globs in gitignore style; when given, it looks nowhere else.")
+    tools: tuple[str, ...] = row((), "Those of its base's tools that it may use; empty means all.")
+    max_files_read: int = row(0, "Files that it may open; 0 is the general limit.", low=0, high=100_000)
+    max_bytes_read: int = row(0, "Bytes that it may read; 0 is the general limit.", low=0, high=1 << 30)
+    deadline_ms: int = row(0, "It is stopped after this; 0 is the general deadline.", low=0, high=3_600_000)
 
 
 @record

@@ -8,10 +8,12 @@ belong to somebody else, and only a likely slip of the pen is said.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from llmc.settings.check import Key, Sheet
 from llmc.settings.convert import Given
+from llmc.settings.foreign import foreign
 from llmc.settings.problems import Problem, Source, nearest
 from llmc.settings.rows import Kind, rows_of, walk
 from llmc.settings.sections import Settings
@@ -36,7 +38,7 @@ def variable(key: str) -> str:
 def read_environment(ground: Ground, entries: Collection[Key]) -> tuple[Sheet, list[Problem]]:
     """The sheet of all variables, and notices. `entries` are the named tables that the files have."""
     sheet, notices = Sheet(Source("environment"), ground), list[Problem]()
-    plain = {variable(row.name): tuple(row.name.split(".")) for row in walk(Settings) if _is_plain(row.name)}
+    plain = _variables()
     table: dict[str, Any] = {}
     for name, text in sorted(ground.env.items()):
         if not name.startswith(PREFIX) or name in (CONFIG_VARIABLE, HOME_VARIABLE):
@@ -47,8 +49,20 @@ def read_environment(ground: Ground, entries: Collection[Key]) -> tuple[Sheet, l
         elif text:  # an empty variable is how a shell unsets one
             _note(sheet, key, Source("environment", name))
             _insert(table, key, Given((text,), split_paths=True))
+    for name, dotted, text, said in foreign(ground.env):
+        source, key = Source("environment", name), tuple(dotted.split("."))
+        if _insert(table, key, Given((text,), split_paths=False)):
+            _note(sheet, key, source)
+        if said:
+            notices.append(Problem(source, "", said))
     sheet.take(table)
     return sheet, notices
+
+
+@cache
+def _variables() -> dict[str, Key]:
+    """Of every plain setting. The daemon reads settings at each call, and this was three quarters of it."""
+    return {variable(row.name): tuple(row.name.split(".")) for row in walk(Settings) if _is_plain(row.name)}
 
 
 def read_flags(flags: Sequence[str], ground: Ground) -> Sheet:

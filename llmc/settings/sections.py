@@ -38,10 +38,12 @@ __all__ = [
     "Limits",
     "PrunerProfile",
     "Redaction",
+    "Research",
     "Runtime",
     "Server",
     "Session",
     "Settings",
+    "Shell",
     "WebResearch",
 ]
 
@@ -125,6 +127,8 @@ class EnvelopeSettings(Record):
     search_budget: int = row(1_200, "Tokens of a search reply.", low=50, high=200_000)
     grep_budget: int = row(1_200, "Tokens of a grep reply.", low=50, high=200_000)
     read_budget: int = row(2_000, "Tokens of a read reply.", low=50, high=200_000)
+    shell_budget: int = row(1_200, "Tokens of what a command wrote.", low=50, high=200_000)
+    research_budget: int = row(900, "Tokens of a research report.", low=50, high=200_000)
     cap: int = row(8_000, "No reply is longer, whatever budget is asked for.", low=200, high=200_000)
     handle_ttl_hours: int = row(24, "How long a handle lives.", low=1, high=8_760)
     handle_bytes: int = row(256 * MIB, "All handles together; the least used go first.", low=MIB, high=64 * GIB)
@@ -147,11 +151,27 @@ class Server(Record):
     host: str = row("127.0.0.1", "Address of the HTTP server.")
     port: int = row(7331, "Port of the HTTP server; 0 takes a free one.", low=0, high=65_535)
     profile: str = row("lean", "Which tools are first class.", choices=("lean", "research", "pruner", "full"))
-    shell: bool = row(False, "Whether the shell tool is offered.")
-    shell_allow: tuple[str, ...] = row((), "Programs that the shell tool may start; empty means any.")
-    shell_seconds: int = row(60, "How long a command may run.", low=1, high=3_600)
+    agent: str = row("", "Serve as this entry of `agents`: with its tools alone.")
     max_request_bytes: int = row(4 * MIB, "Larger requests are refused.", low=KIB, high=GIB)
+    request_seconds: int = row(
+        20, "How long an HTTP request may take to arrive, and its reply to be taken.", low=1, high=600
+    )
     pruner: PrunerProfile = section(PrunerProfile)
+
+
+@record
+class Shell(Record):
+    """Commands that an agent may run."""
+
+    enabled: bool = row(False, "Whether the shell tool is offered.")
+    allow: tuple[str, ...] = row((), "Further commands that may run: a program, or a program and its first words.")
+    builtin: bool = row(True, "Whether the built-in list of reading, building and testing commands may run.")
+    allow_shell_syntax: bool = row(False, "Whether `|`, `&&`, `||`, `;` and redirections may join allowed commands.")
+    contained: bool = row(True, "Whether commands have a home of their own and the kernel keeps them in the roots.")
+    writable: tuple[str, ...] = row((), "Further folders that a contained command may read and write.", kind=Kind.PATHS)
+    environ: tuple[str, ...] = row((), "Further variables of the daemon's environment that commands get.")
+    seconds: int = row(60, "How long a command may run.", low=1, high=3_600)
+    output_bytes: int = row(4 * MIB, "What is kept of an output: its beginning and its end.", low=64 * KIB, high=GIB)
 
 
 @record
@@ -174,7 +194,23 @@ class Runtime(Record):
     """The pool that research roles run in."""
 
     max_concurrent_tasks: int = row(4, "Tasks that run at once.", low=1, high=64)
+    max_queued_tasks: int = row(64, "Tasks that may wait for their turn; a further one is refused.", low=0, high=10_000)
     default_deadline_ms: int = row(30_000, "A task is stopped after this.", low=10, high=3_600_000)
+
+
+@record
+class Research(Record):
+    """Questions that roles answer together."""
+
+    provider: str = row(
+        "",
+        "An entry of `providers` whose model plays every role that names none; empty is without a model.",
+        personal=True,
+    )
+    thoughts: str = row(
+        "",
+        "A folder inside the roots with notes and decisions, or a root's name; a root called `thoughts` is one anyway.",
+    )
 
 
 @record
@@ -182,6 +218,11 @@ class WebResearch(Record):
     """Research outside the roots."""
 
     enabled: bool = row(False, "Whether any tool may use the network.")
+    endpoint: str = row("", "Address of the search service; `{query}` is replaced, else `?q=` is added.")
+    api_key: Secret = row(Secret(), "Its key, sent as a bearer token; `${VAR}` is taken from the environment.")
+    timeout_ms: int = row(10_000, "How long one request may take.", low=100, high=120_000)
+    max_bytes: int = row(MIB, "A longer answer is refused.", low=KIB, high=64 * MIB)
+    max_results: int = row(8, "Results that are shown.", low=1, high=50)
 
 
 @record
@@ -206,6 +247,7 @@ class Settings(Record):
     redaction: Redaction = section(Redaction, personal=True)
     envelope: EnvelopeSettings = section(EnvelopeSettings)
     server: Server = section(Server, personal=True)
+    shell: Shell = section(Shell, personal=True)
     providers: Mapping[str, Provider] = entries(Provider, personal=True)
     roles: Mapping[str, Role] = entries(Role, personal=True)
     agents: Mapping[str, Agent] = entries(Agent)
@@ -215,4 +257,5 @@ class Settings(Record):
     session: Session = section(Session)
     artifacts: Artifacts = section(Artifacts, personal=True)
     runtime: Runtime = section(Runtime)
+    research: Research = section(Research)
     web_research: WebResearch = section(WebResearch, personal=True)

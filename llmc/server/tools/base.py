@@ -6,12 +6,13 @@ Each tool is one file of this package; the menu, the MCP schema, the REST endpoi
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from llmc.envelope.handles import HANDLE
-from llmc.errors import QueryError
+from llmc.errors import LlmcError, QueryError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -22,15 +23,21 @@ if TYPE_CHECKING:
     from llmc.server.sessions import Session
     from llmc.workspace import Workspace
 
-__all__ = ["Argument", "Asked", "Tool"]
+__all__ = ["FOCUS", "Argument", "Asked", "Tool"]
 
 
 @dataclass(frozen=True, slots=True)
 class Argument:
     name: str
-    kind: str  # string, integer, boolean, strings
+    kind: str  # string, integer, boolean, strings, object
     help: str
     required: bool = False
+
+
+# What every tool takes, since every one returns text.
+FOCUS = Argument(
+    "context_focus_question", "string", "Keep only what answers this question; the rest is behind a handle."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +68,7 @@ class Asked:
 
     def within(self) -> frozenset[tuple[str, str]] | None:
         """(root, path) of every place behind the handle that `path` names; None when it names none."""
-        handles = [name for name in self.texts("path") if HANDLE.fullmatch(name)]
+        handles = [name for name in self.texts("path") if self.is_handle(name)]
         if not handles:
             return None
         items = (item for name in handles for item in self.handles.open(name, self.owner).whole.items())
@@ -69,7 +76,20 @@ class Asked:
 
     def paths(self) -> tuple[str, ...]:
         """What `path` names besides handles."""
-        return tuple(name for name in self.texts("path") if not HANDLE.fullmatch(name))
+        return tuple(name for name in self.texts("path") if not self.is_handle(name))
+
+    def is_handle(self, name: str) -> bool:
+        """`hooks` may well be a folder: a name that could be either is a handle only where there is no such path."""
+        if not HANDLE.fullmatch(name):
+            return False
+        return self.handles.has(name, self.owner) or not self._is_there(name)
+
+    def _is_there(self, name: str) -> bool:
+        try:
+            self.workspace.locate(name)
+        except LlmcError:
+            return False
+        return True
 
     def texts(self, name: str) -> tuple[str, ...]:
         value = self.args.get(name) or ()
@@ -78,7 +98,15 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """`budget` names the setting that bounds a reply when the call does not."""
+    """`budget` names the setting that bounds a reply when the call does not.
+
+    A schema costs a client tokens in every session, so it shows `brief` (or the summary) and the arguments in `schema`
+    (or all but budget and all); the others are accepted all the same, and `llmc NAME` explains every one. `profiles`
+    are where it is listed; elsewhere the gateway has it. `topics` (code, docs, tests, history, shell) order the menu.
+    `needs` is a setting that must be on. `repeatable`: running it twice does no harm, so a call that was lost is asked
+    again. `forward` names another tool that answers instead, with its arguments. `json_in` are the profiles whose
+    contract is JSON: there the reply's text is the data of the envelope.
+    """
 
     name: str
     summary: str
@@ -87,10 +115,20 @@ class Tool:
     budget: str = "search_budget"
     profiles: frozenset[str] = field(default_factory=lambda: frozenset({"full"}))
     examples: tuple[str, ...] = ()
+    brief: str = ""
+    schema: tuple[str, ...] = ()
+    topics: frozenset[str] = frozenset({"code"})
+    needs: str = ""
+    repeatable: bool = True
+    forward: Callable[[Asked], tuple[str, dict[str, Any]] | None] | None = None
+    json_in: frozenset[str] = frozenset()
+
+    def speaks_json(self, session: Session | None) -> bool:
+        return session is not None and session.profile in self.json_in
 
     def check(self, args: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments as the tool wants them, or QueryError naming the nearest right one."""
-        known = {argument.name: argument for argument in self.arguments}
+        known = {argument.name: argument for argument in (*self.arguments, FOCUS)}
         for name in args:
             if name not in known:
                 near = get_close_matches(name, known, 1)
@@ -103,26 +141,62 @@ class Tool:
 
 
 def converted(tool: str, argument: Argument, value: Any) -> Any:
-    """Models send "5" for 5 and "true" for true; anything else of the wrong type is refused."""
-    kind = argument.kind
-    if kind == "string" and isinstance(value, str | int | float) and not isinstance(value, bool):
-        return str(value)
-    if kind == "integer" and not isinstance(value, bool):
-        try:
-            return int(value)
-        except (TypeError, ValueError):
-            pass
-    if kind == "boolean":
-        if isinstance(value, bool):
-            return value
-        if str(value).lower() in {"true", "1", "yes", "false", "0", "no"}:
-            return str(value).lower() in {"true", "1", "yes"}
-    if kind == "strings":
-        if isinstance(value, str):
-            return [value]
-        if isinstance(value, list | tuple) and all(isinstance(one, str) for one in value):
-            return list(value)
-    raise QueryError(f"{argument.name!r} of {tool} must be {ARTICLES[kind]}", hint=argument.help)
+    """Models send "5" for 5, "true" for true and JSON in a text; anything else of the wrong type is refused."""
+    made = CONVERSIONS[argument.kind](value)
+    if made is None:
+        raise QueryError(f"{argument.name!r} of {tool} must be {ARTICLES[argument.kind]}", hint=argument.help)
+    return made
 
 
-ARTICLES = {"string": "a text", "integer": "a whole number", "boolean": "true or false", "strings": "a list of texts"}
+def as_text(value: Any) -> str | None:
+    return str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else None
+
+
+def as_number(value: Any) -> int | None:
+    try:
+        return None if isinstance(value, bool) else int(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def as_flag(value: Any) -> bool | None:
+    said = str(value).lower()
+    return said in {"true", "1", "yes"} if said in {"true", "1", "yes", "false", "0", "no"} else None
+
+
+def as_texts(value: Any) -> list[str] | None:
+    listed = parsed(value, "[")
+    if isinstance(listed, list | tuple) and all(isinstance(one, str) for one in listed):
+        return list(listed)
+    return [value] if isinstance(value, str) else None
+
+
+def as_object(value: Any) -> dict[str, Any] | None:
+    found = parsed(value, "{")
+    return found if isinstance(found, dict) else None
+
+
+def parsed(value: Any, opening: str) -> Any:
+    """A text that holds JSON of the wanted shape, as that; any other value as it is."""
+    if not isinstance(value, str) or not value.lstrip().startswith(opening):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+
+
+ARTICLES = {
+    "string": "a text",
+    "integer": "a whole number",
+    "boolean": "true or false",
+    "strings": "a list of texts",
+    "object": "an object",
+}
+CONVERSIONS: dict[str, Callable[[Any], Any]] = {
+    "string": as_text,
+    "integer": as_number,
+    "boolean": as_flag,
+    "strings": as_texts,
+    "object": as_object,
+}

@@ -1,0 +1,37 @@
+"""mcp: how does an agent ask? The Model Context Protocol, spoken by the official SDK inside the daemon.
+
+    build.py    build_server(surface, enter) -> mcp.server.lowlevel.Server
+                  surface: a `server.surface.Surface`: what is shown and done (`ToolSurface(service, profile)`)
+                  enter:   ServerRequestContext -> `Visit(client, session)`: who sent this very request
+                The server speaks every revision that the SDK does; mount it with `server.run(...)` over streams or
+                `server.streamable_http_app(...)` over HTTP. `named_session(ctx)` is the id that a request itself names.
+    stream.py   one client on the daemon's socket (`llmc serve` is at the other end)
+
+Nothing is imported here: `import mcp` takes 0.8 s and 42 MB, which a daemon pays once, in `warm`, and a CLI never.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from llmc.server.calls import Client
+    from llmc.server.service import Service
+
+__all__ = ["serve", "warm"]
+
+STREAM = "llmc.server.mcp.stream"
+
+
+def warm() -> None:
+    """Import the SDK in a thread of its own, so that the first client need not wait for it."""
+    threading.Thread(target=import_module, args=(STREAM,), name="llmc-warm", daemon=True).start()
+
+
+async def serve(service: Service, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, client: Client) -> None:
+    """A client on the daemon's socket, for as long as it stays."""
+    stream = await asyncio.get_running_loop().run_in_executor(None, import_module, STREAM)
+    await stream.serve(service, reader, writer, client)

@@ -1,0 +1,191 @@
+"""A `Surface` as an MCP server: lists, calls, handles as resources.
+
+Whatever a surface does runs in a thread, so that the loop, which is the daemon's own, never waits for it; giving up a
+request cancels its `Call`. Replies are text and nothing else: clients that see structured content show a model that
+instead. What this leaves to the SDK: revisions, handshakes, validation of messages, cancellation on the wire.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakKeyDictionary
+
+import mcp_types as types
+from mcp.server.lowlevel import NotificationOptions, Server
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
+from mcp.shared.exceptions import MCPError
+
+from llmc import logs
+from llmc.server.calls import Call
+from llmc.server.mcp.progress import Progress
+from llmc.server.surface import InvalidParamsError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mcp.server.context import ServerRequestContext
+    from mcp.server.models import InitializationOptions
+
+    from llmc.server.sessions import Session
+    from llmc.server.surface import Surface, Visit
+    from llmc.server.tools import Reply
+
+    Context = ServerRequestContext[Any, Any]
+    Enter = Callable[[Context], Visit]
+
+__all__ = ["build_server", "named_session"]
+
+log = logs.get("mcp")
+
+# As many as the calls of the socket have: each costs an arena of memory, and the GIL makes more useless.
+THREADS = 16
+# Calls of one session that are worked on at once, so that none keeps others from the threads.
+FAIR_SHARE = 4
+SESSION_KEY = "llmc/session"
+HANDLE_URI = "llmc://handle/"
+
+Answer = TypeVar("Answer")
+
+_pool = ThreadPoolExecutor(THREADS, "llmc-mcp")
+
+
+class AnnouncingServer(Server[Any]):
+    """The SDK's server, which says that its list of tools may change."""
+
+    def create_initialization_options(
+        self,
+        notification_options: NotificationOptions | None = None,
+        experimental_capabilities: dict[str, dict[str, Any]] | None = None,
+        extensions: dict[str, dict[str, Any]] | None = None,
+    ) -> InitializationOptions:
+        options = notification_options or NotificationOptions(tools_changed=True)
+        return super().create_initialization_options(options, experimental_capabilities, extensions)
+
+
+def build_server(surface: Surface, enter: Enter) -> Server[Any]:
+    """A surface that is `fixed` offers tools and no more: no handles as resources, no lists that change."""
+    bus = InMemorySubscriptionBus()
+    fixed = getattr(surface, "fixed", False)
+    asked = Requests(surface, enter, bus)
+    more: dict[str, Any] = {
+        "on_list_resources": asked.list_resources,
+        "on_list_resource_templates": asked.list_templates,
+        "on_read_resource": asked.read_resource,
+        "on_subscriptions_listen": ListenHandler(bus),
+    }
+    return (Server if fixed else AnnouncingServer)(
+        surface.name,
+        version=surface.version,
+        instructions=surface.instructions or None,
+        on_list_tools=asked.list_tools,
+        on_call_tool=asked.call_tool,
+        **({} if fixed else more),
+    )
+
+
+def named_session(context: Context) -> str:
+    """The session that a request names itself: in `_meta`, in a header, or as the argument `session_id`."""
+    named = (context.meta or {}).get(SESSION_KEY)
+    if not named and context.request is not None:
+        named = context.request.headers.get("mcp-session-id")
+    if not named and context.method == "tools/call":
+        arguments = (context.params or {}).get("arguments")
+        named = arguments.get("session_id") if isinstance(arguments, dict) else None
+    return named if isinstance(named, str) else ""
+
+
+class Requests:
+    """The handlers of one server."""
+
+    def __init__(self, surface: Surface, enter: Enter, bus: InMemorySubscriptionBus) -> None:
+        self._surface = surface
+        self._enter = enter
+        self._bus = bus
+        self._gates: WeakKeyDictionary[Session, asyncio.Semaphore] = WeakKeyDictionary()
+
+    async def list_tools(self, context: Context, _params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        visit = self._enter(context)
+        found = await in_thread(partial(self._surface.definitions, visit))
+        tools = [types.Tool(name=one.name, description=one.description, input_schema=one.schema) for one in found]
+        return types.ListToolsResult(tools=tools)
+
+    async def call_tool(self, context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+        visit = self._enter(context)
+        if why := self._surface.unknown(visit, params.name):
+            raise MCPError(types.INVALID_PARAMS, why, {"tool": params.name})
+        reply = await self._answered(context, visit, params.name, dict(params.arguments or {}))
+        if visit.session.changed:
+            await self._announce(context, visit)
+        return types.CallToolResult(
+            content=[types.TextContent(type="text", text=encodable(reply.text))], is_error=bool(reply.error)
+        )
+
+    async def _answered(self, context: Context, visit: Visit, name: str, args: dict[str, Any]) -> Reply:
+        progress = Progress(context) if (context.meta or {}).get("progress_token") is not None else None
+        call = Call(visit.client, progress.emit if progress else None)
+        gate = self._gates.setdefault(visit.session, asyncio.Semaphore(FAIR_SHARE))
+        try:
+            async with gate:
+                return await in_thread(partial(self._surface.call, visit, name, args, call))
+        except asyncio.CancelledError:
+            call.cancel()
+            raise
+        except InvalidParamsError as error:
+            raise MCPError(types.INVALID_PARAMS, str(error)) from None
+        except Exception as error:
+            log.exception("tool failed", tool=name)
+            raise MCPError(types.INTERNAL_ERROR, f"{name} failed: {type(error).__name__}: {error}") from error
+
+    async def _announce(self, context: Context, visit: Visit) -> None:
+        visit.session.changed = False
+        await context.session.send_tool_list_changed()
+        await self._bus.publish(ToolsListChanged())
+
+    # ---- handles as resources ----
+
+    async def list_templates(
+        self, _context: Context, _params: types.PaginatedRequestParams | None
+    ) -> types.ListResourceTemplatesResult:
+        template = types.ResourceTemplate(
+            name="handle",
+            uri_template=f"{HANDLE_URI}{{id}}",
+            description="The rest of a reply, by the handle in its last line; id:3 is its third item.",
+            mime_type="text/plain",
+        )
+        return types.ListResourceTemplatesResult(resource_templates=[template])
+
+    async def list_resources(
+        self, context: Context, _params: types.PaginatedRequestParams | None
+    ) -> types.ListResourcesResult:
+        """The last handles of this session, newest first."""
+        recent = dict(reversed(self._enter(context).session.handles))
+        resources = [
+            types.Resource(name=name, uri=f"{HANDLE_URI}{name}", description=question, mime_type="text/plain")
+            for name, question in recent.items()
+        ]
+        return types.ListResourcesResult(resources=resources)
+
+    async def read_resource(
+        self, context: Context, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        uri = str(params.uri)
+        if not uri.startswith(HANDLE_URI):
+            raise MCPError(types.INVALID_PARAMS, "there is no such resource", {"uri": uri})
+        visit = self._enter(context)
+        reply = await self._answered(context, visit, "read", {"target": uri.removeprefix(HANDLE_URI)})
+        if reply.error:
+            raise MCPError(types.INVALID_PARAMS, reply.text, {"uri": uri})
+        contents = types.TextResourceContents(uri=uri, mime_type="text/plain", text=encodable(reply.text))
+        return types.ReadResourceResult(contents=[contents])
+
+
+def encodable(text: str) -> str:
+    """A name that is not UTF-8 is shown escaped, as on a terminal; JSON cannot carry it."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+async def in_thread(act: Callable[[], Answer]) -> Answer:
+    return await asyncio.get_running_loop().run_in_executor(_pool, act)

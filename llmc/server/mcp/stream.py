@@ -1,0 +1,195 @@
+"""One MCP client on the daemon's socket: a JSON-RPC message a line, both ways.
+
+`llmc serve` stands at the other end and passes on what the client writes, so this is the first to look at it: a line
+that is broken, too large or no message is answered with an error, and the session goes on. Everything else is the SDK's
+and `build`'s.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import mcp_types as types
+import orjson
+from mcp.shared.message import SessionMessage
+from pydantic import ValidationError
+
+from llmc import logs
+from llmc.errors import LlmcError
+from llmc.server.mcp.build import build_server, in_thread, named_session
+from llmc.server.mcp.surfaces import surface_for
+from llmc.server.profiles import allowed_tools
+from llmc.server.surface import Visit
+from llmc.server.wire import decode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+    from typing import Self
+
+    from mcp.server.context import ServerRequestContext
+    from mcp.server.lowlevel import Server
+
+    from llmc.server.calls import Client
+    from llmc.server.service import Service
+
+    Polish = Callable[[dict[str, Any]], dict[str, Any]]
+
+__all__ = ["converse", "serve"]
+
+log = logs.get("mcp")
+
+# Clients write the id first or last; so much of either end is looked at when a message is too large to be read.
+END_BYTES = 256
+ID_AT_START = re.compile(rb'^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d+|"[^"\\]*")\s*[,}]')
+ID_AT_END = re.compile(rb'"id"\s*:\s*(\d+|"[^"\\]*")\s*\}\s*$')
+
+
+async def serve(service: Service, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, client: Client) -> None:
+    """Until the client goes."""
+    profile, largest, allowed = await in_thread(partial(settings_for, service, client))
+    surface = surface_for(service, profile, data=False)
+    server = build_server(surface, partial(enter, service, client, profile, allowed))
+    await converse(server, reader, writer, largest, getattr(surface, "polish", None))
+
+
+async def converse(
+    server: Server[Any],
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    largest: int,
+    polish: Polish | None = None,
+) -> None:
+    """Any MCP server on a connection of lines; messages over `largest` bytes are refused. `polish` has the last word on
+    what is sent, for a contract that is stricter than the SDK."""
+    messages = Messages(reader, writer, largest, polish)
+    await server.run(messages, messages, server.create_initialization_options())
+
+
+def settings_for(service: Service, client: Client) -> tuple[str, int, frozenset[str] | None]:
+    """Profile, largest message and the agent's tools. Wrong settings are told in the reply to each call, where a model
+    sees it; for an agent that does not exist there are no tools."""
+    try:
+        settings = service.settings_of(client)
+    except LlmcError:
+        settings = service.settings
+    server = settings.server
+    try:
+        return server.profile, server.max_request_bytes, allowed_tools(settings, server.agent)
+    except LlmcError as error:
+        log.warning("no such agent", reason=str(error))
+        return server.profile, server.max_request_bytes, frozenset()
+
+
+def enter(
+    service: Service,
+    client: Client,
+    profile: str,
+    allowed: frozenset[str] | None,
+    context: ServerRequestContext[Any, Any],
+) -> Visit:
+    """The connection is the session, unless the request names another."""
+    identifier = named_session(context) or client.session
+    session = service.sessions.enter(identifier, profile=profile)
+    session.allowed = allowed
+    introduced = context.session.client_params
+    if introduced is not None:
+        session.client = introduced.client_info.name
+    return Visit(client, session)
+
+
+class Messages:
+    """Both streams that the SDK wants."""
+
+    def __init__(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, largest: int, polish: Polish | None = None
+    ) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._largest = largest
+        self._polish = polish
+
+    async def receive(self) -> SessionMessage | Exception:
+        while True:
+            line = await self._line()
+            if line.isspace():
+                continue
+            try:
+                value = decode(line)
+            except ValueError as error:
+                self._refuse(None, types.PARSE_ERROR, f"the message is not JSON: {error}")
+                continue
+            message = self._message(value)
+            if message is not None:
+                return SessionMessage(message)
+
+    async def send(self, item: SessionMessage, /) -> None:
+        line = item.message.model_dump_json(by_alias=True, exclude_unset=True).encode()
+        self._write(orjson.dumps(self._polish(orjson.loads(line))) if self._polish else line)
+        await self._writer.drain()
+
+    async def _line(self) -> bytes:
+        """The next line within the limit; one over it is passed by and answered."""
+        head = tail = b""
+        while True:
+            try:
+                line = await self._reader.readuntil(b"\n")
+            except (asyncio.IncompleteReadError, ConnectionError):
+                raise StopAsyncIteration from None
+            except asyncio.LimitOverrunError as over:
+                part = await self._reader.readexactly(over.consumed)
+                head, tail = head or part[:END_BYTES], part[-END_BYTES:]
+                continue
+            if not head and len(line) <= self._largest:
+                return line
+            found = ID_AT_START.match(head or line[:END_BYTES]) or ID_AT_END.search((tail + line)[-END_BYTES:])
+            head = tail = b""
+            why = f"the message is too large: the limit is {self._largest} bytes (server.max_request_bytes)"
+            self._refuse(orjson.loads(found[1]) if found else None, types.INVALID_REQUEST, why)
+
+    def _message(self, value: Any) -> types.JSONRPCMessage | None:
+        identifier = value.get("id") if isinstance(value, dict) else None
+        if isinstance(value, list):
+            self._refuse(None, types.INVALID_REQUEST, "batches are not served: send one message a line")
+        elif isinstance(value, dict) and "method" in value and "id" in value and not is_id(identifier):
+            self._refuse(None, types.INVALID_REQUEST, "the id must be a number or a text")
+        else:
+            try:
+                return types.jsonrpc_message_adapter.validate_python(value, by_name=False)
+            except ValidationError:
+                self._refuse(
+                    identifier if is_id(identifier) else None, types.INVALID_REQUEST, "this is no JSON-RPC 2.0 message"
+                )
+        return None
+
+    def _refuse(self, identifier: Any, code: int, message: str) -> None:
+        error = {"jsonrpc": "2.0", "id": identifier, "error": {"code": code, "message": message}}
+        self._write(orjson.dumps(error))
+
+    def _write(self, line: bytes) -> None:
+        if not self._writer.is_closing():
+            self._writer.write(line + b"\n")
+
+    async def aclose(self) -> None:
+        """The connection is closed by whoever opened it."""
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        return await self.receive()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+
+def is_id(value: Any) -> bool:
+    return isinstance(value, int | str) and not isinstance(value, bool)

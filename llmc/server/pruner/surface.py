@@ -1,0 +1,127 @@
+"""The pruner profile as a surface: three tools, the identity of the contract, and texts as they are.
+
+There are no budgets, handles or frames here: a client of this profile knows nothing of llmc. Where the client stands is
+`MCP_PRUNER_CWD`, else its folder; roots and settings are those of that folder.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from llmc.envelope.handles import LOCAL
+from llmc.errors import LlmcError
+from llmc.server.calls import Call
+from llmc.server.pruner.acting import Contained, Free
+from llmc.server.pruner.config import Config, config_of
+from llmc.server.pruner.contract import INVALID, NAME, TOOLS, VERSION, ActionError, Ran, call, definitions
+from llmc.server.pruner.saying import said
+from llmc.server.tools import Reply
+from llmc.server.tools.base import Asked
+from llmc.server.tools.enclose import redactor
+
+if TYPE_CHECKING:
+    from llmc.server.calls import Client
+    from llmc.server.pruner.contract import Actions
+    from llmc.server.schemas import Definition
+    from llmc.server.service import Service
+    from llmc.server.surface import Visit
+
+__all__ = ["PrunerSurface"]
+
+
+INVALID_PARAMS: Final = -32602
+
+
+@dataclass(frozen=True)
+class PrunerSurface:
+    """`fixed`: its tools never change, and there is nothing besides them."""
+
+    service: Service
+    fixed = True
+
+    @property
+    def name(self) -> str:
+        return NAME
+
+    @property
+    def version(self) -> str:
+        return VERSION
+
+    @property
+    def instructions(self) -> str:
+        return ""
+
+    def definitions(self, visit: Visit) -> tuple[Definition, ...]:
+        del visit
+        return definitions()
+
+    def unknown(self, visit: Visit, name: str) -> str:
+        del visit
+        return "" if name in TOOLS else INVALID
+
+    def polish(self, message: dict[str, Any]) -> dict[str, Any]:
+        """A reply never says `isError`, and what is wrong with parameters has one name."""
+        result, error = message.get("result"), message.get("error")
+        if isinstance(result, dict):
+            result.pop("isError", None)
+        if isinstance(error, dict) and error.get("code") == INVALID_PARAMS:
+            error["message"] = INVALID
+        return message
+
+    def call(self, visit: Visit, name: str, args: dict[str, Any], call_: Call) -> Reply:
+        """Never an error of the protocol's, unless the arguments are of the wrong type."""
+        return Reply(call(name, args, Late(self.service, visit, call_)))
+
+
+class Late:
+    """The actions, made when the arguments have been found right; settings that are wrong are said in the reply."""
+
+    def __init__(self, service: Service, visit: Visit, call_: Call) -> None:
+        self._service = service
+        self._visit = visit
+        self._call = call_
+        self._made: Actions | None = None
+
+    def read(self, path: str) -> str:
+        return self._actions().read(path)
+
+    def bash(self, command: str) -> Ran:
+        return self._actions().bash(command)
+
+    def grep(self, pattern: str, path: str) -> Ran:
+        return self._actions().grep(pattern, path)
+
+    def prune(self, code: str, query: str) -> str:
+        return self._actions().prune(code, query)
+
+    def _actions(self) -> Actions:
+        if self._made is None:
+            try:
+                self._made = self._make()
+            except LlmcError as error:
+                raise ActionError(said(error)) from None
+        return self._made
+
+    def _make(self) -> Actions:
+        """The client as if it stood in the folder that the contract's variable names."""
+        there = standing(self._visit.client)
+        settings = self._service.settings_of(there)
+        envelope = settings.envelope
+        config: Config = config_of(
+            there.environ, there.cwd, url=envelope.pruner_url, milliseconds=envelope.pruner_timeout_ms
+        )
+
+        def cancelled() -> bool:
+            return self._call.cancelled
+
+        if not settings.server.pruner.contained and self._visit.session.owner == LOCAL:
+            return Free(config, redactor(settings.redaction), cancelled)
+        workspace = self._service.workspace(Call(there))
+        session = self._visit.session
+        asked = Asked(workspace, self._service.handles, {}, session.owner, session, self._call)
+        return Contained(config, redactor(settings.redaction), cancelled, asked)
+
+
+def standing(client: Client) -> Client:
+    return replace(client, cwd=config_of(client.environ, client.cwd).cwd)

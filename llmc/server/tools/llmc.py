@@ -1,0 +1,93 @@
+"""`llmc`: the gateway to every tool that a client does not list, so that it pays only for what it uses.
+
+Without a name (or with a wish in words) a menu, one line a tool; with a name what that tool takes, once in a session;
+with a name and args the tool itself.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from llmc.envelope import Envelope, Group, Item, Row
+from llmc.server.profiles import offered, require_offered
+from llmc.server.routing import by_topics, fitting
+from llmc.server.schemas import call_form, signature
+from llmc.server.tools import tool
+from llmc.server.tools.base import Argument, Asked, Tool
+from llmc.server.tools.words import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def forward(asked: Asked) -> tuple[str, dict[str, Any]] | None:
+    """With args the named tool answers, as if it had been called."""
+    name = asked.text("name").strip()
+    if asked.args.get("args") is None or not name or name == TOOL.name:
+        return None
+    require_offered(tool(name), asked.workspace.settings)
+    return name, dict(asked.args["args"])
+
+
+def run(asked: Asked) -> Envelope:
+    name = asked.text("name").strip()
+    tools = [one for one in reachable(asked) if one.name != TOOL.name]
+    known = {one.name: one for one in tools}
+    if name in known:
+        return explained(asked, known[name])
+    wish = " ".join(filter(None, (name, asked.text("query"))))
+    if name and " " not in name and not fitting(tools, wish):
+        tool(name)  # a name that is none: the error says which is near
+    return menu(asked, tools, wish)
+
+
+def reachable(asked: Asked) -> tuple[Tool, ...]:
+    return offered(asked.workspace.settings, asked.session.allowed if asked.session else None)
+
+
+def menu(asked: Asked, tools: Sequence[Tool], wish: str) -> Envelope:
+    """What fits the wish, or all; then the names of the rest."""
+    if asked.session is not None:
+        # What the client lists, it knows.
+        unlisted = [one for one in tools if asked.session.profile not in one.profiles]
+        tools = by_topics(unlisted or tools, asked.session.topics)
+    ordered = list(tools)
+    chosen = fitting(ordered, wish) if wish else ordered
+    shown = chosen or ordered
+    rest = [one.name for one in ordered if one not in shown]
+    items = tuple(Item((Row(f"{call_form(one)} {one.brief or one.summary}"),)) for one in shown)
+    if rest:
+        items = (*items, Item((Row(f"also {', '.join(rest)}"),)))
+    data = {"tools": [{"name": one.name, "summary": one.summary} for one in ordered]}
+    return Envelope("llmc", plural(len(ordered), "tool"), (Group("", items),), data=data, in_order=True)
+
+
+def explained(asked: Asked, wanted: Tool) -> Envelope:
+    """Its signature; a session that has it gets the call form as a reminder."""
+    seen = asked.session.shown if asked.session else set()
+    data = {"name": wanted.name, "signature": signature(wanted)}
+    if wanted.name in seen and not asked.flag("fresh"):
+        return Envelope("llmc", call_form(wanted), data=data)
+    seen.add(wanted.name)
+    first, *lines = signature(wanted).split("\n")
+    items = (Item(tuple(Row(line.removeprefix(" ")) for line in lines)),)
+    return Envelope("llmc", first, (Group("", items),), data=data, in_order=True)
+
+
+TOOL = Tool(
+    name="llmc",
+    summary="Every other tool: without a name it lists them, a name explains one, args run it.",
+    run=run,
+    arguments=(
+        Argument("name", "string", "A tool, or in words what is wanted."),
+        Argument("args", "object", "The tool's arguments; {} runs one without any."),
+        Argument("query", "string", "In words what is wanted."),
+        Argument("fresh", "boolean", "Explain a tool again that was explained before."),
+    ),
+    profiles=frozenset({"lean", "research", "full"}),
+    examples=("llmc name=refs args={'name': 'Parser.feed', 'kind': 'call'}",),
+    brief="More tools: no name lists them, a name explains one, args run it.",
+    schema=("name", "args"),
+    topics=frozenset(),
+    forward=forward,
+)

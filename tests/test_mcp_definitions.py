@@ -1,0 +1,63 @@
+"""What a client pays before it has asked anything, counted as a model counts."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import jsonschema
+import pytest
+
+from llmc.envelope.tokens import count
+from llmc.server.profiles import instructions_of, listed
+from llmc.server.schemas import call_form, definition_of, signature
+from llmc.server.tools import TOOLS, tool
+from llmc.server.tools.base import FOCUS
+from llmc.settings import Settings
+
+
+def settings(profile: str) -> Settings:
+    plain = Settings()
+    return replace(plain, server=replace(plain.server, profile=profile))
+
+
+def tokens(profile: str, prefix: str = "") -> int:
+    """Definitions as compact JSON, and the instructions."""
+    entries = [definition_of(one).as_dict() for one in listed(settings(profile))]
+    named = [{**entry, "name": prefix + entry["name"]} for entry in entries]
+    text = json.dumps(named, separators=(",", ":"), ensure_ascii=False)
+    return count(text) + count(instructions_of(profile))
+
+
+def test_the_lean_profile_costs_less_than_300_tokens() -> None:
+    assert tokens("lean") <= 300
+    assert tokens("lean", "mcp__llmc__") <= 380
+
+
+def test_the_full_profile_costs_less_than_2000_tokens() -> None:
+    assert tokens("full") <= 2_000
+
+
+def test_the_lean_profile_lists_four_tools_in_this_order() -> None:
+    assert [one.name for one in listed(settings("lean"))] == ["search", "grep", "read", "llmc"]
+    assert call_form(tool("search")) == "search(query, path?, budget?)"
+    assert call_form(tool("llmc")) == "llmc(name?, args?)"
+
+
+@pytest.mark.parametrize("name", TOOLS)
+def test_every_tool_has_a_plain_schema_and_a_signature(name: str) -> None:
+    wanted = tool(name)
+    definition = definition_of(wanted)
+    jsonschema.Draft202012Validator.check_schema(definition.schema)
+    assert definition.name == wanted.name == name
+    assert set(definition.schema) <= {"type", "properties", "required"}
+    assert all(set(one) == {"type"} for one in definition.schema["properties"].values())
+    assert set(wanted.schema) <= {FOCUS.name, *(one.name for one in wanted.arguments)}
+    for argument in wanted.arguments:
+        assert f" {argument.name}" in signature(wanted)
+        assert argument.help.endswith(".")
+
+
+def test_a_session_may_be_narrowed() -> None:
+    allowed = frozenset({"search", "find"})
+    assert [one.name for one in listed(settings("full"), allowed)] == ["search", "find"]

@@ -1,0 +1,75 @@
+"""What the server knows of a session."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from llmc.envelope.tokens import count
+from llmc.server.routing import fitting, topics_of
+from llmc.server.sessions import MOST_SESSIONS, Sessions
+from llmc.server.surface import remember
+from llmc.server.tools import TOOLS, Reply, tool
+from llmc.settings import Settings
+
+
+def test_a_reply_is_counted_as_content_and_frame() -> None:
+    session = Sessions().enter("s")
+    text = "12 matches in 3 files · showing 1\na.py\n 1 x\n+11 more → h4k2"
+    frame = " · showing 1\n+11 more → h4k2"
+    remember(session, Settings(), "grep", {"pattern": "x"}, Reply(text, handle="h4k2", frame=frame))
+    assert session.calls == 1
+    assert session.frame_tokens == count(frame)
+    assert session.content_tokens + session.frame_tokens == count(text)
+    assert list(session.handles) == [("h4k2", "grep x")]
+
+
+def test_a_reply_that_fits_whole_has_no_frame() -> None:
+    session = Sessions().enter("s")
+    remember(session, Settings(), "grep", {"pattern": "x"}, Reply("1 match in 1 file\na.py\n 1 x"))
+    assert session.frame_tokens == 0
+
+
+def test_a_list_that_would_be_another_is_noticed() -> None:
+    session = Sessions().enter("s")
+    plain = Settings()
+    session.listed = ("search", "grep", "read", "llmc")
+    remember(session, plain, "find", {}, Reply(""))
+    assert not session.changed
+    remember(session, replace(plain, server=replace(plain.server, profile="full")), "find", {}, Reply(""))
+    assert session.changed
+
+
+def test_the_session_that_was_silent_longest_is_forgotten() -> None:
+    sessions = Sessions()
+    first, second = sessions.enter("first"), sessions.enter("second")
+    for number in range(MOST_SESSIONS - 1):
+        sessions.enter("first")
+        sessions.enter(str(number))
+    assert sessions.enter("first") is first
+    assert sessions.enter("second") is not second
+
+
+def test_sessions_of_two_owners_never_meet() -> None:
+    sessions = Sessions()
+    assert sessions.enter("s", "one") is not sessions.enter("s", "two")
+
+
+def test_a_question_is_about_what_it_names() -> None:
+    assert topics_of("read", {"target": ["docs/guide.md"]}) == {"docs"}
+    assert topics_of("grep", {"pattern": "x", "path": ["tests/test_a.py"]}) == {"tests"}
+    assert topics_of("search", {"query": "who changed this last commit"}) == {"history"}
+    assert topics_of("shell", {"command": "make"}) >= {"shell"}
+    assert topics_of("search", {"query": "parse header"}) == {"code"}
+
+
+def test_a_wish_finds_its_tool() -> None:
+    tools = [tool(name) for name in TOOLS if "lean" not in tool(name).profiles]
+    for wish, first in [
+        ("callers of a function", "refs"),
+        ("list the files by name", "find"),
+        ("folders and counts", "tree"),
+        ("symbols of a file", "outline"),
+        ("passages for a prompt", "context"),
+    ]:
+        assert fitting(tools, wish)[0].name == first, wish
+    assert fitting(tools, "xyzzy") == []
