@@ -1,0 +1,42 @@
+"""`llmc token`: the token of the HTTP server."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from llmc.cli.options import Options, pass_options
+
+
+@click.group()
+def command() -> None:
+    """The token that HTTP clients send (`Authorization: Bearer …`).
+
+    It is made at first use and kept in llmc's state folder for you alone.
+    """
+
+
+@command.command()
+@click.option("--client", default="", metavar="NAME", help="A token of its own for this client; its handles are too.")
+@pass_options
+def show(options: Options, /, *, client: str) -> None:
+    """Print it."""
+    from llmc.server.http.token import client_token, make_token
+
+    options.home.make()
+    token = make_token(options.home)
+    _answer(options, client_token(token, client) if client else token)
+
+
+@command.command()
+@pass_options
+def rotate(options: Options, /) -> None:
+    """Make a new one; the old one and those of all clients end at once."""
+    from llmc.server.http.token import rotate_token
+
+    _answer(options, rotate_token(options.home))
+
+
+def _answer(options: Options, token: str) -> None:
+    click.echo(json.dumps({"token": token}) if options.json else token)

@@ -1,0 +1,264 @@
+"""The clients: where each keeps its servers, under which key, in which shape, and in which folder it starts them.
+
+One row for a client. `root` says how `llmc serve` learns the project: `cwd` means that the client starts it there,
+`${workspaceFolder}` that the client fills this in, `ask` that it knows no project and the folder is fixed at install.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from llmc.settings.places import user_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from llmc.install.record import ServerRecord
+
+__all__ = ["CLIENTS", "Client", "Places"]
+
+WORKSPACE = "${workspaceFolder}"
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where a user's things are. `project` is the top of the project, for files that belong to it."""
+
+    environ: Mapping[str, str]
+    project: Path
+    platform: str = sys.platform
+
+    @property
+    def home(self) -> Path:
+        return user_folder(self.environ)
+
+    @property
+    def config(self) -> Path:
+        named = Path(self.environ.get("XDG_CONFIG_HOME", ""))
+        return named if named.is_absolute() else self.home / ".config"
+
+    @property
+    def support(self) -> Path:
+        """Where desktop programs keep their settings."""
+        return self.home / "Library/Application Support" if self.platform == "darwin" else self.config
+
+    def named(self, variable: str, default: Path) -> Path:
+        return Path(self.environ[variable]) if self.environ.get(variable) else default
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """`signs` are what shows that the client is there, besides its file and the `program`; `notes` are the files of
+    instructions that it reads (user's, project's), `agents` its folders of sub-agents likewise."""
+
+    name: str
+    title: str
+    key: str
+    file: Callable[[Places], Path]
+    shape: Callable[[ServerRecord], dict[str, Any]]
+    root: str = "cwd"
+    project: str = ""
+    program: str = ""
+    signs: Callable[[Places], tuple[Path, ...]] = field(default=lambda _: ())
+    notes: tuple[Callable[[Places], Path] | None, str] = (None, "AGENTS.md")
+    agents: tuple[Callable[[Places], Path] | None, str] = (None, "")
+    next_step: str = "Restart it."
+
+    def is_here(self, places: Places) -> bool:
+        seen = (self.file(places), *self.signs(places))
+        return any(path.exists() for path in seen) or bool(
+            self.program and shutil.which(self.program, path=places.environ.get("PATH"))
+        )
+
+
+def plain(record: ServerRecord) -> dict[str, Any]:
+    return {"command": record["command"], "args": record["args"], **with_env(record)}
+
+
+def with_env(record: ServerRecord, key: str = "env") -> dict[str, Any]:
+    return {key: record["env"]} if record["env"] else {}
+
+
+def typed(record: ServerRecord) -> dict[str, Any]:
+    return {"type": "stdio", **plain(record)}
+
+
+def local_tools(record: ServerRecord) -> dict[str, Any]:
+    return {"type": "local", **plain(record), "tools": ["*"]}
+
+
+def local_command(record: ServerRecord) -> dict[str, Any]:
+    command = [record["command"], *record["args"]]
+    return {"type": "local", "command": command, **with_env(record, "environment"), "enabled": True}
+
+
+def claude(places: Places) -> Path:
+    return places.named("CLAUDE_CONFIG_DIR", places.home / ".claude")
+
+
+def codex(places: Places) -> Path:
+    return places.named("CODEX_HOME", places.home / ".codex")
+
+
+def copilot(places: Places) -> Path:
+    return places.named("COPILOT_HOME", places.home / ".copilot")
+
+
+def opencode(places: Places) -> Path:
+    """Whichever of its two names is there."""
+    folder = places.config / "opencode"
+    return folder / ("opencode.jsonc" if (folder / "opencode.jsonc").exists() else "opencode.json")
+
+
+def claude_file(places: Places) -> Path:
+    """Beside `~/.claude`, unless the user moved that; then inside."""
+    moved = places.environ.get("CLAUDE_CONFIG_DIR")
+    return Path(moved) / ".claude.json" if moved else places.home / ".claude.json"
+
+
+def zed(places: Places) -> Path:
+    """In `~/.config` on every system."""
+    return places.home / ".config/zed" if places.platform == "darwin" else places.config / "zed"
+
+
+CLIENTS = {
+    client.name: client
+    for client in (
+        Client(
+            "claude-code",
+            "Claude Code",
+            "mcpServers",
+            claude_file,
+            typed,
+            project=".mcp.json",
+            program="claude",
+            signs=lambda places: (claude(places),),
+            notes=(lambda places: claude(places) / "CLAUDE.md", "CLAUDE.md"),
+            agents=(lambda places: claude(places) / "agents", ".claude/agents"),
+            next_step="Start a new session; /mcp shows it.",
+        ),
+        Client(
+            "claude-desktop",
+            "Claude Desktop",
+            "mcpServers",
+            lambda places: places.support / "Claude/claude_desktop_config.json",
+            plain,
+            root="ask",
+            signs=lambda places: (places.support / "Claude",),
+            notes=(None, ""),
+            next_step="Quit Claude Desktop wholly and start it again.",
+        ),
+        Client(
+            "cursor",
+            "Cursor",
+            "mcpServers",
+            lambda places: places.home / ".cursor/mcp.json",
+            plain,
+            root=WORKSPACE,
+            project=".cursor/mcp.json",
+            program="cursor",
+            signs=lambda places: (places.home / ".cursor",),
+            agents=(lambda places: places.home / ".cursor/agents", ".cursor/agents"),
+            next_step="Switch it on under Settings, MCP.",
+        ),
+        Client(
+            "vscode",
+            "VS Code",
+            "servers",
+            lambda places: places.support / "Code/User/mcp.json",
+            typed,
+            root=WORKSPACE,
+            project=".vscode/mcp.json",
+            program="code",
+            signs=lambda places: (places.support / "Code",),
+            next_step="Run `MCP: List Servers` and start it.",
+        ),
+        Client(
+            "codex",
+            "Codex",
+            "mcp_servers",
+            lambda places: codex(places) / "config.toml",
+            plain,
+            project=".codex/config.toml",
+            program="codex",
+            signs=lambda places: (codex(places),),
+            notes=(lambda places: codex(places) / "AGENTS.md", "AGENTS.md"),
+            next_step="Start a new session; /mcp shows it.",
+        ),
+        Client(
+            "gemini",
+            "Gemini CLI",
+            "mcpServers",
+            lambda places: places.home / ".gemini/settings.json",
+            plain,
+            project=".gemini/settings.json",
+            program="gemini",
+            signs=lambda places: (places.home / ".gemini",),
+            notes=(lambda places: places.home / ".gemini/GEMINI.md", "GEMINI.md"),
+            next_step="Start a new session; /mcp shows it.",
+        ),
+        Client(
+            "windsurf",
+            "Windsurf",
+            "mcpServers",
+            lambda places: places.home / ".codeium/windsurf/mcp_config.json",
+            plain,
+            root="ask",
+            program="windsurf",
+            signs=lambda places: (places.home / ".codeium/windsurf",),
+            next_step="Press refresh in the MCP panel of Cascade.",
+        ),
+        Client(
+            "zed",
+            "Zed",
+            "context_servers",
+            lambda places: zed(places) / "settings.json",
+            plain,
+            project=".zed/settings.json",
+            program="zed",
+            signs=lambda places: (zed(places),),
+            next_step="Zed starts it by itself; the agent panel's settings show it.",
+        ),
+        Client(
+            "lmstudio",
+            "LM Studio",
+            "mcpServers",
+            lambda places: places.home / ".lmstudio/mcp.json",
+            plain,
+            root="ask",
+            program="lms",
+            signs=lambda places: (places.home / ".lmstudio",),
+            notes=(None, ""),
+            next_step="Switch it on in the Program tab of a chat.",
+        ),
+        Client(
+            "copilot",
+            "Copilot CLI",
+            "mcpServers",
+            lambda places: copilot(places) / "mcp-config.json",
+            local_tools,
+            program="copilot",
+            signs=lambda places: (copilot(places),),
+            notes=(lambda places: copilot(places) / "copilot-instructions.md", "AGENTS.md"),
+            agents=(lambda places: copilot(places) / "agents", ".github/agents"),
+            next_step="Start a new session; /mcp show lists it.",
+        ),
+        Client(
+            "opencode",
+            "opencode",
+            "mcp",
+            opencode,
+            local_command,
+            project="opencode.json",
+            program="opencode",
+            signs=lambda places: (places.config / "opencode",),
+            notes=(lambda places: places.config / "opencode/AGENTS.md", "AGENTS.md"),
+            agents=(lambda places: places.config / "opencode/agent", ".opencode/agent"),
+            next_step="Start a new session.",
+        ),
+    )
+}

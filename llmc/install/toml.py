@@ -1,0 +1,202 @@
+"""TOML tables, set and taken out as text: comments, order and spacing of everything else stay.
+
+A table of ours is written under its own headers, so that only the lines from `[mcp_servers.llmc]` to the next header
+change, less the comments that lead over to that header (a parser counts them to our table). Where somebody has written
+the entry in another way (inline, dotted), tomlkit edits it. Either way the result is read back and compared.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from llmc.install.jsonc import BrokenError, nested
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+__all__ = ["find", "put", "take"]
+
+# What may hide a bracket or a line end: comments and the four kinds of strings.
+TOKEN = re.compile(
+    r'#[^\n]*|"""(?:\\.|[^\\])*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'|[\[\]{}\n]', re.DOTALL
+)
+
+
+class Section(NamedTuple):
+    path: tuple[str, ...]
+    start: int
+    end: int
+
+
+def find(text: str, path: Sequence[str]) -> Any:
+    value: Any = parsed(text)
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def put(text: str, path: Sequence[str], value: dict[str, Any]) -> str:
+    if find(text, path) == value:
+        return text
+    wanted = merged(parsed(text), path, value)
+    for edited in (put_section(text, path, value), put_anywhere(text, path, value)):
+        if edited is not None and same(edited, wanted):
+            return edited
+    raise BrokenError(f"the entry {'.'.join(path)} could not be placed")
+
+
+def take(text: str, path: Sequence[str]) -> str:
+    if find(text, path) is None:
+        return text
+    wanted = merged(parsed(text), path, None)
+    for edited in (take_section(text, path), take_anywhere(text, path)):
+        if edited is not None and same(edited, wanted):
+            return edited
+    raise BrokenError(f"the entry {'.'.join(path)} could not be taken out")
+
+
+def parsed(text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:  # TOMLDecodeError, and numbers of thousands of digits
+        raise BrokenError(str(error) or "nested too deeply") from None
+
+
+def same(text: str, wanted: dict[str, Any]) -> bool:
+    """An empty table that a removal leaves or takes along is no difference."""
+    try:
+        return pruned(tomllib.loads(text)) == pruned(wanted)
+    except ValueError:
+        return False
+
+
+def pruned(table: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in table.items() if value != {}}
+
+
+def merged(table: dict[str, Any], path: Sequence[str], value: Any) -> dict[str, Any]:
+    key, *rest = path
+    below = table.get(key, {})
+    if not rest:
+        return {name: one for name, one in {**table, key: value}.items() if one is not None}
+    if not isinstance(below, dict):
+        raise BrokenError(f"{key} is not a table")
+    return {**table, key: merged(below, rest, value)}
+
+
+# ---- by sections ----
+
+
+def sections(text: str) -> Iterator[Section]:
+    """The headers and how far each reaches."""
+    for (path, start), (_, end) in pairwise([*headers(text), ((), len(text))]):
+        yield Section(path, start, end)
+
+
+def headers(text: str) -> Iterator[tuple[tuple[str, ...], int]]:
+    depth, line = 0, 0
+    for token in TOKEN.finditer(text):
+        mark = token.group()
+        if mark == "\n":
+            line = token.end()
+        elif mark == "[" and depth == 0 and not text[line : token.start()].strip():
+            end = text.find("\n", line)
+            yield header_path(text[line : end if end >= 0 else len(text)]), line
+            depth += 1
+        elif mark in "[{":
+            depth += 1
+        elif mark in "]}":
+            depth -= 1
+
+
+def header_path(line: str) -> tuple[str, ...]:
+    value: Any = tomllib.loads(line)
+    keys: list[str] = []
+    while isinstance(value, dict) and value:
+        key, value = next(iter(value.items()))
+        keys.append(key)
+    return tuple(keys)
+
+
+def ours(text: str, path: Sequence[str]) -> list[Section]:
+    return [section for section in sections(text) if section.path[: len(path)] == tuple(path)]
+
+
+def put_section(text: str, path: Sequence[str], value: dict[str, Any]) -> str | None:
+    newline = "\r\n" if "\r\n" in text else "\n"
+    body = rendered(path, value).replace("\n", newline)
+    present = ours(text, path)
+    if present:
+        at = present[0].start
+        rest = without(text, present)
+        return rest[:at] + body + rest[at:]
+    if not text.strip():
+        return text + body
+    ending = "" if text.endswith("\n") else newline
+    gap = "" if text.endswith(newline * 2) else newline
+    return text + ending + gap + body
+
+
+def take_section(text: str, path: Sequence[str]) -> str | None:
+    present = ours(text, path)
+    if not present:
+        return None
+    rest, at = without(text, present), present[0].start
+    if not rest[at:].strip():  # it stood at the end, behind a blank line of ours
+        return rest[:at].rstrip("\r\n") + ("\r\n" if "\r\n" in text else "\n") if rest[:at].strip() else ""
+    return rest
+
+
+def without(text: str, present: list[Section]) -> str:
+    for section in reversed(present):
+        body = text[section.start : section.end]
+        text = text[: section.start] + leading_over(body) + text[section.end :]
+    return text
+
+
+def leading_over(body: str) -> str:
+    """The comments at the end of a table, behind a blank line: they speak of what follows."""
+    lines = body.splitlines(keepends=True)
+    at = len(lines)
+    while at > 1 and (not lines[at - 1].strip() or lines[at - 1].lstrip().startswith("#")):
+        at -= 1
+    tail = lines[at:]
+    if not any(line.strip() for line in tail):
+        return ""
+    while tail and not tail[0].strip():
+        tail = tail[1:]
+    return "".join(tail)
+
+
+def rendered(path: Sequence[str], value: dict[str, Any]) -> str:
+    import tomlkit  # noqa: PLC0415 - 20 ms, for one client
+
+    return tomlkit.dumps(nested(path, value))
+
+
+# ---- however it is written ----
+
+
+def put_anywhere(text: str, path: Sequence[str], value: dict[str, Any]) -> str | None:
+    import tomlkit  # noqa: PLC0415 - likewise
+
+    document = tomlkit.parse(text)
+    table: Any = document
+    for key in path[:-1]:
+        table = table.setdefault(key, tomlkit.table(is_super_table=True))
+    table[path[-1]] = value
+    return tomlkit.dumps(document)
+
+
+def take_anywhere(text: str, path: Sequence[str]) -> str | None:
+    import tomlkit  # noqa: PLC0415 - likewise
+
+    document = tomlkit.parse(text)
+    table: Any = document
+    for key in path[:-1]:
+        table = table[key]
+    del table[path[-1]]
+    return tomlkit.dumps(document)

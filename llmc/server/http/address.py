@@ -1,0 +1,121 @@
+"""Where to listen, and by which names a request may call us.
+
+Loopback is for this machine; beyond it llmc listens only with TLS, or when the user says that it shall without. The
+names are compared whole: `127.0.0.1:7331.evil.example` begins like one of ours and is none.
+"""
+
+from __future__ import annotations
+
+import errno
+import ipaddress
+import socket
+from dataclasses import dataclass
+
+from llmc.errors import ConfigError, DaemonError
+
+__all__ = ["Address", "bind", "parse_address"]
+
+DEFAULT_PORTS = {"http": 80, "https": 443}
+LARGEST_PORT = 65_535
+EVERYWHERE = {"0.0.0.0", "[::]"}  # noqa: S104 - addresses to listen at, and no name of anybody
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """`names` are host names besides the addresses themselves, for a server that others reach by name."""
+
+    host: str
+    port: int
+    scheme: str = "http"
+    names: tuple[str, ...] = ()
+
+    @property
+    def url(self) -> str:
+        return f"{self.scheme}://{bracketed(self.host)}:{self.port}"
+
+    def is_ours(self, host: str, local: str) -> bool:
+        """Whether a `Host` is exactly one of our names; `local` is the address that the connection came in at."""
+        return host.lower() in self.hosts(local)
+
+    def is_our_origin(self, origin: str, local: str) -> bool:
+        return origin.lower() in {f"{self.scheme}://{host}" for host in self.hosts(local)}
+
+    def hosts(self, local: str) -> set[str]:
+        names = {bracketed(local), bracketed(self.host.lower()), *(name.lower() for name in self.names)} - EVERYWHERE
+        if is_loopback_text(local):
+            names |= {"localhost", "127.0.0.1", "[::1]"}
+        hosts = {f"{name}:{self.port}" for name in names}
+        return hosts | names if self.port == DEFAULT_PORTS[self.scheme] else hosts
+
+
+def parse_address(text: str, host: str, port: int) -> tuple[str, int]:
+    """`HOST:PORT`, `:PORT`, `PORT` or `HOST`, `[::1]:PORT`; what is left out comes from the settings."""
+    given = text.strip()
+    name, colon, number = given.rpartition(":")
+    if given.isdecimal():
+        name, number = "", given
+    elif not colon or given.endswith("]"):
+        name, number = given, ""
+    elif ":" in name and not name.startswith("["):
+        raise ConfigError(f"{text!r} is not HOST:PORT", hint="Put an IPv6 address in brackets: [::1]:7331.")
+    if number and (not number.isdecimal() or not number.isascii() or int(number) > LARGEST_PORT):
+        raise ConfigError(f"{text!r} is not HOST:PORT", hint="A port is a number from 0 to 65535.")
+    return name.strip("[]") or host, int(number) if number else port
+
+
+def bind(host: str, port: int) -> list[socket.socket]:
+    """Listening sockets for every address that the host has; with port 0 all of them on one free port."""
+    bound: list[socket.socket] = []
+    trouble: OSError | None = None
+    for family, address in addresses(host):
+        chosen = bound[0].getsockname()[1] if bound and not port else port
+        try:
+            bound.append(bound_socket(family, (address, chosen)))
+        except OSError as error:
+            trouble = error
+    if not bound or (trouble is not None and trouble.errno == errno.EADDRINUSE):
+        for one in bound:
+            one.close()
+        reason = (trouble.strerror or str(trouble)) if trouble else "it has no address"
+        raise DaemonError(
+            f"cannot listen at {host}:{port}", reason=reason, hint="Choose another port; 0 is a free one."
+        )
+    return bound
+
+
+def bound_socket(family: int, address: tuple[str, int]) -> socket.socket:
+    # By name, since asyncio switches Nagle's delay off only for sockets that say so: 44 ms of a 48 ms reply.
+    made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        made.bind(address)
+        made.setblocking(False)
+    except OSError:
+        made.close()
+        raise
+    return made
+
+
+def addresses(host: str) -> list[tuple[int, str]]:
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except (OSError, UnicodeError) as error:
+        raise ConfigError(f"{host!r} has no address", reason=str(error)) from None
+    return list(dict.fromkeys((int(family), str(address[0])) for family, _, _, _, address in found))
+
+
+def is_loopback(host: str) -> bool:
+    return all(is_loopback_text(address) for _, address in addresses(host))
+
+
+def is_loopback_text(address: str) -> bool:
+    try:
+        return ipaddress.ip_address(address.partition("%")[0]).is_loopback
+    except ValueError:
+        return False
+
+
+def bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host

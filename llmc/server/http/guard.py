@@ -1,0 +1,154 @@
+"""Who may come in: exact Host and Origin, a token, a body of a sensible size that arrives in time.
+
+It stands around the whole application, so that no route can be forgotten. The body is read here, after the token was
+found right: a stranger cannot make the server hold anything, and what stands behind never waits for a slow sender.
+There are no CORS headers, so that a browser lets no other page read an answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from llmc import logs
+from llmc.server.http.refusals import Refusal, refuse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from llmc.server.http.address import Address
+    from llmc.server.http.token import Token
+
+__all__ = ["HEAD_BYTES", "OWNER", "Bounds", "Guard"]
+
+log = logs.get("http")
+
+OWNER = "llmc.owner"  # in the scope: whose token it was
+
+
+# Path and headers together; cookies and tokens of other servers do not get near.
+HEAD_BYTES = 32 << 10
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """The largest body, and how long it may take to arrive and a part of a reply to be taken."""
+
+    size: int
+    seconds: float
+
+
+class Guard:
+    """`cut` ends the connection of a request at once; the server that has it is made after this."""
+
+    def __init__(self, app: ASGIApp, address: Address, token: Token, bounds: Bounds) -> None:
+        self.cut: Callable[[Scope], None] = lambda _: None
+        self._app = app
+        self._address = address
+        self._token = token
+        self.bounds = bounds
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        try:
+            scope[OWNER] = self._admit(scope)
+            body = await self._body(scope, receive)
+        except Refusal as refusal:
+            log.info("refused", status=refusal.status, code=refusal.error["code"], peer=str(scope.get("client")))
+            await refuse(send, refusal)
+            return
+        await self._app(scope, Replay(body, receive), Sending(scope, send, self))
+
+    def _admit(self, scope: Scope) -> str:
+        headers = scope["headers"]
+        if len(scope["raw_path"]) + sum(len(name) + len(value) for name, value in headers) > HEAD_BYTES:
+            raise Refusal(431, "too_large", "the head of the request is too large", close=True)
+        local = str((scope.get("server") or ("",))[0])
+        hosts = values(headers, b"host")
+        if len(hosts) != 1 or not self._address.is_ours(hosts[0], local):
+            raise Refusal(421, "host", "this server does not have that name", HOST_HINT, close=True)
+        origins = values(headers, b"origin")
+        if len(origins) > 1 or not all(self._address.is_our_origin(origin, local) for origin in origins):
+            raise Refusal(403, "origin", "pages of another origin may not ask", close=True)
+        owner = self._owner(values(headers, b"authorization"))
+        if owner is None:
+            raise Refusal(401, "token", "the token is missing or wrong", TOKEN_HINT, close=True)
+        return owner
+
+    def _owner(self, presented: list[str]) -> str | None:
+        scheme, _, token = (presented[0] if len(presented) == 1 else "").partition(" ")
+        return self._token.owner(token.strip() if scheme.lower() == "bearer" else "")
+
+    async def _body(self, scope: Scope, receive: Receive) -> bytes:
+        stated = values(scope["headers"], b"content-length")
+        if stated and stated[0].isdecimal() and int(stated[0]) > self.bounds.size:
+            raise self._too_large()
+        body = bytearray()
+        try:
+            async with asyncio.timeout(self.bounds.seconds):
+                while True:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        raise Refusal(400, "bad_request", "the request was cut short", close=True)
+                    body += message.get("body", b"")
+                    if len(body) > self.bounds.size:
+                        raise self._too_large()
+                    if not message.get("more_body", False):
+                        return bytes(body)
+        except TimeoutError:
+            late = f"the request took longer than {self.bounds.seconds:.0f} seconds to arrive"
+            raise Refusal(408, "timeout", late, close=True) from None
+
+    def _too_large(self) -> Refusal:
+        hint = f"The limit is {self.bounds.size} bytes (server.max_request_bytes)."
+        return Refusal(413, "too_large", "the request is too large", hint, close=True)
+
+
+HOST_HINT = "Ask by the address that `llmc serve --http` printed, or name the host with --allow-host."
+TOKEN_HINT = "Send `Authorization: Bearer TOKEN`; `llmc token show` prints it."  # noqa: S105 - a sentence
+
+
+class Replay:
+    """The body that was read already, and after it whatever comes: the client going away."""
+
+    def __init__(self, body: bytes, receive: Receive) -> None:
+        self._body: bytes | None = body
+        self._receive = receive
+
+    async def __call__(self) -> Message:
+        if self._body is None:
+            return await self._receive()
+        body, self._body = self._body, None
+        return {"type": "http.request", "body": body, "more_body": False}
+
+
+class Sending:
+    """A client that does not read is cut off: the reply would be kept for it for ever."""
+
+    def __init__(self, scope: Scope, send: Send, guard: Guard) -> None:
+        self._scope = scope
+        self._send = send
+        self._guard = guard
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message = {**message, "headers": [*message.get("headers", ()), *ALWAYS]}
+        try:
+            async with asyncio.timeout(self._guard.bounds.seconds):
+                await self._send(message)
+        except TimeoutError:
+            log.info("cut off", reason="it does not read", peer=str(self._scope.get("client")))
+            self._guard.cut(self._scope)
+
+
+# Answers are for whoever asked, and never a page.
+ALWAYS = [(b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff")]
+
+
+def values(headers: Any, name: bytes) -> list[str]:
+    return [value.decode("latin-1") for key, value in headers if key == name]

@@ -1,0 +1,170 @@
+"""The HTTP server in the daemon: a thread with a loop of its own, for as long as somebody holds it open.
+
+`llmc serve --http` is an ordinary client of the daemon's socket whose call ends when it goes. It is served in that
+client's workspace. Listening beyond loopback needs TLS or the user's word; see `address`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from llmc import logs
+from llmc.errors import ConfigError, DaemonError
+from llmc.server.http.address import Address, bind, is_loopback, parse_address
+from llmc.server.http.guard import HEAD_BYTES, Bounds, Guard
+from llmc.server.http.token import Token, make_token
+from llmc.server.mcp import STREAM
+
+if TYPE_CHECKING:
+    import socket
+
+    from uvicorn import Config
+
+    from llmc.home import Home
+    from llmc.server.calls import Call, JsonObject
+    from llmc.server.http.protocol import HeldServer
+    from llmc.server.service import Service
+
+__all__ = ["serve_http"]
+
+log = logs.get("http")
+
+# As the socket's own calls have.
+THREADS = 16
+MOST_REQUESTS = 256
+IDLE_SECONDS = 5
+# Replies under way when the listener ends.
+GRACE_SECONDS = 2
+POLL_SECONDS = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What `llmc serve --http` asked for. `names` are hosts by which others reach it."""
+
+    address: str = ""
+    names: tuple[str, ...] = ()
+    cert: str = ""
+    key: str = ""
+    insecure: bool = False
+
+
+def serve_http(service: Service, home: Home, params: JsonObject, call: Call) -> JsonObject:
+    """Until the client goes; an event tells it where."""
+    wanted = wanted_of(params)
+    settings = service.settings_of(call.client).server
+    host, port = parse_address(wanted.address, settings.host, settings.port)
+    check(wanted, host)
+    service.workspace(call)  # a folder that cannot be served is told now; indexing begins
+    make_token(home)
+    sockets = bind(host, port)
+    scheme = "https" if wanted.cert else "http"
+    address = Address(host, sockets[0].getsockname()[1], scheme, wanted.names)
+    bounds = Bounds(settings.max_request_bytes, settings.request_seconds)
+    listener = Listener(service, home, call, address, bounds)
+    try:
+        listener.run(wanted, sockets, call)
+    finally:
+        for one in sockets:
+            one.close()
+    return {"url": address.url}
+
+
+def wanted_of(params: JsonObject) -> Wanted:
+    texts = {name: str(params.get(name) or "") for name in ("address", "cert", "key")}
+    names = tuple(str(name) for name in params.get("names") or ())
+    return Wanted(**texts, names=names, insecure=params.get("insecure") is True)
+
+
+def check(wanted: Wanted, host: str) -> None:
+    if bool(wanted.cert) != bool(wanted.key):
+        raise ConfigError("TLS needs a certificate and its key", hint="Give both --tls-cert and --tls-key.")
+    if wanted.cert:
+        try:
+            ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(wanted.cert, wanted.key)
+        except (OSError, ssl.SSLError) as error:
+            names = f"{Path(wanted.cert).name}, {Path(wanted.key).name}"
+            raise ConfigError(f"the certificate cannot be used ({names})", reason=str(error)) from None
+    elif not wanted.insecure and not is_loopback(host):
+        raise ConfigError(
+            f"{host} can be reached from other machines, and the token would travel in the clear",
+            hint="Give --tls-cert and --tls-key, or --insecure if something in front encrypts.",
+        )
+
+
+class Listener:
+    def __init__(self, service: Service, home: Home, call: Call, address: Address, bounds: Bounds) -> None:
+        self._service = service
+        self._home = home
+        self._client = call.client
+        self._address = address
+        self._bounds = bounds
+        self._ready: Future[HeldServer] = Future()
+
+    def run(self, wanted: Wanted, sockets: list[socket.socket], call: Call) -> None:
+        thread = threading.Thread(target=self._serve, args=(wanted, sockets), name="llmc-http", daemon=True)
+        thread.start()
+        try:
+            server = self._ready.result()
+        except ImportError as error:
+            raise DaemonError("HTTP cannot be served", reason=str(error), hint="Install llmc again.") from error
+        log.info("http listening", url=self._address.url)
+        call.progress({"stage": "http", "url": self._address.url})
+        while thread.is_alive() and not call.wait(POLL_SECONDS):
+            pass
+        server.should_exit = True
+        thread.join(GRACE_SECONDS * 3)
+        log.info("http ended", url=self._address.url)
+
+    def _serve(self, wanted: Wanted, sockets: list[socket.socket]) -> None:
+        """In the thread."""
+        try:
+            with ThreadPoolExecutor(THREADS, "llmc-rest") as pool:
+                asyncio.run(self._run(wanted, sockets, pool))
+        except BaseException as error:  # told to whoever waits for it, or logged
+            if not self._ready.done():
+                self._ready.set_exception(error)
+            else:
+                log.exception("http failed")
+
+    async def _run(self, wanted: Wanted, sockets: list[socket.socket], pool: ThreadPoolExecutor) -> None:
+        # The same module first that `mcp.warm` imports in its thread: two ways into the SDK at once deadlock.
+        import_module(STREAM)
+        from llmc.server.http.app import application  # noqa: PLC0415 - see the package's paragraph
+        from llmc.server.http.protocol import HeldServer  # noqa: PLC0415 - likewise
+        from llmc.server.http.visits import Visits  # noqa: PLC0415 - likewise
+
+        inner = application(Visits(self._service, self._client), pool, self._address.url, self._bounds.size)
+        guard = Guard(inner, self._address, Token(self._home), self._bounds)
+        server = HeldServer(self._config(guard, wanted), lambda: self._ready.set_result(server))
+        guard.cut = server.cut
+        await server.hold(sockets)
+
+    def _config(self, app: Guard, wanted: Wanted) -> Config:
+        from llmc.server.http.protocol import TimedConfig, TimedProtocol  # noqa: PLC0415 - likewise
+
+        config = TimedConfig(
+            app,
+            http=TimedProtocol,
+            ws="none",
+            lifespan="on",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,  # it would believe whatever a client says of where it comes from
+            limit_concurrency=MOST_REQUESTS,
+            timeout_keep_alive=IDLE_SECONDS,
+            timeout_graceful_shutdown=GRACE_SECONDS,
+            h11_max_incomplete_event_size=HEAD_BYTES,
+            ssl_certfile=wanted.cert or None,
+            ssl_keyfile=wanted.key or None,
+        )
+        config.seconds = self._bounds.seconds
+        return config

@@ -1,0 +1,123 @@
+"""The OpenAPI document, from the tools themselves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from llmc import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from llmc.server.tools.base import Argument, Tool
+
+__all__ = ["document"]
+
+TEXTS = {"type": "array", "items": {"type": "string"}}
+KINDS: dict[str, dict[str, Any]] = {
+    "string": {"type": "string"},
+    "integer": {"type": "integer"},
+    "boolean": {"type": "boolean"},
+    "strings": {"anyOf": [{"type": "string"}, TEXTS]},
+    "object": {"type": "object"},
+}
+REPLY = {
+    "type": "object",
+    "required": ["tool", "text", "data", "shown", "total", "handle"],
+    "properties": {
+        "tool": {"type": "string"},
+        "text": {"type": "string", "description": "The reply as a model reads it."},
+        "data": {"type": "object", "description": "The same answer for machines."},
+        "shown": {"type": "integer"},
+        "total": {"type": "integer"},
+        "handle": {"type": "string", "description": "What `read` opens to see the rest; empty when all is shown."},
+    },
+}
+ERROR = {
+    "type": "object",
+    "required": ["error"],
+    "properties": {
+        "error": {
+            "type": "object",
+            "required": ["code", "message"],
+            "properties": {
+                **{name: {"type": "string"} for name in ("code", "message", "reason", "hint")},
+                "context": {"type": "object"},
+            },
+        },
+        "text": {"type": "string"},
+    },
+}
+STATUSES = {
+    "400": "The arguments are wrong; the error says which and what would be right.",
+    "401": "The token is missing or wrong.",
+    "403": "A path leads out of the roots, or a page of another origin asked.",
+    "404": "No such tool, path, symbol or handle.",
+    "413": "The request is too large.",
+    "415": "The body is not JSON.",
+    "421": "The Host is not one of this server's.",
+    "503": "The index or the server cannot answer now.",
+}
+AGENT = {"name": "agent", "in": "query", "schema": {"type": "string"}, "description": "An agent of the settings."}
+PROFILE = {"name": "profile", "in": "query", "schema": {"type": "string"}, "description": "Another profile."}
+SESSION = {
+    "name": "Llmc-Session",
+    "in": "header",
+    "schema": {"type": "string"},
+    "description": "A name of the client's own for its conversation; handles belong to it.",
+}
+
+
+def document(tools: Iterable[Tool], url: str) -> dict[str, Any]:
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "llmc", "version": __version__, "summary": "Index-first retrieval for coding agents."},
+        "servers": [{"url": url}],
+        "security": [{"token": []}],
+        "paths": {
+            "/health": {"get": plain("health", "Whether it answers, and the state of the roots.")},
+            "/metrics": {"get": plain("metrics", "Figures for Prometheus.", "text/plain")},
+            "/openapi.json": {"get": plain("openapi", "This document.")},
+            "/tools/list": {"get": {**plain("listTools", "The tools."), "parameters": [AGENT, PROFILE]}},
+            **{f"/tools/{tool.name}": {"post": operation(tool)} for tool in tools},
+        },
+        "components": {
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+            "schemas": {"Reply": REPLY, "Error": ERROR},
+            "responses": {code: response(meaning, "Error") for code, meaning in STATUSES.items()},
+        },
+    }
+
+
+def operation(tool: Tool) -> dict[str, Any]:
+    return {
+        "operationId": tool.name,
+        "summary": tool.summary,
+        "parameters": [AGENT, PROFILE, SESSION],
+        "requestBody": {"content": {"application/json": {"schema": arguments(tool.arguments)}}},
+        "responses": {"200": response("The reply.", "Reply"), **errors()},
+    }
+
+
+def arguments(given: tuple[Argument, ...]) -> dict[str, Any]:
+    schema: dict[str, Any] = {
+        "type": "object",
+        "properties": {one.name: {**KINDS[one.kind], "description": one.help} for one in given},
+        "additionalProperties": False,
+    }
+    required = [one.name for one in given if one.required]
+    return {**schema, "required": required} if required else schema
+
+
+def plain(name: str, summary: str, media: str = "application/json") -> dict[str, Any]:
+    answer = {"description": summary, "content": {media: {"schema": {}}}}
+    return {"operationId": name, "summary": summary, "responses": {"200": answer, **errors("401", "421")}}
+
+
+def errors(*codes: str) -> dict[str, Any]:
+    return {code: {"$ref": f"#/components/responses/{code}"} for code in codes or STATUSES}
+
+
+def response(meaning: str, schema: str) -> dict[str, Any]:
+    reference = {"$ref": f"#/components/schemas/{schema}"}
+    return {"description": meaning, "content": {"application/json": {"schema": reference}}}

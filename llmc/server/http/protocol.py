@@ -1,0 +1,99 @@
+"""uvicorn's connection, with an eye on the clock.
+
+uvicorn waits for ever for the head of a request. Here a connection that has no whole head in time is cut, at its
+beginning and after each reply, whatever trickles in; so is one that does not take its reply. There is an end to how
+many there may be.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import struct
+from typing import TYPE_CHECKING, Any
+
+from uvicorn import Config, Server
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable
+
+    from starlette.types import Scope
+
+__all__ = ["HeldServer", "TimedConfig", "TimedProtocol"]
+
+MOST_CONNECTIONS = 512
+
+
+class TimedConfig(Config):
+    """`seconds` is how long the head of a request may take."""
+
+    seconds: float = 20.0
+
+
+class TimedProtocol(H11Protocol):
+    def __init__(self, config: TimedConfig, **options: Any) -> None:
+        super().__init__(config, **options)
+        self._seconds = config.seconds
+        self._late: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        if len(self.connections) > MOST_CONNECTIONS:
+            transport.abort()
+            return
+        self._await_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def handle_events(self) -> None:
+        before = self.cycle
+        super().handle_events()
+        if self.cycle is not before and not self.cycle.response_complete:
+            self._stop_waiting()
+
+    def on_response_complete(self) -> None:
+        self._await_head()
+        super().on_response_complete()
+
+    def abort(self) -> None:
+        """With a reset: a plain close would leave what was not read yet with the kernel, which waits for the reader."""
+        peer = self.transport.get_extra_info("socket")
+        if peer is not None:
+            with contextlib.suppress(OSError):
+                peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.transport.abort()
+
+    def _await_head(self) -> None:
+        self._stop_waiting()
+        self._late = self.loop.call_later(self._seconds, self.abort)
+
+    def _stop_waiting(self) -> None:
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
+
+
+class HeldServer(Server):
+    """uvicorn's server without its hold on the process's signals, which are the daemon's."""
+
+    def __init__(self, config: Config, on_started: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._on_started = on_started
+
+    async def hold(self, sockets: list[socket.socket]) -> None:
+        """Serve until `should_exit`."""
+        await self._serve(sockets)
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._on_started()
+
+    def cut(self, scope: Scope) -> None:
+        """End the connection of a request at once, whatever of the reply is still to be sent."""
+        for connection in list(self.server_state.connections):
+            if isinstance(connection, TimedProtocol) and connection.client == scope.get("client"):
+                connection.abort()

@@ -1,0 +1,64 @@
+"""What HTTP says when it says no: one shape for all, the same as every error of llmc."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from llmc.server.wire import encode_line, failure
+
+if TYPE_CHECKING:
+    from starlette.types import Send
+
+    from llmc.errors import LlmcError
+
+__all__ = ["Refusal", "body_of", "refuse", "status_of"]
+
+# By the error's code; what is not here is our own fault.
+STATUSES = {
+    "query": 400,
+    "not_found": 404,
+    "outside": 403,
+    "store": 503,
+    "store_corrupt": 503,
+    "store_newer": 503,
+    "store_full": 503,
+    "daemon": 503,
+    "daemon_gone": 503,
+    "embed": 503,
+    "busy": 503,
+    "too_large": 413,
+    "timeout": 504,
+}
+
+
+class Refusal(Exception):  # noqa: N818 - it is an answer
+    """`close`: the rest of the request is not read, so the connection cannot be used again."""
+
+    def __init__(self, status: int, code: str, message: str, hint: str = "", *, close: bool = False) -> None:
+        super().__init__(message)
+        self.status = status
+        self.close = close
+        self.error = failure(code, message, "", hint)
+
+
+def status_of(code: str) -> int:
+    return STATUSES.get(code, 500)
+
+
+def body_of(error: LlmcError | dict[str, Any]) -> bytes:
+    return encode_line({"error": error if isinstance(error, dict) else error.as_dict()})
+
+
+async def refuse(send: Send, refusal: Refusal) -> None:
+    """Straight to the client: nothing of the application has seen the request."""
+    body = body_of(refusal.error)
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    if refusal.status == UNAUTHORISED:
+        headers.append((b"www-authenticate", b'Bearer realm="llmc"'))
+    if refusal.close:
+        headers.append((b"connection", b"close"))
+    await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+UNAUTHORISED = 401

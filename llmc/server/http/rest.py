@@ -1,0 +1,184 @@
+"""The tools without MCP: a GET lists them, a POST of arguments runs one and brings text and data.
+
+A reply that is an error has a status that fits and says what happened, why and what to do, like all of them. A client
+that goes away cancels its call; a call that takes too long is cancelled for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import orjson
+from starlette.responses import Response
+from starlette.routing import Route
+
+from llmc import __version__
+from llmc.errors import LlmcError
+from llmc.server.calls import Call
+from llmc.server.http.guard import OWNER
+from llmc.server.http.openapi import document
+from llmc.server.http.prometheus import CONTENT_TYPE, exposition
+from llmc.server.http.refusals import Refusal, body_of, status_of
+from llmc.server.mcp.surfaces import surface_for
+from llmc.server.profiles import offered
+from llmc.server.report import root_status
+from llmc.server.surface import InvalidParamsError
+from llmc.server.wire import encode_line, failure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from concurrent.futures import Executor
+
+    from starlette.requests import Request
+
+    from llmc.server.http.visits import Visits
+    from llmc.server.surface import Visit
+    from llmc.server.tools import Reply
+
+__all__ = ["Rest"]
+
+Answer = TypeVar("Answer")
+
+# Research may take a minute; what takes two has lost its asker.
+CALL_SECONDS = 120.0
+
+
+class Rest:
+    def __init__(self, visits: Visits, pool: Executor, url: str) -> None:
+        self._visits = visits
+        self._pool = pool
+        self._url = url
+
+    def routes(self) -> list[Route]:
+        return [
+            Route("/health", self.answered(self.health)),
+            Route("/metrics", self.answered(self.metrics)),
+            Route("/openapi.json", self.answered(self.openapi)),
+            Route("/tools/list", self.answered(self.tools)),
+            Route("/tools/{name}", self.answered(self.call), methods=["POST"]),
+        ]
+
+    def answered(self, handler: Callable[[Request], Any]) -> Callable[[Request], Any]:
+        """Every error of llmc's is a reply."""
+
+        async def endpoint(request: Request) -> Response:
+            try:
+                found: Response = await handler(request)
+            except LlmcError as error:
+                return json_bytes(body_of(error), status_of(error.code))
+            except Refusal as refusal:
+                return json_bytes(body_of(refusal.error), refusal.status)
+            return found
+
+        return endpoint
+
+    async def health(self, _request: Request) -> Response:
+        return json_bytes(encode_line(await self._in_thread(self._health)))
+
+    async def metrics(self, _request: Request) -> Response:
+        text = await self._in_thread(self._metrics)
+        return Response(text, media_type=CONTENT_TYPE)
+
+    async def openapi(self, request: Request) -> Response:
+        visit = await self._enter(request, "")
+        settings = self._visits.service.settings_of(visit.client)
+        return json_bytes(orjson.dumps(document(offered(settings, visit.session.allowed), self._url)))
+
+    async def tools(self, request: Request) -> Response:
+        visit = await self._enter(request, request.headers.get("llmc-session", ""))
+        surface = surface_for(self._visits.service, visit.session.profile)
+        found = await self._in_thread(partial(surface.definitions, visit))
+        return json_bytes(orjson.dumps({"tools": [one.as_dict() for one in found]}))
+
+    async def call(self, request: Request) -> Response:
+        name, args = request.path_params["name"], await arguments(request)
+        named = request.headers.get("llmc-session") or args.get("session_id")
+        visit = await self._enter(request, named if isinstance(named, str) else "")
+        surface = surface_for(self._visits.service, visit.session.profile)
+        if why := surface.unknown(visit, name):
+            raise Refusal(404, "not_found", why)
+        call = Call(visit.client)
+        try:
+            async with asyncio.timeout(CALL_SECONDS):
+                reply = await self._until_gone(request, partial(surface.call, visit, name, args, call))
+        except TimeoutError:
+            raise Refusal(504, "timeout", f"{name} took longer than {CALL_SECONDS:.0f} seconds") from None
+        except InvalidParamsError as error:
+            raise Refusal(400, "query", str(error)) from None
+        finally:
+            call.cancel()
+        return shown(name, reply)
+
+    async def _enter(self, request: Request, session: str) -> Visit:
+        query = dict(request.query_params)
+        enter = partial(self._visits.enter, request.scope[OWNER], session, query)
+        return await self._in_thread(enter)
+
+    async def _until_gone(self, request: Request, work: Callable[[], Reply]) -> Reply:
+        """The reply, unless the client goes first."""
+        working = asyncio.ensure_future(self._in_thread(work))
+        leaving = asyncio.ensure_future(gone(request))
+        try:
+            await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            if not working.done():
+                raise Refusal(499, "cancelled", "the client has gone")
+            return working.result()
+        finally:
+            leaving.cancel()
+            working.cancel()
+
+    def _health(self) -> dict[str, Any]:
+        """Answers as long as there is anybody to answer: a root in trouble is told, not hidden behind a status."""
+        try:
+            workspace = self._visits.service.workspace(Call(self._visits.client))
+        except LlmcError as error:
+            return {"status": "degraded", "version": __version__, "roots": [], "error": error.as_dict()}
+        found = [root_status(keeper, workspace.library.lane(keeper)) for keeper in workspace.keepers]
+        roots = [
+            {"name": one.name, "state": one.state, "indexed": one.indexed, "pending": one.pending, "error": one.error}
+            for one in found
+        ]
+        fine = all(one.state not in ("failed", "missing") and not one.degraded for one in found)
+        return {"status": "ok" if fine else "degraded", "version": __version__, "roots": roots}
+
+    def _metrics(self) -> str:
+        service = self._visits.service
+        return exposition(service.workspace(Call(self._visits.client)), len(service.sessions.all()))
+
+    async def _in_thread(self, act: Callable[[], Answer]) -> Answer:
+        return await asyncio.get_running_loop().run_in_executor(self._pool, act)
+
+
+async def arguments(request: Request) -> dict[str, Any]:
+    body = await request.body()
+    if not body.strip():
+        return {}
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise Refusal(415, "content_type", "the body must be JSON", "Send `Content-Type: application/json`.")
+    try:
+        args = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise Refusal(400, "bad_request", f"the body is not JSON: {error}") from None
+    if not isinstance(args, dict):
+        raise Refusal(400, "bad_request", "the body must be an object of arguments")
+    return args
+
+
+async def gone(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def shown(name: str, reply: Reply) -> Response:
+    if reply.error:
+        error = reply.data.get("error") or failure(reply.error, reply.text)
+        return json_bytes(encode_line({"error": error, "text": reply.text}), status_of(reply.error))
+    fields = {"text": reply.text, "data": reply.data, "shown": reply.shown, "total": reply.total}
+    return json_bytes(encode_line({"tool": name, **fields, "handle": reply.handle}))
+
+
+def json_bytes(body: bytes, status: int = 200) -> Response:
+    return Response(body, status, media_type="application/json")

@@ -1,0 +1,64 @@
+"""Who asks over HTTP: the token's owner, in a session of a name, as an agent, with a profile.
+
+All requests share the workspace of the `llmc serve --http` that listens. Handles belong to owner and session together,
+so that two clients never open each other's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from llmc.errors import QueryError
+from llmc.server.profiles import allowed_tools
+from llmc.server.sessions import Session
+from llmc.server.surface import Visit
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from llmc.server.calls import Client
+    from llmc.server.service import Service
+
+__all__ = ["Visits"]
+
+PROFILES = ("lean", "research", "pruner", "full")
+LONGEST_NAME = 200
+
+
+@dataclass(frozen=True)
+class Visits:
+    service: Service
+    client: Client
+
+    def enter(self, owner: str, session: str, query: Mapping[str, str]) -> Visit:
+        """`query` has `agent` and `profile`, if any. Raises what a client should be told."""
+        client = self.client_for(query)
+        settings = self.service.settings_of(client)
+        agent = query.get("agent") or settings.server.agent
+        allowed = allowed_tools(settings, agent)
+        entered = self._session(owner, session[:LONGEST_NAME])
+        entered.profile, entered.agent, entered.allowed = settings.server.profile, agent, allowed
+        return Visit(client, entered)
+
+    def named(self, visit: Visit, owner: str, session: str) -> Visit:
+        """The same visit, in a session that its message names."""
+        entered = self._session(owner, session[:LONGEST_NAME])
+        entered.profile, entered.agent = visit.session.profile, visit.session.agent
+        entered.allowed = visit.session.allowed
+        return Visit(visit.client, entered)
+
+    def _session(self, owner: str, name: str) -> Session:
+        """Who names no session has none that could be remembered: the token alone may be many programs."""
+        if not name:
+            return Session("http", f"{owner}/")
+        return self.service.sessions.enter(name, f"{owner}/{name}", client="http")
+
+    def client_for(self, query: Mapping[str, str]) -> Client:
+        profile = query.get("profile", "")
+        if not profile:
+            return self.client
+        if profile not in PROFILES:
+            raise QueryError(f"there is no profile {profile!r}", hint=f"There are {', '.join(PROFILES)}.")
+        others = [flag for flag in self.client.flags if not flag.startswith("server.profile=")]
+        return replace(self.client, flags=(*others, f"server.profile={profile}"))
