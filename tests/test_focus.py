@@ -163,3 +163,12 @@ def test_a_pruned_copy_is_found_again_in_the_text_and_what_was_added_is_not() ->
     lines = ["def a():", "    return 1", "", "def b():", "    return 1", "x = 2"]
     assert aligned(lines, ["(filtered 3 lines)", "def b():", "    return 1", "os.remove('/')"]) == [4, 5]
     assert aligned(lines, ["something else"]) == []
+
+
+@pytest.mark.parametrize(
+    "lines", [[str(number) for number in range(1_000)], [""] * 1_000, ["= - ="] * 600, ["一", "二"] * 400]
+)
+@pytest.mark.parametrize("question", ["line 77", "", "the of", "どこ", "77"])
+def test_a_text_without_names_is_no_trouble(lines: list[str], question: str) -> None:
+    kept = prune(lines, question)
+    assert len(kept) < len(lines)

@@ -58,11 +58,9 @@ def prune(
     room = MARGIN * (largest if room is None else min(room, largest))
     if sum(costs) <= room:
         return list(range(1, len(lines) + 1))
-    units = [
-        unit
-        for unit in cut(lines, read_blocks(lines) if blocks is None else blocks, costs, room)
-        if any(map(_NAME.search, lines[unit.start : unit.end]))
-    ]
+    every = cut(lines, read_blocks(lines) if blocks is None else blocks, costs, room)
+    # What holds no name says nothing, unless nothing does.
+    units = [unit for unit in every if any(map(_NAME.search, lines[unit.start : unit.end]))] or every
     ranked = scores([line[:LONGEST_LINE] for line in lines], units, question, model())
     kept = choose(units, ranked, costs, room * (1 - FOR_IMPORTS))
     kept |= imports_for(lines, kept, costs, room * FOR_IMPORTS)
