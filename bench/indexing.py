@@ -1,10 +1,10 @@
 """How fast does a folder become searchable, and what does it cost to keep it so?
 
-    python -m bench.indexing [--tree DIR] [--semble PYTHON] [--json FILE]
+    python -m bench.indexing [--tree DIR] [--peers [PYTHON]] [--json FILE]
 
 Each question is one function; its docstring says why the comparison is fair. Figures are ratios to a named baseline
-in the same run wherever there is one: the machine is shared. `--semble` is a Python that has semble installed (its
-model cannot be loaded offline, so that only its chunking and BM25 part is timed).
+in the same run wherever there is one: the machine is shared. `--peers` compares with other tools, in an environment
+that is made for them, or in that of the Python that is named.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import Any
 
 import psutil
 
-from bench import trees
+from bench import peers, trees
 
 DJANGO = ("django", "5.2.7")
 
@@ -74,30 +74,34 @@ def full_build(bench: Bench) -> None:
         build_mb_per_second=store["text_bytes"] / 1e6 / seconds,
         build_peak_rss_mb=peak.rss / 1e6,
         disk_to_text=disk / store["text_bytes"],
+        **stages(bench),
     )
 
 
-def semble_build(bench: Bench, python: str) -> None:
-    """semble's own chunking and BM25 index of the same tree, in the same run; it embeds nothing here, we do."""
-    probe = subprocess.run([python, "-c", "import semble"], capture_output=True, text=True, check=False)
-    if probe.returncode:
-        bench.note(semble=f"not run: {probe.stderr.strip().splitlines()[-1]}")
-        return
-    runner = Path(__file__).with_name("semble_runner.py")
-    done = subprocess.run([python, str(runner), str(bench.tree)], capture_output=True, text=True, check=False)
-    if done.returncode:
-        bench.note(semble=f"not run: {done.stderr.strip().splitlines()[-1]}")
-        return
-    seconds = float(done.stdout.split()[-1])
-    bench.note(semble_seconds=seconds, build_to_semble=bench.figures["build_seconds"] / seconds)
+def peer_builds(bench: Bench, python: str) -> None:
+    """semble and chunkhound on the same tree, in the same run; neither embeds anything here, we do."""
+    programs = peers.environment(python)
+    for name, build in (("semble", peers.semble), ("chunkhound", peers.chunkhound)):
+        cost = build(programs, bench.tree)
+        if cost.problem:
+            bench.note(**{name: f"not run: {cost.problem}"})
+            continue
+        ratios = {f"build_to_{name}": bench.figures["build_seconds"] / cost.seconds}
+        bench.note(**{f"{name}_seconds": cost.seconds, f"{name}_cpu_seconds": cost.cpu_seconds}, **ratios)
+
+
+def stages(bench: Bench) -> dict[str, float]:
+    """CPU seconds by stage, as the worker told the log."""
+    lines = (bench.home / "logs" / "daemon.log").read_text("utf-8").splitlines()
+    told = [json.loads(line) for line in lines if '"cpu_seconds"' in line]
+    return {f"build_cpu_{name}": seconds for name, seconds in told[-1]["cpu_seconds"].items()} if told else {}
 
 
 def nothing_changed(bench: Bench) -> None:
     """`llmc index --once` again, against `git status` on the same tree; both walk and stat every file."""
     copy = bench.home.parent / "git"
-    shutil.copytree(bench.tree, copy)
-    for command in (["init", "-q"], ["add", "-A"], ["-c", "user.name=b", "-c", "user.email=b@x", "commit", "-qm", "x"]):
-        subprocess.run(["git", *command], cwd=copy, check=True, capture_output=True)
+    shutil.copytree(bench.tree, copy, symlinks=True, ignore=shutil.ignore_patterns(".git"))
+    trees.commit(copy)
     git = best(lambda: subprocess.run(["git", "status", "--porcelain"], cwd=copy, check=True, capture_output=True))
     again = best(lambda: bench.llmc("index", "--once"))
     bench.note(git_status_seconds=git, again_seconds=again, again_to_git_status=again / git)
@@ -159,7 +163,7 @@ def queries_while_building(bench: Bench, queries: int = 60) -> None:
     words = ["request", "cache backend", "how are passwords hashed", "QuerySet.filter", "migration autodetector"]
     quiet = latencies(bench, words, queries)
     other = bench.home.parent / "other"
-    shutil.copytree(bench.tree, other)
+    shutil.copytree(bench.tree, other, symlinks=True)
     for path in other.rglob("*.py"):
         with path.open("ab") as file:
             file.write(b"\n# another\n")
@@ -245,7 +249,7 @@ class Peak:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tree", type=Path, help="what to index (default: a pinned source archive of Django)")
-    parser.add_argument("--semble", default="", metavar="PYTHON", help="a Python with semble installed")
+    parser.add_argument("--peers", nargs="?", const="", metavar="PYTHON", help="compare with other tools")
     parser.add_argument("--json", type=Path, help="write the figures here")
     arguments = parser.parse_args()
     tree = (arguments.tree or trees.sdist(*DJANGO)).resolve()
@@ -255,8 +259,8 @@ def main() -> None:
         bench = Bench(work, Path(folder) / "home")
         try:
             full_build(bench)
-            if arguments.semble:
-                semble_build(bench, arguments.semble)
+            if arguments.peers is not None:
+                peer_builds(bench, arguments.peers)
             nothing_changed(bench)
             second_work_tree(bench)
             save_to_searchable(bench)

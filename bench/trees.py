@@ -11,7 +11,7 @@ import sys
 import tarfile
 from pathlib import Path
 
-__all__ = ["cache", "copies", "sdist"]
+__all__ = ["cache", "commit", "copies", "sdist"]
 
 
 def cache() -> Path:
@@ -34,6 +34,13 @@ def sdist(name: str, version: str) -> Path:
         next(path for path in download.iterdir() if path.is_dir()).rename(target)
         shutil.rmtree(download)
     return target
+
+
+def commit(folder: Path) -> None:
+    """Make a folder a repository with everything in it committed."""
+    who = ["-c", "user.name=bench", "-c", "user.email=bench@example.org"]
+    for command in (["init", "-q"], ["add", "-A"], [*who, "commit", "-qm", "x"]):
+        subprocess.run(["git", *command], cwd=folder, check=True, capture_output=True)
 
 
 def copies(source: Path, times: int, target: Path) -> Path:

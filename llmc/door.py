@@ -23,10 +23,10 @@ import threading
 import time
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, ClassVar, NoReturn, Self
+from typing import TYPE_CHECKING, NoReturn, Self
 
 from llmc import beneath, paths
-from llmc.errors import LlmcError, NotFoundError, OutsideError, RootError
+from llmc.errors import NotFoundError, OutsideError, ReadError, RootError
 from llmc.model import Stamp
 
 if TYPE_CHECKING:
@@ -62,14 +62,9 @@ class Refusal(StrEnum):
     IO = "cannot be read"
 
 
-class ReadError(LlmcError):
-    """Something is at the path, and the door does not give its content. `refusal` says why."""
-
-    code: ClassVar[str] = "read"
-
-    def __init__(self, path: str, refusal: Refusal, *, reason: str = "", hint: str = "") -> None:
-        super().__init__(f"cannot read {paths.shown(path)}", reason=reason or refusal.value, hint=hint, path=path)
-        self.refusal = refusal
+def _refused(path: str, refusal: Refusal, *, reason: str = "", hint: str = "") -> ReadError:
+    message = f"cannot read {paths.shown(path)}"
+    return ReadError(message, reason=reason or refusal.value, hint=hint, path=path, refusal=refusal)
 
 
 _REFUSALS = {
@@ -115,21 +110,23 @@ class Door:
 
     def read(self, path: str, limit: int, *, follow: bool = False) -> tuple[bytes, Stamp]:
         """The whole content and the stamp it had. A file that changes meanwhile is read once more, then refused."""
-        fd = self.open(path, follow=follow)
+        fd = self._beneath(path, beneath.READ, follow=follow)
         try:
+            status = _regular(fd, path)
             for _ in range(2):
-                before = stamp_of(os.fstat(fd))
+                before = stamp_of(status)
                 if before.size > limit:
-                    raise ReadError(path, Refusal.TOO_LARGE, reason=f"{before.size:,} bytes, over {limit:,}")
-                data = _read_up_to(fd, before.size + 1)
-                if len(data) == before.size and stamp_of(os.fstat(fd)) == before:
+                    raise _refused(path, Refusal.TOO_LARGE, reason=f"{before.size:,} bytes, over {limit:,}")
+                data = _read_whole(fd, before.size)
+                status = os.fstat(fd)
+                if len(data) == before.size and stamp_of(status) == before:
                     return data, before
                 os.lseek(fd, 0, os.SEEK_SET)
         except OSError as error:
             _refuse(error, path)
         finally:
             os.close(fd)
-        raise ReadError(path, Refusal.UNSTABLE, hint="Ask again when whoever writes it is done.")
+        raise _refused(path, Refusal.UNSTABLE, hint="Ask again when whoever writes it is done.")
 
     def head(self, path: str, size: int, *, follow: bool = False) -> bytes:
         """The first `size` bytes, fewer if there are not so many."""
@@ -144,11 +141,12 @@ class Door:
     def open(self, path: str, *, follow: bool = False) -> int:
         """A descriptor of a regular file, to read or to map. The caller closes it."""
         fd = self._beneath(path, beneath.READ, follow=follow)
-        mode = os.fstat(fd).st_mode
-        if stat.S_ISREG(mode):
-            return fd
-        os.close(fd)
-        raise ReadError(path, Refusal.FOLDER if stat.S_ISDIR(mode) else Refusal.SPECIAL)
+        try:
+            _regular(fd, path)
+        except BaseException:
+            os.close(fd)
+            raise
+        return fd
 
     def open_folder(self, folder: str) -> int:
         """A descriptor of a folder ("" is the root) for `os.scandir`. The caller closes it.
@@ -261,7 +259,21 @@ def _refuse(error: OSError, path: str) -> NoReturn:
     if error.errno == errno.EXDEV:
         raise OutsideError(f"{paths.shown(path)} is a link that leads out of the root", path=path) from None
     refusal = _REFUSALS.get(error.errno or 0, Refusal.IO)
-    raise ReadError(path, refusal, reason=(error.strerror or "").lower() if refusal is Refusal.IO else "") from None
+    raise _refused(path, refusal, reason=(error.strerror or "").lower() if refusal is Refusal.IO else "") from None
+
+
+def _regular(fd: int, path: str) -> os.stat_result:
+    status = os.fstat(fd)
+    if stat.S_ISREG(status.st_mode):
+        return status
+    raise _refused(path, Refusal.FOLDER if stat.S_ISDIR(status.st_mode) else Refusal.SPECIAL)
+
+
+def _read_whole(fd: int, size: int) -> bytes:
+    """A byte more is asked for, so that a file that grew is seen. As many as expected need no second call: whether
+    more came is what the stamp says."""
+    data = os.read(fd, size + 1)
+    return data if len(data) >= size else data + _read_up_to(fd, size + 1 - len(data))
 
 
 def _read_up_to(fd: int, size: int) -> bytes:

@@ -5,6 +5,7 @@
     ├── RootError            a root does not exist, is not a folder, is unreadable
     ├── OutsideError         a path leads out of the roots (the message never says what lies there)
     ├── NotFoundError        no such path, symbol, handle; offers the nearest names
+    ├── ReadError            something is at the path, and its content is not given: a link, a device, no permission
     ├── QueryError           a query, pattern or filter that cannot be understood, or is over a limit
     ├── StoreError
     │   ├── CorruptStoreError    the index on disk does not check out and must be rebuilt
@@ -13,7 +14,14 @@
     ├── DaemonError
     │   ├── DaemonRunningError   another daemon owns this home
     │   └── DaemonGoneError      the daemon did not answer
-    └── EmbedError           a model folder or endpoint that cannot be used
+    ├── EmbedError           a model folder or endpoint that cannot be used
+    ├── ModelError           a model that was asked for words did not answer, or not in a way that can be used
+    ├── ToolExecutionError   a downstream server died, hung or refused while a tool of it ran
+    ├── WebError             the search service cannot be used
+    ├── ArtifactError        the folder of reports and handoffs cannot be used
+    └── AgentError           a persona is wrong: its script, its template, what it returned
+        ├── ArgumentError        an argument of it is missing, unknown or no text: the asker's mistake
+        └── AgentTimeoutError    it took too long
 
 Each says what happened (`message`), why (`reason`) and what to do next (`hint`); `context` holds the typed particulars
 (path, line, handle ...) for machines. `code` is stable and is what `--json` and HTTP report.
@@ -24,6 +32,10 @@ from __future__ import annotations
 from typing import ClassVar
 
 __all__ = [
+    "AgentError",
+    "AgentTimeoutError",
+    "ArgumentError",
+    "ArtifactError",
     "ConfigError",
     "CorruptStoreError",
     "DaemonError",
@@ -31,13 +43,17 @@ __all__ = [
     "DaemonRunningError",
     "EmbedError",
     "LlmcError",
+    "ModelError",
     "NewerFormatError",
     "NotFoundError",
     "OutsideError",
     "QueryError",
+    "ReadError",
     "RootError",
     "StoreError",
     "StoreFullError",
+    "ToolExecutionError",
+    "WebError",
 ]
 
 
@@ -91,6 +107,17 @@ class NotFoundError(LlmcError):
     code = "not_found"
 
 
+class ReadError(LlmcError):
+    """`context` holds the path and the `refusal`, one of `door.Refusal`."""
+
+    code = "read"
+
+    @property
+    def refusal(self) -> str:
+        found = self.context.get("refusal", "")
+        return found if isinstance(found, str) else ""
+
+
 class QueryError(LlmcError):
     code = "query"
     exit_code = 2
@@ -129,3 +156,40 @@ class DaemonGoneError(DaemonError):
 class EmbedError(LlmcError):
     code = "embed"
     exit_code = 5
+
+
+class ModelError(LlmcError):
+    code = "provider"
+    exit_code = 5
+
+
+class ToolExecutionError(LlmcError):
+    code = "tool_execution"
+    exit_code = 5
+
+
+class WebError(LlmcError):
+    code = "web"
+    exit_code = 5
+
+
+class ArtifactError(LlmcError):
+    code = "artifact"
+    exit_code = 3
+
+
+class AgentError(LlmcError):
+    """The codes of this branch are those of the endpoints of personas."""
+
+    code = "agent_error"
+    exit_code = 1
+
+
+class ArgumentError(AgentError):
+    code = "bad_request"
+    exit_code = 2
+
+
+class AgentTimeoutError(AgentError):
+    code = "timeout"
+    exit_code = 1

@@ -15,6 +15,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy as np
     import numpy.typing as npt
 
@@ -126,8 +128,8 @@ class Parsed:
     language: str
     lines: int
     chunks: tuple[Chunk, ...]
-    symbols: tuple[Symbol, ...]
-    references: tuple[Reference, ...]
+    symbols: Sequence[Symbol]
+    references: Sequence[Reference]
 
 
 @dataclass(frozen=True, slots=True)

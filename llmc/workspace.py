@@ -23,13 +23,14 @@ from llmc.errors import LlmcError, NotFoundError, OutsideError
 from llmc.home import Home, find_home
 from llmc.indexer.library import Library
 from llmc.indexer.verify import Discrepancy, verify_root
+from llmc.nesting import nested
 from llmc.retrieval.cache import SearchCache
 from llmc.retrieval.find import FindRequest, find
 from llmc.retrieval.globs import PathFilter
 from llmc.retrieval.grep import GrepRequest, grep
 from llmc.retrieval.search import SearchRequest
 from llmc.retrieval.view import View
-from llmc.roots import cover, disambiguate, make_root
+from llmc.roots import make_root
 from llmc.settings import RootEntry, Settings, load
 from llmc.text import Binary, decode
 
@@ -81,10 +82,10 @@ class Workspace:
         """A workspace in a library that others share."""
         roots = [make_root(str(entry.path), entry.name) for entry in entries]
         own = {root.id: with_patterns(settings, entry) for root, entry in zip(roots, entries, strict=True)}
-        covered = cover(disambiguate(roots)) if len(roots) > 1 else None
-        kept = covered.roots if covered else tuple(roots)
-        keepers = [library.open(root, own[root.id]) for root in kept]
-        return cls(library, settings, keepers, cwd, covered.notes if covered else ())
+        kept, notes = nested(roots, own) if len(roots) > 1 else ([(root, own[root.id]) for root in roots], ())
+        keepers = [library.open(root, rules) for root, rules in kept]
+        anew = {library.lane(keeper).note for keeper in keepers} - {""}
+        return cls(library, settings, keepers, cwd, (*notes, *sorted(anew)))
 
     def __enter__(self) -> Self:
         return self

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from llmc.retrieval import ripgrep
 from llmc.retrieval.grep import GrepRequest, grep
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable
 
     from llmc.workspace import Workspace
 
-__all__ = ["FILES", "Asked", "ours", "theirs", "write"]
+__all__ = ["FILES", "REPOSITORIES", "Asked", "ours", "theirs", "write"]
 
 FILES: dict[str, bytes] = {
     "plain.py": b"import os\n\n\ndef get_token(name):\n    return os.environ[name]  # TODO: cache\n"
@@ -45,6 +48,21 @@ def write(folder: Path) -> None:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
+
+
+def write_demo(folder: Path) -> None:
+    """Our own workspace in many languages."""
+    shutil.copytree(Path(__file__).parent.parent / "data" / "demo", folder, dirs_exist_ok=True)
+
+
+def write_library(folder: Path) -> None:
+    """Others' code, as it is installed here: one that parses, one that is full of characters."""
+    for name in ("click", "rich"):
+        spec = find_spec(name)
+        assert spec is not None
+        assert spec.origin is not None
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(Path(spec.origin).parent, folder / name, ignore=ignored)
 
 
 @dataclass(frozen=True)
@@ -92,3 +110,6 @@ def ours(workspace: Workspace, asked: Asked) -> list[str]:
         for file in result.files
         for line in file.lines
     )
+
+
+REPOSITORIES: dict[str, Callable[[Path], object]] = {"traps": write, "demo": write_demo, "library": write_library}

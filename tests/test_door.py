@@ -50,7 +50,7 @@ def door(root: Path, opener: beneath.Opener) -> Iterator[Door]:
         yield door
 
 
-def refusal(read: Callable[[], object]) -> Refusal:
+def refusal(read: Callable[[], object]) -> str:
     with pytest.raises(ReadError) as caught:
         read()
     return caught.value.refusal

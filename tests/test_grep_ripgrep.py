@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import grep_world
@@ -20,13 +21,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+PLAIN = Settings(embedder=EmbedderSettings(kind="hash"))
+
+
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Workspace, Path]]:
     folder = tmp_path_factory.mktemp("tree")
     grep_world.write(folder)
-    plain = Settings(embedder=EmbedderSettings(kind="hash"))
     with Workspace.open(
-        str(folder), home=str(tmp_path_factory.mktemp("home")), settings=plain, watch=True
+        str(folder), home=str(tmp_path_factory.mktemp("home")), settings=PLAIN, watch=True
     ) as workspace:
         workspace.index()
         yield workspace, folder
@@ -90,15 +93,32 @@ def repeated(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 PATTERNS = st.recursive(ATOMS, repeated, max_leaves=6)
 
 
-@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@pytest.fixture(scope="module", params=list(grep_world.REPOSITORIES))
+def repository(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Workspace, Path]]:
+    folder = tmp_path_factory.mktemp("repository")
+    grep_world.REPOSITORIES[request.param](folder)
+    with Workspace.open(
+        str(folder), home=str(tmp_path_factory.mktemp("home")), settings=PLAIN, watch=True
+    ) as workspace:
+        workspace.index()
+        yield workspace, folder
+
+
+# More than five hundred over the three of them; `make fuzz` asks for more.
+EACH = int(os.environ.get("LLMC_GREP_PATTERNS", "180"))
+
+
+@settings(max_examples=EACH, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     asked=st.builds(Asked, st.tuples(PATTERNS) | st.tuples(PATTERNS, ATOMS), st.sampled_from(FLAGS)),
     in_process=st.booleans(),
 )
 def test_generated_patterns_find_what_ripgrep_finds(
-    world: tuple[Workspace, Path], monkeypatch: pytest.MonkeyPatch, asked: Asked, in_process: bool
+    repository: tuple[Workspace, Path], monkeypatch: pytest.MonkeyPatch, asked: Asked, in_process: bool
 ) -> None:
-    workspace, folder = world
+    workspace, folder = repository
     with monkeypatch.context() as patch:
         patch.setattr(grep_module, "IN_PROCESS", 10_000 if in_process else 0)
         assert not differs(workspace, folder, asked)

@@ -163,7 +163,7 @@ def test_references_survive_packing(references: list[Reference]) -> None:
 def test_chunks_survive_packing(spans: list[tuple[int, int, str, str]]) -> None:
     chunks = [Chunk(n, start, end, kind, name, "") for n, (start, end, kind, name) in enumerate(spans)]
     places = tuple(ChunkPlace(7, n, start, end, kind, name) for n, (start, end, kind, name) in enumerate(spans))
-    assert unpack_chunks(7, pack_chunks(chunks)) == places
+    assert tuple(unpack_chunks(7, pack_chunks(chunks))) == places
 
 
 def test_half_a_surrogate_pair_is_replaced_and_breaks_nothing() -> None:
@@ -171,7 +171,11 @@ def test_half_a_surrogate_pair_is_replaced_and_breaks_nothing() -> None:
     assert symbol.name == "a?b"
 
 
-@given(st.dictionaries(st.integers(1, 10**9), st.binary(min_size=1, max_size=20), max_size=30), st.integers(1, 10**9))
+# No file name holds a NUL byte.
+PATHS = st.binary(min_size=1, max_size=20).filter(lambda path: b"\0" not in path)
+
+
+@given(st.dictionaries(st.integers(1, 10**9), PATHS, max_size=30), st.integers(1, 10**9))
 def test_places_are_a_mapping_like_any_other(rows: dict[int, bytes], other: int) -> None:
     places = Places(rows.items())
 
@@ -179,3 +183,18 @@ def test_places_are_a_mapping_like_any_other(rows: dict[int, bytes], other: int)
     assert (other in places) == (other in rows)
     assert places.keep([other, *rows]) == sorted({other, *rows} & rows.keys())
     assert places.paths() == list(places.values())
+    assert places.paths_of([other, *rows]) == [places[doc] for doc in sorted({other, *rows} & rows.keys())]
+
+
+NAMED = st.text(st.sampled_from("aAbéİ/"), min_size=1, max_size=6).map(str.encode)
+
+
+@given(
+    st.dictionaries(st.integers(1, 99), NAMED | PATHS, max_size=12),
+    st.text(st.sampled_from("aAé/İ"), min_size=1, max_size=2),
+)
+def test_the_paths_that_hold_a_part_are_those_that_a_look_at_each_finds(rows: dict[int, bytes], part: str) -> None:
+    places = Places(rows.items())
+    expected = [(doc, path) for doc, path in places.items() if part.lower() in path.lower()]
+
+    assert list(zip(*places.holding(part), strict=True)) == expected

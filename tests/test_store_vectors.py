@@ -23,10 +23,13 @@ if TYPE_CHECKING:
 QUANTISED = 0.02
 
 
-@pytest.fixture(params=["hot", "hot and large", "lance", "memory"])
+@pytest.fixture(params=["hot", "hot and sketched", "hot and large", "lance", "memory"])
 def vectors(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> VectorStore:
     if request.param == "hot and large":
         monkeypatch.setattr(table, "LARGEST_HELD", 4)
+        monkeypatch.setattr(table, "READ_ROWS", 50)
+    if request.param == "hot and sketched":
+        monkeypatch.setattr(table, "COMPARED_ROWS", 4)
         monkeypatch.setattr(table, "READ_ROWS", 50)
     if request.param == "memory":
         return MemoryVectors(DIMENSION)

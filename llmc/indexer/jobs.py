@@ -7,6 +7,7 @@ dicts, so that they travel: `{"stage", "done", "total", "path", "committed"}`.
 from __future__ import annotations
 
 import os
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -66,11 +67,14 @@ def run(job: Job, report: Report) -> Outcome:
     try:
         with open_store(job, embedder) as store, Door(job.root.path) as door:
             outcome = index(job, store, door, digester, report)
+            digester.close()  # the processes of a pool are 100 MB each, and what follows has its own needs
             if embedder is not None:
                 fill_vectors(job, store, door, embedder, report)
             report({"stage": "tidy"})
+            started = time.process_time()
             store.sweep()
             store.fold()
+            outcome.cpu["tidy"] = time.process_time() - started
     finally:
         digester.close()
     return outcome

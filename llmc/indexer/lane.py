@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from llmc.indexer.pending import Taken
     from llmc.store import Store
 
-__all__ = ["Lane"]
+__all__ = ["Lane", "built_anew"]
 
 log = logs.get("lane")
 T = TypeVar("T")
@@ -35,6 +35,8 @@ T = TypeVar("T")
 # Parsing and embedding this many files takes a tenth of a second; starting a process takes half of one.
 INLINE_FILES = 32
 RETRY_SECONDS = (1.0, 5.0, 15.0, 60.0)
+# Of what a worker says in the end; the log keeps it.
+REPORTED = ("files", "chunks", "cpu_seconds")
 
 
 @dataclass(eq=False)
@@ -49,6 +51,7 @@ class Lane:
     on_commit: Callable[[Keeper, set[str]], None] = lambda _keeper, _paths: None
     keepers: list[Keeper] = field(default_factory=list)
     trouble: str = ""  # why nothing can be written at the moment
+    note: str = ""  # why the index is being built anew, until it is
     _worker: Worker | None = None
     _tasks: list[tuple[Callable[[], Any], Future[Any]]] = field(default_factory=list)
     _wake: threading.Condition = field(default_factory=threading.Condition)
@@ -149,7 +152,8 @@ class Lane:
         try:
             self._bring_up_to_date(keeper, taken)
         except CorruptStoreError as error:
-            log.warning("the store is damaged and is built anew", folder=self.folder, error=str(error))
+            self.note = built_anew(error)
+            log.warning(self.note, folder=self.folder, error=str(error))
             self.rebuild()
         except RootError as error:
             keeper.error = str(error)
@@ -188,12 +192,14 @@ class Lane:
                 job = replace(job, paths=jobs.adopt_here(job, self.embedder))
             if self.processes and len(job.paths) > INLINE_FILES:
                 self._in_worker(keeper, job)
-            else:
+            elif job.paths or job.hidden:
                 jobs.run_here(job, self.embedder, self._report_to(keeper))
             self.on_commit(keeper, paths)
         if "" in taken.folders:
             self._fill_vectors(keeper)
             keeper.walked()
+            if all(each.built for each in self.keepers):
+                self.note = ""
 
     def _may_know(self, keeper: Keeper) -> bool:
         """Whether many of its documents may be there: another work tree has them, or it had them on another branch."""
@@ -219,7 +225,8 @@ class Lane:
                 return
             self._worker = worker
         try:
-            worker.run(job)
+            done = worker.run(job)
+            log.info("a worker is done", root=keeper.root.path, **{name: done[name] for name in REPORTED})
         finally:
             self._worker = None
 
@@ -241,6 +248,10 @@ class Lane:
         for keeper in self.keepers:
             keeper.built = False
             keeper.pending.mark_folder("", "the index is built anew")
+
+
+def built_anew(error: CorruptStoreError) -> str:
+    return f"the index is built anew: {error.reason or error.message}"
 
 
 def run_task(task: Callable[[], Any], future: Future[Any]) -> None:

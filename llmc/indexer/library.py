@@ -18,7 +18,7 @@ from llmc.errors import CorruptStoreError
 from llmc.indexer.ignore import Rules
 from llmc.indexer.jobs import WAIT_SECONDS, try_embedder
 from llmc.indexer.keeper import Keeper
-from llmc.indexer.lane import Lane
+from llmc.indexer.lane import Lane, built_anew
 from llmc.indexer.watch import open_watcher
 from llmc.store import Store
 
@@ -157,7 +157,8 @@ class Library:
             embedder, trouble = self.embedder(settings.embedder)
             if trouble:
                 log.warning("no vectors", error=trouble)
-            lane = Lane(root.family, folder, open_reader(folder, embedder), embedder, self.processes, self.on_commit)
+            store, note = open_reader(folder, embedder)
+            lane = Lane(root.family, folder, store, embedder, self.processes, self.on_commit, note=note)
             self.lanes[root.family] = lane
             lane.start()
         return lane
@@ -177,14 +178,16 @@ class Library:
             self.lane(keeper).wake()
 
 
-def open_reader(folder: str, embedder: Embedder | None) -> Store:
-    """Made, or repaired, by a first opening for writing; a damaged one is built anew: everything in it is on disk
-    too.
+def open_reader(folder: str, embedder: Embedder | None) -> tuple[Store, str]:
+    """Made, or repaired, by a first opening for writing. One that is damaged, or of an older format, is built anew:
+    everything in it is on disk too. Then there is a sentence that says so.
     """
     name, dimension = (embedder.name, embedder.dimension) if embedder else (None, 0)
+    note = ""
     try:
         Store.open(folder, name, dimension, write=True, wait=WAIT_SECONDS).close()
     except CorruptStoreError as error:
-        log.warning("the index is damaged and is built anew", folder=folder, error=str(error))
+        note = built_anew(error)
+        log.warning(note, folder=folder, error=str(error))
         Store.open(folder, name, dimension, write=True, rebuild=True, wait=WAIT_SECONDS).close()
-    return Store.open(folder, name, dimension)
+    return Store.open(folder, name, dimension), note

@@ -14,14 +14,14 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from llmc.door import Kind, ReadError, settled
-from llmc.errors import NotFoundError, OutsideError
+from llmc.errors import LlmcError, NotFoundError, OutsideError
 from llmc.indexer.digest import document_key
 from llmc.model import Document, FileState, FileStatus, Stamp
 from llmc.store import Batch
 from llmc.text import Binary, content_hash, decode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Container, Iterable, Iterator
 
     from llmc.door import Door
     from llmc.indexer.pool import Digester, Promise
@@ -32,6 +32,9 @@ __all__ = ["Limits", "Outcome", "adopt", "index_paths"]
 TOO_LARGE = "too large"
 BINARY = "binary"
 NO_STAMP = Stamp(size=-1, mtime_ns=0, ctime_ns=0, inode=0)
+# Rows of one commit, and contents that are held until the catalog has said which of them it knows.
+ADOPTED_AT_ONCE = 20_000
+RECOGNISED_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,15 +118,49 @@ def index_paths(
 
 def adopt(root: str, paths: Iterable[str], *, door: Door, store: Store, limits: Limits) -> list[str]:
     """Take over every file whose document the store knows already, from another work tree or an earlier branch. That
-    costs a look and a row; the paths that need more are given back."""
+    costs a glance and a row; the paths that need more are given back.
+
+    One commit for very many files: nothing is kept of them but their rows, and a commit waits for the disk.
+    """
     left: list[str] = []
-    for batch in batched((look(door, path, limits.max_file_bytes) for path in paths), limits):
-        known = store.catalog.numbers([seen.state.key for seen in batch if seen.state and seen.state.key])
-        new = {seen.path for seen in batch if seen.state and seen.state.key and seen.state.key not in known}
-        left += new
-        states = tuple(seen.state for seen in batch if seen.state and seen.path not in new)
-        store.apply(Batch(root=root, states=states, gone=tuple(seen.path for seen in batch if seen.state is None)))
-    return sorted(left)
+    waiting = iter(paths)
+    while group := list(islice(waiting, ADOPTED_AT_ONCE)):
+        states: list[FileState] = []
+        glances = (glance(door, path, limits.max_file_bytes) for path in group)
+        while some := list(islice(glances, RECOGNISED_AT_ONCE)):
+            known = store.catalog.numbers([key for _, key, _ in some if key])
+            recognised = [adopted(one, known) for one in some]
+            states += [state for state in recognised if state is not None]
+        taken = {state.path for state in states}
+        left += [path for path in group if path not in taken]
+        store.apply(Batch(root=root, states=tuple(states)))
+    return left
+
+
+Glance = tuple[str, str, tuple[bytes, Stamp] | None]
+
+
+def glance(door: Door, path: str, max_bytes: int) -> Glance:
+    """(path, key, content): what decides whether the store knows a file, and no more. What is odd about a path, or
+    gone, is left for a `look`."""
+    try:
+        data, stamp = door.read(path, max_bytes)
+    except (LlmcError, OSError):
+        return path, "", None
+    return path, document_key(path, content_hash(data)), (data, stamp)
+
+
+def adopted(one: Glance, known: Container[str]) -> FileState | None:
+    """Its state, if no more is needed: the document is there, or the content is no text and never has one."""
+    path, key, content = one
+    if content is None:
+        return None
+    data, stamp = content
+    if key in known:
+        return FileState(path, lasting(stamp), FileStatus.INDEXED, key=key)
+    if isinstance(decode(data), Binary):
+        return FileState(path, lasting(stamp), FileStatus.SKIPPED, reason=BINARY)
+    return None
 
 
 def look(door: Door, path: str, max_bytes: int) -> Seen:

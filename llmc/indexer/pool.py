@@ -8,19 +8,24 @@ failed.
 from __future__ import annotations
 
 import multiprocessing
+import os
+import threading
 import time
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from llmc.embed import open_embedder
 from llmc.errors import EmbedError
 from llmc.indexer.digest import Digest, digest
+from llmc.model import Chunk, Parsed
+from llmc.store.packed import PackedReferences, PackedSymbols, packed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from llmc.embed import Embedder
+    from llmc.model import Vectors
     from llmc.settings import Settings
 
 __all__ = ["Digester", "Inline", "Pool", "Promise"]
@@ -30,7 +35,9 @@ SLICE_BYTES = 512 * 1024
 SLICE_FILES = 64
 
 File = tuple[str, str]
-Results = tuple[list[Digest | str], float]
+# A digest as it travels: as few objects as can be, since a pipe takes some 10 µs for each.
+Sent = tuple[str, int, list[tuple[Any, ...]], PackedSymbols, PackedReferences, "Vectors | None"]
+Results = tuple[list[Sent | str], float]
 
 
 class Promise(Protocol):
@@ -101,7 +108,7 @@ class Pool:
                 results, _ = executor.submit(work, [file], embed=embed).result()
             except BrokenProcessPool:
                 return "the parser crashed on this file"
-            return results[0]
+            return received(results[0])
 
     def renew(self) -> None:
         if self._executor is not None:
@@ -139,7 +146,7 @@ class Slice:
                 self._results = [self._pool.alone(file, embed=self._embed) for file in self._files]
             else:
                 self._pool.cpu += seconds
-                self._results = list(done)
+                self._results = [received(one) for one in done]
         return self._results
 
 
@@ -179,10 +186,34 @@ _embedder: Embedder | None = None
 
 def prepare(settings: Settings | None) -> None:
     global _embedder  # noqa: PLW0603 - a process of the pool has exactly one embedder
+    threading.Thread(target=end_with_parent, daemon=True).start()
     _embedder = open_embedder(settings.embedder) if settings else None
+
+
+def end_with_parent() -> None:
+    """A worker that is stopped or killed takes its pool along: by itself it would wait for work for ever."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(0)
 
 
 def work(files: list[File], *, embed: bool) -> Results:
     started = time.process_time()
-    results = digest_safely(files, _embedder if embed else None)
+    results = [sent(one) for one in digest_safely(files, _embedder if embed else None)]
     return results, time.process_time() - started
+
+
+def sent(result: Digest | str) -> Sent | str:
+    if isinstance(result, str):
+        return result
+    parsed = result.parsed
+    chunks = [(c.ordinal, c.start_line, c.end_line, c.kind, c.name, c.text, c.capsule) for c in parsed.chunks]
+    return parsed.language, parsed.lines, chunks, *packed(parsed), result.vectors
+
+
+def received(result: Sent | str) -> Digest | str:
+    if isinstance(result, str):
+        return result
+    language, lines, chunks, symbols, references, vectors = result
+    return Digest(Parsed(language, lines, tuple(Chunk(*one) for one in chunks), symbols, references), vectors)

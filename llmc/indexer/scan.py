@@ -149,7 +149,7 @@ def look(door: Door, rules: Rules, limits: Limits, path: str) -> Stamp | Passed 
     return Passed(path, Why.LARGE, seen.stamp) if seen.stamp.size > limits.max_file_bytes else seen.stamp
 
 
-_WHY = {Refusal.LINK: Why.LINK, Refusal.SPECIAL: Why.SPECIAL}
+_WHY: dict[str, Why] = {Refusal.LINK: Why.LINK, Refusal.SPECIAL: Why.SPECIAL}
 _KINDS = {Kind.LINK: Why.LINK, Kind.OTHER: Why.SPECIAL, Kind.FOLDER: Why.FOLDER}
 
 

@@ -37,8 +37,8 @@ class Worker:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _stopped: bool = False
 
-    def run(self, job: Job) -> None:
-        """Until the process has ended; its error is raised here as what it was."""
+    def run(self, job: Job) -> Report:
+        """Until the process has ended: what it did, in figures. Its error is raised here as what it was."""
         process = self._start()
         assert process.stdin is not None
         assert process.stdout is not None
@@ -59,6 +59,7 @@ class Worker:
             raise error_of(last["error"])
         if code or "finished" not in last:
             raise DaemonError("the indexing process ended early", reason=f"exit code {code}")
+        return last
 
     def stop(self) -> None:
         with self._lock:
@@ -90,13 +91,13 @@ def main(source: BinaryIO, target: BinaryIO) -> int:
 
     job = pickle.loads(source.read())  # noqa: S301 - our own parent wrote it, into a pipe that nobody else has
     try:
-        run(job, report)
+        outcome = run(job, report)
     except LlmcError as error:
         report({"error": error.as_dict()})
         return error.exit_code
     except BrokenPipeError:
         return DaemonError.exit_code  # the daemon is gone; what was committed stays
-    report({"finished": True})
+    report({"finished": True, "files": dict(outcome.files), "chunks": outcome.chunks, "cpu_seconds": outcome.cpu})
     return 0
 
 

@@ -34,12 +34,19 @@ class SearchCache:
         self._kept: OrderedDict[Hashable, tuple[SearchResult, tuple[Looked, ...]]] = OrderedDict()
         self._lock = threading.Lock()
         self.hits = 0
+        self._here = threading.local()
+
+    @property
+    def hit(self) -> bool:
+        """Whether the last search of this thread was answered from memory."""
+        return bool(getattr(self._here, "hit", False))
 
     def search(self, views: Sequence[View], request: SearchRequest) -> SearchResult:
         key = (tuple(map(_moment, views)), request)
         with self._lock:
             kept = self._kept.get(key)
-        if kept and all(map(_unchanged, kept[1])):
+        self._here.hit = kept is not None and all(map(_unchanged, kept[1]))
+        if kept and self._here.hit:
             self.hits += 1
             return kept[0]
         looked: list[Looked] = []

@@ -39,10 +39,11 @@ class Candidate:
     language: str = ""
     score: float = 0.0
     shares: tuple[Share, ...] = ()
-    chunks: tuple[ChunkPlace, ...] = ()
+    chunks: Sequence[ChunkPlace] = ()
     defines: tuple[Symbol, ...] = ()  # of the names that the query writes as names
     text: Sequence[str] | None = None  # its lines as they are on disk, once read
     moved: bool = False
+    also: tuple[View, ...] = ()  # other work trees that hold this very document
 
     @property
     def order(self) -> tuple[float, str, str]:

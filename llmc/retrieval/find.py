@@ -16,14 +16,17 @@ from llmc.errors import LlmcError, QueryError
 from llmc.retrieval.globs import PathFilter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
-    from llmc.model import Stamp
     from llmc.retrieval.view import View
 
 __all__ = ["FindRequest", "FindResult", "FoundFile", "find", "parse_age", "parse_size"]
 
 GLOB = re.compile(r"[*?\[]")
+# What a glob leaves open: its marks, and a class with all that is in it.
+GLOB_RUN = re.compile(r"[*?]+|\[[^\]]*\]?")
+# Beyond so many matches reading all rows is faster than looking each up.
+FEW = 8_000
 UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 AGES = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
@@ -57,16 +60,13 @@ class FindResult:
 
 
 def find(views: Sequence[View], request: FindRequest) -> FindResult:
-    known = [file for view in views for file in files_of(view, request)]
-    ranked = ranking(request.query)
-    scored = [(score, file) for file in known if (score := ranked(file.path)) is not None]
+    scored = matching(views, request, ranking(request.query), telling(request.query))
     if not scored and request.query and not GLOB.search(request.query):
-        scored = [(score, file) for file in known if (score := fuzzy(request.query.lower(), file.path)) is not None]
+        letters = request.query.lower()
+        scored = matching(views, request, lambda path: fuzzy(letters, path), "")
     scored.sort(key=lambda pair: (pair[0], len(pair[1].path), pair[1].path))
     return FindResult(
-        files=tuple(
-            FoundFile(file.root, file.path, file.size, file.mtime, HOW[min(score[0], 3)]) for score, file in scored
-        ),
+        files=tuple(file for _, file in scored),
         pending=sum(len(view.pending) for view in views),
         share=min((view.share for view in views), default=1.0),
     )
@@ -75,40 +75,64 @@ def find(views: Sequence[View], request: FindRequest) -> FindResult:
 HOW = ("name", "name", "path", "fuzzy")
 
 
-def files_of(view: View, request: FindRequest) -> Iterator[FoundFile]:
-    states = view.store.catalog.files(view.root.id)
-    for path, stamp in stamps(view, {path: state.stamp for path, state in states.items()}):
-        if not request.paths.accepts(path) or not within(stamp, request):
-            continue
-        yield FoundFile(view.root.id, path, stamp.size, stamp.mtime_ns / 1e9, "")
+Rank = tuple[int, int]
+Found = tuple[Rank, FoundFile]
 
 
-def stamps(view: View, known: dict[str, Stamp]) -> Iterator[tuple[str, Stamp]]:
+def matching(
+    views: Sequence[View], request: FindRequest, ranked: Callable[[str], Rank | None], part: str
+) -> list[Found]:
+    """Every match has the `part` in its path; only those files are looked at."""
+    found: list[Found] = []
+    accepts = request.paths.accepts
+    for view in views:
+        scores = {path: rank for path in listed(view, part) if (rank := ranked(path)) is not None and accepts(path)}
+        for path, size, mtime_ns in sizes_and_times(view, scores):
+            modified = mtime_ns / 1e9
+            if within(size, modified, request):
+                how = HOW[min(scores[path][0], 3)]
+                found.append((scores[path], FoundFile(view.root.id, path, size, modified, how)))
+    return found
+
+
+def telling(query: str) -> str:
+    """The longest part of a query that a path must have as it is written."""
+    return max(GLOB_RUN.split(query.lower().strip("/")), key=len)
+
+
+def listed(view: View, part: str) -> Iterator[str]:
+    catalog = view.store.catalog
+    places = catalog.places(view.root.id)
+    yield from places.holding(part)[1] if part else places.paths()
+    yield from catalog.without_document(view.root.id)
+    yield from view.pending
+
+
+def sizes_and_times(view: View, paths: Collection[str]) -> Iterator[tuple[str, int, int]]:
     """What the catalog knows, corrected by a look at the disk for what is pending or was too young to be trusted."""
-    unsure = view.pending | {path for path, stamp in known.items() if stamp.mtime_ns == 0}
-    for path, stamp in known.items():
-        if path not in unsure:
-            yield path, stamp
-    for path in sorted(unsure):
+    catalog = view.store.catalog
+    few = len(paths) <= FEW
+    known = catalog.stamps_of(view.root.id, paths) if few else catalog.stamps(view.root.id)
+    for path in paths:
+        size, mtime_ns = known.get(path, (0, 0))[:2]
+        if mtime_ns and path not in view.pending:
+            yield path, size, mtime_ns
+            continue
         try:
             seen = view.door.stat(path)
         except LlmcError:
             continue
         if seen is not None and seen.kind is Kind.FILE:
-            yield path, seen.stamp
+            yield path, seen.stamp.size, seen.stamp.mtime_ns
 
 
-def within(stamp: Stamp, request: FindRequest) -> bool:
-    modified = stamp.mtime_ns / 1e9
+def within(size: int, modified: float, request: FindRequest) -> bool:
     return (
-        (request.min_bytes is None or stamp.size >= request.min_bytes)
-        and (request.max_bytes is None or stamp.size <= request.max_bytes)
+        (request.min_bytes is None or size >= request.min_bytes)
+        and (request.max_bytes is None or size <= request.max_bytes)
         and (request.newer_than is None or modified >= request.newer_than)
         and (request.older_than is None or modified <= request.older_than)
     )
-
-
-Rank = tuple[int, int]
 
 
 def ranking(query: str) -> Callable[[str], Rank | None]:

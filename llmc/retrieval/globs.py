@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from llmc.globbing import Patterns
+    from llmc.globbing.patterns import Layer
 
 __all__ = ["PathFilter"]
 
@@ -29,8 +30,11 @@ class PathFilter:
     types: tuple[str, ...] = ()
     types_not: tuple[str, ...] = ()
 
-    def accepts(self, path: str) -> bool:
-        return all(condition(path) for condition in self._conditions)
+    @cached_property
+    def accepts(self) -> Callable[[str], bool]:
+        """Asked for every path of a repository: one condition is itself the answer."""
+        conditions = self._conditions
+        return conditions[0] if len(conditions) == 1 else lambda path: all(each(path) for each in conditions)
 
     @property
     def is_open(self) -> bool:
@@ -60,27 +64,27 @@ class Overrides:
     names passes only if none of them includes."""
 
     globs: tuple[str, ...]
-    _folders: dict[str, bool] = field(default_factory=dict, compare=False, repr=False)
+    _folders: dict[str, tuple[bool, Layer | None]] = field(default_factory=dict, compare=False, repr=False)
 
     def accepts(self, path: str) -> bool:
         parent, _, name = path.rpartition("/")
-        if parent and self._excluded(parent):
+        excluded, layer = self._folders.get(parent) or self._folder(parent)
+        if excluded:
             return False
-        verdict = self._verdict(parent, name, is_folder=False)
+        verdict = layer.verdict(name, is_folder=False) if layer else None
         return not self._includes_any if verdict is None else verdict
 
-    def _excluded(self, folder: str) -> bool:
+    def _folder(self, folder: str) -> tuple[bool, Layer | None]:
+        """Whether all in it is excluded, and what the globs say of its entries; most files share theirs with others."""
         known = self._folders.get(folder)
         if known is None:
-            parent, _, name = folder.rpartition("/")
-            known = bool(parent) and self._excluded(parent)
-            known = known or self._verdict(parent, name, is_folder=True) is False
-            self._folders[folder] = known
+            excluded = False
+            if folder:
+                parent, _, name = folder.rpartition("/")
+                excluded, layer = self._folder(parent)
+                excluded = excluded or (layer is not None and layer.verdict(name, is_folder=True) is False)
+            known = self._folders[folder] = (excluded, self._patterns.layer(folder))
         return known
-
-    def _verdict(self, folder: str, name: str, *, is_folder: bool) -> bool | None:
-        layer = self._patterns.layer(folder)
-        return layer.verdict(name, is_folder=is_folder) if layer else None
 
     @cached_property
     def _includes_any(self) -> bool:

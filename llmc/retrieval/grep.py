@@ -172,9 +172,9 @@ def candidates(view: View, request: GrepRequest, matcher: Matcher | None) -> lis
     places = catalog.places(view.root.id)
     condition = matcher.plan.condition if matcher else Trigrams()
     if condition.is_empty:
-        listed = set(places.values())
+        listed = set(places.paths())
     else:
-        listed = {path for doc in view.store.keywords.candidates(condition) if (path := places.get(doc)) is not None}
+        listed = set(places.paths_of(view.store.keywords.candidates(condition)))
     listed.update(catalog.unvouched(view.root.id))
     listed |= view.pending
     if request.within is not None:

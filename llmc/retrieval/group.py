@@ -18,14 +18,14 @@ from llmc.retrieval.results import Share
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from llmc.model import Symbol
+    from llmc.model import ChunkPlace, Symbol
     from llmc.retrieval.asked import Asked
     from llmc.retrieval.recall import Recalled
     from llmc.retrieval.scope import Scope
     from llmc.retrieval.view import View
     from llmc.store import Catalog
 
-__all__ = ["fuse_views", "grouped", "look_up", "started"]
+__all__ = ["fuse_views", "grouped", "look_up", "once", "started"]
 
 # Past some dozens a chunk adds less than a thousandth.
 WEIGHTS = tuple(1 / rank**1.25 for rank in range(1, 65))
@@ -51,6 +51,16 @@ def grouped(views: Sequence[View], scopes: Sequence[Scope], fused: dict[Place, F
             yield Candidate(views[at], doc, path, tuple(found), naming(path).role, score=start, shares=shares)
 
 
+def once(files: Iterable[Candidate]) -> list[Candidate]:
+    """Work trees of one repository share their documents: what several of them hold is answered once, for all."""
+    kept: dict[tuple[object, int], Candidate] = {}
+    for file in files:
+        first = kept.setdefault((file.view.store.folder, file.doc), file)
+        if first is not file:
+            kept[file.view.store.folder, file.doc] = replace(first, also=(*first.also, file.view))
+    return list(kept.values())
+
+
 def started(found: list[tuple[int, Fused]]) -> tuple[Share, ...]:
     """What the chunks of a file give it to begin with; the last share is what they do together."""
     best = found[0][1]
@@ -74,19 +84,12 @@ def look_up(
         catalog = view.store.catalog
         chunks, spoken, defined = catalog.chunks_of(docs), catalog.languages(docs), _definitions(catalog, docs, asked)
         for file in own:
-            looked = replace(
-                file,
-                chunks=chunks.get(file.doc, file.chunks),
-                language=spoken.get(file.doc, ""),
-                defines=tuple(defined.get(file.doc, ())),
-            )
-            kept = tuple(
-                (at, score)
-                for at, score in looked.found
-                if at < len(looked.chunks) and scope.accepts_chunk(looked.chunks[at], looked.role)
-            )
-            if kept and scope.accepts_language(looked.language):
-                yield replace(looked, found=kept)
+            own_chunks: Sequence[ChunkPlace] = chunks.get(file.doc, file.chunks)
+            language = spoken.get(file.doc, "")
+            kept = tuple([one for one in file.found if scope.accepts_chunk(own_chunks, one[0], file.role)])
+            if kept and scope.accepts_language(language):
+                defines = tuple(defined.get(file.doc, ()))
+                yield replace(file, chunks=own_chunks, language=language, defines=defines, found=kept)
 
 
 def _definitions(catalog: Catalog, docs: set[int], asked: Asked) -> dict[int, list[Symbol]]:

@@ -33,6 +33,7 @@ def file_hits(candidate: Candidate, asked: Asked, most: int) -> FileHits:
         hits=hits,
         more=len(candidate.found) - len(hits),
         shares=candidate.shares,
+        also=tuple(view.root.id for view in candidate.also),
     )
 
 

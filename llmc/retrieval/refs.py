@@ -183,12 +183,12 @@ def used(view: View, name: str, request: RefsRequest, reader: Reader) -> Iterato
     places = view.store.catalog.places(view.root.id)
     condition = plan_literal(name, ignore_case=False).condition
     docs = places if condition.is_empty else places.keep(view.store.keywords.candidates(condition))
-    listed = sorted((places[doc], doc) for doc in docs)
-    for path, doc in listed:
+    uses = view.store.catalog.references_named(name, list(docs))
+    for path, doc in sorted((places[doc], doc) for doc in uses):
         if path in view.pending or not request.paths.accepts(path):
             continue
-        for one in view.store.catalog.references(doc):
-            if one.name != name or (request.kinds and one.kind not in request.kinds):
+        for one in uses[doc]:
+            if request.kinds and one.kind not in request.kinds:
                 continue
             text = reader.line(path, one.line)
             if text is None or name not in text:

@@ -45,6 +45,7 @@ class FileHits:
     hits: tuple[Hit, ...]
     more: int = 0
     shares: tuple[Share, ...] = ()
+    also: tuple[str, ...] = ()  # further roots, work trees of the same repository, that hold the same text there
 
 
 @dataclass(frozen=True, slots=True)

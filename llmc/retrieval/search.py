@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from llmc.retrieval.asked import Asked
 from llmc.retrieval.fresh import pending_candidates, read, settle
 from llmc.retrieval.globs import PathFilter
-from llmc.retrieval.group import fuse_views, grouped, look_up
+from llmc.retrieval.group import fuse_views, grouped, look_up, once
 from llmc.retrieval.hits import file_hits, without_unwanted
 from llmc.retrieval.query import Route, parse
 from llmc.retrieval.recall import recall
@@ -82,7 +82,9 @@ def search_with(views: Sequence[View], request: SearchRequest, looked: list[Look
     def ranked(signals: tuple[Signal, ...], files: Iterable[Candidate]) -> list[Candidate]:
         return sorted((apply(signals, asked, file, request.off) for file in files), key=lambda file: file.order)
 
-    files = ranked(PATH_STAGE, [*grouped(views, scopes, fused), *_from_disk(views, scopes, asked, 1 + weight)])
+    found = grouped(views, scopes, fused)
+    stored = once(found) if len(views) > 1 else found
+    files = ranked(PATH_STAGE, [*stored, *_from_disk(views, scopes, asked, 1 + weight)])
     sifted = query.phrases or query.without or any(scope.sifts_late for scope in scopes)
     shortlist = files if sifted else files[: SHORTLIST + request.limit]
     known = ranked(TABLE_STAGE, look_up(shortlist, views, scopes, asked))

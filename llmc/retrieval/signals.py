@@ -15,9 +15,10 @@ from llmc.retrieval.asked import spelled
 from llmc.retrieval.naming import naming
 from llmc.retrieval.query import Route
 from llmc.retrieval.results import Share
+from llmc.store.packing import ChunkPlaces
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from llmc.retrieval.asked import Asked
     from llmc.retrieval.candidate import Candidate
@@ -80,25 +81,29 @@ def definition(asked: Asked, candidate: Candidate) -> Share | None:
     """It defines what the query names."""
     stem = spelled(naming(candidate.path).name)
     best, name = 0.0, ""
-    named = [(chunk.name, chunk.kind) for chunk in candidate.chunks if chunk.name]
-    named += [(symbol.qualified, symbol.kind) for symbol in candidate.defines]
-    for qualified, kind in named:
-        weight = defines(asked, qualified, kind, stem)
-        if weight > best:
-            best, name = weight, qualified
+    for qualified, kind in named(candidate):
+        container, _, last = qualified.rpartition(".")
+        called = spelled(last)
+        if called and called in asked.names:
+            weight = asked.names[called] * defines(asked, container, kind) * (1.5 if called == stem else 1.0)
+            if weight > best:
+                best, name = weight, qualified
     return Share("definition", 1 + 0.5 * best, name) if best else None
 
 
-def defines(asked: Asked, qualified: str, kind: str, stem: str) -> float:
-    container, _, last = qualified.rpartition(".")
-    name = spelled(last)
-    weight = asked.names.get(name, 0.0)
-    if not weight:
-        return 0.0
-    weight *= 1.0 if kind in TYPES else 0.5
-    if container and not said_container(asked, container):
-        weight *= 0.5
-    return weight * 1.5 if name == stem else weight
+def named(candidate: Candidate) -> Iterator[tuple[str, str]]:
+    """(qualified name, kind) of what its chunks hold, hundreds in a long file, and of the symbols sought by name."""
+    chunks = candidate.chunks
+    if isinstance(chunks, ChunkPlaces):
+        yield from zip(chunks.names, chunks.kinds, strict=True)
+    else:
+        yield from ((chunk.name, chunk.kind) for chunk in chunks)
+    yield from ((symbol.qualified, symbol.kind) for symbol in candidate.defines)
+
+
+def defines(asked: Asked, container: str, kind: str) -> float:
+    weight = 1.0 if kind in TYPES else 0.5
+    return weight * 0.5 if container and not said_container(asked, container) else weight
 
 
 def said_container(asked: Asked, container: str) -> bool:
@@ -110,11 +115,8 @@ def coverage(asked: Asked, candidate: Candidate) -> Share | None:
     """How many of the words are met in its chunks, however often each is."""
     if candidate.text is None or not asked.terms:
         return None
-    text = "\n".join(
-        line
-        for ordinal, _ in candidate.found
-        for line in candidate.text[candidate.chunks[ordinal].start_line - 1 : candidate.chunks[ordinal].end_line]
-    ).lower()
+    chunks = [candidate.chunks[ordinal] for ordinal, _ in candidate.found]
+    text = "\n".join(["\n".join(candidate.text[one.start_line - 1 : one.end_line]) for one in chunks]).lower()
     met = sum(term in text for term in asked.terms)
     return Share("coverage", 1 + 0.4 * met / len(asked.terms), f"{met} of {len(asked.terms)} words")
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from llmc.model import FileState, FileStatus, Root, Stamp
 from llmc.store.definitions import Definitions
 from llmc.store.guard import guard
-from llmc.store.packing import UNREADABLE, loose, tight, unpack_chunks
+from llmc.store.packing import UNREADABLE, ChunkPlaces, loose, tight, unpack_chunks
 from llmc.store.places import Places
 from llmc.store.values import Counts, Embedding, Extent, Moment
 
@@ -41,6 +41,7 @@ class Catalog(Definitions):
         super().__init__(path)
         self._places: dict[str, tuple[int, Places]] = {}
         self._unvouched: dict[str, tuple[int, tuple[str, ...]]] = {}
+        self._without: dict[str, tuple[int, tuple[str, ...]]] = {}
 
     # --- the whole
 
@@ -125,6 +126,24 @@ class Catalog(Definitions):
             for path, size, mtime, ctime, inode in rows
         }
 
+    def stamps_of(self, root: str, paths: Collection[str]) -> dict[str, tuple[int, int, int, int]]:
+        """The same of some of them."""
+        rows = self.listed(
+            f"SELECT path, size, mtime_ns, ctime_ns, inode FROM files WHERE {OF_ROOT} AND path IN ({{}})",  # noqa: S608
+            [os.fsencode(path) for path in paths],
+            os.fsencode(root),
+        )
+        return {os.fsdecode(path): (size, mtime, ctime, inode % INODES) for path, size, mtime, ctime, inode in rows}
+
+    def without_document(self, root: str) -> tuple[str, ...]:
+        """Files that are there and not indexed: skipped, or failed; kept until the generation changes."""
+        generation = self.generation()
+        kept = self._without.get(root)
+        if kept is None or kept[0] != generation:
+            rows = self.rows(f"SELECT path FROM files WHERE {OF_ROOT} AND doc IS NULL", (os.fsencode(root),))  # noqa: S608
+            kept = self._without[root] = (generation, tuple(os.fsdecode(path) for (path,) in rows))
+        return kept[1]
+
     def doc_of(self, root: str, path: str) -> int | None:
         values = (os.fsencode(root), os.fsencode(path))
         doc: int | None = self.one(f"SELECT doc FROM files WHERE {OF_ROOT} AND path = ?", values)  # noqa: S608 constant
@@ -170,9 +189,9 @@ class Catalog(Definitions):
 
     def chunks(self, doc: int) -> tuple[ChunkPlace, ...]:
         """The chunks of a document in order; none for an unknown one."""
-        return self.chunks_of([doc]).get(doc, ())
+        return tuple(self.chunks_of([doc]).get(doc, ()))
 
-    def chunks_of(self, docs: Collection[int]) -> dict[int, tuple[ChunkPlace, ...]]:
+    def chunks_of(self, docs: Collection[int]) -> dict[int, ChunkPlaces]:
         rows = self.listed("SELECT doc, chunks FROM bodies WHERE doc IN ({})", docs)
         with guard(self.path.parent, "reading the catalog", *UNREADABLE):
             return {doc: unpack_chunks(doc, blob) for doc, blob in rows}
@@ -230,8 +249,9 @@ class Catalog(Definitions):
     def documents_of_contents(self, hashes: Collection[str], embedder: int) -> dict[str, int]:
         """content hash → some document of this content that has vectors."""
         rows = self.listed(
-            "SELECT d.content_hash, d.doc FROM documents d JOIN embeddings e ON e.embedder = ? AND e.doc = d.doc"
-            " WHERE d.content_hash IN ({})",
+            # CROSS JOIN keeps the order of the tables: the planner would go through every embedding for each list.
+            "SELECT d.content_hash, d.doc FROM documents d CROSS JOIN embeddings e"
+            " WHERE e.embedder = ? AND e.doc = d.doc AND d.content_hash IN ({})",
             [tight(content) for content in hashes],
             embedder,
         )

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
     from pathlib import Path
 
-__all__ = ["Connections"]
+__all__ = ["Connections", "listed"]
 
 # SQLite takes at most 32,766 values in a statement; lists of one length let it reuse the compiled statement.
 MOST_VALUES = 500
@@ -96,10 +96,14 @@ class Connections:
 
     def listed(self, statement: str, values: Collection[Any], *first: Any) -> list[Any]:
         """The rows of a statement whose `{}` is a list of values, `first` being those before it."""
-        ordered, found = list(values), []
         with self.reading() as db:
-            for start in range(0, len(ordered), MOST_VALUES):
-                part = ordered[start : start + MOST_VALUES]
-                marks = ",".join("?" * len(part))
-                found += db.execute(statement.format(marks), (*first, *part)).fetchall()
-        return found
+            return listed(db, statement, values, *first)
+
+
+def listed(db: sqlite3.Connection, statement: str, values: Collection[Any], *first: Any) -> list[Any]:
+    ordered, found = list(values), []
+    for start in range(0, len(ordered), MOST_VALUES):
+        part = ordered[start : start + MOST_VALUES]
+        marks = ",".join("?" * len(part))
+        found += db.execute(statement.format(marks), (*first, *part)).fetchall()
+    return found

@@ -58,6 +58,10 @@ class Definitions(Connections):
             found = self._defined(asked or (), None)
         return [one for one in found if kind in {None, one.symbol.kind}]
 
+    def defining(self, name: str) -> set[int]:
+        """The documents that define this name, or the last part of a qualified one; `symbols` says what it is there."""
+        return self._defining("name IN (?, ?)", index_name(name), index_name(_last(name)))
+
     def _defining(self, where: str, *bounds: str) -> set[int]:
         return {doc for (doc,) in self.rows(f"SELECT DISTINCT doc FROM names WHERE {where}", bounds)}  # noqa: S608 ours
 
@@ -74,6 +78,13 @@ class Definitions(Connections):
             (start, start + LAST_CHARACTER, -1 if limit is None else limit),
         )
         return [name for (name,) in rows]
+
+    def references_named(self, name: str, docs: Collection[int]) -> dict[int, tuple[Reference, ...]]:
+        """The uses of exactly this name in these documents; those without one are left out."""
+        rows = self.listed("SELECT doc, refs FROM bodies WHERE doc IN ({})", docs)
+        with guard(self.path.parent, "reading the catalog", *UNREADABLE):
+            found = {doc: unpack_references(blob, name) for doc, blob in rows if blob}
+        return {doc: references for doc, references in found.items() if references}
 
     def references(self, doc: int) -> tuple[Reference, ...]:
         blob = self.one("SELECT refs FROM bodies WHERE doc = ?", (doc,))

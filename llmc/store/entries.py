@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from llmc.store.catalog import INODES, STATUSES
-from llmc.store.definitions import index_name
-from llmc.store.packing import clean, pack_chunks, pack_references, pack_symbols, tight, unpack_symbols
+from llmc.store.connections import listed
+from llmc.store.packed import defined_names, reference_blob, symbol_blob
+from llmc.store.packing import clean, pack_chunks, tight, unpack_symbols
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping
     from sqlite3 import Connection
 
-    from llmc.model import Document, FileState, Root, Symbol
+    from llmc.model import Document, FileState, Root
     from llmc.store.values import Batch, Manifests
 
 __all__ = ["drop_document", "drop_root", "put_document", "put_files", "put_manifests", "put_root", "step"]
@@ -60,54 +61,56 @@ def put_document(db: Connection, doc: int, document: Document, embedder: int) ->
             document.size, parsed.lines, len(parsed.chunks), len(parsed.symbols), time.time(),
         ),
     )  # fmt: skip
-    symbols, references = pack_symbols(parsed.symbols), pack_references(parsed.references)
+    symbols, references = symbol_blob(parsed.symbols), reference_blob(parsed.references)
     db.execute("INSERT INTO bodies VALUES (?, ?, ?, ?)", (doc, pack_chunks(parsed.chunks), symbols, references))
     db.executemany("INSERT INTO names VALUES (?, ?)", ((name, doc) for name in defined_names(parsed.symbols)))
     if document.vectors is not None:
         db.execute("INSERT INTO embeddings (embedder, doc) VALUES (?, ?)", (embedder, doc))
 
 
-def defined_names(symbols: Sequence[Symbol]) -> list[str]:
-    return sorted({clean(index_name(symbol.name)) for symbol in symbols})
-
-
 def put_files(db: Connection, batch: Batch) -> None:
     """The rows of a batch, written and removed; whatever they no longer hold may die."""
     root = root_number(db, batch.root)
-    left = [put_file(db, root, state) for state in batch.states]
-    left += [forget_file(db, root, path) for path in batch.gone]
-    mark_dead(db, [doc for doc in left if doc is not None])
+    keys = [tight(state.key) for state in batch.states if state.key is not None]
+    docs = dict(listed(db, "SELECT key, doc FROM documents WHERE key IN ({})", keys))
+    rows = {os.fsencode(state.path): row_of(state, docs) for state in batch.states}
+    gone = [os.fsencode(path) for path in batch.gone]
+    before = held(db, root, [*rows, *gone])
+    db.executemany("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", with_root(root, rows))
+    db.executemany("DELETE FROM files WHERE root = ? AND path = ?", ((root, path) for path in gone))
+    wake(db, docs.values())
+    for path in gone:
+        rows.pop(path, None)
+    mark_dead(db, before.union(docs.values()).difference(row[DOC] for row in rows.values()))
 
 
-def put_file(db: Connection, root: int, state: FileState) -> int | None:
-    """Gives the document that this path held before, if it was another one."""
-    path, stamp = os.fsencode(state.path), state.stamp
-    doc = wake(db, state.key) if state.key is not None else None
-    before = held(db, root, path)
+# Where in a row without its key the document stands.
+DOC = 5
+
+
+def row_of(state: FileState, docs: Mapping[str | bytes, int]) -> tuple[Any, ...]:
+    stamp = state.stamp
+    doc = docs[tight(state.key)] if state.key is not None else None
     inode = stamp.inode if stamp.inode < INODES // 2 else stamp.inode - INODES
-    row = (stamp.size, stamp.mtime_ns, stamp.ctime_ns, inode, STATUSES.index(state.status), doc, clean(state.reason))
-    db.execute("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (root, path, *row))
-    return before if before != doc else None
+    return stamp.size, stamp.mtime_ns, stamp.ctime_ns, inode, STATUSES.index(state.status), doc, clean(state.reason)
 
 
-def forget_file(db: Connection, root: int, path: str) -> int | None:
-    before = held(db, root, os.fsencode(path))
-    db.execute("DELETE FROM files WHERE root = ? AND path = ?", (root, os.fsencode(path)))
-    return before
+def with_root(root: int, rows: Mapping[bytes, tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+    return ((root, path, *row) for path, row in rows.items())
 
 
-def held(db: Connection, root: int, path: bytes) -> int | None:
-    row = db.execute("SELECT doc FROM files WHERE root = ? AND path = ?", (root, path)).fetchone()
-    return row[0] if row else None
+def held(db: Connection, root: int, paths: Collection[bytes]) -> set[int]:
+    """The documents at these paths of the root."""
+    rows = listed(db, "SELECT doc FROM files WHERE root = ? AND doc IS NOT NULL AND path IN ({})", paths, root)
+    return {doc for (doc,) in rows}
 
 
-def wake(db: Connection, key: str) -> int:
-    (doc,) = db.execute("SELECT doc FROM documents WHERE key = ?", (tight(key),)).fetchone()
-    db.execute("UPDATE documents SET dead_since = NULL WHERE doc = ? AND dead_since IS NOT NULL", (doc,))
-    return int(doc)
+def wake(db: Connection, docs: Iterable[int]) -> None:
+    statement = "UPDATE documents SET dead_since = NULL WHERE doc = ? AND dead_since IS NOT NULL"
+    db.executemany(statement, ((doc,) for doc in docs))
 
 
-def mark_dead(db: Connection, docs: Sequence[int]) -> None:
+def mark_dead(db: Connection, docs: Iterable[int]) -> None:
     """Of these documents, those that no root holds any more. A document's path is its file's, so the key finds it."""
     now = time.time()
     db.executemany(

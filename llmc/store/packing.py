@@ -7,19 +7,23 @@ SQLite rows with their indexes they took 3.5 times the space.
 from __future__ import annotations
 
 import zlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, overload
 
 import orjson
 
 from llmc.model import ChunkPlace, Reference, Symbol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from llmc.model import Chunk
 
 __all__ = [
     "UNREADABLE",
+    "ChunkPlaces",
     "clean",
     "loose",
     "pack_chunks",
@@ -71,14 +75,38 @@ def pack_chunks(chunks: Sequence[Chunk]) -> bytes:
     return _pack([starts, lengths, kinds, names])
 
 
-def unpack_chunks(doc: int, blob: bytes) -> tuple[ChunkPlace, ...]:
-    places = []
-    line = 1
-    for ordinal, (skip, length, kind, name) in enumerate(zip(*_unpack(blob), strict=True)):
-        start, end = line + skip, line + skip + length
-        places.append(ChunkPlace(doc, ordinal, start, end, kind, name))
-        line = end + 1
-    return tuple(places)
+@dataclass(frozen=True, slots=True)
+class ChunkPlaces(Sequence[ChunkPlace]):
+    """The chunks of a document, each made when somebody looks at it: a search needs two or three of hundreds."""
+
+    doc: int
+    lengths: list[int]
+    kinds: list[str]
+    names: list[str]
+    ends: list[int]
+
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+    @overload
+    def __getitem__(self, at: int) -> ChunkPlace: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[ChunkPlace, ...]: ...
+    def __getitem__(self, at: int | slice) -> ChunkPlace | tuple[ChunkPlace, ...]:
+        if isinstance(at, slice):
+            return tuple(self[one] for one in range(*at.indices(len(self))))
+        ordinal = range(len(self))[at]
+        end = self.ends[ordinal]
+        return ChunkPlace(self.doc, ordinal, end - self.lengths[ordinal], end, self.kinds[ordinal], self.names[ordinal])
+
+
+def unpack_chunks(doc: int, blob: bytes) -> ChunkPlaces:
+    skips, lengths, kinds, names = _unpack(blob)[:4]
+    if not len(skips) == len(lengths) == len(kinds) == len(names):
+        raise ValueError("columns of different lengths")
+    # A chunk begins `skip` lines behind the one after the end of the last, and ends `length` further on.
+    ends = list(accumulate(skip + length + 1 for skip, length in zip(skips, lengths, strict=True)))
+    return ChunkPlaces(doc, lengths, kinds, names, ends)
 
 
 def pack_symbols(symbols: Sequence[Symbol]) -> bytes:
@@ -120,13 +148,17 @@ def pack_references(references: Sequence[Reference]) -> bytes:
     return _pack([list(words), names, kinds, lines, containers])
 
 
-def unpack_references(blob: bytes) -> tuple[Reference, ...]:
+def unpack_references(blob: bytes, wanted: str | None = None) -> tuple[Reference, ...]:
+    """All, or those of one name: most documents that may use it hold thousands of others."""
     words, *columns = _unpack(blob)
+    if wanted is not None and wanted not in words:
+        return ()
     references = []
     line = 0
     for name, kind, skip, container in zip(*columns, strict=True):
         line += skip
-        references.append(Reference(words[name], words[kind], line, words[container]))
+        if wanted is None or words[name] == wanted:
+            references.append(Reference(words[name], words[kind], line, words[container]))
     return tuple(references)
 
 
@@ -143,7 +175,7 @@ def _pack(columns: list[list[Any]]) -> bytes:
 
 def _unpack(blob: bytes) -> list[list[Any]]:
     if not blob:
-        return [[] for _ in range(6)]
+        return [[] for _ in range(6)]  # as many columns as any table has
     plain = zlib.decompress(memoryview(blob)[1:]) if blob[:1] == DEFLATED else memoryview(blob)[1:]
     columns: list[list[Any]] = orjson.loads(plain)
     return columns

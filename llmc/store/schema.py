@@ -99,7 +99,8 @@ def configured(db: sqlite3.Connection, *, write: bool) -> sqlite3.Connection:
     # FULL: the batch that the catalog calls committed must survive a power cut, since the other stores fsync theirs.
     db.executescript("PRAGMA synchronous=FULL; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-2048")
     if write:
-        db.execute("PRAGMA wal_autocheckpoint=0")
+        # The names of a batch of files land all over their table: with 2 MB each page is written and read many times.
+        db.executescript("PRAGMA wal_autocheckpoint=0; PRAGMA cache_size=-32768")
     return db
 
 

@@ -1,8 +1,9 @@
 """The vectors of one extent, ready to be searched: a snapshot that never changes, so that any thread may search it
 while the next one is made.
 
-Small tables are held as they are and compared exactly. Of large ones only a `sketch` is held, and the few rows that are
-probably nearest are read from the file when asked, and compared exactly.
+Small tables are compared exactly, row by row. For large ones there is a `sketch` too, which says what few rows are
+probably nearest; those are compared exactly. Of the very large ones only the sketch is held, and these rows are read
+from the file.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from llmc.store.rows import TOMBSTONE, as_scores
 from llmc.store.sketch import PRODUCT_ROWS, nearest_rows, sketch
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     import numpy.typing as npt
 
@@ -28,16 +29,21 @@ if TYPE_CHECKING:
 
 __all__ = ["Table"]
 
-# 64,000 rows of 256 bytes are 16 MB and take 4 ms of CPU to compare exactly.
-LARGEST_HELD = 64_000
-# What the sketch lets through to the exact comparison: 1 µs each to read.
+# 64,000 rows of 256 bytes take 4 ms of CPU to compare exactly.
+COMPARED_ROWS = 64_000
+# 200,000 of them are 51 MB, as some 35,000 files have; an idle daemon may have 250. Reading 2,500 from the file instead
+# takes 8 ms of a query.
+LARGEST_HELD = 200_000
+# What the sketch lets through to the exact comparison.
 READ_ROWS = 2_500
+# A save brings a few rows: there is room for so many before all of them are copied.
+SPARE_ROWS = 2_048
 EQUAL = 1e-6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """One entry for each row of the file, in its order. Either `held` or `bits` is there. `order` sorts by document."""
+    """One entry for each row of the file, in its order. `held`, `bits` or both are there. `order` sorts by document."""
 
     docs: npt.NDArray[np.uint32]
     ordinals: npt.NDArray[np.uint32]
@@ -55,22 +61,29 @@ class Table:
         flags, order = np.empty(0, np.bool_), np.empty(0, np.intp)
         return cls(numbers, numbers, np.empty(0, np.float32), none, None, flags, order, None)
 
-    def grown(self, blocks: Sequence[Records], file: RowFile) -> Table:
-        """This table and the rows that were appended since."""
-        docs = np.concatenate([self.docs, *(block["doc"] for block in blocks)])
-        ordinals = np.concatenate([self.ordinals, *(block["ordinal"] for block in blocks)])
-        scales = np.concatenate([self.scales, *(block["scale"] for block in blocks)])
-        held, bits = self._more([block["vector"] for block in blocks], len(docs))
+    def grown(self, blocks: Iterable[Records], more: int, file: RowFile) -> Table:
+        """This table and the `more` rows that were appended since. They come in blocks, of which only what is needed is
+        kept: all at once they were half of the memory of an idle daemon."""
+        rows = len(self.docs) + more
+        held = self.held if rows <= LARGEST_HELD else None
+        sketched = held is None or rows > COMPARED_ROWS
+        bits = [self._sketch()] if sketched else []
+        columns = [(self.docs, self.ordinals, self.scales)]
+        for block in blocks:
+            columns.append((block["doc"].copy(), block["ordinal"].copy(), block["scale"].copy()))
+            held = None if held is None else appended(held, block["vector"], rows)
+            bits += [sketch(block["vector"])] if sketched else []
+        docs, ordinals, scales = (np.concatenate(column) for column in zip(*columns, strict=True))
         dead = docs[ordinals == TOMBSTONE]
         living = ~np.isin(docs, dead) if len(dead) else np.ones(len(docs), np.bool_)
-        return Table(docs, ordinals, scales, held, bits, living, np.argsort(docs, kind="stable"), file)
+        order = np.argsort(docs, kind="stable")
+        return Table(docs, ordinals, scales, held, np.concatenate(bits, axis=1) if bits else None, living, order, file)
 
-    def _more(self, vectors: list[Bytes], rows: int) -> tuple[Bytes | None, npt.NDArray[np.uint64] | None]:
-        if self.held is not None and rows <= LARGEST_HELD:
-            return np.concatenate([self.held, *vectors]), None
-        before = self.bits if self.held is None else sketch(self.held)
-        assert before is not None
-        return None, np.concatenate([before, *map(sketch, vectors)], axis=1)
+    def _sketch(self) -> npt.NDArray[np.uint64]:
+        if self.bits is not None:
+            return self.bits
+        assert self.held is not None
+        return sketch(self.held)
 
     def rows_of(self, docs: Collection[int]) -> Rows:
         """The living rows of these documents, each document's in order of ordinals."""
@@ -87,7 +100,7 @@ class Table:
         rows = np.flatnonzero(self.living) if within is None else self.rows_of(within)
         if limit <= 0 or not len(rows):
             return []
-        if self.bits is not None and len(rows) > READ_ROWS:
+        if self.bits is not None and len(rows) > (READ_ROWS if self.held is None else COMPARED_ROWS):
             everything = len(rows) == len(self.docs)  # then no copy of the bits is made
             rows = nearest_rows(self.bits, query, None if everything else rows, max(READ_ROWS, 4 * limit))
         scores = self.cosines(query, rows)
@@ -121,3 +134,14 @@ class Table:
         assert self.file is not None
         vectors: Bytes = self.file.read(rows.tolist())["vector"]
         return vectors
+
+
+def appended(before: Bytes, block: Bytes, expected: int) -> Bytes:
+    """`before` and the block as one array. Older tables see the beginning of the same memory, and only that."""
+    rows = len(before) + len(block)
+    room = before.base if isinstance(before.base, np.ndarray) else None
+    if room is None or len(room) < rows:
+        room = np.empty((max(rows, expected) + SPARE_ROWS, before.shape[1]), np.int8)
+        room[: len(before)] = before
+    room[len(before) : rows] = block
+    return room[:rows]

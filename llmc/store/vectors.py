@@ -134,7 +134,9 @@ class HotVectors:
                 self._table, self._loaded = before, extent
                 return before
             file = before.file if grows and before.file else RowFile(self.folder / extent.file, self.dimension)
-            self._table = before.grown(list(self._blocks(file, start, extent)), file)
+            first = start.size or len(header(self.dimension))
+            more = (extent.size - first) // record_type(self.dimension).itemsize
+            self._table = before.grown(self._blocks(file, start, extent), more, file)
             self._loaded = extent
             return self._table
 

@@ -1,0 +1,206 @@
+"""What llmc promises, and the tests that show it: the promises of the plan (R: under load and faults, S: against
+attacks), and the parts of the program for everything else. What is not shown yet is a gap, with a reason: data too.
+
+A test is named `file::function`; `file` alone stands for all its tests. `test_behaviours` holds this page against the
+tests that there are.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+__all__ = ["GAPS", "PARTS", "PROMISES", "Promise"]
+
+
+class Promise(NamedTuple):
+    says: str
+    tests: tuple[str, ...]
+
+
+PROMISES: dict[str, Promise] = {
+    "R1": Promise(
+        "a query sees every file operation that ended before it began, or says what is pending",
+        (
+            "test_keeping_right::test_a_query_sees_every_operation_that_ended_before_it",
+            "test_keeping_right::test_search_sees_a_save_that_ended_before_it",
+            "test_grep_ripgrep::test_a_file_that_changed_a_moment_ago_is_searched_as_it_is",
+            "test_watch_random::test_random_operations_leave_nothing_missing_and_nothing_stale",
+        ),
+    ),
+    "R2": Promise(
+        "the index equals the disk in the end",
+        (
+            "test_keeping_right::test_a_branch_switch_is_seen_and_costs_no_second_parse_of_what_comes_back",
+            "test_watch_random::test_operations_that_race_with_the_watcher_are_all_seen_in_the_end",
+            "test_watch_folders::test_branch_switches_leave_no_difference",
+        ),
+    ),
+    "R3": Promise(
+        "kill -9 loses and doubles nothing",
+        (
+            "test_keeping_right::test_kills_while_indexing_lose_and_double_nothing",
+            "test_store_faults::test_a_batch_that_is_killed_at_any_step_happens_wholly_or_not_at_all",
+            "test_store_together::test_a_killed_writer_leaves_no_lock_behind",
+            "test_daemon_life::test_after_kill_9_the_next_client_starts_another",
+            "test_pool::test_a_pool_ends_with_the_process_that_has_it",
+        ),
+    ),
+    "R4": Promise(
+        "the keyword store, the vector store and the catalog agree",
+        (
+            "test_store_machine",
+            "test_store_faults::test_a_sweep_that_is_killed_is_finished_by_the_next_writer",
+            "test_store_faults::test_a_repair_that_is_killed_is_repaired",
+            "test_store_together::test_readers_see_whole_batches_while_another_process_writes",
+        ),
+    ),
+    "R5": Promise(
+        "lost events are noticed, said, and healed by a walk",
+        (
+            "test_watch_trouble::test_overflow_is_said_and_healed_by_a_walk",
+            "test_watch_trouble::test_watches_that_run_out_later_lose_no_change",
+            "test_watch_trouble::test_a_root_that_is_deleted_and_made_again_is_walked",
+            "test_keeping_right::test_a_root_that_is_deleted_and_made_again_is_indexed_again",
+        ),
+    ),
+    "R6": Promise(
+        "a corrupt index is never served",
+        (
+            "test_store_damage::test_a_damaged_file_is_noticed_at_opening_or_does_no_harm",
+            "test_store_damage::test_a_file_damaged_under_a_reader_is_noticed_or_does_no_harm",
+            "test_store_vectors::test_a_row_that_changed_under_a_reader_is_never_served",
+            "test_store_formats::test_an_index_of_an_older_format_is_never_served",
+            "test_store_formats::test_an_index_of_an_older_format_is_built_anew_and_the_user_is_told",
+        ),
+    ),
+    "R7": Promise(
+        "a full disk degrades to read-only and heals by itself",
+        (
+            "test_store_faults::test_a_full_disk_undoes_the_batch_and_the_next_one_works",
+            "test_store_faults::test_a_limit_on_file_sizes_is_a_full_disk_and_heals",
+            "test_store_faults::test_a_writer_can_close_on_a_full_disk_and_nothing_is_lost",
+        ),
+    ),
+    "R8": Promise(
+        "one writer: a second says who holds the lock and goes",
+        (
+            "test_daemon_life::test_a_second_daemon_says_who_runs_and_exits",
+            "test_daemon_life::test_twenty_clients_at_once_start_one_daemon_and_get_twenty_answers",
+            "test_store_batches::test_a_second_writer_is_told_who_writes",
+        ),
+    ),
+    "R9": Promise(
+        "odd files never hang, crash or bloat it",
+        (
+            "test_scan::test_what_is_no_file_or_too_large_is_passed_over_and_named",
+            "test_scan::test_odd_names_are_found_as_the_disk_has_them",
+            "test_scan::test_two_hundred_levels_are_walked_and_more_than_the_limit_are_not",
+            "test_scan::test_fifty_thousand_tiny_files_are_found",
+            "test_door::test_fifo_socket_device_and_folder_are_refused_at_once",
+            "test_chunk_hostile",
+            "test_text",
+        ),
+    ),
+    "R10": Promise(
+        "many clients at once, every reply belongs to its request",
+        (
+            "test_daemon_transport::test_64_clients_with_100_calls_each_all_get_their_own_answers",
+            "test_daemon_transport::test_a_client_that_does_not_read_holds_up_nobody",
+            "test_http_mcp::test_many_clients_at_once_get_their_own_answers",
+        ),
+    ),
+    "S1": Promise(
+        "no byte from outside the roots",
+        (
+            "test_door::test_a_path_that_leads_out_is_refused_before_it_is_opened",
+            "test_door::test_no_link_leads_out_even_when_it_is_to_be_followed",
+            "test_door::test_a_path_that_is_swapped_while_it_is_read_leaks_nothing",
+            "test_door::test_a_typed_path_outside_looks_the_same_whether_it_exists_or_not",
+            "test_scan::test_a_folder_that_becomes_a_link_during_a_walk_is_not_entered",
+        ),
+    ),
+    "S2": Promise(
+        "a pattern cannot stall it",
+        ("test_ignore::test_globs_made_to_stall_do_not", "test_grep_ripgrep"),
+    ),
+    "S3": Promise(
+        "secrets do not leave, by whatever way out",
+        (
+            "test_redact",
+            "test_redact_envelopes",
+            "test_redact_cli",
+            "test_secrets_out",
+            "test_shell::test_secrets_and_hidden_characters_do_not_leave",
+        ),
+    ),
+    "S4": Promise(
+        "a handle is not a key",
+        (
+            "test_handles::test_foreign_unknown_and_expired_look_the_same",
+            "test_http::test_two_clients_cannot_open_each_others_handles",
+            "test_http_mcp::test_a_session_does_not_open_the_handles_of_another",
+        ),
+    ),
+    "S5": Promise("the cache cannot run code", ("test_handles::test_a_damaged_entry_is_no_result",)),
+    "S6": Promise("persona scripts are contained", ()),
+    "S7": Promise("HTTP is closed to strangers", ("test_http_strangers",)),
+    "S8": Promise("the shell tool stays inside its policy", ("test_shell", "test_shell_policy")),
+    "S9": Promise("downstream MCP servers cannot attack", ()),
+    "S10": Promise(
+        "outbound HTTP goes only where it is configured to go",
+        (
+            "test_embed_endpoint::test_a_redirect_is_not_followed",
+            "test_embed_endpoint::test_an_endless_reply_is_cut_off",
+            "test_research_web",
+        ),
+    ),
+    "S11": Promise(
+        "artifacts stay in their folder",
+        (
+            "test_research_artifacts::test_a_name_that_leads_out_is_refused",
+            "test_research_artifacts::test_links_in_the_artifact_folder_are_not_followed",
+        ),
+    ),
+    "S12": Promise(
+        "file content is data: what is hidden is shown, and no reply can be forged",
+        ("test_visible", "test_redact_envelopes::test_a_name_with_a_line_feed_cannot_forge_a_line"),
+    ),
+    "S13": Promise(
+        "a repository cannot make us run code",
+        (
+            "test_roots::test_a_hostile_git_file_makes_no_family_and_no_harm",
+            "test_settings_trust::test_a_clone_sets_no_program_endpoint_or_secret",
+            "test_ignore::test_what_a_hostile_ignore_file_loses_is_said_and_the_rest_counts",
+        ),
+    ),
+}
+
+# Promises without a test so far, and why. A row goes as soon as there is one.
+GAPS: dict[str, str] = {
+    "S6": "there are no persona scripts yet",
+    "S9": "there are no downstream servers yet",
+}
+
+# Everything else a user can rely on, by the files that show it. A new test file belongs to one of these, or to a
+# promise.
+PARTS: dict[str, tuple[str, ...]] = {
+    "indexing": (
+        "test_chunk*",
+        "test_symbols*",
+        "test_languages*",
+        "test_words*",
+        "test_scan_*",
+        "test_several_roots*",
+    ),
+    "storing": ("test_store_*",),
+    "watching": ("test_watch_*",),
+    "embedding": ("test_embed*",),
+    "finding": ("test_search*", "test_quality*", "test_golden*", "test_refs*", "test_grep*"),
+    "replying": ("test_replies*", "test_envelope*", "test_differential*", "test_focus*", "test_logs*", "test_handles*"),
+    "daemon": ("test_daemon_*",),
+    "command line": ("test_cli*", "test_te*", "test_install*", "test_stats*"),
+    "settings": ("test_settings*",),
+    "MCP and HTTP": ("test_mcp*", "test_http*", "test_pruner*", "test_session*", "test_gateway*"),
+    "research": ("test_research*", "test_agent*", "test_delegate*", "test_persona*", "test_model*"),
+    "frame": ("test_frame*", "test_behaviours*"),
+}

@@ -1,0 +1,112 @@
+"""Several roots at once: every file is answered, and none twice."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+import search_world
+
+from llmc.home import Home
+from llmc.indexer.library import Library
+from llmc.settings import EmbedderSettings, RootEntry, Settings
+from llmc.workspace import Workspace
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PLAIN = Settings(embedder=EmbedderSettings(kind="hash"))
+
+
+def found(workspace: Workspace) -> list[str]:
+    """Every file that is indexed, by its full path."""
+    return sorted(f"{file.root}/{file.path}" for file in workspace.find().files)
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Library:
+    home = Home(str(tmp_path / "home"))
+    home.make()
+    return Library(home, watching=False, processes=False)
+
+
+def opened(library: Library, settings: Settings, *entries: RootEntry) -> Workspace:
+    workspace = Workspace.within(library, settings, entries, str(entries[0].path))
+    workspace.index()
+    return workspace
+
+
+def make(folder: Path, *names: str) -> list[str]:
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(f"{name}\n")
+    return sorted(str(folder / name) for name in names)
+
+
+def test_a_root_that_the_outer_one_excludes_is_a_root_of_its_own(tmp_path: Path, library: Library) -> None:
+    everything = make(tmp_path / "outer", "a.py", "inner/b.py", "inner/c.md")
+    outer = RootEntry(path=tmp_path / "outer", exclude=("inner/",))
+    workspace = opened(library, PLAIN, outer, RootEntry(path=tmp_path / "outer/inner"))
+    assert found(workspace) == everything
+    assert workspace.notes == ()
+    library.close()
+
+
+@pytest.mark.parametrize("folder", ["inner", "in[n]er *"])
+def test_a_root_with_rules_of_its_own_is_left_to_itself_by_the_outer_one(
+    tmp_path: Path, library: Library, folder: str
+) -> None:
+    make(tmp_path / "outer", "a.py", "b.md", f"{folder}/c.py", f"{folder}/d.md")
+    outer = RootEntry(path=tmp_path / "outer", include=("*.py",))
+    inner = RootEntry(path=tmp_path / "outer" / folder, include=("*.md",))
+    workspace = opened(library, PLAIN, outer, inner)
+    assert found(workspace) == sorted([f"{tmp_path}/outer/a.py", f"{tmp_path}/outer/{folder}/d.md"])
+    library.close()
+
+
+def test_a_root_with_the_same_rules_is_part_of_the_outer_one(tmp_path: Path, library: Library) -> None:
+    everything = make(tmp_path / "outer", "a.py", "inner/b.py")
+    settings = replace(PLAIN, index=replace(PLAIN.index, exclude=("*.log",)))
+    entries = [RootEntry(path=tmp_path / "outer"), RootEntry(path=tmp_path / "outer/inner")]
+    workspace = opened(library, settings, *entries)
+    assert found(workspace) == everything
+    assert workspace.notes == (f"{tmp_path}/outer/inner lies in the root {tmp_path}/outer and is part of it",)
+    library.close()
+
+
+@pytest.fixture
+def work_trees(tmp_path: Path) -> tuple[Path, Path]:
+    main, second = tmp_path / "main", tmp_path / "second"
+    search_world.write(main)
+    who = ["-c", "user.name=x", "-c", "user.email=x@example.org"]
+    added = ["worktree", "add", "-q", str(second)]
+    for command in (["init", "-q"], ["add", "-A"], [*who, "commit", "-qm", "x"], added):
+        subprocess.run(["git", *command], cwd=main, check=True, capture_output=True)
+    return main, second
+
+
+def test_a_text_that_two_work_trees_share_is_answered_once_and_says_both(
+    work_trees: tuple[Path, Path], library: Library
+) -> None:
+    main, second = work_trees
+    workspace = opened(library, PLAIN, RootEntry(path=main), RootEntry(path=second))
+    (hit, *others) = [file for file in workspace.search("RetryPolicy").files if file.path == "src/depot/retry.py"]
+    assert others == []
+    assert {hit.root, *hit.also} == {str(main), str(second)}
+    library.close()
+
+
+def test_a_text_that_differs_between_work_trees_is_answered_from_each(
+    work_trees: tuple[Path, Path], library: Library
+) -> None:
+    main, second = work_trees
+    changed = second / "src/depot/retry.py"
+    changed.write_text(changed.read_text().replace("with jitter", "with much jitter"))
+    workspace = opened(library, PLAIN, RootEntry(path=main), RootEntry(path=second))
+    hits = [file for file in workspace.search("RetryPolicy").files if file.path == "src/depot/retry.py"]
+    assert sorted((file.root, file.also) for file in hits) == [(str(main), ()), (str(second), ())]
+    shutil.rmtree(second)
+    library.close()
