@@ -33,7 +33,7 @@ NEVER_IMPORTED_BY = {
 # as a whole when it is needed.
 HEAVY = {"lancedb", "mcp", "pyarrow", "pydantic", "pydantic_ai", "bpe_openai", "torch", "sentence_transformers"}
 HEAVY |= {"starlette", "uvicorn"}
-LATE = {PACKAGE / "server" / "mcp", PACKAGE / "server" / "http"}
+LATE = {PACKAGE / "server" / "mcp", PACKAGE / "server" / "http", PACKAGE / "server" / "delegates"}
 
 
 def imported(nodes: list[ast.stmt]) -> set[str]:

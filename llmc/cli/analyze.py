@@ -1,0 +1,22 @@
+"""`llmc analyze`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from llmc.cli.options import Options, pass_options
+from llmc.cli.reports import ask_report, report_options
+
+
+@click.command()
+@click.argument("component", nargs=-1, required=True)
+@report_options
+@pass_options
+def command(options: Options, /, component: tuple[str, ...], **args: Any) -> int:
+    """How something works: callers, calls, what goes in and out, configuration.
+
+    COMPONENT is a name, a path, path:line, path::symbol, or a question.
+    """
+    return ask_report(options, "analyze_component", {"component": " ".join(component), **args})

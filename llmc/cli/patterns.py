@@ -1,0 +1,19 @@
+"""`llmc patterns`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from llmc.cli.options import Options, pass_options
+from llmc.cli.reports import ask_report, report_options
+
+
+@click.command()
+@click.argument("pattern", nargs=-1, required=True)
+@report_options
+@pass_options
+def command(options: Options, /, pattern: tuple[str, ...], **args: Any) -> int:
+    """Two to six existing examples of a pattern, with the few lines that matter."""
+    return ask_report(options, "find_patterns", {"pattern": " ".join(pattern), **args})

