@@ -35,7 +35,7 @@ from llmc.settings import RootEntry, Settings, load
 from llmc.text import Binary, decode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from llmc.indexer.keeper import Keeper
     from llmc.indexer.lane import Lane
@@ -146,25 +146,45 @@ class Workspace:
         return View(keeper.root, keeper.door, lane.store, lane.embedder, pending, share)
 
     def path_filter(self, paths: Sequence[str] = (), **conditions: tuple[str, ...]) -> PathFilter:
-        """What a person typed, relative to the current folder, as paths of the roots."""
-        return PathFilter(under=tuple(self.locate(path)[1] for path in paths), **conditions)
+        """What a person typed, as paths of the roots that have them."""
+        found = [place for typed in paths for place in self.places(typed)]
+        return PathFilter(
+            under=tuple(path for _, path in found), roots=tuple(keeper.root.id for keeper, _ in found), **conditions
+        )
 
     def locate(self, typed: str) -> tuple[Keeper, str]:
-        """(root, path in it) of what a person typed: relative to the current folder, else to a root, else absolute."""
+        """(root, path in it) of what a person typed."""
+        return self.places(typed)[0]
+
+    def places(self, typed: str) -> list[tuple[Keeper, str]]:
+        """Every root that has what a person typed: relative to the current folder; else to a root, or to each that has
+        it; absolute; or as replies name it when there are several roots, `root:path`. At least one."""
         outside: OutsideError | None = None
-        candidates: list[tuple[Keeper, str]] = []
-        for keeper in self.keepers:
-            for base in (self.cwd, keeper.root.path):
+        is_inside = False
+        for tries in self._readings(typed):
+            found = []
+            for keeper, text, base in tries:
                 try:
-                    candidates.append((keeper, keeper.door.relative(typed, base)))
+                    path = keeper.door.relative(text, base)
                 except OutsideError as error:
                     outside = error
-        for keeper, path in candidates:
-            if not path or keeper.door.stat(path) is not None:
-                return keeper, path
-        if candidates or outside is None:
+                    continue
+                is_inside = True
+                if not path or keeper.door.stat(path) is not None:
+                    found.append((keeper, path))
+            if found:
+                return found
+        if is_inside or outside is None:
             raise NotFoundError(f"there is no {typed!r} in the roots", path=typed)
         raise outside
+
+    def _readings(self, typed: str) -> Iterator[list[tuple[Keeper, str, str]]]:
+        """(root, path, what the path is relative to), the likelier first."""
+        yield [(keeper, typed, self.cwd) for keeper in self.keepers]
+        yield [(keeper, typed, keeper.root.path) for keeper in self.keepers]
+        name, colon, path = typed.partition(":")
+        if colon:
+            yield [(keeper, path or ".", keeper.root.path) for keeper in self.keepers if keeper.root.name == name]
 
     def keeper(self, root: str) -> Keeper:
         for keeper in self.keepers:

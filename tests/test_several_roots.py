@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 import search_world
 
+from llmc.envelope.handles import Handles
 from llmc.home import Home
 from llmc.indexer.library import Library
+from llmc.server.tools import answer
 from llmc.settings import EmbedderSettings, RootEntry, Settings
 from llmc.workspace import Workspace
 
@@ -110,3 +112,40 @@ def test_a_text_that_differs_between_work_trees_is_answered_from_each(
     assert sorted((file.root, file.also) for file in hits) == [(str(main), ()), (str(second), ())]
     shutil.rmtree(second)
     library.close()
+
+
+@pytest.fixture
+def pair(tmp_path: Path, library: Library) -> Workspace:
+    make(tmp_path / "one", "src/a.py", "only/one.py")
+    make(tmp_path / "two", "src/a.py", "src/b.py")
+    return opened(library, PLAIN, RootEntry(path=tmp_path / "one"), RootEntry(path=tmp_path / "two"))
+
+
+def asked(workspace: Workspace, tool: str, **args: str) -> str:
+    return answer(workspace, Handles(workspace.library.home.handles), tool, args).text
+
+
+def test_a_path_as_a_reply_names_it_can_be_read(pair: Workspace) -> None:
+    for path in ("one:src/a.py", "two:src/a.py", "two:src/b.py"):
+        assert path in asked(pair, "find", name="py")
+        assert asked(pair, "read", target=f"{path}:1-1").splitlines()[1] == f" 1 {path.partition(':')[2]}"
+    assert "there is no" in asked(pair, "read", target="three:src/a.py")
+
+
+@pytest.mark.parametrize("tool", ["grep", "find", "search", "context"])
+def test_a_path_of_one_root_leaves_the_others_out(pair: Workspace, tmp_path: Path, tool: str) -> None:
+    words = {"grep": {"pattern": "src"}, "find": {"name": "py"}}.get(tool, {"query": "src"})
+    for scope in ("two:", "two:src", str(tmp_path / "two"), str(tmp_path / "two/src")):
+        reply = asked(pair, tool, path=scope, **words)
+        assert "two:src/b.py" in reply, scope
+        assert "one:" not in reply, scope
+
+
+def test_a_folder_that_two_roots_have_is_looked_for_in_both(pair: Workspace, tmp_path: Path) -> None:
+    elsewhere = Workspace.within(
+        pair.library, PLAIN, [RootEntry(path=tmp_path / "one"), RootEntry(path=tmp_path / "two")], str(tmp_path)
+    )
+    reply = asked(elsewhere, "grep", pattern="a", path="src")
+    assert "one:src/a.py" in reply
+    assert "two:src/a.py" in reply
+    assert "one:only" not in asked(elsewhere, "tree", path="src")

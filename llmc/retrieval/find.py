@@ -84,8 +84,8 @@ def matching(
 ) -> list[Found]:
     """Every match has the `part` in its path; only those files are looked at."""
     found: list[Found] = []
-    accepts = request.paths.accepts
     for view in views:
+        accepts = request.paths.of(view.root.id).accepts
         scores = {path: rank for path in listed(view, part) if (rank := ranked(path)) is not None and accepts(path)}
         for path, size, mtime_ns in sizes_and_times(view, scores):
             modified = mtime_ns / 1e9

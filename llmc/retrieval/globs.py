@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -18,17 +18,28 @@ if TYPE_CHECKING:
     from llmc.globbing import Patterns
     from llmc.globbing.patterns import Layer
 
-__all__ = ["PathFilter"]
+__all__ = ["NOWHERE", "PathFilter"]
+
+NOWHERE = ("\0",)  # no path is called so
 
 
 @dataclass(frozen=True)
 class PathFilter:
-    """`under`: folders or files, root-relative, "" is the whole root. All conditions must hold."""
+    """`under`: folders or files, root-relative, "" is the whole root; `roots` says of each in which root it is, and may
+    be left out when they hold in all. All conditions must hold."""
 
     under: tuple[str, ...] = ()
     globs: tuple[str, ...] = ()
     types: tuple[str, ...] = ()
     types_not: tuple[str, ...] = ()
+    roots: tuple[str, ...] = ()
+
+    def of(self, root: str) -> PathFilter:
+        """What it says of the paths of one root."""
+        if not self.roots:
+            return self
+        here = tuple(path for path, owner in zip(self.under, self.roots, strict=True) if owner == root)
+        return replace(self, under=here or NOWHERE, roots=())
 
     @cached_property
     def accepts(self) -> Callable[[str], bool]:

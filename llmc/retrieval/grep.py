@@ -179,8 +179,8 @@ def candidates(view: View, request: GrepRequest, matcher: Matcher | None) -> lis
     listed |= view.pending
     if request.within is not None:
         listed &= {path for root, path in request.within if root == view.root.id}
-    accepts = request.paths.accepts
-    return sorted(listed) if request.paths.is_open else sorted(path for path in listed if accepts(path))
+    paths = request.paths.of(view.root.id)
+    return sorted(listed) if paths.is_open else sorted(filter(paths.accepts, listed))
 
 
 def search_files(

@@ -69,7 +69,8 @@ def outline(views: Sequence[View], request: OutlineRequest) -> OutlineResult:
 def outlined(view: View, request: OutlineRequest) -> list[FileOutline]:
     catalog = view.store.catalog
     places = catalog.places(view.root.id)
-    wanted = {doc: path for doc, path in zip(places, places.paths(), strict=True) if request.paths.accepts(path)}
+    accepts = request.paths.of(view.root.id).accepts
+    wanted = {doc: path for doc, path in zip(places, places.paths(), strict=True) if accepts(path)}
     symbols: dict[int, list[Symbol]] = {}
     for definition in catalog.symbols(docs=wanted):
         symbols.setdefault(definition.doc, []).append(definition.symbol)

@@ -143,9 +143,10 @@ class Reader:
 
 def defined(view: View, name: str, request: RefsRequest, reader: Reader, callees: Counter[str]) -> Iterator[Place]:
     places = view.store.catalog.places(view.root.id)
+    accepts = request.paths.of(view.root.id).accepts
     for definition in view.store.catalog.symbols(name=name):
         path = places.get(definition.doc)
-        if path is None or not request.paths.accepts(path):
+        if path is None or not accepts(path):
             continue
         symbol = definition.symbol
         found = find_definition(reader, path, symbol)
@@ -181,11 +182,12 @@ def within(reference: Reference, symbol: Symbol) -> bool:
 
 def used(view: View, name: str, request: RefsRequest, reader: Reader) -> Iterator[Place]:
     places = view.store.catalog.places(view.root.id)
+    accepts = request.paths.of(view.root.id).accepts
     condition = plan_literal(name, ignore_case=False).condition
     docs = places if condition.is_empty else places.keep(view.store.keywords.candidates(condition))
     uses = view.store.catalog.references_named(name, list(docs))
     for path, doc in sorted((places[doc], doc) for doc in uses):
-        if path in view.pending or not request.paths.accepts(path):
+        if path in view.pending or not accepts(path):
             continue
         for one in uses[doc]:
             if request.kinds and one.kind not in request.kinds:
@@ -196,7 +198,7 @@ def used(view: View, name: str, request: RefsRequest, reader: Reader) -> Iterato
                 break
             yield Place(view.root.id, path, one.line, one.line, one.kind, one.container, text)
     for path in sorted(view.pending):
-        if request.paths.accepts(path):
+        if accepts(path):
             yield from by_word(view, path, name, request, reader)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from llmc.envelope import Envelope, Group, Item, Row
+from llmc.retrieval.globs import NOWHERE
 from llmc.server.tools.base import Argument, Asked, Tool
 from llmc.server.tools.words import freshness_notes, plural, shown_path
 
@@ -35,12 +36,15 @@ def run(asked: Asked) -> Envelope:
     paths = workspace.path_filter(asked.texts("path"))
     depth = max(1, asked.number("depth", 2))
     views = workspace.views()
-    bases = sorted(set(paths.under) or {""})
     groups: list[Group] = []
     entries: list[dict[str, object]] = []
     total = 0
     for view in views:
-        listed = [path for path in known_paths(view) if paths.accepts(path)]
+        here = paths.of(view.root.id)
+        if here.under == NOWHERE:
+            continue
+        bases = sorted(set(here.under) or {""})
+        listed = [path for path in known_paths(view) if here.accepts(path)]
         total += len(listed)
         for base in bases:
             below = [path for path in listed if not base or path.startswith(f"{base}/")]
