@@ -78,3 +78,21 @@ def test_documentation_is_taken_out_of_the_code(tmp_path: Path) -> None:
     go = next(iter(definitions(tmp_path / "a.go", "a.go")))
     assert (python.doc, go.doc) == ("Go there now.", "Go goes there now.")
     assert "there now" not in python.code + go.code
+
+
+def test_a_file_that_says_what_it_is_for_answers_for_its_definitions(tmp_path: Path) -> None:
+    (tmp_path / "mail.py").write_text(
+        '"""Letters to customers, by post and by wire."""\n\n@cached\ndef post(letter, address):\n    return address\n'
+        "\n\ndef wire(letter, number):\n    return number, letter\n"
+    )
+    (tmp_path / "mail.go").write_text(
+        "// Copyright\n\n// Package mail sends letters\n// to customers.\npackage mail\n\n"
+        "func Post(letter string) string {\n\treturn letter\n}\n\n"
+        "func Wire(letter string) string {\n\treturn letter\n}\n"
+    )
+    python = [found for found in definitions(tmp_path / "mail.py", "mail.py") if found.kind == "file"]
+    go = [found for found in definitions(tmp_path / "mail.go", "mail.go") if found.kind == "file"]
+    assert [(found.doc, found.code) for found in python] == [
+        ("Letters to customers, by post and by wire.", "def post(letter, address):\ndef wire(letter, number):")
+    ]
+    assert [found.doc for found in go] == ["Package mail sends letters\nto customers."]

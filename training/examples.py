@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from llmc.embed.tokens import WORD, split
-from training.functions import Definition, definitions, language_of
+from training.functions import Definition, definitions, language_of, signature
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -39,6 +39,7 @@ TAGGED = re.compile(
 @dataclass(frozen=True, slots=True)
 class Example:
     package: str
+    path: str  # inside the package: where it came from, should anybody ask
     language: str
     sentence: str  # the first sentence of the documentation, empty if there is none
     rest: str  # what else it says
@@ -48,10 +49,7 @@ class Example:
 
 def capsule(name: str, code: str) -> str:
     """What the indexer puts in front of a chunk: enclosing names and signature; never the path."""
-    signature = next(
-        (line.strip() for line in code.splitlines() if len(line.strip()) > 3 and line.strip()[0] not in "@#["), ""
-    )
-    return f"{name}\n{signature[:200]}"
+    return f"{name}\n{signature(code)[:200]}"
 
 
 def first_sentence(doc: str) -> tuple[str, str]:
@@ -109,7 +107,11 @@ def examples(package: Package, found: list[Definition], held_out: set[int], seen
             continue
         seen.add(mark)
         left[bool(sentence)] -= 1
-        chosen.append(Example(package.name, definition.language, sentence, rest, definition.name, definition.code))
+        chosen.append(
+            Example(
+                package.name, definition.path, definition.language, sentence, rest, definition.name, definition.code
+            )
+        )
     return chosen
 
 

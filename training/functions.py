@@ -1,8 +1,9 @@
 """Definitions with their documentation, out of source files, by tree-sitter.
 
 Owns which nodes of which language are definitions, where their documentation stands and how it is freed of comment
-signs. What questions are made of them is `pairs`' business. Sections of markdown that hold code are taken as
-definitions too: the heading and the prose are the documentation, the fenced block is the code.
+signs. What questions are made of them is the business of `examples`. Two more things are taken as definitions: a
+section of markdown that holds code (heading and prose are the documentation, the fenced block is the code), and a file
+whose head says what it is for (that head is the documentation, the first lines of its definitions are the code).
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tree_sitter import Parser, Query, QueryCursor
@@ -17,11 +19,10 @@ from tree_sitter_language_pack import get_language
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from tree_sitter import Node
 
-__all__ = ["LANGUAGES", "Definition", "definitions", "language_of"]
+__all__ = ["LANGUAGES", "Definition", "definitions", "language_of", "signature"]
 
 LANGUAGES = {
     "py": "python", "js": "javascript", "mjs": "javascript", "cjs": "javascript", "jsx": "javascript",
@@ -79,7 +80,7 @@ class Definition:
     name: str  # dotted, with the enclosing names
     doc: str  # the prose, free of comment signs; empty if there is none
     code: str  # the text without that prose
-    kind: str = "definition"  # or "prose": a markdown section with its code
+    kind: str = "definition"  # or "prose": a markdown section with its code; or "file"
 
 
 def language_of(path: Path) -> str | None:
@@ -97,9 +98,33 @@ def definitions(path: Path, name: str) -> Iterator[Definition]:
     parser, query = _tools(language)
     tree = parser.parse(data)
     nodes = QueryCursor(query).captures(tree.root_node).get("d", [])
-    for node in sorted(nodes, key=lambda node: (node.start_byte, -node.end_byte)):  # captures come in no fixed order
-        if (found := _definition(node, data, name, language)) is not None:
-            yield found
+    ordered = sorted(nodes, key=lambda node: (node.start_byte, -node.end_byte))  # captures come in no fixed order
+    found = [one for node in ordered if (one := _definition(node, data, name, language)) is not None]
+    yield from found
+    if len(found) > 1 and (head := _head(tree.root_node, data)):
+        outline = "\n".join(signature(one.code) for one in found)
+        yield Definition(language, name, Path(name).stem, head, outline[:MAX_CODE], "file")
+
+
+def signature(code: str) -> str:
+    """The first line that is no decorator, attribute or directive."""
+    lines = (line.strip() for line in code.splitlines())
+    return next((line for line in lines if len(line) > 3 and line[0] not in "@#["), "")
+
+
+def _head(root: Node, data: bytes) -> str:
+    """What the file says of itself at its top: Python's docstring, or the last comment before the code."""
+    head, end = "", -1
+    for node in root.named_children[:40]:
+        inner = node.named_children[0] if node.type == "expression_statement" and node.named_children else node
+        if inner.type == "string":
+            return _unquoted(_text(inner, data))
+        if "comment" not in node.type:
+            break
+        text = _plain(_text(node, data))
+        head = f"{head}\n{text}" if node.start_point[0] - end <= 1 else text
+        end = node.end_point[0] - (1 if node.end_point[1] == 0 else 0)
+    return head
 
 
 @cache
@@ -171,10 +196,14 @@ def _docstring(node: Node, outer: Node, data: bytes) -> tuple[str, str]:
         string = first
     if string is None or string.type != "string":
         return "", code
-    prose = re.sub(r"^[rRuUbB]*(\"\"\"|'''|\"|')|(\"\"\"|'''|\"|')$", "", _text(string, data))
+    prose = _unquoted(_text(string, data))
     cut = (string.start_byte - outer.start_byte, string.end_byte - outer.start_byte)
     raw = data[outer.start_byte : outer.end_byte]
     return prose, (raw[: cut[0]] + raw[cut[1] :]).decode("utf-8", "replace")
+
+
+def _unquoted(literal: str) -> str:
+    return re.sub(r"^[rRuUbB]*(\"\"\"|'''|\"|')|(\"\"\"|'''|\"|')$", "", literal)
 
 
 def _comments_above(node: Node, data: bytes) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import pickle
 import time
 from collections import Counter
@@ -20,6 +21,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bench.judged import GOLDEN
+from bench.packages import read_list as pinned
+from bench.packages import unpacked
 from llmc.embed import BUNDLED
 from llmc.embed.tokens import Tokens
 from training.collect import collect, read_list
@@ -33,6 +37,9 @@ __all__ = ["main"]
 
 
 def collect_step(work: Path) -> None:
+    """The packages to learn from, and those of the golden suite, of which nothing may be learned."""
+    for package in pinned(GOLDEN / "packages.tsv"):
+        unpacked(package, work / "against" / "golden")
     refused = collect(read_list(), work / "corpus")
     (work / "refused.txt").write_text("\n".join(refused) + "\n")
     print(f"{len(refused)} packages left out, see refused.txt")
@@ -95,9 +102,10 @@ def main() -> None:
     asked.work.mkdir(parents=True, exist_ok=True)
     for name, step in STEPS.items():
         if asked.step in {"all", name}:
-            began = time.perf_counter()
+            began, spent = time.perf_counter(), sum(os.times()[:4])
             step(asked.work)
-            print(f"{name}: {time.perf_counter() - began:.0f} s", flush=True)
+            wall, cpu = time.perf_counter() - began, sum(os.times()[:4]) - spent
+            print(f"{name}: {wall:.0f} s, {cpu:.0f} s of CPU", flush=True)
 
 
 if __name__ == "__main__":

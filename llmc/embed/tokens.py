@@ -2,7 +2,8 @@
 
 Owns folding (accents, case, camelCase), splitting and the greedy longest match against the vocabulary; the result
 equals what the Rust tokenizer makes of tokenizer.json, and tests/transformers shows it. Pure Python on purpose: each
-distinct word is split once and then found in a cache, which measured 18 times the speed of the Rust tokenizer on code.
+distinct word is split once and then found in a cache. Measured on 3,000 chunks of some 1,570 characters: 95 us each the
+first time and 37 us once the words are known, against 451 us for the Rust tokenizer with the same rules.
 """
 
 from __future__ import annotations

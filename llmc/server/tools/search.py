@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from llmc.envelope import Envelope, Group, Item, Row
@@ -15,8 +16,11 @@ if TYPE_CHECKING:
     from llmc.retrieval.results import FileHits, Hit, SearchResult
     from llmc.workspace import Workspace
 
-# A reader who sees this much of a place knows whether to open it.
-EXCERPT_LINES = 8
+# The best place is the answer more often than not, and is shown so that it need not be opened; of the others a reader
+# must only see whether to open them. So many lines for the best place, for the best of the next two files, and for the
+# rest; and only the first three files have more places than one (`bench.workload`: 1,190 tokens a reply → 750).
+BEST_LINES, NEXT_LINES, FURTHER_LINES = 24, 4, 1
+NEXT_FILES = 3
 LONGEST_LINE = 400
 
 
@@ -33,46 +37,63 @@ def run(asked: Asked) -> Envelope:
 
 
 def envelope_of(result: SearchResult, workspace: Workspace, *, explain: bool = False) -> Envelope:
-    places = sum(len(file.hits) for file in result.files)
+    groups = tuple(group_of(file, workspace, rank, explain=explain) for rank, file in enumerate(result.files))
+    places = sum(len(group.items) for group in groups)
     found = f"{plural(places, 'place')} in {plural(len(result.files), 'file')}" if places else "nothing found"
     return Envelope(
         "search",
         found,
-        groups=tuple(group_of(file, workspace, explain=explain) for file in result.files),
+        groups=groups,
         notes=(*freshness_notes(result.pending, result.share), *vector_notes(workspace)),
         data={"query": result.query, "route": str(result.route), "files": [data_of(file) for file in result.files]},
     )
 
 
-def group_of(file: FileHits, workspace: Workspace, *, explain: bool) -> Group:
-    items = tuple(item_of(file, hit, explain=explain) for hit in file.hits)
+def group_of(file: FileHits, workspace: Workspace, rank: int, *, explain: bool) -> Group:
+    first = BEST_LINES if rank == 0 else NEXT_LINES if rank < NEXT_FILES else FURTHER_LINES
+    hits = file.hits if rank < NEXT_FILES else file.hits[:1]
+    items = tuple(
+        item_of(file, hit, FURTHER_LINES if number else first, explain=explain) for number, hit in enumerate(hits)
+    )
     others = [shown_path(workspace, root, "").removesuffix(":") for root in file.also]
     also = f" (also in {', '.join(others)})" if others else ""
     return Group(shown_path(workspace, file.root, file.path) + also, items)
 
 
-def item_of(file: FileHits, hit: Hit, *, explain: bool) -> Item:
+def item_of(file: FileHits, hit: Hit, most: int, *, explain: bool) -> Item:
     title = f"{hit.name} {hit.start_line}-{hit.end_line}" if hit.name else ""
-    rows = tuple(excerpt(hit))
+    rows = tuple(excerpt(hit, most))
     if explain:
         rows = (*(Row(f"{one.signal} {one.effect:.3g} {one.because}".rstrip()) for one in file.shares), *rows)
     return Item(rows, title, file.root, file.path, hit.start_line, hit.end_line)
 
 
-def excerpt(hit: Hit) -> Iterator[Row]:
-    """The first line, which mostly names it, and those that answer best, in order."""
+def excerpt(hit: Hit, most: int) -> Iterator[Row]:
+    """The line that names it and those that answer best, in order; of the best place what comes after its name, too."""
     lines = hit.text.split("\n")
-    best = [number for number in hit.lines if hit.start_line <= number < hit.start_line + len(lines)]
-    chosen = {hit.start_line, *best[: EXCERPT_LINES - 1]}
-    following = (number for number in range(hit.start_line, hit.start_line + len(lines)) if number not in chosen)
-    for number in following:
-        if len(chosen) >= EXCERPT_LINES:
-            break
-        chosen.add(number)
-    for number in sorted(chosen):
-        text = lines[number - hit.start_line]
-        if text.strip():
-            yield Row(text.rstrip(), number, longest=LONGEST_LINE)
+    numbered = range(hit.start_line, hit.start_line + len(lines))
+    telling = [number for number in numbered if TELLING.search(lines[number - hit.start_line])]
+    named = naming_line(hit, lines, telling)
+    best = [number for number in hit.lines if number in numbered]
+    wanted = [named, *best[: most - 1]]
+    if most == BEST_LINES:
+        wanted += sorted(telling, key=lambda number: (number < named, number))
+    for number in sorted(list(dict.fromkeys(wanted))[:most]):
+        yield Row(lines[number - hit.start_line].rstrip(), number, longest=LONGEST_LINE)
+
+
+def naming_line(hit: Hit, lines: list[str], telling: list[int]) -> int:
+    """Where its name stands in code: what is above may be a comment of any length."""
+    name = re.compile(rf"(?<!\w){re.escape(hit.name.rsplit('.', 1)[-1])}(?!\w)")
+    for number in telling:
+        line = lines[number - hit.start_line]
+        if hit.name and name.search(line) and not COMMENT.match(line):
+            return number
+    return telling[0] if telling else hit.start_line
+
+
+TELLING = re.compile(r"\w")
+COMMENT = re.compile(r"\s*(//|/?\*|#|--|;|%|@)")
 
 
 def data_of(file: FileHits) -> dict[str, object]:
