@@ -69,6 +69,11 @@ class Home:
         return os.path.join(self.path, "handles")
 
     @property
+    def ledger(self) -> str:
+        """What calls cost and saved."""
+        return os.path.join(self.path, "ledger.db")
+
+    @property
     def socket(self) -> str:
         """In the home itself, or in a short folder of ours when that path is too long for a unix socket.
 

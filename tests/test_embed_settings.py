@@ -55,6 +55,17 @@ def test_a_model_folder_of_another_dimension_costs_the_vectors_and_the_answer_sa
     assert "256 dimensions and 384 are configured" in said
 
 
+def test_status_shows_the_embedder_of_the_asker(place: Place, tmp_path: Path) -> None:
+    flags = ["--root", str(write(tmp_path / "depot"))]
+    assert place.llmc(*flags, "index", "--once").returncode == 0
+    names = [
+        json.loads(place.llmc(*flags, *more, "status", "--json").stdout)["embedder"]["name"]
+        for more in ([], ["--set", "embedder.kind=hash"])
+    ]
+    assert names[0].startswith("llmc-code")
+    assert "hash" in names[1]
+
+
 def test_the_built_in_model_and_an_endpoint_answer_together(place: Place, tmp_path: Path) -> None:
     with endpoint() as (address, texts):
         said = asked(

@@ -17,6 +17,8 @@ from llmc.connection import ConnectionLostError
 from llmc.errors import DaemonGoneError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from llmc.cli.options import Options
 
 __all__ = ["serve_http"]
@@ -34,10 +36,13 @@ def serve_http(
     key: str = "",
     names: tuple[str, ...] = (),
     insecure: bool = False,
+    on_login: Callable[[str], None] | None = None,
 ) -> int:
+    """`on_login` is given the address that lets a browser in, once."""
     paths = {"cert": _absolute(cert), "key": _absolute(key)}
     params: dict[str, Any] = {"address": address, **paths, "names": list(names), "insecure": insecure}
-    shown = _Shown(options, params)
+    params["login"] = on_login is not None
+    shown = _Shown(options, params, on_login)
     if options.no_daemon:
         options.ask("http", params, on_event=shown)
         return 0
@@ -62,8 +67,9 @@ def serve_http(
 class _Shown:
     """Says where it listens, and asks for the same place next time."""
 
-    def __init__(self, options: Options, params: dict[str, Any]) -> None:
+    def __init__(self, options: Options, params: dict[str, Any], on_login: Callable[[str], None] | None = None) -> None:
         self._options = options
+        self._on_login = on_login
         self._params = params
         self.listening = False
 
@@ -74,10 +80,14 @@ class _Shown:
             self._options.say(f"listening again at {url}")
             return
         self.listening = True
+        if self._on_login is not None:
+            self._on_login(str(event["login"]))
+            self._options.say("listening until Ctrl-C")
+            return
         if self._options.json:
             click.echo(json.dumps({"url": url}))
             return
-        click.echo(f"listening at {url} (MCP at {url}/mcp)")
+        click.echo(f"listening at {url} (MCP at {url}/mcp; `llmc ui` opens the page)")
         self._options.say("clients send `Authorization: Bearer TOKEN`; `llmc token show` prints it")
         if self._params["insecure"]:
             self._options.say("without TLS: whoever can read the network can read the token")

@@ -20,11 +20,14 @@ from starlette.requests import Request
 from starlette.routing import Route
 
 from llmc.errors import LlmcError
+from llmc.server.agents.serving import Personas
+from llmc.server.http.agents import AgentRoutes
 from llmc.server.http.guard import OWNER
+from llmc.server.http.page import Page
 from llmc.server.http.refusals import body_of, status_of
 from llmc.server.http.rest import Rest, json_bytes
 from llmc.server.http.visits import PROFILES
-from llmc.server.mcp.build import build_server, named_session
+from llmc.server.mcp.build import INSTRUCTIONS, build_server, named_session
 from llmc.server.mcp.surfaces import surface_for
 from llmc.server.wire import failure
 
@@ -36,6 +39,8 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.types import Receive, Scope, Send
 
+    from llmc.server.http.address import Address
+    from llmc.server.http.logins import Logins
     from llmc.server.http.visits import Visits
     from llmc.server.surface import Visit
 
@@ -46,12 +51,13 @@ VISIT = "llmc.visit"  # in the scope: who asks, as far as the URL says it
 MOST_SESSIONS = 512
 
 
-def application(visits: Visits, pool: Executor, url: str, largest: int) -> Starlette:
+def application(visits: Visits, pool: Executor, address: Address, largest: int, logins: Logins) -> Starlette:
     """`largest` bounds a message, as the guard bounds a body."""
     endpoint = McpEndpoint(visits, pool, largest)
-    rest = Rest(visits, pool, url)
+    rest = Rest(visits, pool, address.url)
+    page = Page(visits, pool, address, logins)
     app = Starlette(
-        routes=[*rest.routes(), Route("/mcp", endpoint)],
+        routes=[*rest.routes(), *AgentRoutes(rest).routes(), *page.routes(), Route("/mcp", endpoint)],
         exception_handlers={HTTPException: refused},
         lifespan=lambda _: endpoint.running(),
     )
@@ -85,11 +91,18 @@ class McpEndpoint:
         try:
             enter = partial(self._visits.enter, owner, "", request.query_params)
             visit = scope[VISIT] = await asyncio.get_running_loop().run_in_executor(self._pool, enter)
+            if visit.session.agent:
+                said = partial(self._instructions, visit)
+                INSTRUCTIONS.set(await asyncio.get_running_loop().run_in_executor(self._pool, said))
         except LlmcError as error:
             await json_bytes(body_of(error), status_of(error.code))(scope, receive, send)
             return
         scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=owner, scopes=[]))
         await self._managers[visit.session.profile].handle_request(scope, receive, send)
+
+    def _instructions(self, visit: Visit) -> str:
+        service = self._visits.service
+        return Personas(service).instructions(visit.client, service.settings_of(visit.client), visit.session.agent)
 
 
 def entered(visits: Visits, context: ServerRequestContext[Any, Any]) -> Visit:

@@ -1,4 +1,4 @@
-"""Who may come in: exact Host and Origin, a token, a body of a sensible size that arrives in time.
+"""Who may come in: exact Host and Origin, a token or (for the page) a cookie, a body of a sensible size, in time.
 
 It stands around the whole application, so that no route can be forgotten. The body is read here, after the token was
 found right: a stranger cannot make the server hold anything, and what stands behind never waits for a slow sender.
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from llmc.server.http.address import Address
+    from llmc.server.http.logins import Logins
     from llmc.server.http.token import Token
 
 __all__ = ["HEAD_BYTES", "OWNER", "Bounds", "Guard"]
@@ -29,6 +30,8 @@ log = logs.get("http")
 OWNER = "llmc.owner"  # in the scope: whose token it was
 
 
+# What somebody may send who is about to log in.
+STRANGER_BYTES = 4 << 10
 # Path and headers together; cookies and tokens of other servers do not get near.
 HEAD_BYTES = 32 << 10
 
@@ -44,11 +47,12 @@ class Bounds:
 class Guard:
     """`cut` ends the connection of a request at once; the server that has it is made after this."""
 
-    def __init__(self, app: ASGIApp, address: Address, token: Token, bounds: Bounds) -> None:
+    def __init__(self, app: ASGIApp, address: Address, token: Token, logins: Logins, bounds: Bounds) -> None:
         self.cut: Callable[[Scope], None] = lambda _: None
         self._app = app
         self._address = address
         self._token = token
+        self._logins = logins
         self.bounds = bounds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -75,7 +79,8 @@ class Guard:
         origins = values(headers, b"origin")
         if len(origins) > 1 or not all(self._address.is_our_origin(origin, local) for origin in origins):
             raise Refusal(403, "origin", "pages of another origin may not ask", close=True)
-        owner = self._owner(values(headers, b"authorization"))
+        presented = values(headers, b"authorization")
+        owner = self._owner(presented) if presented else self._logins.admit(scope)
         if owner is None:
             raise Refusal(401, "token", "the token is missing or wrong", TOKEN_HINT, close=True)
         return owner
@@ -86,7 +91,8 @@ class Guard:
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes:
         stated = values(scope["headers"], b"content-length")
-        if stated and stated[0].isdecimal() and int(stated[0]) > self.bounds.size:
+        largest = self.bounds.size if scope[OWNER] else min(self.bounds.size, STRANGER_BYTES)
+        if stated and stated[0].isdecimal() and int(stated[0]) > largest:
             raise self._too_large()
         body = bytearray()
         try:
@@ -96,7 +102,7 @@ class Guard:
                     if message["type"] == "http.disconnect":
                         raise Refusal(400, "bad_request", "the request was cut short", close=True)
                     body += message.get("body", b"")
-                    if len(body) > self.bounds.size:
+                    if len(body) > largest:
                         raise self._too_large()
                     if not message.get("more_body", False):
                         return bytes(body)
@@ -146,7 +152,7 @@ class Sending:
             self._guard.cut(self._scope)
 
 
-# Answers are for whoever asked, and never a page.
+# Answers are for whoever asked, and never a page but our own.
 ALWAYS = [(b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff")]
 
 

@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING
 
 from llmc import logs
 from llmc.errors import ConfigError, DaemonError
+from llmc.server.calls import Call
 from llmc.server.http.address import Address, bind, is_loopback, parse_address
 from llmc.server.http.guard import HEAD_BYTES, Bounds, Guard
+from llmc.server.http.logins import LOGIN, Logins
 from llmc.server.http.token import Token, make_token
 from llmc.server.mcp import STREAM
 
@@ -28,9 +30,10 @@ if TYPE_CHECKING:
     from uvicorn import Config
 
     from llmc.home import Home
-    from llmc.server.calls import Call, JsonObject
+    from llmc.server.calls import JsonObject
     from llmc.server.http.protocol import HeldServer
     from llmc.server.service import Service
+    from llmc.workspace import Workspace
 
 __all__ = ["serve_http"]
 
@@ -47,13 +50,15 @@ POLL_SECONDS = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What `llmc serve --http` asked for. `names` are hosts by which others reach it."""
+    """What `llmc serve --http` asked for. `names` are hosts by which others reach it. `login`: a browser is to be
+    opened, and needs a way in."""
 
     address: str = ""
     names: tuple[str, ...] = ()
     cert: str = ""
     key: str = ""
     insecure: bool = False
+    login: bool = False
 
 
 def serve_http(service: Service, home: Home, params: JsonObject, call: Call) -> JsonObject:
@@ -80,7 +85,8 @@ def serve_http(service: Service, home: Home, params: JsonObject, call: Call) -> 
 def wanted_of(params: JsonObject) -> Wanted:
     texts = {name: str(params.get(name) or "") for name in ("address", "cert", "key")}
     names = tuple(str(name) for name in params.get("names") or ())
-    return Wanted(**texts, names=names, insecure=params.get("insecure") is True)
+    insecure, login = params.get("insecure") is True, params.get("login") is True
+    return Wanted(texts["address"], names, texts["cert"], texts["key"], insecure, login)
 
 
 def check(wanted: Wanted, host: str) -> None:
@@ -106,7 +112,18 @@ class Listener:
         self._client = call.client
         self._address = address
         self._bounds = bounds
+        self.logins = Logins(home, address.port)
         self._ready: Future[HeldServer] = Future()
+
+    def login_url(self) -> str:
+        """Where a browser is let in, once and soon."""
+        return f"{self._address.url}{LOGIN}?code={self.logins.code()}"
+
+    def serves(self, workspace: Workspace) -> bool:
+        """Whether its page shows these very roots, on this machine."""
+        ours = self._service.workspace(Call(self._client))
+        same = {one.root.id for one in ours.keepers} == {one.root.id for one in workspace.keepers}
+        return same and is_loopback(self._address.host)
 
     def run(self, wanted: Wanted, sockets: list[socket.socket], call: Call) -> None:
         thread = threading.Thread(target=self._serve, args=(wanted, sockets), name="llmc-http", daemon=True)
@@ -116,9 +133,14 @@ class Listener:
         except ImportError as error:
             raise DaemonError("HTTP cannot be served", reason=str(error), hint="Install llmc again.") from error
         log.info("http listening", url=self._address.url)
-        call.progress({"stage": "http", "url": self._address.url})
-        while thread.is_alive() and not call.wait(POLL_SECONDS):
-            pass
+        login = {"login": self.login_url()} if wanted.login else {}
+        call.progress({"stage": "http", "url": self._address.url, **login})
+        self._service.listeners.append(self)
+        try:
+            while thread.is_alive() and not call.wait(POLL_SECONDS):
+                pass
+        finally:
+            self._service.listeners.remove(self)
         server.should_exit = True
         thread.join(GRACE_SECONDS * 3)
         log.info("http ended", url=self._address.url)
@@ -141,8 +163,9 @@ class Listener:
         from llmc.server.http.protocol import HeldServer  # noqa: PLC0415 - likewise
         from llmc.server.http.visits import Visits  # noqa: PLC0415 - likewise
 
-        inner = application(Visits(self._service, self._client), pool, self._address.url, self._bounds.size)
-        guard = Guard(inner, self._address, Token(self._home), self._bounds)
+        visits = Visits(self._service, self._client)
+        inner = application(visits, pool, self._address, self._bounds.size, self.logins)
+        guard = Guard(inner, self._address, Token(self._home), self.logins, self._bounds)
         server = HeldServer(self._config(guard, wanted), lambda: self._ready.set_result(server))
         guard.cut = server.cut
         await server.hold(sockets)

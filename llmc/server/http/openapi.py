@@ -17,9 +17,11 @@ TEXTS = {"type": "array", "items": {"type": "string"}}
 KINDS: dict[str, dict[str, Any]] = {
     "string": {"type": "string"},
     "integer": {"type": "integer"},
+    "number": {"type": "number"},
     "boolean": {"type": "boolean"},
     "strings": {"anyOf": [{"type": "string"}, TEXTS]},
     "object": {"type": "object"},
+    "value": {},
 }
 REPLY = {
     "type": "object",
@@ -52,13 +54,15 @@ STATUSES = {
     "400": "The arguments are wrong; the error says which and what would be right.",
     "401": "The token is missing or wrong.",
     "403": "A path leads out of the roots, or a page of another origin asked.",
-    "404": "No such tool, path, symbol or handle.",
+    "404": "No such tool, path, symbol, handle or persona.",
+    "408": "The persona took longer than its time.",
     "413": "The request is too large.",
     "415": "The body is not JSON.",
     "421": "The Host is not one of this server's.",
+    "500": "The persona failed, or the server did.",
     "503": "The index or the server cannot answer now.",
 }
-AGENT = {"name": "agent", "in": "query", "schema": {"type": "string"}, "description": "An agent of the settings."}
+AGENT = {"name": "agent", "in": "query", "schema": {"type": "string"}, "description": "A persona: its tools alone."}
 PROFILE = {"name": "profile", "in": "query", "schema": {"type": "string"}, "description": "Another profile."}
 SESSION = {
     "name": "Llmc-Session",
@@ -79,6 +83,7 @@ def document(tools: Iterable[Tool], url: str) -> dict[str, Any]:
             "/metrics": {"get": plain("metrics", "Figures for Prometheus.", "text/plain")},
             "/openapi.json": {"get": plain("openapi", "This document.")},
             "/tools/list": {"get": {**plain("listTools", "The tools."), "parameters": [AGENT, PROFILE]}},
+            **agent_paths(),
             **{f"/tools/{tool.name}": {"post": operation(tool)} for tool in tools},
         },
         "components": {
@@ -86,6 +91,19 @@ def document(tools: Iterable[Tool], url: str) -> dict[str, Any]:
             "schemas": {"Reply": REPLY, "Error": ERROR},
             "responses": {code: response(meaning, "Error") for code, meaning in STATUSES.items()},
         },
+    }
+
+
+def agent_paths() -> dict[str, Any]:
+    name = {"name": "name", "in": "path", "required": True, "schema": {"type": "string"}}
+    values = {"type": "object", "additionalProperties": {"type": "string"}}
+    schema = {"type": "object", "properties": {"arguments": values}}
+    body = {"content": {"application/json": {"schema": schema}}}
+    prompt = plain("agentPrompt", "The prompt of a persona: system text, tools, messages.")
+    prompt["responses"] |= errors("400", "404", "408", "500")
+    return {
+        "/agents/list": {"get": {**plain("listAgents", "The personas."), "parameters": [AGENT]}},
+        "/agents/{name}/prompt": {"post": {**prompt, "parameters": [name], "requestBody": body}},
     }
 
 

@@ -18,6 +18,7 @@ STATUSES = {
     "query": 400,
     "not_found": 404,
     "outside": 403,
+    "conflict": 409,
     "store": 503,
     "store_corrupt": 503,
     "store_newer": 503,

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from llmc.server.surface import Visit
     from llmc.server.tools import Reply
 
-__all__ = ["Rest"]
+__all__ = ["Rest", "arguments"]
 
 Answer = TypeVar("Answer")
 
@@ -47,7 +47,7 @@ CALL_SECONDS = 120.0
 
 class Rest:
     def __init__(self, visits: Visits, pool: Executor, url: str) -> None:
-        self._visits = visits
+        self.visits = visits
         self._pool = pool
         self._url = url
 
@@ -75,28 +75,28 @@ class Rest:
         return endpoint
 
     async def health(self, _request: Request) -> Response:
-        return json_bytes(encode_line(await self._in_thread(self._health)))
+        return json_bytes(encode_line(await self.in_thread(self._health)))
 
     async def metrics(self, _request: Request) -> Response:
-        text = await self._in_thread(self._metrics)
+        text = await self.in_thread(self._metrics)
         return Response(text, media_type=CONTENT_TYPE)
 
     async def openapi(self, request: Request) -> Response:
-        visit = await self._enter(request, "")
-        settings = self._visits.service.settings_of(visit.client)
+        visit = await self.enter(request, "")
+        settings = self.visits.service.settings_of(visit.client)
         return json_bytes(orjson.dumps(document(offered(settings, visit.session.allowed), self._url)))
 
     async def tools(self, request: Request) -> Response:
-        visit = await self._enter(request, request.headers.get("llmc-session", ""))
-        surface = surface_for(self._visits.service, visit.session.profile)
-        found = await self._in_thread(partial(surface.definitions, visit))
+        visit = await self.enter(request, request.headers.get("llmc-session", ""))
+        surface = surface_for(self.visits.service, visit.session.profile)
+        found = await self.in_thread(partial(surface.definitions, visit))
         return json_bytes(orjson.dumps({"tools": [one.as_dict() for one in found]}))
 
     async def call(self, request: Request) -> Response:
         name, args = request.path_params["name"], await arguments(request)
         named = request.headers.get("llmc-session") or args.get("session_id")
-        visit = await self._enter(request, named if isinstance(named, str) else "")
-        surface = surface_for(self._visits.service, visit.session.profile)
+        visit = await self.enter(request, named if isinstance(named, str) else "")
+        surface = surface_for(self.visits.service, visit.session.profile)
         if why := surface.unknown(visit, name):
             raise Refusal(404, "not_found", why)
         call = Call(visit.client)
@@ -111,14 +111,14 @@ class Rest:
             call.cancel()
         return shown(name, reply)
 
-    async def _enter(self, request: Request, session: str) -> Visit:
+    async def enter(self, request: Request, session: str) -> Visit:
         query = dict(request.query_params)
-        enter = partial(self._visits.enter, request.scope[OWNER], session, query)
-        return await self._in_thread(enter)
+        enter = partial(self.visits.enter, request.scope[OWNER], session, query)
+        return await self.in_thread(enter)
 
     async def _until_gone(self, request: Request, work: Callable[[], Reply]) -> Reply:
         """The reply, unless the client goes first."""
-        working = asyncio.ensure_future(self._in_thread(work))
+        working = asyncio.ensure_future(self.in_thread(work))
         leaving = asyncio.ensure_future(gone(request))
         try:
             await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
@@ -132,7 +132,7 @@ class Rest:
     def _health(self) -> dict[str, Any]:
         """Answers as long as there is anybody to answer: a root in trouble is told, not hidden behind a status."""
         try:
-            workspace = self._visits.service.workspace(Call(self._visits.client))
+            workspace = self.visits.service.workspace(Call(self.visits.client))
         except LlmcError as error:
             return {"status": "degraded", "version": __version__, "roots": [], "error": error.as_dict()}
         found = [root_status(keeper, workspace.library.lane(keeper)) for keeper in workspace.keepers]
@@ -144,10 +144,10 @@ class Rest:
         return {"status": "ok" if fine else "degraded", "version": __version__, "roots": roots}
 
     def _metrics(self) -> str:
-        service = self._visits.service
-        return exposition(service.workspace(Call(self._visits.client)), len(service.sessions.all()))
+        service = self.visits.service
+        return exposition(service.workspace(Call(self.visits.client)), len(service.sessions.all()))
 
-    async def _in_thread(self, act: Callable[[], Answer]) -> Answer:
+    async def in_thread(self, act: Callable[[], Answer]) -> Answer:
         return await asyncio.get_running_loop().run_in_executor(self._pool, act)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from llmc.errors import QueryError
-from llmc.server.profiles import allowed_tools
+from llmc.server.profiles import allowed_tools, profile_of
 from llmc.server.sessions import Session
 from llmc.server.surface import Visit
 
@@ -38,7 +38,7 @@ class Visits:
         agent = query.get("agent") or settings.server.agent
         allowed = allowed_tools(settings, agent)
         entered = self._session(owner, session[:LONGEST_NAME])
-        entered.profile, entered.agent, entered.allowed = settings.server.profile, agent, allowed
+        entered.profile, entered.agent, entered.allowed = profile_of(settings.server, agent), agent, allowed
         return Visit(client, entered)
 
     def named(self, visit: Visit, owner: str, session: str) -> Visit:

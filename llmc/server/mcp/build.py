@@ -1,4 +1,4 @@
-"""A `Surface` as an MCP server: lists, calls, handles as resources.
+"""A `Surface` as an MCP server: lists, calls, handles as resources; personas as prompts are `prompts`'s.
 
 Whatever a surface does runs in a thread, so that the loop, which is the daemon's own, never waits for it; giving up a
 request cancels its `Call`. Replies are text and nothing else: clients that see structured content show a model that
@@ -8,9 +8,9 @@ instead. What this leaves to the SDK: revisions, handshakes, validation of messa
 from __future__ import annotations
 
 import asyncio
-from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import mcp_types as types
@@ -21,10 +21,12 @@ from mcp.shared.exceptions import MCPError
 from llmc import logs
 from llmc.server.calls import Call
 from llmc.server.mcp.progress import Progress
+from llmc.server.mcp.prompts import Prompts
+from llmc.server.mcp.threads import in_thread
 from llmc.server.surface import InvalidParamsError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from mcp.server.context import ServerRequestContext
     from mcp.server.models import InitializationOptions
@@ -36,24 +38,31 @@ if TYPE_CHECKING:
     Context = ServerRequestContext[Any, Any]
     Enter = Callable[[Context], Visit]
 
-__all__ = ["build_server", "named_session"]
+__all__ = ["INSTRUCTIONS", "build_server", "named_session"]
 
 log = logs.get("mcp")
 
-# As many as the calls of the socket have: each costs an arena of memory, and the GIL makes more useless.
-THREADS = 16
 # Calls of one session that are worked on at once, so that none keeps others from the threads.
 FAIR_SHARE = 4
 SESSION_KEY = "llmc/session"
 HANDLE_URI = "llmc://handle/"
 
-Answer = TypeVar("Answer")
-
-_pool = ThreadPoolExecutor(THREADS, "llmc-mcp")
+# Of the persona that this very request's URL names, where one server object serves many.
+INSTRUCTIONS: ContextVar[str] = ContextVar("llmc-instructions", default="")
 
 
 class AnnouncingServer(Server[Any]):
-    """The SDK's server, which says that its list of tools may change."""
+    """The SDK's server, which says that its lists may change, and whose instructions may be a request's own."""
+
+    announce: Callable[[], Awaitable[None]]
+
+    @property
+    def instructions(self) -> str | None:
+        return INSTRUCTIONS.get() or self._instructions
+
+    @instructions.setter
+    def instructions(self, value: str | None) -> None:
+        self._instructions = value
 
     def create_initialization_options(
         self,
@@ -61,12 +70,12 @@ class AnnouncingServer(Server[Any]):
         experimental_capabilities: dict[str, dict[str, Any]] | None = None,
         extensions: dict[str, dict[str, Any]] | None = None,
     ) -> InitializationOptions:
-        options = notification_options or NotificationOptions(tools_changed=True)
+        options = notification_options or NotificationOptions(tools_changed=True, prompts_changed=True)
         return super().create_initialization_options(options, experimental_capabilities, extensions)
 
 
 def build_server(surface: Surface, enter: Enter) -> Server[Any]:
-    """A surface that is `fixed` offers tools and no more: no handles as resources, no lists that change."""
+    """A surface that is `fixed` offers tools and no more: no handles as resources, no prompts, no lists that change."""
     bus = InMemorySubscriptionBus()
     fixed = getattr(surface, "fixed", False)
     asked = Requests(surface, enter, bus)
@@ -76,7 +85,9 @@ def build_server(surface: Surface, enter: Enter) -> Server[Any]:
         "on_read_resource": asked.read_resource,
         "on_subscriptions_listen": ListenHandler(bus),
     }
-    return (Server if fixed else AnnouncingServer)(
+    if (personas := getattr(surface, "personas", None)) is not None:
+        more |= Prompts(personas, enter, bus).handlers()
+    server = (Server if fixed else AnnouncingServer)(
         surface.name,
         version=surface.version,
         instructions=surface.instructions or None,
@@ -84,6 +95,9 @@ def build_server(surface: Surface, enter: Enter) -> Server[Any]:
         on_call_tool=asked.call_tool,
         **({} if fixed else more),
     )
+    if isinstance(server, AnnouncingServer):
+        server.announce = asked.announce
+    return server
 
 
 def named_session(context: Context) -> str:
@@ -105,9 +119,11 @@ class Requests:
         self._enter = enter
         self._bus = bus
         self._gates: WeakKeyDictionary[Session, asyncio.Semaphore] = WeakKeyDictionary()
+        self._listing: Any = None
 
     async def list_tools(self, context: Context, _params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         visit = self._enter(context)
+        self._listing = context.session
         found = await in_thread(partial(self._surface.definitions, visit))
         tools = [types.Tool(name=one.name, description=one.description, input_schema=one.schema) for one in found]
         return types.ListToolsResult(tools=tools)
@@ -142,6 +158,12 @@ class Requests:
     async def _announce(self, context: Context, visit: Visit) -> None:
         visit.session.changed = False
         await context.session.send_tool_list_changed()
+        await self._bus.publish(ToolsListChanged())
+
+    async def announce(self) -> None:
+        """To whoever listed tools last: they are others now. For a connection that has one client."""
+        if self._listing is not None:
+            await self._listing.send_tool_list_changed()
         await self._bus.publish(ToolsListChanged())
 
     # ---- handles as resources ----
@@ -185,7 +207,3 @@ class Requests:
 def encodable(text: str) -> str:
     """A name that is not UTF-8 is shown escaped, as on a terminal; JSON cannot carry it."""
     return text.encode("utf-8", "backslashreplace").decode()
-
-
-async def in_thread(act: Callable[[], Answer]) -> Answer:
-    return await asyncio.get_running_loop().run_in_executor(_pool, act)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -19,9 +20,11 @@ from pydantic import ValidationError
 
 from llmc import logs
 from llmc.errors import LlmcError
-from llmc.server.mcp.build import build_server, in_thread, named_session
+from llmc.server.mcp.announce import Listening
+from llmc.server.mcp.build import build_server, named_session
 from llmc.server.mcp.surfaces import surface_for
-from llmc.server.profiles import allowed_tools
+from llmc.server.mcp.threads import in_thread
+from llmc.server.profiles import allowed_tools, profile_of
 from llmc.server.surface import Visit
 from llmc.server.wire import decode
 
@@ -50,10 +53,15 @@ ID_AT_END = re.compile(rb'"id"\s*:\s*(\d+|"[^"\\]*")\s*\}\s*$')
 
 async def serve(service: Service, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, client: Client) -> None:
     """Until the client goes."""
-    profile, largest, allowed = await in_thread(partial(settings_for, service, client))
-    surface = surface_for(service, profile, data=False)
-    server = build_server(surface, partial(enter, service, client, profile, allowed))
-    await converse(server, reader, writer, largest, getattr(surface, "polish", None))
+    standing = await in_thread(partial(standing_of, service, client))
+    surface = surface_for(service, standing.profile, data=False, said=standing.said)
+    server = build_server(surface, partial(enter, service, client, standing))
+    listening = Listening(service, client, standing, surface, server)
+    await in_thread(listening.begin)
+    try:
+        await converse(server, reader, writer, standing.largest, getattr(surface, "polish", None))
+    finally:
+        service.fleet.release(client.session)
 
 
 async def converse(
@@ -69,32 +77,43 @@ async def converse(
     await server.run(messages, messages, server.create_initialization_options())
 
 
-def settings_for(service: Service, client: Client) -> tuple[str, int, frozenset[str] | None]:
-    """Profile, largest message and the agent's tools. Wrong settings are told in the reply to each call, where a model
-    sees it; for an agent that does not exist there are no tools."""
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What holds for a connection: profile, largest message, and of its persona the name, tools and instructions."""
+
+    profile: str
+    largest: int
+    agent: str = ""
+    allowed: frozenset[str] | None = None
+    said: str = ""
+
+
+def standing_of(service: Service, client: Client) -> Standing:
+    """Wrong settings are told in the reply to each call, where a model sees it; a persona that does not exist has no
+    tools, and the instructions say so."""
     try:
         settings = service.settings_of(client)
     except LlmcError:
         settings = service.settings
     server = settings.server
+    if not server.agent:
+        return Standing(server.profile, server.max_request_bytes)
+    from llmc.server.agents.serving import Personas  # noqa: PLC0415 - Lua and TOML, which few need
+
     try:
-        return server.profile, server.max_request_bytes, allowed_tools(settings, server.agent)
+        allowed = allowed_tools(settings, server.agent)
     except LlmcError as error:
         log.warning("no such agent", reason=str(error))
-        return server.profile, server.max_request_bytes, frozenset()
+        allowed = frozenset()
+    said = Personas(service).instructions(client, settings, server.agent)
+    return Standing(profile_of(server), server.max_request_bytes, server.agent, allowed, said)
 
 
-def enter(
-    service: Service,
-    client: Client,
-    profile: str,
-    allowed: frozenset[str] | None,
-    context: ServerRequestContext[Any, Any],
-) -> Visit:
+def enter(service: Service, client: Client, standing: Standing, context: ServerRequestContext[Any, Any]) -> Visit:
     """The connection is the session, unless the request names another."""
     identifier = named_session(context) or client.session
-    session = service.sessions.enter(identifier, profile=profile)
-    session.allowed = allowed
+    session = service.sessions.enter(identifier, profile=standing.profile)
+    session.agent, session.allowed = standing.agent, standing.allowed
     introduced = context.session.client_params
     if introduced is not None:
         session.client = introduced.client_info.name

@@ -1,0 +1,120 @@
+"""How a browser gets in: a code that works once, for a minute, or the token typed by hand; then a cookie.
+
+The cookie is signed with the token, so that a restart of the daemon ends nobody's visit and `llmc token rotate` ends
+everybody's. It opens the page and nothing else: `/mcp` and `/tools` want the token. Neither a page of another origin
+nor another user of this machine can use it.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+import threading
+import time
+from hashlib import blake2b
+from http.cookies import CookieError, SimpleCookie
+from typing import TYPE_CHECKING, Final
+
+from llmc.server.http.peers import is_ours
+from llmc.server.http.token import Token, read_token
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from starlette.types import Scope
+
+    from llmc.home import Home
+
+__all__ = ["LOGIN", "PAGE", "Logins"]
+
+LOGIN: Final = "/login"
+PAGE: Final = "/page/"
+ASSETS: Final = ("style.css", "script.js", "icon.svg")
+PUBLIC: Final = frozenset({LOGIN, *(PAGE + name for name in ASSETS)})
+CODE_SECONDS: Final = 60.0
+MOST_CODES: Final = 64
+VISIT_SECONDS: Final = 12 * 3600
+# What a browser says of where a request comes from; an older one says nothing.
+OWN_SITES: Final = ("same-origin", "none", "")
+
+
+class Logins:
+    """Of one listener."""
+
+    def __init__(self, home: Home, port: int) -> None:
+        self._home = home
+        self._token = Token(home)
+        self._codes: dict[bytes, float] = {}
+        self._lock = threading.Lock()
+        # By port, since a host has one jar of cookies for all of its ports.
+        self.cookie = f"llmc_{port}"
+
+    def code(self) -> str:
+        """One more, for whoever may ask for it: a process of the user on the daemon's socket."""
+        code = secrets.token_urlsafe(24)
+        with self._lock:
+            now = time.monotonic()
+            self._codes = {one: until for one, until in self._codes.items() if until > now}
+            for old in list(self._codes)[: -MOST_CODES + 1]:
+                del self._codes[old]
+            self._codes[digest(code)] = now + CODE_SECONDS
+        return code
+
+    def exchange(self, code: str, scope: Scope) -> str | None:
+        """A cookie for a code, which is worth nothing afterwards."""
+        with self._lock:
+            until = self._codes.pop(digest(code), 0.0)
+        return self._sealed() if until > time.monotonic() and is_ours(scope) else None
+
+    def enter(self, token: str) -> str | None:
+        """A cookie for the token itself; the page shows all sessions, so that a client's own token is not enough."""
+        return self._sealed() if "." not in token and self._token.owner(token) else None
+
+    def admit(self, scope: Scope) -> str | None:
+        """Whose visit this is; empty for what a stranger may see, which is the way to log in; None for nothing."""
+        path, method = scope["path"], scope["method"]
+        if path in PUBLIC:
+            return ""
+        if path != "/" and not path.startswith(PAGE):
+            return None
+        owner = self._owner(scope)
+        if owner is not None:
+            return owner
+        return "" if method == "GET" and "text/html" in header(scope, b"accept") else None
+
+    def _owner(self, scope: Scope) -> str | None:
+        sealed = cookie_of(scope, self.cookie)
+        if not sealed or header(scope, b"sec-fetch-site") not in OWN_SITES or not is_ours(scope):
+            return None
+        master = read_token(self._home)
+        until, _, _ = sealed.partition(".")
+        if master is None or not until.isdecimal() or not time.time() < int(until) <= time.time() + VISIT_SECONDS:
+            return None
+        right = hmac.compare_digest(seal(master, until, self.cookie).encode(), sealed.encode("utf-8", "replace"))
+        return self._token.owner(master) if right else None
+
+    def _sealed(self) -> str | None:
+        master = read_token(self._home)
+        return seal(master, str(int(time.time()) + VISIT_SECONDS), self.cookie) if master else None
+
+
+def seal(master: str, until: str, name: str) -> str:
+    mac = blake2b(f"{name} {until}".encode(), key=master.encode()[:64], digest_size=32, person=b"llmc-cookie")
+    return f"{until}.{mac.hexdigest()}"
+
+
+def digest(code: str) -> bytes:
+    return blake2b(code.encode("utf-8", "replace"), digest_size=32).digest()
+
+
+def header(scope: Scope, name: bytes) -> str:
+    headers: Sequence[tuple[bytes, bytes]] = scope["headers"]
+    return ",".join(value.decode("latin-1") for key, value in headers if key == name)
+
+
+def cookie_of(scope: Scope, name: str) -> str:
+    try:
+        found = SimpleCookie(header(scope, b"cookie").replace(",", ";"))
+    except CookieError:
+        return ""
+    return found[name].value if name in found else ""

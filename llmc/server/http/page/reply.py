@@ -1,0 +1,160 @@
+"""A reply as a model reads it, for a person: the same lines, in groups, with colours and links.
+
+It is read back from the text itself. That can be told apart line by line: what begins a line is llmc's own, whatever
+comes from a file stands behind a space, and only the last line can be the handle.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from llmc.server.http.page.code import coloured, terms_of
+from llmc.server.http.page.markup import Safe, fill, join, link
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+    from llmc.server.tools import Reply
+
+__all__ = ["Parsed", "parsed", "shown"]
+
+REST: Final = re.compile(r"\+(?P<left>.+) → (?P<handle>h[a-z2-7]{3,32})")
+ROW: Final = re.compile(r"(?P<number>\d{1,9})(?: (?P<text>.*))?", re.DOTALL)
+SPAN: Final = re.compile(r"(?P<name>.*) (?P<start>\d{1,9})-(?P<end>\d{1,9})")
+COUNT: Final = re.compile(r"(?P<path>.+?)(?P<more> · [\d,]+| \(also in .*\))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    head: str
+    groups: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    left: str = ""
+    handle: str = ""
+
+
+@dataclass(slots=True)
+class Group:
+    title: str
+    lines: list[str] = field(default_factory=list)
+
+
+def parsed(text: str) -> Parsed:
+    head, *lines = text.split("\n")
+    rest = REST.fullmatch(lines[-1]) if lines else None
+    groups = [Group("")]
+    for line in lines[:-1] if rest else lines:
+        if line.startswith(" ") or not line:
+            groups[-1].lines.append(line[1:])
+        else:
+            groups.append(Group(line))
+    found = tuple((one.title, tuple(one.lines)) for one in groups if one.title or one.lines)
+    return Parsed(head, found, rest["left"] if rest else "", rest["handle"] if rest else "")
+
+
+def shown(tool: str, query: str, reply: Reply, roots: Mapping[str, str]) -> Safe:
+    """`roots` are name → folder where there are several: titles then begin with the name."""
+    found = parsed(reply.text)
+    terms = terms_of(query) if tool != "read" else frozenset()
+    reasons = reasons_of(reply.data)
+    read = query.partition(":")[0] if tool == "read" else ""
+    groups = join(
+        group(Place.of(title, roots) or Place(read, read), title, lines, terms, reasons)
+        for title, lines in found.groups
+    )
+    rest = fill(REST_LINK, url=link("/", tool="read", q=found.handle), left=found.left, handle=found.handle)
+    weight = reply.weight
+    tokens = fill(" · {tokens} tokens", tokens=f"{weight.content + weight.frame:,}") if weight else Safe()
+    kind = "error" if reply.error else "found"
+    head = fill(
+        '<p class="{kind}" id="found">{head}<small>{tokens}</small></p>', kind=kind, head=found.head, tokens=tokens
+    )
+    return join([head, groups, rest if found.handle else Safe()])
+
+
+REST_LINK: Final = '<p class="rest"><a class="go next" href="{url}">+{left}</a> <code>{handle}</code></p>'
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A file: its path in the root, what to read to see it, and what the title says besides."""
+
+    path: str
+    target: str
+    shown: str = ""
+    more: str = ""
+
+    @classmethod
+    def of(cls, title: str, roots: Mapping[str, str]) -> Place | None:
+        named = COUNT.fullmatch(title)
+        if named is None:
+            return None
+        name, _, path = named["path"].partition(":")
+        more = named["more"] or ""
+        if path and name in roots:
+            return cls(path, f"{roots[name]}/{path}", named["path"], more)
+        return cls(named["path"], named["path"], named["path"], more)
+
+
+def group(
+    place: Place, title: str, lines: tuple[str, ...], terms: Collection[str], reasons: Mapping[str, tuple[Any, ...]]
+) -> Safe:
+    heading = fill(
+        '<h2><a class="go" href="{url}">{shown}</a><small>{more}</small></h2>',
+        url=link("/", tool="read", q=place.target),
+        shown=place.shown,
+        more=place.more,
+    )
+    why = reasons.get(place.path, ()) if title else ()
+    rows = join(row(line, place, terms) for line in lines)
+    return fill(
+        '<section class="file">{heading}{why}{body}</section>',
+        heading=heading if title else Safe(),
+        why=explained(why) if why else Safe(),
+        body=fill("<pre>{rows}</pre>", rows=rows) if lines else Safe(),
+    )
+
+
+def row(line: str, place: Place, terms: Collection[str]) -> Safe:
+    numbered = ROW.fullmatch(line)
+    if numbered:
+        number, text = numbered["number"], numbered["text"] or ""
+        return fill(
+            '<span class="row"><a class="number" href="{url}">{number}</a>{text}\n</span>',
+            url=link("/", tool="read", q=f"{place.target}:{around(int(number))}"),
+            number=number,
+            text=coloured(text, place.path, terms),
+        )
+    span = SPAN.fullmatch(line)
+    if span and place.path:
+        url = link("/", tool="read", q=f"{place.target}:{span['start']}-{span['end']}")
+        return fill('<a class="symbol" href="{url}">{line}\n</a>', url=url, line=line)
+    return fill('<span class="plain">{line}\n</span>', line=coloured(line, place.path, terms))
+
+
+AROUND: Final = 15
+
+
+def around(number: int) -> str:
+    return f"{max(1, number - AROUND)}-{number + AROUND}"
+
+
+def reasons_of(data: dict[str, Any]) -> dict[str, tuple[Any, ...]]:
+    """path → (signal, effect, because), for the answers that have them."""
+    files = data.get("files")
+    listed = files if isinstance(files, list) else []
+    return {str(one.get("path")): tuple(one.get("shares") or ()) for one in listed if isinstance(one, dict)}
+
+
+def explained(reasons: tuple[Any, ...]) -> Safe:
+    return fill(
+        '<details class="why"><summary>why it is here</summary><table>{rows}</table></details>',
+        rows=join(reason_rows(reasons)),
+    )
+
+
+def reason_rows(reasons: tuple[Any, ...]) -> Iterator[Safe]:
+    for signal, effect, because in reasons:
+        template = "<tr><th>{signal}</th><td class=figure>{effect}</td><td>{because}</td></tr>"
+        yield fill(template, signal=signal, effect=f"{effect:.3g}", because=because)

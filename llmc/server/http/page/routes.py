@@ -1,0 +1,224 @@
+"""Which address shows what, and how a browser gets in.
+
+The guard has looked at Host, Origin and cookie before anything comes here; a request without an owner is a stranger's,
+and sees the way to log in. Every answer carries a policy under which a browser runs, loads and frames nothing but ours,
+even if some markup should slip through.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import parse_qs
+
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
+
+from llmc import logs
+from llmc.envelope import failure, render
+from llmc.envelope.clean import clean
+from llmc.errors import LlmcError
+from llmc.server.agents.registry import AgentRegistry
+from llmc.server.calls import Call
+from llmc.server.http.guard import OWNER
+from llmc.server.http.logins import ASSETS, PAGE, VISIT_SECONDS
+from llmc.server.http.page.layout import document, login_page, welcome_page
+from llmc.server.http.page.ledger import SPANS, ledger_view, since_of
+from llmc.server.http.page.markup import Safe, fill
+from llmc.server.http.page.views import (
+    TOOLS,
+    health_view,
+    index_view,
+    live_view,
+    personas_view,
+    search_view,
+    sessions_view,
+)
+from llmc.server.http.refusals import status_of
+from llmc.server.ledger import Wanted, figures
+from llmc.server.report import root_status, store_status
+from llmc.server.surface import ToolSurface
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from concurrent.futures import Executor
+
+    from starlette.requests import Request
+
+    from llmc.server.http.address import Address
+    from llmc.server.http.logins import Logins
+    from llmc.server.http.visits import Visits
+    from llmc.server.status import RootStatus, Status
+    from llmc.server.tools import Reply
+    from llmc.workspace import Workspace
+
+    View = Callable[[Request], tuple[str, Safe]]
+
+__all__ = ["Page"]
+
+log = logs.get("page")
+
+FILES: Final = Path(__file__).parent
+KINDS: Final = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+POLICY: Final = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "Referrer-Policy": "no-referrer",
+    "X-Frame-Options": "DENY",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+# A person reads on where a model would be cut short.
+BUDGET: Final = 4_000
+SESSION: Final = "page"
+UNAUTHORISED: Final = 401
+FAILED: Final = 500
+
+
+class Page:
+    def __init__(self, visits: Visits, pool: Executor, address: Address, logins: Logins) -> None:
+        self._visits = visits
+        self._service = visits.service
+        self._pool = pool
+        self._secure = address.scheme == "https"
+        self._logins = logins
+
+    def routes(self) -> list[Route]:
+        views = {
+            "/": self.search,
+            f"{PAGE}index": self.index,
+            f"{PAGE}ledger": self.ledger,
+            f"{PAGE}sessions": self.sessions,
+            f"{PAGE}personas": self.personas,
+            f"{PAGE}health": self.health,
+        }
+        return [
+            *(Route(path, self.shown(view, path)) for path, view in views.items()),
+            *(Route(PAGE + name, partial(asset, name)) for name in ASSETS),
+            Route(f"{PAGE}live", self.live),
+            Route("/login", self.login, methods=["GET", "POST"]),
+        ]
+
+    def shown(self, view: View, path: str) -> Callable[[Request], Any]:
+        async def endpoint(request: Request) -> Response:
+            if not request.scope[OWNER]:
+                return page(login_page(), UNAUTHORISED, {"WWW-Authenticate": 'Bearer realm="llmc"'})
+            try:
+                title, body = await self._in_thread(partial(view, request))
+            except LlmcError as error:
+                return page(document("Trouble", path, trouble(error)), status_of(error.code))
+            except Exception as error:
+                log.exception("page failed", path=path)
+                body = trouble(LlmcError("llmc failed", reason=type(error).__name__, hint="The log says more."))
+                return page(document("Trouble", path, body), FAILED)
+            return page(document(title, path, body))
+
+        return endpoint
+
+    async def login(self, request: Request) -> Response:
+        """A code in the address, once, or the token in a form."""
+        if request.method == "POST":
+            given = parse_qs((await request.body()).decode("utf-8", "replace")).get("token", [""])[0].strip()
+            cookie, trouble = self._logins.enter(given), "That is not the token."
+        elif "code" in request.query_params:
+            cookie = self._logins.exchange(request.query_params["code"], request.scope)
+            trouble = "This way in was used before, or is too old."
+        else:
+            return page(login_page())
+        if cookie is None:
+            log.info("login refused", peer=str(request.client))
+            return page(login_page(trouble), UNAUTHORISED)
+        response = page(welcome_page())
+        response.set_cookie(
+            self._logins.cookie, cookie, max_age=VISIT_SECONDS, httponly=True, samesite="strict", secure=self._secure
+        )
+        return response
+
+    async def live(self, request: Request) -> Response:
+        if not request.scope[OWNER]:
+            return page("", UNAUTHORISED)
+        return page(await self._in_thread(lambda: live_view(self._roots()[1])))
+
+    # ---- the pages, in a thread each ----
+
+    def search(self, request: Request) -> tuple[str, Safe]:
+        given = request.query_params
+        tool = given.get("tool", "search")
+        tool = tool if tool in TOOLS else "search"
+        query, path = given.get("q", ""), given.get("path", "").strip()
+        if not query.strip():
+            return "Search", search_view(tool, "", path, None, live=live_view(self._roots()[1]))
+        args: dict[str, Any] = {TOOLS[tool][1]: query, "budget": BUDGET}
+        if tool == "read":
+            args["fresh"] = True
+        elif path and tool != "outline":
+            args["path"] = [path]
+        reply = self._asked(request, tool, args)
+        return query, search_view(tool, query, path, reply, roots=self._names())
+
+    def index(self, _request: Request) -> tuple[str, Safe]:
+        workspace, roots = self._roots()
+        stores = [store_status(lane) for lane in workspace.lanes] if workspace else []
+        return "Index", index_view(live_view(roots), stores, roots)
+
+    def ledger(self, request: Request) -> tuple[str, Safe]:
+        given = request.query_params
+        span = given.get("since", "")
+        span = span if span in SPANS else "24h"
+        session, tool = given.get("session", ""), given.get("tool", "")
+        self._service.ledger.flush()
+        found = figures(self._service.ledger.book, Wanted(since_of(span), session, tool))
+        return "Ledger", ledger_view(found, span, session, tool)
+
+    def sessions(self, _request: Request) -> tuple[str, Safe]:
+        known = [one for one in self._service.sessions.all() if one.client != SESSION]
+        return "Sessions", sessions_view(known)
+
+    def personas(self, _request: Request) -> tuple[str, Safe]:
+        settings = self._service.settings_of(self._visits.client)
+        return "Personas", personas_view(AgentRegistry.from_settings(settings).list())
+
+    def health(self, _request: Request) -> tuple[str, Safe]:
+        status: Status = self._service.call("status", {}, Call(self._visits.client))  # type: ignore[assignment]
+        roots = self._roots()[1]
+        return "Health", health_view(status.problems, status.embedder, status.processes, roots)
+
+    def _asked(self, request: Request, tool: str, args: dict[str, Any]) -> Reply:
+        """The same answer that a model gets; no model reads it, so that the ledger has no line of it."""
+        visit = self._visits.enter(request.scope[OWNER], SESSION, {})
+        visit.session.client = SESSION
+        surface = ToolSurface(self._service, noted=False)
+        return surface.call(visit, tool, args, Call(visit.client))
+
+    def _roots(self) -> tuple[Workspace | None, list[RootStatus]]:
+        """Only those of this workspace."""
+        try:
+            workspace = self._service.workspace(Call(self._visits.client))
+        except LlmcError as error:
+            log.warning("no workspace", reason=str(error))
+            return None, []
+        return workspace, [root_status(keeper, workspace.library.lane(keeper)) for keeper in workspace.keepers]
+
+    def _names(self) -> dict[str, str]:
+        """name → folder of several roots; one alone is not named in replies."""
+        workspace, _ = self._roots()
+        keepers = workspace.keepers if workspace else ()
+        return {one.root.name: one.root.path for one in keepers} if len(keepers) > 1 else {}
+
+    async def _in_thread(self, act: Callable[[], Any]) -> Any:
+        return await asyncio.get_running_loop().run_in_executor(self._pool, act)
+
+
+def trouble(error: LlmcError) -> Safe:
+    """In the words that a model would be told."""
+    return fill('<p class="error" role="alert">{words}</p>', words=render(clean(failure("page", error))))
+
+
+async def asset(name: str, _request: Request) -> Response:
+    return Response((FILES / name).read_bytes(), media_type=KINDS[name.rpartition(".")[2]], headers=POLICY)
+
+
+def page(text: str, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    return HTMLResponse(text, status, headers={**POLICY, **(headers or {})})

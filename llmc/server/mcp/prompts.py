@@ -1,0 +1,157 @@
+"""Personas as MCP prompts: listed, resolved, completed, and announced when they change.
+
+The protocol knows no system role in a prompt, so the system text is the first message. Whoever has listed the prompts
+is told when settings or scripts have changed; they are looked at once a second, while somebody wants to know.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
+
+import mcp_types as types
+from mcp.server.subscriptions import ListenHandler, PromptsListChanged
+from mcp.shared.exceptions import MCPError
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from llmc import logs
+from llmc.errors import LlmcError
+from llmc.server.calls import Call
+from llmc.server.mcp.threads import in_thread
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mcp.server.connection import Connection
+    from mcp.server.context import ServerRequestContext
+    from mcp.server.subscriptions import InMemorySubscriptionBus
+
+    from llmc.server.agents.model import AgentInfo, AgentPrompt
+    from llmc.server.agents.serving import Personas
+    from llmc.server.surface import Visit
+
+    Context = ServerRequestContext[Any, Any]
+    Enter = Callable[[Context], Visit]
+
+__all__ = ["Prompts"]
+
+log = logs.get("mcp")
+
+LOOK_SECONDS = 1.0
+MOST_VALUES = 100  # the protocol's limit
+THEIRS = ("not_found", "bad_request", "query")
+
+
+class Prompts:
+    """The handlers of one server."""
+
+    def __init__(self, personas: Personas, enter: Enter, bus: InMemorySubscriptionBus) -> None:
+        self._personas = personas
+        self._enter = enter
+        self._bus = bus
+        self._listen = ListenHandler(bus)
+        self._connections: WeakSet[Connection] = WeakSet()
+        self._listening = 0
+        self._watching: asyncio.Task[None] | None = None
+
+    def handlers(self) -> dict[str, Any]:
+        """By the names that the SDK's server has for them."""
+        return {
+            "on_list_prompts": self.list_prompts,
+            "on_get_prompt": self.get_prompt,
+            "on_completion": self.complete,
+            "on_subscriptions_listen": self.listen,
+        }
+
+    async def list_prompts(
+        self, context: Context, _params: types.PaginatedRequestParams | None
+    ) -> types.ListPromptsResult:
+        visit = self._enter(context)
+        if context.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+            self._connections.add(context.session._connection)  # noqa: SLF001 - the SDK gives what lasts no other name
+            self._begin(visit)
+        infos = await asked(partial(self._personas.infos, visit))
+        return types.ListPromptsResult(prompts=[shown(info) for info in infos])
+
+    async def get_prompt(self, context: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+        visit = self._enter(context)
+        self._require(visit, params.name)
+        call = Call(visit.client)
+        resolve = partial(self._personas.resolve, visit.client, params.name, params.arguments or {}, call)
+        resolved = await asked(resolve)
+        return types.GetPromptResult(description=resolved.info.description, messages=messages(resolved.prompt))
+
+    async def complete(self, context: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
+        """Handles, the only resource template, cannot be guessed."""
+        if not isinstance(params.ref, types.PromptReference):
+            return types.CompleteResult(completion=types.Completion(values=[], total=0, has_more=False))
+        visit = self._enter(context)
+        self._require(visit, params.ref.name)
+        wanted = (params.ref.name, params.argument.name, params.argument.value)
+        values = await asked(partial(self._personas.complete, visit.client, *wanted))
+        more = len(values) > MOST_VALUES
+        return types.CompleteResult(
+            completion=types.Completion(values=values[:MOST_VALUES], total=len(values), has_more=more)
+        )
+
+    async def listen(
+        self, context: Context, params: types.SubscriptionsListenRequestParams
+    ) -> types.SubscriptionsListenResult:
+        self._listening += 1
+        try:
+            if params.notifications.prompts_list_changed:
+                self._begin(self._enter(context))
+            return await self._listen(context, params)
+        finally:
+            self._listening -= 1
+
+    def _require(self, visit: Visit, name: str) -> None:
+        if visit.session.agent not in ("", name):
+            raise MCPError(types.INVALID_PARAMS, f"there is no prompt {name!r}: this server is {visit.session.agent}")
+
+    # ---- changes ----
+
+    def _begin(self, visit: Visit) -> None:
+        if self._watching is None or self._watching.done():
+            self._watching = asyncio.get_running_loop().create_task(self._watch(visit))
+
+    async def _watch(self, visit: Visit) -> None:
+        watch = await in_thread(partial(self._personas.watch, visit.client))
+        while self._connections or self._listening:
+            await asyncio.sleep(LOOK_SECONDS)
+            if await in_thread(watch.changed):
+                await self._announce()
+
+    async def _announce(self) -> None:
+        for connection in list(self._connections):
+            await connection.send_prompt_list_changed()
+        await self._bus.publish(PromptsListChanged())
+
+
+async def asked(act: Callable[[], Any]) -> Any:
+    """An error of llmc's as one of the protocol's: the asker's mistake, or ours."""
+    try:
+        return await in_thread(act)
+    except LlmcError as error:
+        code = types.INVALID_PARAMS if error.code in THEIRS else types.INTERNAL_ERROR
+        raise MCPError(code, str(error), {"code": error.code}) from None
+
+
+def shown(info: AgentInfo) -> types.Prompt:
+    arguments = [
+        types.PromptArgument(name=one.name, description=one.description, required=one.required)
+        for one in info.arguments
+    ]
+    return types.Prompt(name=info.name, description=info.description, arguments=arguments)
+
+
+def messages(prompt: AgentPrompt) -> list[types.PromptMessage]:
+    said = [("user", prompt.system), *((one.role, one.content) for one in prompt.messages)]
+    return [
+        types.PromptMessage(
+            role="assistant" if role == "assistant" else "user", content=types.TextContent(type="text", text=text)
+        )
+        for role, text in said
+    ]
