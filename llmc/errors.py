@@ -6,6 +6,7 @@
     ├── OutsideError         a path leads out of the roots (the message never says what lies there)
     ├── NotFoundError        no such path, symbol, handle; offers the nearest names
     ├── ReadError            something is at the path, and its content is not given: a link, a device, no permission
+    ├── ConflictError        somebody else has written meanwhile; `context` has the version that it is at
     ├── QueryError           a query, pattern or filter that cannot be understood, or is over a limit
     ├── StoreError
     │   ├── CorruptStoreError    the index on disk does not check out and must be rebuilt
@@ -37,6 +38,7 @@ __all__ = [
     "ArgumentError",
     "ArtifactError",
     "ConfigError",
+    "ConflictError",
     "CorruptStoreError",
     "DaemonError",
     "DaemonGoneError",
@@ -121,6 +123,10 @@ class ReadError(LlmcError):
 class QueryError(LlmcError):
     code = "query"
     exit_code = 2
+
+
+class ConflictError(LlmcError):
+    code = "conflict"
 
 
 class StoreError(LlmcError):

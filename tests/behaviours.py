@@ -131,6 +131,9 @@ PROMISES: dict[str, Promise] = {
             "test_redact_cli",
             "test_secrets_out",
             "test_shell::test_secrets_and_hidden_characters_do_not_leave",
+            "test_page::test_secrets_do_not_leave_by_the_page",
+            "test_ledger::test_no_question_path_or_secret_is_kept",
+            "test_agents::test_primed_context_is_redacted_and_cannot_pass_for_ours",
         ),
     ),
     "S4": Promise(
@@ -142,10 +145,18 @@ PROMISES: dict[str, Promise] = {
         ),
     ),
     "S5": Promise("the cache cannot run code", ("test_handles::test_a_damaged_entry_is_no_result",)),
-    "S6": Promise("persona scripts are contained", ()),
-    "S7": Promise("HTTP is closed to strangers", ("test_http_strangers",)),
+    "S6": Promise("persona scripts are contained", ("test_agents_lua",)),
+    "S7": Promise("HTTP is closed to strangers", ("test_http_strangers", "test_page_strangers")),
     "S8": Promise("the shell tool stays inside its policy", ("test_shell", "test_shell_policy")),
-    "S9": Promise("downstream MCP servers cannot attack", ()),
+    "S9": Promise(
+        "downstream MCP servers cannot attack",
+        (
+            "test_delegates_hostile",
+            "test_delegates::test_a_model_calls_only_what_it_was_given",
+            "test_delegates::test_a_server_gets_the_variables_that_its_entry_names_and_few_others",
+            "test_delegates::test_a_secret_never_reaches_the_model_nor_the_log_nor_the_steps",
+        ),
+    ),
     "S10": Promise(
         "outbound HTTP goes only where it is configured to go",
         (
@@ -163,23 +174,26 @@ PROMISES: dict[str, Promise] = {
     ),
     "S12": Promise(
         "file content is data: what is hidden is shown, and no reply can be forged",
-        ("test_visible", "test_redact_envelopes::test_a_name_with_a_line_feed_cannot_forge_a_line"),
+        (
+            "test_visible",
+            "test_redact_envelopes::test_a_name_with_a_line_feed_cannot_forge_a_line",
+            "test_page::test_content_names_and_queries_stay_text",
+        ),
     ),
     "S13": Promise(
         "a repository cannot make us run code",
         (
             "test_roots::test_a_hostile_git_file_makes_no_family_and_no_harm",
             "test_settings_trust::test_a_clone_sets_no_program_endpoint_or_secret",
+            "test_agents::test_a_stranger_may_bring_a_prompt_and_no_script",
+            "test_agents_python::test_a_checkout_cannot_register_a_persona",
             "test_ignore::test_what_a_hostile_ignore_file_loses_is_said_and_the_rest_counts",
         ),
     ),
 }
 
 # Promises without a test so far, and why. A row goes as soon as there is one.
-GAPS: dict[str, str] = {
-    "S6": "there are no persona scripts yet",
-    "S9": "there are no downstream servers yet",
-}
+GAPS: dict[str, str] = {}
 
 # Everything else a user can rely on, by the files that show it. A new test file belongs to one of these, or to a
 # promise.
@@ -193,14 +207,24 @@ PARTS: dict[str, tuple[str, ...]] = {
         "test_several_roots*",
     ),
     "storing": ("test_store_*",),
+    "delegates": ("test_delegates*",),
     "watching": ("test_watch_*",),
     "embedding": ("test_embed*",),
     "finding": ("test_search*", "test_quality*", "test_golden*", "test_refs*", "test_grep*"),
-    "replying": ("test_replies*", "test_envelope*", "test_differential*", "test_focus*", "test_logs*", "test_handles*"),
+    "replying": (
+        "test_replies*",
+        "test_read*",
+        "test_envelope*",
+        "test_differential*",
+        "test_focus*",
+        "test_logs*",
+        "test_handles*",
+    ),
     "daemon": ("test_daemon_*",),
     "command line": ("test_cli*", "test_te*", "test_install*", "test_stats*"),
     "settings": ("test_settings*",),
     "MCP and HTTP": ("test_mcp*", "test_http*", "test_pruner*", "test_session*", "test_gateway*"),
-    "research": ("test_research*", "test_agent*", "test_delegate*", "test_persona*", "test_model*"),
-    "frame": ("test_frame*", "test_behaviours*"),
+    "research": ("test_research*", "test_ask*", "test_agent*", "test_delegate*", "test_persona*", "test_model*"),
+    "ledger and page": ("test_ledger*", "test_page*"),
+    "frame": ("test_frame*", "test_behaviours*", "test_bench*"),
 }

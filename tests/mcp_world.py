@@ -104,7 +104,11 @@ class Raw:
 
 @contextlib.contextmanager
 def raw(
-    place: Place, folder: Path, *arguments: str, command: tuple[str, ...] = ("-m", "llmc", "serve")
+    place: Place,
+    folder: Path,
+    *arguments: str,
+    command: tuple[str, ...] = ("-m", "llmc", "serve"),
+    stderr: Any = subprocess.DEVNULL,
 ) -> Iterator[Raw]:
     process = subprocess.Popen(
         [sys.executable, *command, *arguments],
@@ -112,7 +116,7 @@ def raw(
         cwd=folder,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
+        stderr=stderr,
     )
     with process:
         try:

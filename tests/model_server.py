@@ -68,6 +68,7 @@ def serving() -> Iterator[ModelServer]:
 
 class Scripted(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # head and body are two writes; the second would wait 40 ms for the first
     log: list[dict[str, Any]] = []  # noqa: RUF012 - one for the process
     turns: Counter[str] = Counter()  # noqa: RUF012 - likewise
     lock = threading.Lock()
@@ -169,8 +170,6 @@ class Scripted(BaseHTTPRequestHandler):
 def message(step: str, request: dict[str, Any]) -> dict[str, Any]:
     if step.startswith("use:"):
         return {"content": None, "tool_calls": [used(part, number) for number, part in enumerate(step.split("&"))]}
-    if step.startswith("say:"):
-        return {"content": step.removeprefix("say:")}
     if step in {"call", "loop", "unknown"}:
         tools = [tool["function"] for tool in request.get("tools", [])]
         name = "rm_rf" if step == "unknown" or not tools else tools[0]["name"]
@@ -182,8 +181,8 @@ def message(step: str, request: dict[str, Any]) -> dict[str, Any]:
         }
     if step == "prose":
         return {"content": "I think that it is somewhere in the code. You should refactor it."}
-    if step == "empty":
-        return {"content": ""}
+    if step == "empty" or step.startswith("say:"):
+        return {"content": step.removeprefix("empty").removeprefix("say:")}
     if step == "huge":
         return {"content": "x" * 40_000_000}
     return {"content": answer(step, prompt_of(request))}

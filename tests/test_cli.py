@@ -76,7 +76,7 @@ def test_the_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None
     assert capsys.readouterr().out == f"llmc {__version__}\n"
 
 
-@pytest.mark.parametrize(("typed", "meant"), [("stats", "status"), ("indx", "index"), ("dcotor", "doctor")])
+@pytest.mark.parametrize(("typed", "meant"), [("statu", "status"), ("indx", "index"), ("dcotor", "doctor")])
 def test_a_mistyped_command_names_the_nearest(capsys: pytest.CaptureFixture[str], typed: str, meant: str) -> None:
     assert run([typed]) == 2
     assert f"Did you mean {meant}?" in capsys.readouterr().err

@@ -7,7 +7,7 @@ from dataclasses import replace
 from llmc.envelope.tokens import count
 from llmc.server.routing import fitting, topics_of
 from llmc.server.sessions import MOST_SESSIONS, Sessions
-from llmc.server.surface import remember
+from llmc.server.surface import changed, remember
 from llmc.server.tools import TOOLS, Reply, tool
 from llmc.settings import Settings
 
@@ -16,7 +16,7 @@ def test_a_reply_is_counted_as_content_and_frame() -> None:
     session = Sessions().enter("s")
     text = "12 matches in 3 files · showing 1\na.py\n 1 x\n+11 more → h4k2"
     frame = " · showing 1\n+11 more → h4k2"
-    remember(session, Settings(), "grep", {"pattern": "x"}, Reply(text, handle="h4k2", frame=frame))
+    remember(session, "grep", {"pattern": "x"}, Reply(text, handle="h4k2", frame=frame))
     assert session.calls == 1
     assert session.frame_tokens == count(frame)
     assert session.content_tokens + session.frame_tokens == count(text)
@@ -25,7 +25,7 @@ def test_a_reply_is_counted_as_content_and_frame() -> None:
 
 def test_a_reply_that_fits_whole_has_no_frame() -> None:
     session = Sessions().enter("s")
-    remember(session, Settings(), "grep", {"pattern": "x"}, Reply("1 match in 1 file\na.py\n 1 x"))
+    remember(session, "grep", {"pattern": "x"}, Reply("1 match in 1 file\na.py\n 1 x"))
     assert session.frame_tokens == 0
 
 
@@ -33,10 +33,8 @@ def test_a_list_that_would_be_another_is_noticed() -> None:
     session = Sessions().enter("s")
     plain = Settings()
     session.listed = ("search", "grep", "read", "llmc")
-    remember(session, plain, "find", {}, Reply(""))
-    assert not session.changed
-    remember(session, replace(plain, server=replace(plain.server, profile="full")), "find", {}, Reply(""))
-    assert session.changed
+    assert not changed(session, plain, None)
+    assert changed(session, replace(plain, server=replace(plain.server, profile="full")), None)
 
 
 def test_the_session_that_was_silent_longest_is_forgotten() -> None:

@@ -248,5 +248,5 @@ def test_importing_settings_brings_nothing_heavy() -> None:
 def test_the_public_names_are_these() -> None:
     parts = {"Agent", "AgentArgument", "AgentContext", "AgentScript", "Delegate", "Mcp", "Provider", "RedactionRule"}
     parts |= {"Role", "RootEntry", "Artifacts", "Daemon", "EmbedderSettings", "EnvelopeSettings", "Index", "Limits"}
-    parts |= {"PrunerProfile", "Redaction", "Research", "Runtime", "Server", "Session", "Shell", "WebResearch"}
+    parts |= {"Crew", "PrunerProfile", "Redaction", "Research", "Runtime", "Server", "Session", "Shell", "WebResearch"}
     assert set(settings.__all__) == parts | {"Loaded", "Problem", "Secret", "Settings", "Source", "examine", "load"}

@@ -146,4 +146,4 @@ def test_a_workspace_file_that_is_a_link_is_not_followed(clone: Path) -> None:
 
 def test_the_rows_that_a_clone_may_set_are_these_sections_only() -> None:
     free = {row.name.partition(".")[0].partition("[")[0] for row in walk(Settings) if not row.personal}
-    assert free == {"home", "roots", "index", "limits", "envelope", "agents", "session", "runtime"}
+    assert free == {"home", "roots", "index", "limits", "envelope", "agents", "session", "runtime", "research"}

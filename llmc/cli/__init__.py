@@ -36,9 +36,15 @@ COMMANDS = {
     "patterns": "Existing examples of a pattern.",
     "analyze": "How something works: callers, calls, data, configuration.",
     "handoff": "Hand work over to the next session, and take it up again.",
+    "agent": "Personas: list, test, show, init.",
+    "ask": "Answer a question: plan, look, check, answer with path and line.",
+    "session": "What the work knows so far: list, show, resume, drop.",
     "index": "Build the index of the roots and keep it right.",
     "status": "What is indexed, how fresh, what failed and why.",
+    "stats": "What calls cost and saved: tokens, times, by tool and session.",
+    "ui": "Search, index and ledger on a page in your browser.",
     "serve": "Serve MCP to an agent, on stdin and stdout.",
+    "delegate": "Tools of your own, and the MCP servers behind them.",
     "stop": "End the index daemon.",
     "config": "Show and check the settings.",
     "redact": "A text without its secrets, or what would go and why.",
@@ -46,6 +52,7 @@ COMMANDS = {
     "token": "The token of the HTTP server.",
     "hook": "Answer a hook of an agent.",
     "service": "Start the daemon at login.",
+    "bench": "Measure llmc beside other tools, from a checkout.",
     "doctor": "Look for whatever could be wrong, and say the fix.",
 }
 

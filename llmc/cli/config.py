@@ -65,7 +65,8 @@ def check(context: click.Context, options: Options, file: str | None) -> None:
     from llmc.settings import examine
 
     loaded = examine(**_layers(options, file))
-    problems = [each for each in loaded.problems if file is None or each.source.layer == "file"]
+    wrong = [*loaded.problems, *_wrong_agents(loaded)]
+    problems = [each for each in wrong if file is None or each.source.layer == "file"]
     notices = _notices(loaded)
     if options.json:
         found = {"problems": [each.as_dict() for each in problems], "notes": [each.as_dict() for each in notices]}
@@ -84,6 +85,15 @@ def schema() -> None:
     from llmc.settings.schema import json_schema
 
     _print_json(json_schema())
+
+
+def _wrong_agents(loaded: Loaded) -> list[Problem]:
+    """Only where there are any: a script runs as far as it describes itself."""
+    if not loaded.settings.agents and not loaded.settings.agent_scripts:
+        return []
+    from llmc.server.agents.check import problems_of
+
+    return list(problems_of(loaded))
 
 
 def _layers(options: Options, file: str | None = None) -> dict[str, Any]:

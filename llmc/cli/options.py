@@ -36,6 +36,7 @@ class Options:
         self.plain = False
         self.quiet = False
         self.verbose = 0
+        self.named = False  # whether the variables that the settings name are sent along; servers need them
 
     @property
     def home(self) -> Home:
@@ -46,7 +47,12 @@ class Options:
         from llmc.client import Caller
 
         roots = [f"roots={os.path.abspath(root)}" for root in self.roots]  # noqa: PTH100 - pathlib costs 5 ms
-        return Caller(self.home, os.environ, cwd=_cwd(), flags=[*self.set, *roots], config=self.config, notify=self.say)
+        made = Caller(self.home, os.environ, cwd=_cwd(), flags=[*self.set, *roots], config=self.config, notify=self.say)
+        if self.named:
+            from llmc.cli.named import named_variables
+
+            made.about["environ"].update(named_variables(self.config, os.environ))
+        return made
 
     def about(self) -> dict[str, Any]:
         """What settings are made of where this process stands: `cwd`, `flags`, `config`."""

@@ -10,18 +10,24 @@ import click
 from llmc.cli.options import Options, pass_options
 
 PROFILES = ("lean", "research", "pruner", "full")
+LOG_LEVELS = ("debug", "info", "warn", "warning", "error")
 
 
 @click.command()
 @click.option("--profile", type=click.Choice(PROFILES), help="Which tools are listed (server.profile).")
-@click.option("--agent", default="", metavar="NAME", help="Serve as this agent of the settings (server.agent).")
+@click.option("--agent", default="", metavar="NAME", help="Serve as this persona: its tools, its prompt.")
+@click.option("--arg", "args", multiple=True, metavar="NAME=VALUE", help="An argument of the persona; may be repeated.")
+@click.option("--log-level", type=click.Choice(LOG_LEVELS), help="Show what servers and delegates do, on stderr.")
+@click.option("--log-pretty", is_flag=True, help="Write that for a person instead of as JSON.")
 @click.option("--http", "address", metavar="HOST:PORT", help="Serve HTTP there instead: /mcp and REST.")
 @click.option("--tls-cert", default="", metavar="FILE", help="Certificate for HTTPS.")
 @click.option("--tls-key", default="", metavar="FILE", help="Its key.")
 @click.option("--allow-host", multiple=True, metavar="NAME", help="A host name by which others reach it.")
 @click.option("--insecure", is_flag=True, help="Listen beyond this machine without TLS.")
 @pass_options
-def command(options: Options, /, profile: str | None, agent: str, address: str | None, **http: Any) -> int:
+def command(
+    options: Options, /, profile: str | None, agent: str, args: tuple[str, ...], address: str | None, **http: Any
+) -> int:
     """Serve MCP on stdin and stdout, or with --http over the network.
 
     \b
@@ -34,8 +40,10 @@ def command(options: Options, /, profile: str | None, agent: str, address: str |
 
     from llmc.relay import Relay
 
+    options.named = True
     if profile:
         options.set = (*options.set, f"server.profile={profile}")
+    shown(options, http.pop("log_level"), pretty=http.pop("log_pretty"))
     if profile == "pruner":
         from llmc.server.pruner.config import config_of
 
@@ -45,6 +53,10 @@ def command(options: Options, /, profile: str | None, agent: str, address: str |
     options.roots = tuple(root for root in options.roots if not root.startswith("${"))
     if agent:
         options.set = (*options.set, f"server.agent={agent}")
+    if args:
+        import json
+
+        options.set = (*options.set, f"server.agent_arguments={json.dumps(args)}")
     if address is not None:
         from llmc.cli.listening import serve_http
 
@@ -57,3 +69,13 @@ def command(options: Options, /, profile: str | None, agent: str, address: str |
 
         return Relay(partial(stream_here, caller)).run()
     return Relay(lambda: caller.connect().stream("mcp")).run()
+
+
+def shown(options: Options, level: str | None, *, pretty: bool) -> None:
+    """What is logged from now on, if that is wanted; `warn` is what others call a warning."""
+    if level or pretty:
+        from llmc.cli.following import follow
+
+        level = {None: "info", "warn": "warning"}.get(level, level) or "info"
+        options.set = (*options.set, f"daemon.log_level={level}")
+        follow(options.home.log, level, pretty=pretty)

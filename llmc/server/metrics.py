@@ -9,13 +9,16 @@ import threading
 import time
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import wraps
 from typing import TYPE_CHECKING, ParamSpec
+
+from llmc.envelope.weight import weigh
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from llmc.envelope.weight import Weight
     from llmc.server.tools import Reply
 
 __all__ = ["BOUNDS", "METER", "Meter", "metered"]
@@ -44,40 +47,34 @@ class Meter:
         self.content: Counter[str] = Counter()
         self.frame: Counter[str] = Counter()
 
-    def observe(self, tool: str, seconds: float, reply: Reply) -> None:
-        frame, tokens = counted(reply.frame), counted(reply.text)
+    def observe(self, tool: str, seconds: float, reply: Reply, weight: Weight) -> None:
         with self._lock:
             timing = self.timings[tool]
             timing.counts[bisect_left(BOUNDS, seconds)] += 1
             timing.seconds += seconds
-            self.content[tool] += max(0, tokens - frame)
-            self.frame[tool] += frame
+            self.content[tool] += weight.content
+            self.frame[tool] += weight.frame
             if reply.error:
                 self.errors[tool, reply.error] += 1
 
 
-def counted(text: str) -> int:
-    """Exact for whatever has a budget; megabytes that were asked for with `all` are not worth a second of counting."""
-    from llmc.envelope.tokens import count  # noqa: PLC0415 - its table is loaded with the first reply
-
-    return count(text) if len(text) <= LARGEST_COUNTED else len(text) // 4
-
-
-LARGEST_COUNTED = 64 << 10
 METER = Meter()
 _inside = threading.local()
 
 
 def metered(answer: Callable[Arguments, Reply]) -> Callable[Arguments, Reply]:
-    """`answer(workspace, handles, name, …)`, reported. A tool that has another one answer (the gateway) is one call:
-    the other's."""
+    """`answer(workspace, handles, name, …)`, weighed and reported. A tool that has another one answer (the gateway) is
+    one call: the other's."""
 
     @wraps(answer)
     def measured(*args: Arguments.args, **options: Arguments.kwargs) -> Reply:
         started = time.perf_counter()
         reply = answer(*args, **options)
         if getattr(_inside, "last", None) is not reply:
-            METER.observe(str(args[2]), time.perf_counter() - started, reply)
+            if reply.weight is None:
+                reply = replace(reply, weight=replace(weigh(reply.text, reply.frame), tool=str(args[2])))
+            assert reply.weight is not None
+            METER.observe(str(args[2]), time.perf_counter() - started, reply, reply.weight)
             _inside.last = reply
         return reply
 

@@ -7,17 +7,16 @@ be narrowed further (`Session.allowed`): what it may not use is then neither lis
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from llmc.errors import NotFoundError, QueryError
+from llmc.errors import QueryError
 from llmc.server.tools import TOOLS, tool
 
 if TYPE_CHECKING:
     from llmc.server.tools.base import Tool
-    from llmc.settings import Settings
+    from llmc.settings import Server, Settings
 
-__all__ = ["allowed_tools", "instructions_of", "is_offered", "listed", "offered", "require_offered"]
+__all__ = ["allowed_tools", "instructions_of", "is_offered", "listed", "offered", "profile_of", "require_offered"]
 
 LEAN = (
     "Indexed search of this workspace: prefer it to shell grep, find and cat. "
@@ -34,9 +33,9 @@ def instructions_of(profile: str) -> str:
 
 
 def listed(settings: Settings, allowed: frozenset[str] | None = None) -> tuple[Tool, ...]:
-    """The tools of the profile, in the order of `TOOLS`."""
+    """The tools of the profile, in the order of `TOOLS`; a session that is narrowed lists all that it may use."""
     profile = settings.server.profile
-    return tuple(one for one in offered(settings, allowed) if profile in one.profiles)
+    return tuple(one for one in offered(settings, allowed) if allowed is not None or profile in one.profiles)
 
 
 def offered(settings: Settings, allowed: frozenset[str] | None = None) -> tuple[Tool, ...]:
@@ -46,14 +45,17 @@ def offered(settings: Settings, allowed: frozenset[str] | None = None) -> tuple[
 
 
 def allowed_tools(settings: Settings, agent: str) -> frozenset[str] | None:
-    """The tools of an agent of the settings; None means all."""
+    """The tools of a persona; None means all. One that cannot be used has no tools but an error."""
     if not agent:
         return None
-    if agent not in settings.agents:
-        near = get_close_matches(agent, settings.agents, 1)
-        known = f"There are {', '.join(settings.agents)}." if settings.agents else "The settings have none."
-        raise NotFoundError(f"there is no agent {agent!r}", hint=f"Did you mean {near[0]}?" if near else known)
-    return frozenset(settings.agents[agent].tools) or None
+    from llmc.server.agents.registry import AgentRegistry  # noqa: PLC0415 - Lua and TOML, which few need
+
+    return frozenset(AgentRegistry.from_settings(settings).describe(agent).tools) or None
+
+
+def profile_of(server: Server, agent: str = "") -> str:
+    """A profile whose tools have a contract of their own cannot be narrowed, so a persona never has it."""
+    return "lean" if server.profile == "pruner" and (agent or server.agent) else server.profile
 
 
 def is_offered(wanted: Tool, settings: Settings) -> bool:

@@ -19,7 +19,15 @@ __all__ = ["Definition", "call_form", "definition_of", "signature"]
 # What every tool takes, and no model needs to be told twice.
 COMMON = ("budget", "all", "fields", "fresh", FOCUS.name)
 # A list of texts is asked for as one text: the commoner case, a third of the tokens, and a list is taken as well.
-TYPES = {"string": "string", "integer": "integer", "boolean": "boolean", "strings": "string", "object": "object"}
+TYPES = {
+    "string": "string",
+    "integer": "integer",
+    "number": "number",
+    "boolean": "boolean",
+    "strings": "string",
+    "object": "object",
+    "value": "string",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +44,8 @@ class Definition:
 
 def definition_of(tool: Tool) -> Definition:
     """`strict` clients fill in every argument that they see, so that fewer is also safer."""
+    if tool.input_schema is not None:
+        return Definition(tool.name, tool.summary, tool.input_schema)
     listed = [argument for argument in (*tool.arguments, FOCUS) if is_listed(tool, argument)]
     schema: dict[str, Any] = {"type": "object", "properties": {one.name: {"type": TYPES[one.kind]} for one in listed}}
     required = [one.name for one in listed if one.required]

@@ -17,10 +17,13 @@ from typing import TYPE_CHECKING, Any
 from llmc import logs
 from llmc.envelope.clean import without_secrets
 from llmc.envelope.handles import Handles
-from llmc.errors import LlmcError, QueryError
+from llmc.errors import LlmcError, QueryError, RootError
 from llmc.indexer.library import Library
 from llmc.retrieval.cache import SearchCache
 from llmc.roots import make_root
+from llmc.server.delegates.fleet import Fleet
+from llmc.server.ledger import Book, Ledger, Wanted, figures
+from llmc.server.memory.joining import close_memory
 from llmc.server.report import difference, embedder_status, progress_of, root_status, store_status
 from llmc.server.sessions import Sessions
 from llmc.server.status import IndexResult, Status, process_status
@@ -33,10 +36,14 @@ if TYPE_CHECKING:
 
     from llmc.home import Home
     from llmc.indexer.keeper import Keeper
+    from llmc.server.agents.model import Resolved
     from llmc.server.calls import Call, Client, JsonObject
+    from llmc.server.delegates.offer import Offer
+    from llmc.server.http.listener import Listener
+    from llmc.server.ledger import Figures
     from llmc.server.status import Difference
     from llmc.server.tools import Reply
-    from llmc.settings import Loaded, Settings
+    from llmc.settings import Loaded, Problem, Settings
 
 __all__ = ["Service"]
 
@@ -75,15 +82,28 @@ class Service:
         theirs = ("LLMC_", "PRUNER_", "MCP_PRUNER_")
         self._environ = {name: value for name, value in os.environ.items() if not name.startswith(theirs)}
         self._answers = SearchCache()
+        kept = settings.ledger
+        self.ledger = Ledger(
+            Book(home.ledger, days=kept.days, most=kept.max_calls),
+            enabled=kept.enabled,
+            client_tokens=kept.client_tokens,
+        )
         self.sessions = Sessions()
+        self.fleet = Fleet(home)
         self._lock = threading.Lock()
         self._viewers: list[queue.SimpleQueue[JsonObject]] = []
+        self.listeners: list[Listener] = []
         self._methods: dict[str, Callable[[JsonObject, Call], object]] = {
+            "agent": self._agent,
+            "agents": self._agents,
+            "delegates": self._delegates,
             "http": self._http,
             "index": self._index,
+            "stats": self._stats,
             "status": self._status,
             "te": self._te,
             "tool": self._tool,
+            "ui": self._ui,
         }
 
     def start(self) -> None:
@@ -99,16 +119,30 @@ class Service:
         return "indexing" if self._library.busy else None
 
     def close(self) -> None:
+        from llmc.server.agents.sandbox import pool  # noqa: PLC0415 - most daemons end without having run a script
+
+        pool.close()
+        self.fleet.close()
         self._library.close()
         self.handles.close()
+        self.ledger.close()
+        close_memory(self._home)
 
     # ---- methods ----
 
     def settings_of(self, client: Client) -> Settings:
         return self._load(client).settings
 
+    def notices_of(self, client: Client) -> tuple[Problem, ...]:
+        """What of its settings is not used, and why."""
+        return self._load(client).notices
+
+    def environ_of(self, client: Client) -> dict[str, str]:
+        """What its settings are made of besides files."""
+        return {**self._environ, **client.environ}
+
     def _load(self, client: Client) -> Loaded:
-        return load(client.cwd, {**self._environ, **client.environ}, client.flags, client.config or None)
+        return load(client.cwd, self.environ_of(client), client.flags, client.config or None)
 
     def workspace(self, call: Call, named: list[str] | None = None) -> Workspace:
         """The workspace of a client; `named` roots come before those of its settings."""
@@ -118,6 +152,23 @@ class Service:
         workspace = Workspace.within(self._library, loaded.settings, entries, client.cwd)
         workspace.answers = self._answers
         return workspace
+
+    def offer(self, client: Client, settings: Settings) -> Offer | None:
+        """What the client's servers and delegates add to its tools; they run until `fleet.release(client.session)`."""
+        environ = self.environ_of(client) if settings.mcps else {}
+        servers = self.fleet.hold(client.session, settings.mcps, (client.cwd, environ))
+        if not settings.mcps and not settings.delegates:
+            return None
+        from llmc.server.delegates.offer import Offer  # noqa: PLC0415 - most have neither
+
+        return Offer(settings, servers, self.fleet, environ)
+
+    def bare_workspace(self, call: Call) -> Workspace:
+        """For tools that need no root: one without any, where the client's folder cannot be one."""
+        try:
+            return self.workspace(call)
+        except RootError:
+            return Workspace(self._library, self._load(call.client).settings, (), call.client.cwd)
 
     def _index(self, params: JsonObject, call: Call) -> IndexResult:
         started = time.monotonic()
@@ -142,7 +193,9 @@ class Service:
         if self.alone:
             workspace.index(Shown(call))
         args, data = params.get("args") or {}, params.get("data", True)
+        started = time.perf_counter()
         reply = answer(workspace, self.handles, params["name"], args, call=call, data=data)
+        self.ledger.note(None, params["name"], time.perf_counter() - started, reply)
         if params.get("stream") and not reply.error:
             files = reply.data.get("files", [])
             for start in range(0, len(files), STREAMED_FILES):
@@ -158,13 +211,58 @@ class Service:
             workspace = self.workspace(call)
         except LlmcError:
             workspace = Workspace(self._library, self._load(call.client).settings, (), call.client.cwd)
-        return reply_to_te(workspace, self.handles, params, call)
+        started = time.perf_counter()
+        reply = reply_to_te(workspace, self.handles, params, call)
+        self.ledger.note(None, "te", time.perf_counter() - started, reply)
+        return reply
+
+    def _agents(self, _params: JsonObject, call: Call) -> JsonObject:
+        """The personas, each with where it comes from."""
+        from llmc.server.agents.registry import AgentRegistry  # noqa: PLC0415 - Lua and TOML, which few need
+
+        loaded = self._load(call.client)
+        infos = AgentRegistry.from_settings(loaded.settings, loaded.sources).list()
+        notes = [str(notice) for notice in loaded.notices if notice.key.startswith("agents.")]
+        return without_secrets({"agents": [{**info.as_dict(), "place": info.place} for info in infos], "notes": notes})
+
+    def _agent(self, params: JsonObject, call: Call) -> Resolved:
+        from llmc.server.agents.serving import Personas  # noqa: PLC0415 - likewise
+
+        return Personas(self).resolve(call.client, params["name"], params.get("args") or {}, call)
+
+    def _delegates(self, params: JsonObject, call: Call) -> JsonObject:
+        """What runs, what does not and why; `test` is one of them at work, `trust` a word after a change."""
+        from llmc.server.delegates.report import report  # noqa: PLC0415 - the SDK, which few need
+
+        try:
+            return without_secrets(report(self, params, call))
+        finally:
+            self.fleet.release(call.client.session)
 
     def _http(self, params: JsonObject, call: Call) -> JsonObject:
         """Listen for HTTP until the client goes."""
         from llmc.server.http.listener import serve_http  # noqa: PLC0415 - uvicorn and starlette, which few need
 
-        return serve_http(self, self._home, params, call)
+        self.offer(call.client, self.settings_of(call.client))  # its servers start now
+        try:
+            return serve_http(self, self._home, params, call)
+        finally:
+            self.fleet.release(call.client.session)
+
+    def _stats(self, params: JsonObject, _call: Call) -> Figures:
+        """What the ledger has; `since` is seconds since the epoch."""
+        self.ledger.flush()
+        wanted = Wanted(
+            since=float(params.get("since") or 0),
+            session=str(params.get("session") or ""),
+            tool=str(params.get("tool") or ""),
+        )
+        return figures(self.ledger.book, wanted)
+
+    def _ui(self, _params: JsonObject, call: Call) -> JsonObject:
+        """Where a browser can log in, if a listener shows this workspace already."""
+        workspace = self.workspace(call)
+        return {"login": next((one.login_url() for one in self.listeners if one.serves(workspace)), "")}
 
     def _look_on(self, workspace: Workspace, call: Call) -> None:
         """Tell what is re-indexed, until the client goes."""
@@ -202,11 +300,15 @@ class Service:
         problems = self._problems_of(call)
         lanes = list(self._library.lanes.values())
         workers = [process_status("worker", lane.worker_pid) for lane in lanes if lane.worker_pid]
-        embedder, trouble = self._library.embedder(self.settings.embedder)
+        try:
+            wanted = self.settings_of(call.client).embedder
+        except LlmcError:
+            wanted = self.settings.embedder  # what is wrong with the client's is among the problems
+        embedder, trouble = self._library.embedder(wanted)
         status = Status(
             roots=tuple(root_status(keeper, self._library.lane(keeper)) for keeper in self._library.keepers.values()),
             stores=tuple(store_status(lane) for lane in lanes),
-            embedder=embedder_status(self.settings.embedder, embedder, trouble),
+            embedder=embedder_status(wanted, embedder, trouble),
             processes=(process_status("daemon"), *workers),
             problems=problems,
         )

@@ -19,16 +19,21 @@ from llmc.envelope.tokens import count
 from llmc.errors import LlmcError
 from llmc.indexer.library import FIRST_BUILD_SECONDS
 from llmc.server import routing
+from llmc.server.memory.joining import recorded
 from llmc.server.profiles import instructions_of, listed, offered, require_offered
 from llmc.server.schemas import definition_of
 from llmc.server.service import Shown
 from llmc.server.tools import TOOLS, Reply, answer, tool
+from llmc.server.tools.enclose import weight_of
 
 if TYPE_CHECKING:
+    from llmc.server.agents.serving import Personas
     from llmc.server.calls import Call, Client
+    from llmc.server.delegates.offer import Offer
     from llmc.server.schemas import Definition
     from llmc.server.service import Service
     from llmc.server.sessions import Session
+    from llmc.server.tools.base import Tool
     from llmc.settings import Settings
     from llmc.workspace import Workspace
 
@@ -75,11 +80,14 @@ class InvalidParamsError(Exception):
 @dataclass(frozen=True)
 class ToolSurface:
     """The tools of llmc. The profile is `server.profile` of the asker's settings, at each request; `profile` is the one
-    at the beginning, whose instructions the client was given. Without `data` a reply is text alone."""
+    at the beginning, whose instructions the client was given, unless a persona has `said` others. Without `data` a
+    reply is text alone. What no model reads is not `noted` in the ledger."""
 
     service: Service
     profile: str = "lean"
     data: bool = True
+    noted: bool = True
+    said: str = ""
 
     @property
     def name(self) -> str:
@@ -91,42 +99,88 @@ class ToolSurface:
 
     @property
     def instructions(self) -> str:
-        return instructions_of(self.profile)
+        return self.said or instructions_of(self.profile)
+
+    @property
+    def personas(self) -> Personas:
+        from llmc.server.agents.serving import Personas  # noqa: PLC0415 - Lua and TOML, which few need
+
+        return Personas(self.service)
 
     def definitions(self, visit: Visit) -> tuple[Definition, ...]:
         session = visit.session
-        shown = listed(self.service.settings_of(visit.client), session.allowed)
-        session.listed = tuple(one.name for one in shown)
+        settings = self.service.settings_of(visit.client)
+        offer = self.service.offer(visit.client, settings)
+        if offer is not None:
+            offer.settle()
+        shown = shown_to(session, settings, offer)
+        names, before = names_of(shown, offer, session), session.listed
+        session.listed = names
         session.changed = False
-        return tuple(definition_of(one) for one in shown)
+        definitions = tuple(defined(one, offer, session) for one in shown)
+        if names != before:
+            self.service.ledger.listed(session, definitions, "" if before else self.instructions)
+        return definitions
 
     def unknown(self, visit: Visit, name: str) -> str:
         known = [one for one in TOOLS if visit.session.may(one)]
         if name in known:
             return ""
+        if name not in TOOLS:
+            offer = self._offer_of(visit)
+            if offer and offer.knows(name) and offer.open_to(name, visit.session.allowed):
+                return ""
+            known += offer.names(visit.session.allowed) if offer else []
+        if name in TOOLS:
+            return f"{name} is not among the tools of {visit.session.agent or 'this session'}: {', '.join(known)}"
         near = get_close_matches(name, known, 1)
         meant = f"Did you mean {near[0]}?" if near else f"There are {', '.join(known)}."
         return f"there is no tool {name!r}. {meant}"
 
-    def call(self, visit: Visit, name: str, args: dict[str, Any], call: Call) -> Reply:
+    def _indexed(self, workspace: Workspace, call: Call) -> None:
+        if self.service.alone:
+            workspace.index(Shown(call))
+        else:
+            wait_for_first_build(workspace, call)
+
+    def _offer_of(self, visit: Visit) -> Offer | None:
         try:
-            workspace = self.service.workspace(call)
+            return self.service.offer(visit.client, self.service.settings_of(visit.client))
+        except LlmcError:
+            return None  # wrong settings: the reply to a call says so
+
+    def is_stale(self, visit: Visit) -> bool:
+        """Whether the client was given a list of tools that is another by now."""
+        session = visit.session
+        settings = self.service.settings_of(visit.client)
+        return changed(session, settings, self.service.offer(visit.client, settings))
+
+    def call(self, visit: Visit, name: str, args: dict[str, Any], call: Call) -> Reply:
+        started = time.perf_counter()
+        reply = self._answered(visit, name, args, call)
+        if self.noted:
+            self.service.ledger.note(visit.session, name, time.perf_counter() - started, reply)
+        return reply
+
+    def _answered(self, visit: Visit, name: str, args: dict[str, Any], call: Call) -> Reply:
+        try:
+            own = name in TOOLS
+            workspace = self.service.workspace(call) if own else self.service.bare_workspace(call)
             visit.session.profile = workspace.settings.server.profile
-            require_offered(tool(name), workspace.settings)
-            if self.service.alone:
-                workspace.index(Shown(call))
-            else:
-                wait_for_first_build(workspace, call)
-            args = without_session(name, args)
-            reply = answer(
-                workspace, self.service.handles, name, args, session=visit.session, call=call, data=self.data
-            )
+            offer = self.service.offer(visit.client, workspace.settings)
+            if own:
+                require_offered(tool(name), workspace.settings)
+                self._indexed(workspace, call)
+            args = without_session(name, args, offer)
+            options: Any = {"session": visit.session, "call": call, "data": self.data, "offer": offer}
+            reply = answer(workspace, self.service.handles, name, args, **options)
         except LlmcError as error:
             envelope = clean(failure(name, error))
             return Reply(render(envelope), envelope.data, error=error.code)
         reply = hinted(visit.session, workspace.settings, name, args, reply)
-        remember(visit.session, workspace.settings, name, args, reply)
-        return reply
+        remember(visit.session, name, args, reply)
+        visit.session.changed = changed(visit.session, workspace.settings, offer)
+        return recorded(workspace, visit, name, args, reply)
 
 
 def hinted(session: Session, settings: Settings, name: str, args: dict[str, Any], reply: Reply) -> Reply:
@@ -134,15 +188,50 @@ def hinted(session: Session, settings: Settings, name: str, args: dict[str, Any]
     note: what is still being indexed may hold it."""
     if reply.total or reply.error or reply.frame or name not in routing.NEAR or f"hint {name}" in session.shown:
         return reply
+    if session.allowed is not None:  # what it may use, it lists
+        return reply
     unlisted = [one for one in offered(settings, session.allowed) if settings.server.profile not in one.profiles]
     hint = routing.hint_for(name, args, unlisted, session.topics)
     session.shown.add(f"hint {name}")
-    return replace(reply, text=f"{reply.text}\n{hint}", frame=hint) if hint else reply
+    if not hint:
+        return reply
+    weight = weight_of(reply)
+    heavier = replace(weight, frame=weight.frame + count(f"\n{hint}"))
+    return replace(reply, text=f"{reply.text}\n{hint}", frame=hint, weight=heavier)
 
 
-def without_session(name: str, args: dict[str, Any]) -> dict[str, Any]:
+def shown_to(session: Session, settings: Settings, offer: Offer | None) -> tuple[Tool, ...]:
+    """The tools that this session lists: those of its profile, and the user's own delegates."""
+    added = offer.listed(session.allowed) if offer else ()
+    return (*listed(settings, session.allowed), *added)
+
+
+def names_of(shown: tuple[Tool, ...], offer: Offer | None, session: Session) -> tuple[str, ...]:
+    """What a list is known by: its tools, and which servers stand behind the gateway."""
+    suffix = offer.suffix(session.allowed) if offer else ""
+    return (*(one.name for one in shown), *((suffix,) if suffix else ()))
+
+
+def changed(session: Session, settings: Settings, offer: Offer | None) -> bool:
+    """Whether the list that the session was given is another by now."""
+    if not session.listed:
+        return False
+    return session.listed != names_of(shown_to(session, settings, offer), offer, session)
+
+
+def defined(one: Tool, offer: Offer | None, session: Session) -> Definition:
+    """The gateway says which servers of the user stand behind it."""
+    made = definition_of(one)
+    suffix = offer.suffix(session.allowed) if offer and one.name == "llmc" else ""
+    return replace(made, description=made.description + suffix) if suffix else made
+
+
+def without_session(name: str, args: dict[str, Any], offer: Offer | None = None) -> dict[str, Any]:
     """`session_id` names the session where the protocol cannot (see `Visit`); it is then no argument of the tool."""
-    if "session_id" not in args or any(one.name == "session_id" for one in tool(name).arguments):
+    if "session_id" not in args:
+        return args
+    wanted = (offer.find(name) if offer and name not in TOOLS else None) or tool(name)
+    if any(one.name == "session_id" for one in wanted.arguments):
         return args
     return {key: value for key, value in args.items() if key != "session_id"}
 
@@ -158,12 +247,10 @@ def wait_for_first_build(workspace: Workspace, call: Call) -> None:
                 break
 
 
-def remember(session: Session, settings: Settings, name: str, args: dict[str, Any], reply: Reply) -> None:
-    """What this reply cost, what it was about, and whether the list of tools is another by now."""
-    frame = count(reply.frame) if reply.frame else 0
-    session.record(count(reply.text) - frame, frame)
+def remember(session: Session, name: str, args: dict[str, Any], reply: Reply) -> None:
+    """What this reply cost, and what it was about."""
+    weight = weight_of(reply)
+    session.record(weight.content, weight.frame)
     session.topics.update(routing.topics_of(name, args))
     if reply.handle:
         session.handles.append((reply.handle, routing.question_of(name, args)))
-    now = tuple(one.name for one in listed(settings, session.allowed))
-    session.changed = bool(session.listed) and session.listed != now

@@ -25,6 +25,7 @@ from llmc.settings.problems import Problem, Source
 from llmc.settings.secret import Secret
 from llmc.settings.sections import (
     Artifacts,
+    Crew,
     Daemon,
     EmbedderSettings,
     EnvelopeSettings,
@@ -47,6 +48,7 @@ __all__ = [
     "AgentContext",
     "AgentScript",
     "Artifacts",
+    "Crew",
     "Daemon",
     "Delegate",
     "EmbedderSettings",

@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmc.settings.problems import nearest, shown
+from llmc.settings.vendors import VENDORS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from llmc.settings.check import Key
     from llmc.settings.sections import Settings
 
-__all__ = ["disagreements"]
+__all__ = ["disagreements", "doubts"]
+
+OWN = "llmc"  # among servers, llmc itself
 
 Disagreement = tuple["Key", str, str]
 
@@ -56,15 +59,17 @@ def _embedder(settings: Settings) -> Iterator[Disagreement]:
 def _mcps(settings: Settings) -> Iterator[Disagreement]:
     for name, mcp in settings.mcps.items():
         needed = "command" if mcp.transport == "stdio" else "url"
-        if not getattr(mcp, needed):
+        if name == OWN:
+            yield ("mcps", name), f'"{OWN}" stands for the tools of llmc itself', "choose another name"
+        elif not getattr(mcp, needed):
             yield ("mcps", name), f"{needed} is missing", f"transport {mcp.transport} needs it"
 
 
 def _roles(settings: Settings) -> Iterator[Disagreement]:
-    everywhere = settings.research.provider
-    if everywhere and everywhere not in settings.providers:
-        reason = f'no provider is named "{shown(everywhere)}"'
-        yield ("research", "provider"), reason, _offer(everywhere, settings.providers)
+    for section, everywhere in (("research", settings.research.provider), ("crew", settings.crew.provider)):
+        if everywhere and everywhere not in settings.providers:
+            reason = f'no provider is named "{shown(everywhere)}"'
+            yield (section, "provider"), reason, _offer(everywhere, settings.providers)
     for name, role in settings.roles.items():
         if role.provider and role.provider not in settings.providers:
             reason = f'no provider is named "{shown(role.provider)}"'
@@ -72,11 +77,35 @@ def _roles(settings: Settings) -> Iterator[Disagreement]:
 
 
 def _delegates(settings: Settings) -> Iterator[Disagreement]:
-    servers = {*settings.mcps, "llmc"}
+    servers = {*settings.mcps, OWN}
     for name, delegate in settings.delegates.items():
         for server in delegate.internal_tools.keys() - servers:
             reason = f'no server is named "{shown(server)}" in mcps'
             yield ("delegates", name, "internal_tools"), reason, _offer(server, servers)
+        if delegate.arguments and not _is_schema(delegate.arguments):
+            reason = "must be a JSON schema of an object"
+            yield ("delegates", name, "arguments"), reason, "as in {type = 'object', properties = {...}}"
+
+
+def doubts(settings: Settings) -> Iterator[Disagreement]:
+    """What takes one entry out of use and leaves the rest as it is: to be said, and passed by."""
+    providers = {*settings.providers, *VENDORS}
+    for name, delegate in settings.delegates.items():
+        if delegate.provider not in providers:
+            reason = f'no provider is named "{shown(delegate.provider)}", and no vendor; this delegate is not offered'
+            yield ("delegates", name, "provider"), reason, _offer(delegate.provider, providers)
+
+
+def _is_schema(arguments: Mapping[str, object]) -> bool:
+    required = arguments.get("required", [])
+    tables = arguments.get("properties", {})
+    return (
+        arguments.get("type", "object") == "object"
+        and isinstance(tables, dict)
+        and all(isinstance(each, dict) for each in tables.values())
+        and isinstance(required, list)
+        and all(isinstance(each, str) for each in required)
+    )
 
 
 def _offer(name: str, names: Iterable[str]) -> str:

@@ -24,7 +24,7 @@ __all__ = ["Given", "Ground", "absolute", "convert"]
 
 _TRUE = frozenset({"1", "true", "yes", "on"})
 _FALSE = frozenset({"0", "false", "no", "off"})
-_LISTS = frozenset({Kind.TEXTS, Kind.PATHS, Kind.TABLES})
+_LISTS = frozenset({Kind.TEXTS, Kind.NAMES, Kind.PATHS, Kind.TABLES})
 
 
 @record
@@ -101,9 +101,10 @@ def _compound(row: Row, text: str, *, split_paths: bool) -> object:
             pass  # a pattern such as `[ab]*.py` is no JSON, and is a list of one
     if row.kind not in _LISTS:
         return text
-    if row.kind is not Kind.TEXTS and not split_paths:
+    words = row.kind in (Kind.TEXTS, Kind.NAMES)
+    if not words and not split_paths:
         return [text]
-    separator = "," if row.kind is Kind.TEXTS else os.pathsep
+    separator = "," if words else os.pathsep
     return [part.strip() for part in text.split(separator) if part.strip()]
 
 
@@ -180,6 +181,10 @@ def _texts(raw: Any, _: Ground) -> tuple[str, ...]:
     return tuple(raw)
 
 
+def _names(raw: Any, ground: Ground) -> tuple[str, ...]:
+    return _texts([raw] if isinstance(raw, str) else raw, ground)
+
+
 def _paths(raw: Any, ground: Ground) -> tuple[str, ...]:
     return tuple(str(absolute(each, ground)) for each in _texts(raw, ground))
 
@@ -210,6 +215,7 @@ _BY_KIND: dict[Kind, Callable[[Any, Ground], object]] = {
     Kind.PATH: _path,
     Kind.SECRET: _secret,
     Kind.TEXTS: _texts,
+    Kind.NAMES: _names,
     Kind.PATHS: _paths,
     Kind.SECRETS: _secrets,
     Kind.LISTS: _lists,

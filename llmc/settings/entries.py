@@ -97,6 +97,8 @@ class AgentArgument(Record):
     name: str = row("", "Its name.", required=True)
     description: str = row("", "Shown where the persona is picked.")
     required: bool = row(False, "Whether the persona cannot do without it.")
+    values: tuple[str, ...] = row((), "What is offered where it is typed.")
+    complete: str = row("", "Offer these of the roots instead.", choices=("", "folders", "files"))
 
 
 @record
@@ -135,10 +137,12 @@ class Mcp(Record):
     command: str = row("", "The program to start (stdio).")
     args: tuple[str, ...] = row((), "Its arguments.")
     env: Mapping[str, Secret] = row({}, "Its environment; `${VAR}` is taken from ours.", kind=Kind.SECRETS)
-    transport: str = row("stdio", "How it is reached.", choices=("stdio", "http", "sse"))
+    transport: str = row("stdio", "How it is reached.", choices=("stdio", "http", "streamable-http", "sse"))
     url: str = row("", "Where it listens (http, sse).")
     headers: Mapping[str, Secret] = row({}, "Sent with each request; `${VAR}` is expanded.", kind=Kind.SECRETS)
-    expose: tuple[str, ...] = row((), "Tools that are offered to clients as they are, enveloped.")
+    expose: tuple[str, ...] = row(
+        (), "Tools that are offered to clients as they are, enveloped; `*` is all.", kind=Kind.NAMES
+    )
     enabled: bool = row(True, "Whether it is started.")
 
 
@@ -156,3 +160,6 @@ class Delegate(Record):
     system_prompt: str = row("", "What the model is told; a general text when empty.")
     max_steps: int = row(10, "How many rounds of tool calls.", low=1, high=100)
     timeout_seconds: int = row(60, "How long one call may take.", low=1, high=3_600)
+    max_tokens: int = row(100_000, "Tokens that the model may read and write in one call.", low=1_000, high=100_000_000)
+    parallel: int = row(4, "Tools that it may use at once.", low=1, high=32)
+    listed: bool = row(True, "Whether clients list it; else they reach it by its name, through `llmc`.")

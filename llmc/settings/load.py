@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from llmc.home import find_home
-from llmc.settings.agree import disagreements
+from llmc.settings.agree import disagreements, doubts
 from llmc.settings.check import Key, Sheet, Value, dotted
 from llmc.settings.convert import Ground, absolute
 from llmc.settings.documents import read_document
@@ -158,6 +158,7 @@ def _assemble(
     for key, reason, hint in disagreements(settings):
         if not any(problem.key.startswith(dotted(key)) for problem in problems):
             problems.append(Problem(_place(values, key), dotted(key), reason, hint))
+    notices += [Problem(_place(values, key), dotted(key), reason, hint) for key, reason, hint in doubts(settings)]
     sources = {dotted(key): each.source for key, each in values.items() if each.value is not None}
     if ground.env.get("LLMC_HOME"):
         sources["home"] = Source("environment", "LLMC_HOME")

@@ -35,6 +35,7 @@ class Kind(StrEnum):
     PATH = "a path"
     SECRET = "a text (hidden)"  # noqa: S105 - a description
     TEXTS = "a list of texts"
+    NAMES = "a list of texts, or one"
     PATHS = "a list of paths"
     SECRETS = "a table of texts (hidden)"
     LISTS = "a table of lists of texts"

@@ -25,6 +25,7 @@ _SHAPES: dict[Kind, dict[str, Any]] = {
     Kind.PATH: {"type": "string", "minLength": 1},
     Kind.SECRET: _TEXT,
     Kind.TEXTS: _TEXTS,
+    Kind.NAMES: {"anyOf": [_TEXT, _TEXTS]},
     Kind.PATHS: _TEXTS,
     Kind.SECRETS: {"type": "object", "additionalProperties": _TEXT},
     Kind.LISTS: {"type": "object", "additionalProperties": _TEXTS},

@@ -31,10 +31,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Artifacts",
+    "Crew",
     "Daemon",
     "EmbedderSettings",
     "EnvelopeSettings",
     "Index",
+    "LedgerSettings",
     "Limits",
     "PrunerProfile",
     "Redaction",
@@ -138,6 +140,23 @@ class EnvelopeSettings(Record):
 
 
 @record
+class LedgerSettings(Record):
+    """What calls cost and saved (`llmc stats`); it never leaves the machine."""
+
+    enabled: bool = row(True, "Whether sizes and times of calls are written down; questions and texts never are.")
+    days: int = row(90, "Older calls are forgotten.", low=1, high=3_650)
+    max_calls: int = row(
+        500_000, "More calls than this are forgotten, the oldest first (some 60 MB).", low=100, high=50_000_000
+    )
+    client_tokens: int = row(
+        25_000,
+        "What a client would have shown of a plain tool's reply; savings are counted up to this.",
+        low=100,
+        high=10_000_000,
+    )
+
+
+@record
 class PrunerProfile(Record):
     """The pruner profile."""
 
@@ -151,7 +170,8 @@ class Server(Record):
     host: str = row("127.0.0.1", "Address of the HTTP server.")
     port: int = row(7331, "Port of the HTTP server; 0 takes a free one.", low=0, high=65_535)
     profile: str = row("lean", "Which tools are first class.", choices=("lean", "research", "pruner", "full"))
-    agent: str = row("", "Serve as this entry of `agents`: with its tools alone.")
+    agent: str = row("", "Serve as this persona: with its tools alone, and its prompt as instructions.")
+    agent_arguments: tuple[str, ...] = row((), "What that persona is told, each as `name=value`.")
     max_request_bytes: int = row(4 * MIB, "Larger requests are refused.", low=KIB, high=GIB)
     request_seconds: int = row(
         20, "How long an HTTP request may take to arrive, and its reply to be taken.", low=1, high=600
@@ -178,7 +198,12 @@ class Shell(Record):
 class Session(Record):
     """What the server remembers of a conversation."""
 
-    budget_tokens: int = row(0, "Tokens that a session may be served; 0 is no limit.", low=0, high=1_000_000_000)
+    budget_tokens: int = row(
+        0,
+        "Tokens after which a client should begin afresh; 75 and 90 % are told. 0 is none.",
+        low=0,
+        high=1_000_000_000,
+    )
     ttl_hours: int = row(168, "How long an unused session is kept.", low=1, high=8_760)
 
 
@@ -214,6 +239,20 @@ class Research(Record):
 
 
 @record
+class Crew(Record):
+    """Who answers `ask`: beatrice plans, otto looks, rem checks, grace answers; each is an entry of `roles`."""
+
+    provider: str = row(
+        "",
+        "An entry of `providers` whose model plays every role of the crew that names none; empty is research's.",
+        personal=True,
+    )
+    max_steps: int = row(8, "Tools that are used for one question.", low=1, high=50)
+    seconds: int = row(120, "How long one question may take.", low=1, high=3_600)
+    max_tokens: int = row(40_000, "Tokens that its models may read and write together.", low=100, high=10_000_000)
+
+
+@record
 class WebResearch(Record):
     """Research outside the roots."""
 
@@ -246,6 +285,7 @@ class Settings(Record):
     limits: Limits = section(Limits)
     redaction: Redaction = section(Redaction, personal=True)
     envelope: EnvelopeSettings = section(EnvelopeSettings)
+    ledger: LedgerSettings = section(LedgerSettings, personal=True)
     server: Server = section(Server, personal=True)
     shell: Shell = section(Shell, personal=True)
     providers: Mapping[str, Provider] = entries(Provider, personal=True)
@@ -258,4 +298,5 @@ class Settings(Record):
     artifacts: Artifacts = section(Artifacts, personal=True)
     runtime: Runtime = section(Runtime)
     research: Research = section(Research)
+    crew: Crew = section(Crew)
     web_research: WebResearch = section(WebResearch, personal=True)

@@ -26,6 +26,7 @@ from llmc.server.calls import Client
 from llmc.server.http import app as http_app
 from llmc.server.http.address import Address
 from llmc.server.http.guard import Bounds, Guard
+from llmc.server.http.logins import Logins
 from llmc.server.http.token import Token, make_token
 from llmc.server.http.visits import Visits
 from llmc.server.local import open_service
@@ -69,9 +70,10 @@ def main(port: int) -> None:
         service: Any = open_service(home, {**os.environ, "LLMC_HOME": folder}).handler
         address = Address("127.0.0.1", port)
         client = Client(os.getpid(), "conformance", str(DEMO))
-        inner = http_app.application(Visits(service, client), pool, address.url, LARGEST)
+        logins = Logins(home, port)
+        inner = http_app.application(Visits(service, client), pool, address, LARGEST, logins)
         token = make_token(home)
-        app = Admitted(Guard(inner, address, Token(home), Bounds(LARGEST, 30)), token)
+        app = Admitted(Guard(inner, address, Token(home), logins, Bounds(LARGEST, 30)), token)
         uvicorn.run(app, host="127.0.0.1", port=port, log_level="warning", lifespan="on")
         service.close()
 

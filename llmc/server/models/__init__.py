@@ -11,6 +11,7 @@ header, never in a message or a log. `gate` keeps to as many requests at once as
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import threading
 from functools import lru_cache
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from llmc.settings import Provider
 
-__all__ = ["gate", "opened"]
+__all__ = ["gate", "opened", "place"]
 
 # The longest answer of a model is some hundred kilobytes; what is larger is no answer.
 MAX_REPLY = 8 << 20
@@ -139,6 +140,18 @@ def gate(provider: Provider, check: Callable[[], None]) -> Iterator[None]:
     places = _places((provider.kind, provider.base_url), provider.max_concurrent)
     while not places.acquire(timeout=POLL_SECONDS):
         check()
+    try:
+        yield
+    finally:
+        places.release()
+
+
+@contextlib.asynccontextmanager
+async def place(provider: Provider) -> AsyncIterator[None]:
+    """As `gate`, for one request of a conversation in a loop: giving up is a cancellation."""
+    places = _places((provider.kind, provider.base_url), provider.max_concurrent)
+    while not places.acquire(blocking=False):  # noqa: ASYNC110 - threads hold places too, and set no event of a loop
+        await asyncio.sleep(POLL_SECONDS)
     try:
         yield
     finally:

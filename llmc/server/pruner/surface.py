@@ -6,10 +6,12 @@ There are no budgets, handles or frames here: a client of this profile knows not
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from llmc.envelope.handles import LOCAL
+from llmc.envelope.weight import weigh
 from llmc.errors import LlmcError
 from llmc.server.calls import Call
 from llmc.server.pruner.acting import Contained, Free
@@ -53,8 +55,12 @@ class PrunerSurface:
         return ""
 
     def definitions(self, visit: Visit) -> tuple[Definition, ...]:
-        del visit
-        return definitions()
+        found = definitions()
+        names, before = tuple(one.name for one in found), visit.session.listed
+        visit.session.listed = names
+        if names != before:
+            self.service.ledger.listed(visit.session, found, "")
+        return found
 
     def unknown(self, visit: Visit, name: str) -> str:
         del visit
@@ -71,7 +77,12 @@ class PrunerSurface:
 
     def call(self, visit: Visit, name: str, args: dict[str, Any], call_: Call) -> Reply:
         """Never an error of the protocol's, unless the arguments are of the wrong type."""
-        return Reply(call(name, args, Late(self.service, visit, call_)))
+        started, actions = time.perf_counter(), Late(self.service, visit, call_)
+        text = call(name, args, actions)
+        weight = weigh(text, size=len(text) + actions.pruned if actions.pruned else 0)
+        reply = Reply(text, weight=replace(weight, tool=name))
+        self.service.ledger.note(visit.session, name, time.perf_counter() - started, reply)
+        return reply
 
 
 class Late:
@@ -82,6 +93,7 @@ class Late:
         self._visit = visit
         self._call = call_
         self._made: Actions | None = None
+        self.pruned = 0  # characters that were left out
 
     def read(self, path: str) -> str:
         return self._actions().read(path)
@@ -93,7 +105,9 @@ class Late:
         return self._actions().grep(pattern, path)
 
     def prune(self, code: str, query: str) -> str:
-        return self._actions().prune(code, query)
+        kept = self._actions().prune(code, query)
+        self.pruned += len(code) - len(kept)
+        return kept
 
     def _actions(self) -> Actions:
         if self._made is None:

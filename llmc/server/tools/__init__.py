@@ -15,13 +15,14 @@ from llmc.envelope.clean import clean
 from llmc.errors import LlmcError, QueryError
 from llmc.server.metrics import metered
 from llmc.server.tools.base import FOCUS, Asked
-from llmc.server.tools.enclose import Reply, enclosed, redactor
+from llmc.server.tools.enclose import Reply, as_json, enclosed, redactor
 from llmc.server.tools.nearest import with_nearest
 from llmc.server.tools.output import enclosed_output
 
 if TYPE_CHECKING:
     from llmc.envelope.handles import Handles
     from llmc.server.calls import Call
+    from llmc.server.delegates.offer import Offer
     from llmc.server.sessions import Session
     from llmc.server.tools.base import Tool
     from llmc.workspace import Workspace
@@ -47,6 +48,8 @@ TOOLS = (
     "create_handoff",
     "resume_handoff",
     "web_research",
+    "session",
+    "ask",
     "list_roots",
     "ping",
 )
@@ -60,6 +63,10 @@ def tool(name: str) -> Tool:
     return found
 
 
+def may(session: Session, name: str, offer: Offer | None) -> bool:
+    return session.may(name) or (offer is not None and name not in TOOLS and offer.open_to(name, session.allowed))
+
+
 @metered
 def answer(
     workspace: Workspace,
@@ -70,20 +77,23 @@ def answer(
     session: Session | None = None,
     call: Call | None = None,
     data: bool = True,
+    offer: Offer | None = None,
 ) -> Reply:
-    """The reply to one call; an error of llmc's is a reply too. Without `data` it has text only."""
+    """The reply to one call; an error of llmc's is a reply too. Without `data` it has text only. `offer` are the tools
+    that the user's own servers and delegates add."""
     try:
-        wanted = tool(name)
-        if session is not None and not session.may(name):
+        wanted = (offer.find(name) if offer and name not in TOOLS else None) or tool(name)
+        if session is not None and not may(session, name, offer):
             raise QueryError(f"{name} is not for this session", hint="`llmc` lists what is.")
         checked = wanted.check(args)
-        asked = Asked(workspace, handles, checked, session.owner if session else "local", session, call)
+        asked = Asked(workspace, handles, checked, session.owner if session else "local", session, call, offer)
         if wanted.forward is not None and (other := wanted.forward(asked)) is not None:
-            return answer(workspace, handles, *other, session=session, call=call, data=data)
+            return answer(workspace, handles, *other, session=session, call=call, data=data, offer=offer)
         envelope = wanted.run(asked)
         if "output" in envelope.data and not asked.text(FOCUS.name):
             return enclosed_output(asked, wanted, envelope)
-        return enclosed(asked, wanted, envelope, data=data)
+        return enclosed(wanted.ours(asked), wanted, envelope, data=data)
     except LlmcError as error:
         envelope = clean(failure(name, with_nearest(workspace, error)), redactor(workspace.settings.redaction))
-        return Reply(render(envelope), envelope.data, error=error.code)
+        spoken = name in TOOLS and tool(name).speaks_json(session)
+        return Reply(as_json(envelope.data) if spoken else render(envelope), envelope.data, error=error.code)

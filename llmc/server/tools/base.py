@@ -7,7 +7,7 @@ Each tool is one file of this package; the menu, the MCP schema, the REST endpoi
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from llmc.envelope import Envelope
     from llmc.envelope.handles import Handles
     from llmc.server.calls import Call
+    from llmc.server.delegates.offer import Offer
     from llmc.server.sessions import Session
     from llmc.workspace import Workspace
 
@@ -29,7 +30,7 @@ __all__ = ["FOCUS", "Argument", "Asked", "Tool"]
 @dataclass(frozen=True, slots=True)
 class Argument:
     name: str
-    kind: str  # string, integer, boolean, strings, object
+    kind: str  # string, integer, number, boolean, strings, object, value (whatever JSON has)
     help: str
     required: bool = False
 
@@ -50,6 +51,7 @@ class Asked:
     owner: str = "local"
     session: Session | None = None
     call: Call | None = None
+    offer: Offer | None = None
 
     @property
     def cancelled(self) -> bool:
@@ -105,7 +107,8 @@ class Tool:
     are where it is listed; elsewhere the gateway has it. `topics` (code, docs, tests, history, shell) order the menu.
     `needs` is a setting that must be on. `repeatable`: running it twice does no harm, so a call that was lost is asked
     again. `forward` names another tool that answers instead, with its arguments. `json_in` are the profiles whose
-    contract is JSON: there the reply's text is the data of the envelope.
+    contract is JSON: there the reply's text is the data of the envelope. `input_schema` is the schema of a tool that
+    others describe (a delegate, a downstream tool); its `arguments` are made of it.
     """
 
     name: str
@@ -122,6 +125,14 @@ class Tool:
     repeatable: bool = True
     forward: Callable[[Asked], tuple[str, dict[str, Any]] | None] | None = None
     json_in: frozenset[str] = frozenset()
+    input_schema: dict[str, Any] | None = None
+
+    def ours(self, asked: Asked) -> Asked:
+        """With the arguments alone that mean how much of a reply is wanted: others may have an `all` of their own."""
+        if self.input_schema is None:
+            return asked
+        theirs = self.input_schema.get("properties") or {}
+        return replace(asked, args={name: value for name, value in asked.args.items() if name not in theirs})
 
     def speaks_json(self, session: Session | None) -> bool:
         return session is not None and session.profile in self.json_in
@@ -129,15 +140,19 @@ class Tool:
     def check(self, args: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments as the tool wants them, or QueryError naming the nearest right one."""
         known = {argument.name: argument for argument in (*self.arguments, FOCUS)}
+        is_open = self.input_schema is not None and bool(self.input_schema.get("additionalProperties"))
         for name in args:
-            if name not in known:
+            if name not in known and not is_open:
                 near = get_close_matches(name, known, 1)
                 hint = f"Did you mean {near[0]}?" if near else f"{self.name} takes {', '.join(known)}."
                 raise QueryError(f"{self.name} has no argument {name!r}", hint=hint)
         for argument in self.arguments:
             if argument.required and args.get(argument.name) in (None, ""):
                 raise QueryError(f"{self.name} needs {argument.name!r}", hint=argument.help)
-        return {name: converted(self.name, known[name], value) for name, value in args.items() if value is not None}
+        given = {name: value for name, value in args.items() if value is not None}
+        return {
+            name: converted(self.name, known[name], value) if name in known else value for name, value in given.items()
+        }
 
 
 def converted(tool: str, argument: Argument, value: Any) -> Any:
@@ -156,6 +171,13 @@ def as_number(value: Any) -> int | None:
     try:
         return None if isinstance(value, bool) else int(value)
     except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def as_real(value: Any) -> float | None:
+    try:
+        return None if isinstance(value, bool) else value if isinstance(value, int) else float(value)
+    except (TypeError, ValueError):
         return None
 
 
@@ -189,14 +211,18 @@ def parsed(value: Any, opening: str) -> Any:
 ARTICLES = {
     "string": "a text",
     "integer": "a whole number",
+    "number": "a number",
     "boolean": "true or false",
     "strings": "a list of texts",
     "object": "an object",
+    "value": "a value",
 }
 CONVERSIONS: dict[str, Callable[[Any], Any]] = {
     "string": as_text,
     "integer": as_number,
+    "number": as_real,
     "boolean": as_flag,
     "strings": as_texts,
     "object": as_object,
+    "value": lambda value: value,
 }

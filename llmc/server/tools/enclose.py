@@ -17,6 +17,7 @@ from llmc.envelope.differential import all_known, unchanged, without_known
 from llmc.envelope.fields import as_table, field_names
 from llmc.envelope.redact import Redactor
 from llmc.envelope.render import frame_of
+from llmc.envelope.weight import Weight, plain_size, weigh
 from llmc.errors import QueryError, StoreFullError
 from llmc.server.tools.base import FOCUS
 from llmc.server.tools.behind import stamps_of
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from llmc.server.tools.base import Asked, Tool
     from llmc.settings import Redaction
 
-__all__ = ["Reply", "budget_of", "enclosed", "redactor"]
+__all__ = ["Reply", "as_json", "budget_of", "enclosed", "redactor", "weighed", "weight_of"]
 
 LEAST_BUDGET = 50
 NOT_KEPT = "not kept, the disk is full; ask with a larger budget"
@@ -38,7 +39,8 @@ NOT_KEPT = "not kept, the disk is full; ask with a larger budget"
 class Reply:
     """What a surface shows: `text` for a model or a person, `data` for a machine.
 
-    `frame` is what of the text is there only because llmc stands between: handle, cut and pending notes.
+    `frame` is what of the text is there only because llmc stands between: handle, cut and pending notes. `weight` is
+    both in tokens, and what a plain tool would have given.
     """
 
     text: str
@@ -48,6 +50,29 @@ class Reply:
     handle: str = ""
     error: str = ""
     frame: str = ""
+    weight: Weight | None = None
+
+
+def weight_of(reply: Reply) -> Weight:
+    return reply.weight or weigh(reply.text, reply.frame)
+
+
+def weighed(asked: Asked, wanted: Tool, envelope: Envelope, reply: Reply, size: int) -> Reply:
+    """`envelope` is all that was found, `size` its characters as a plain tool would show them."""
+    reads = wanted.name == "read"
+    weight = replace(
+        weigh(reply.text, reply.frame, size),
+        tool=wanted.name,
+        fetched=reads and any(asked.is_handle(one.partition(":")[0]) for one in asked.texts("target")),
+        cached=wanted.name in CACHED and asked.workspace.answers.hit,
+        pending=any("pending" in note or note.startswith("indexing") for note in envelope.notes),
+        cut=bool(reply.handle),
+        files=tuple({(item.root, item.path) for item in envelope.items() if item.path}) if reads else (),
+    )
+    return replace(reply, weight=weight)
+
+
+CACHED = frozenset({"search", "context"})
 
 
 def enclosed(asked: Asked, wanted: Tool, envelope: Envelope, *, data: bool = True) -> Reply:
@@ -56,11 +81,18 @@ def enclosed(asked: Asked, wanted: Tool, envelope: Envelope, *, data: bool = Tru
     workspace = asked.workspace
     if wanted.speaks_json(asked.session):
         cleaned = clean(envelope, redactor(workspace.settings.redaction), workspace.text_of, data=True)
-        return Reply(json.dumps(cleaned.data, ensure_ascii=False, separators=(",", ":")), cleaned.data, 1, 1)
+        reply = Reply(as_json(cleaned.data), cleaned.data, 1, 1)
+        return weighed(asked, wanted, envelope, reply, 0)
     fields = field_names(asked.texts("fields"))
     ends = ends_of(envelope)
     envelope = clean(envelope, redactor(workspace.settings.redaction), workspace.text_of, data=data or bool(fields))
     envelope = shorten(as_table(envelope, fields) if fields else envelope)
+    size = plain_size(envelope)
+    return weighed(asked, wanted, envelope, cut(asked, wanted, envelope, budget, ends), size)
+
+
+def cut(asked: Asked, wanted: Tool, envelope: Envelope, budget: int, ends: dict[tuple[str, str], int]) -> Reply:
+    """What answers the focus question, what is new to the session, what the budget takes."""
     if asked.text(FOCUS.name).strip():
         envelope, kept = focused(asked, envelope, budget)
         if kept is not None:
@@ -76,6 +108,11 @@ def enclosed(asked: Asked, wanted: Tool, envelope: Envelope, *, data: bool = Tru
     if not asked.cancelled:  # else it does not arrive
         sent.remember(fitted.envelope)
     return written(asked, wanted, fitted)
+
+
+def as_json(data: dict[str, Any]) -> str:
+    """The text of a reply whose contract is JSON."""
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
 
 
 def fitted_to(asked: Asked, envelope: Envelope, budget: int) -> Fitted:
@@ -104,8 +141,8 @@ def written(asked: Asked, wanted: Tool, fitted: Fitted, marks: str = "") -> Repl
     except StoreFullError:
         name = ""
     # A full disk loses the handle, never the answer; the last line says so.
-    cut = (envelope, fitted.shown, fitted.total, name or NOT_KEPT, fitted.left)
-    return Reply(render(*cut), envelope.data, fitted.shown, fitted.total, name, frame=frame_of(*cut))
+    said = (envelope, fitted.shown, fitted.total, name or NOT_KEPT, fitted.left)
+    return Reply(render(*said), envelope.data, fitted.shown, fitted.total, name, frame=frame_of(*said))
 
 
 def memory_of(asked: Asked, envelope: Envelope) -> Sent | None:

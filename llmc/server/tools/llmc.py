@@ -25,7 +25,8 @@ def forward(asked: Asked) -> tuple[str, dict[str, Any]] | None:
     name = asked.text("name").strip()
     if asked.args.get("args") is None or not name or name == TOOL.name:
         return None
-    require_offered(tool(name), asked.workspace.settings)
+    if asked.offer is None or asked.offer.find(name) is None:
+        require_offered(tool(name), asked.workspace.settings)
     return name, dict(asked.args["args"])
 
 
@@ -35,6 +36,8 @@ def run(asked: Asked) -> Envelope:
     known = {one.name: one for one in tools}
     if name in known:
         return explained(asked, known[name])
+    if (told := downstream(asked, name)) is not None:
+        return told
     wish = " ".join(filter(None, (name, asked.text("query"))))
     if name and " " not in name and not fitting(tools, wish):
         tool(name)  # a name that is none: the error says which is near
@@ -42,7 +45,19 @@ def run(asked: Asked) -> Envelope:
 
 
 def reachable(asked: Asked) -> tuple[Tool, ...]:
-    return offered(asked.workspace.settings, asked.session.allowed if asked.session else None)
+    allowed = asked.session.allowed if asked.session else None
+    added = asked.offer.delegates(allowed) if asked.offer else ()
+    return (*offered(asked.workspace.settings, allowed), *added)
+
+
+def downstream(asked: Asked, name: str) -> Envelope | None:
+    """What a server of the user's has, or what one of its tools takes."""
+    if asked.offer is None or not name:
+        return None
+    if asked.session is not None and not asked.offer.open_to(name, asked.session.allowed):
+        return None
+    wanted = asked.offer.find(name)
+    return explained(asked, wanted) if wanted is not None else asked.offer.listing(name)
 
 
 def menu(asked: Asked, tools: Sequence[Tool], wish: str) -> Envelope:
@@ -56,6 +71,9 @@ def menu(asked: Asked, tools: Sequence[Tool], wish: str) -> Envelope:
     shown = chosen or ordered
     rest = [one.name for one in ordered if one not in shown]
     items = tuple(Item((Row(f"{call_form(one)} {one.brief or one.summary}"),)) for one in shown)
+    if asked.offer is not None:
+        lines = asked.offer.lines(asked.session.allowed if asked.session else None)
+        items = (*items, *(Item((Row(line),)) for line in lines))
     if rest:
         items = (*items, Item((Row(f"also {', '.join(rest)}"),)))
     data = {"tools": [{"name": one.name, "summary": one.summary} for one in ordered]}

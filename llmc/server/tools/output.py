@@ -33,20 +33,23 @@ def is_output(handle: Handle) -> bool:
 
 def enclosed_output(asked: Asked, wanted: Tool, envelope: Envelope) -> Reply:
     """`data["output"]` says which file it is; empty when the envelope has all of it."""
-    from llmc.server.tools.enclose import Reply, budget_of, redactor  # noqa: PLC0415 - only here
+    from llmc.server.tools.enclose import Reply, budget_of, redactor, weighed  # noqa: PLC0415 - only here
 
     rules = redactor(asked.workspace.settings.redaction)
     source: dict[str, Any] = envelope.data["output"]
     said = clean(replace(envelope, groups=(), data={}), rules)
     envelope = replace(envelope, found=said.found, notes=said.notes, data=clean_data(envelope.data, rules))
     total = sum(1 for _ in envelope.items())
+    size = int(envelope.data.get("bytes") or 0)  # of the whole output
     fitted = fit(envelope, budget_of(asked, wanted) - (0 if envelope.unit else count_line(HANDLE_LINE)))
     ends = envelope.unit and fitted.rest is None and not beyond(envelope, source)
     if not source or asked.flag("all") or ends:
-        return Reply(render(envelope), envelope.data, total, total, frame=frame_of(envelope))
+        reply = Reply(render(envelope), envelope.data, total, total, frame=frame_of(envelope))
+        return weighed(asked, wanted, envelope, reply, size)
     handle, left = kept(asked, wanted, fitted, source)
     cut = (fitted.envelope, fitted.shown, fitted.total, handle.id, left)
-    return Reply(render(*cut), envelope.data, fitted.shown, fitted.total, handle.id, frame=frame_of(*cut))
+    reply = Reply(render(*cut), envelope.data, fitted.shown, fitted.total, handle.id, frame=frame_of(*cut))
+    return weighed(asked, wanted, envelope, reply, size)
 
 
 def kept(asked: Asked, wanted: Tool, fitted: Fitted, source: dict[str, Any]) -> tuple[Handle, str]:

@@ -20,6 +20,7 @@ from llmc.text import Binary, decode, split_lines
 
 if TYPE_CHECKING:
     from llmc.indexer.keeper import Keeper
+    from llmc.model import Symbol
     from llmc.retrieval.view import View
 
 LARGEST_READ = 64 << 20
@@ -27,6 +28,7 @@ LARGEST_READ = 64 << 20
 WHOLE_LINES = 250
 HEAD_LINES = 30
 MOST_TARGETS = 20
+STEPS = "steps"  # behind the handle of a delegate's reply: what it did
 TARGET = re.compile(r"(?P<path>.+?)(?:::(?P<symbol>[^:].*)|:(?P<start>\d+)(?:-(?P<end>\d*))?)?", re.DOTALL)
 
 
@@ -87,16 +89,50 @@ def titled(one: Envelope) -> tuple[Group, ...]:
 
 def read_one(asked: Asked, text: str, *, alone: bool = True) -> Envelope:
     name, _, number = text.partition(":")
+    number = "" if number == STEPS else number
     if (not number or number.isdecimal()) and asked.is_handle(name):
         if not number:
             return read_page(asked, name)
         return read_item(asked, name, int(number[:9]), partial(read_span, asked))
-    target = parse_target(text)
-    keeper, path = asked.workspace.locate(target.path)
+    keeper, path, target = located(asked, parse_target(text))
     seen = keeper.door.stat(path) if path else None
     if seen is None or str(seen.kind) == "folder":
         raise QueryError(f"{target.path} is a folder", hint="`outline` or `tree` show what is in it.")
     return read_lines(asked, keeper, path, target, alone=alone)
+
+
+def located(asked: Asked, target: Target) -> tuple[Keeper, str, Target]:
+    """A path; or a name that is none, such as `Parser.feed`: it is read where it is defined, if that is one place."""
+    try:
+        return *asked.workspace.locate(target.path), target
+    except NotFoundError:
+        name = ".".join(filter(None, (target.path, target.symbol)))
+        found = [] if target.start else defined(asked, name)
+        if not found:
+            raise
+    if len(found) > 1:
+        places = [f"{shown_path(asked.workspace, keeper.root.id, path)}:{one.start}" for keeper, path, one in found[:5]]
+        reason = f"{plural(len(found), 'definition')} have this name"
+        raise NotFoundError(f"{name} is no file", reason=reason, hint=f"Read one: {', '.join(places)}.")
+    return found[0]
+
+
+def defined(asked: Asked, name: str) -> list[tuple[Keeper, str, Target]]:
+    """Of several with one name in one file (overloads) the longest, which has the body."""
+    wanted = name.replace("::", ".").removesuffix("()")
+    found: dict[tuple[str, str, str], tuple[Keeper, str, Target]] = {}
+    for view in asked.workspace.views():
+        places = view.store.catalog.places(view.root.id)
+        for one in sorted(view.store.catalog.symbols(name=wanted), key=lambda one: length(one.symbol)):
+            if (path := places.get(one.doc)) is not None:
+                target = Target(path, one.symbol.start_line, one.symbol.end_line)
+                key = view.root.id, path, one.symbol.qualified
+                found[key] = asked.workspace.keeper(view.root.id), path, target
+    return list(found.values())
+
+
+def length(symbol: Symbol) -> int:
+    return symbol.end_line - symbol.start_line
 
 
 def read_span(asked: Asked, keeper: Keeper, path: str, start: int, end: int) -> Envelope:
@@ -172,10 +208,14 @@ def find_symbol(view: View, path: str, target: Target) -> Target:
     doc = catalog.doc_of(view.root.id, path)
     known = catalog.symbols(doc=doc) if doc is not None else []
     wanted = target.symbol.replace("::", ".").removesuffix("()")
-    for definition in known:
-        symbol = definition.symbol
-        if wanted in {symbol.name, symbol.qualified} or symbol.qualified.endswith(f".{wanted}"):
-            return Target(path, symbol.start_line, symbol.end_line)
+    fitting = [
+        one.symbol
+        for one in known
+        if wanted in {one.symbol.name, one.symbol.qualified} or one.symbol.qualified.endswith(f".{wanted}")
+    ]
+    if fitting:  # the first, but of overloads the one with the body
+        symbol = max((one for one in fitting if one.qualified == fitting[0].qualified), key=length)
+        return Target(path, symbol.start_line, symbol.end_line)
     near = get_close_matches(wanted, [one.symbol.qualified for one in known] + [one.symbol.name for one in known], 3)
     hint = f"Did you mean {', '.join(dict.fromkeys(near))}?" if near else "`outline` shows what it defines."
     raise NotFoundError(f"{path} defines no {target.symbol}", hint=hint, path=path)
@@ -189,7 +229,7 @@ TOOL = Tool(
         Argument(
             "target",
             "strings",
-            "path, path:10-40, path::symbol, handle or handle:3; several are read together.",
+            "path, path:10-40, path::symbol, Class.method, handle or handle:3; several are read together.",
             required=True,
         ),
         Argument("fresh", "boolean", "All of it, also what this session was given before."),
@@ -199,7 +239,7 @@ TOOL = Tool(
     ),
     budget="read_budget",
     profiles=frozenset({"lean", "full"}),
-    brief="path, path:10-40, path::symbol, a handle or handle:3.",
+    brief="path, path:10-40, path::symbol, Class.method, a handle or handle:3.",
     schema=("target", "context_focus_question"),
     topics=frozenset({"code", "docs", "tests"}),
     examples=("read src/main.py:10-40", "read src/parser.py::Parser.feed", "read h4k2:3"),

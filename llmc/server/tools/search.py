@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from llmc.workspace import Workspace
 
 # The best place is the answer more often than not, and is shown so that it need not be opened; of the others a reader
-# must only see whether to open them. So many lines for the best place, for the best of the next two files, and for the
-# rest; and only the first three files have more places than one (`bench.workload`: 1,190 tokens a reply → 750).
-BEST_LINES, NEXT_LINES, FURTHER_LINES = 24, 4, 1
+# must only see whether to open them. So many lines for the best place, for the others of its file and the best of the
+# next two files, and for the rest; and only the first three files have more places than one (`bench.workload`).
+BEST_LINES, NEXT_LINES, FURTHER_LINES = 16, 5, 1
 NEXT_FILES = 3
 LONGEST_LINE = 400
 
@@ -51,10 +51,9 @@ def envelope_of(result: SearchResult, workspace: Workspace, *, explain: bool = F
 
 def group_of(file: FileHits, workspace: Workspace, rank: int, *, explain: bool) -> Group:
     first = BEST_LINES if rank == 0 else NEXT_LINES if rank < NEXT_FILES else FURTHER_LINES
+    further = NEXT_LINES if rank == 0 else FURTHER_LINES
     hits = file.hits if rank < NEXT_FILES else file.hits[:1]
-    items = tuple(
-        item_of(file, hit, FURTHER_LINES if number else first, explain=explain) for number, hit in enumerate(hits)
-    )
+    items = tuple(item_of(file, hit, further if number else first, explain=explain) for number, hit in enumerate(hits))
     others = [shown_path(workspace, root, "").removesuffix(":") for root in file.also]
     also = f" (also in {', '.join(others)})" if others else ""
     return Group(shown_path(workspace, file.root, file.path) + also, items)

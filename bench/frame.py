@@ -1,10 +1,10 @@
 """What does standing between cost: in tokens of frame, and in milliseconds of enveloping?
 
-    python -m bench.tokens [--tree DIR] [--json FILE]
+    python -m bench.frame [--tree DIR] [--json FILE]
 
 The workload is what an agent asks in a session about one repository: questions, patterns, names, files, ranges, pages
 and items of cut replies, and some reads a second time. Frame is counted as llmc defines it (handle, `showing`, pending
-and cut notes); the tools' definitions are `bench.server`'s business. Fair because every reply is made by the very
+and cut notes); the tools' definitions are `bench.fixed`'s business. Fair because every reply is made by the very
 function that all surfaces call, with the default budgets. Times are CPU time, since the machine is shared; the 200 KB
 of matches are real ones, from as many files as they came from, and go through every stage each time.
 """

@@ -1,0 +1,73 @@
+"""Plots of a run: fixed cost, tokens by actor, sessions. PNG and SVG, beside the summary.
+
+    python -m bench.plots RUN
+
+Needs matplotlib and nothing of llmc: it runs in an environment of its own (`make bench` makes it), from `figures.json`.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+OURS, THEIRS = "#b5179e", "#8d99ae"
+
+
+def main(run: Path) -> None:
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    mpl.rcParams["svg.hashsalt"] = "llmc"  # the same figures give the same file
+    found = json.loads((run / "figures.json").read_text("utf-8"))
+    if rows := [row for row in found["raw"].get("fixed", ()) if "fixed" in row]:
+        bars(run / "fixed", "Tokens before anything is asked", {row["server"]: row["fixed"] for row in rows})
+    for kind, actors in found["workload"].items():
+        tasks = "an answer" if kind == "A" else "content"
+        title = f"Tokens of the tasks that ask for {tasks}; under each bar how many were answered"
+        names = {f"{name}\n{one['answered']:.0%} of {one['tasks']}": one["tokens"] for name, one in actors.items()}
+        bars(run / f"workload-{kind}", title, names)
+    if found["raw"].get("session"):
+        sessions(run / "session", found["raw"]["session"])
+
+
+def bars(target: Path, title: str, values: dict[str, float]) -> None:
+    import matplotlib.pyplot as plt
+
+    ordered = sorted(values.items(), key=lambda pair: pair[1])
+    figure, axes = plt.subplots(figsize=(9, 0.45 * len(ordered) + 1.6))
+    colours = [OURS if name.startswith("llmc") else THEIRS for name, _ in ordered]
+    drawn = axes.barh([name for name, _ in ordered], [value for _, value in ordered], color=colours)
+    axes.bar_label(drawn, labels=[f"{value:,.0f}" for _, value in ordered], padding=3)
+    axes.set_xscale("log")
+    axes.set_xlabel("o200k tokens, logarithmic")
+    axes.set_title(title, fontsize=10)
+    axes.margins(x=0.12)
+    save(figure, target)
+
+
+def sessions(target: Path, rows: list[dict[str, Any]]) -> None:
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(7, 3.2))
+    names = [f"{row['calls']} calls" for row in rows]
+    definitions = [100 * row["definitions"] / row["content"] for row in rows]
+    frame = [row["frame, % of content"] for row in rows]
+    axes.bar(names, definitions, color=THEIRS, label="definitions and instructions", width=0.5)
+    axes.bar(names, frame, bottom=definitions, color=OURS, label="frame", width=0.5)
+    axes.axhline(1.0, color="black", linewidth=0.8, linestyle="--")
+    axes.set_ylabel("% of content")
+    axes.set_title("What llmc adds to a session; the line is the goal", fontsize=10)
+    axes.legend(fontsize=8)
+    save(figure, target)
+
+
+def save(figure: Any, target: Path) -> None:
+    figure.tight_layout()
+    for kind in ("png", "svg"):
+        figure.savefig(target.with_suffix(f".{kind}"), dpi=120, metadata={"Date": None} if kind == "svg" else None)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

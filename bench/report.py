@@ -1,0 +1,174 @@
+"""A run as people read it: `summary.md`, CSV files, and the figures that plots and the README's table are made of.
+
+Everything is made from the JSON files of a run's `raw` folder, so that a report can be made again without measuring.
+What a run does not have is left out; what could not run is named with its reason.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from typing import TYPE_CHECKING, Any
+
+from bench.workload import Row, figures
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+__all__ = ["gathered", "summary", "table", "write"]
+
+TARGETS = {"typical": 25.0, "frugal": 4.0}
+
+
+def write(run: Path) -> dict[str, Any]:
+    """The report of a run; returns what it says."""
+    found = gathered(run / "raw")
+    (run / "figures.json").write_text(json.dumps(found, indent=1, default=str) + "\n", "utf-8")
+    (run / "summary.md").write_text("\n".join(summary(found)) + "\n", "utf-8")
+    for name in ("fixed", "workload", "session"):
+        if name in found["raw"]:
+            write_csv(run / f"{name}.csv", found["raw"][name])
+    return found
+
+
+def gathered(raw: Path) -> dict[str, Any]:
+    measured = {path.stem: json.loads(path.read_text("utf-8")) for path in sorted(raw.glob("*.json"))}
+    told = measured.pop("run", {})
+    rows = [Row(**row) for row in measured.get("workload", ())]
+    by_kind = {kind: figures(rows, kind) for kind in "AB"} if rows else {}
+    return {"run": told, "raw": measured, "workload": by_kind}
+
+
+def write_csv(path: Path, rows: Sequence[dict[str, Any]]) -> None:
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, columns)
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def summary(found: dict[str, Any]) -> Iterator[str]:
+    yield "# Summary"
+    raw = found["raw"]
+    if "fixed" in raw:
+        yield from fixed(raw["fixed"])
+    if found["workload"]:
+        yield from workload(found, raw["workload"])
+    if "session" in raw:
+        yield from session(raw["session"])
+    for name in ("frame", "focus", "logs", "quality", "research", "server", "grep", "indexing", "scale"):
+        if name in raw:
+            yield from plain(name, raw[name])
+    failed = [done for done in found["run"].get("done", ()) if done["problem"]]
+    if failed:
+        yield from ("", "## What could not run", "")
+        yield from (f"- `{done['part']}`: {done['problem']}" for done in failed)
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> Iterator[str]:
+    yield ""
+    yield f"| {' | '.join(head)} |"
+    yield f"|{'|'.join('---' if number == 0 else '---:' for number in range(len(head)))}|"
+    yield from (f"| {' | '.join(map(shown, row))} |" for row in rows)
+
+
+def shown(value: object) -> str:
+    if isinstance(value, bool) or value is None:
+        return "" if value is None else str(value)
+    if isinstance(value, float):
+        return f"{value:,.1f}" if abs(value) < 1000 else f"{value:,.0f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def share(value: float) -> str:
+    return f"{100 * value:.1f} %"
+
+
+def fixed(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
+    yield from ("", "## Fixed cost: what a session pays before anything is asked", "")
+    yield "o200k tokens: compact JSON of name, description and input schema of each tool, and the instructions."
+    good = sorted((row for row in rows if "fixed" in row), key=lambda row: row["fixed"])
+    columns = ("tools", "definitions", "instructions", "fixed", "whole", "names")
+    yield from table(
+        ("server", "version", *columns), [[row["server"], row["version"], *(row[c] for c in columns)] for row in good]
+    )
+    lean = next((row["fixed"] for row in good if row["server"] == "llmc lean"), 0)
+    peers = [row for row in good if not row["server"].startswith("llmc")]
+    if lean and peers:
+        least, most = peers[0], peers[-1]
+        yield ""
+        yield (
+            f"`llmc lean` is {share(lean / least['fixed'])} of the least peer ({least['server']}) and "
+            f"{share(lean / most['fixed'])} of the largest ({most['server']})."
+        )
+    yield from (
+        f"\n`{row['server']}` {row['version']} could not run: {row['problem']}" for row in rows if "problem" in row
+    )
+
+
+def workload(found: dict[str, Any], rows: Sequence[dict[str, Any]]) -> Iterator[str]:
+    heads = ("tasks", "calls", "tokens", "median", "recall", "answered", "in the first reply", "seconds")
+    names = {"A": "tasks that ask for an answer", "B": "tasks that ask for content (llmc gives a map and a handle)"}
+    for kind, actors in found["workload"].items():
+        yield from ("", f"## Workload: {names[kind]}")
+        cells = [[name, *(one[h] if h in PLAIN else share(one[h]) for h in heads)] for name, one in actors.items()]
+        yield from table(("actor", *heads), cells)
+        ratios = ("to llmc", "to llmc without it", "largest task", "median of ratios", "to llmc, arguments too")
+        others = [(name, one) for name, one in actors.items() if name != "llmc" and "to llmc" in one]
+        head = (
+            "against llmc's own best, same tasks",
+            "total",
+            "without the largest",
+            "the largest",
+            "median",
+            "with arguments",
+        )
+        yield from table(head, [[name, *(one.get(r) for r in ratios)] for name, one in others])
+    yield from ("", "## Workload, task by task: tokens (calls), * if evidence is missing")
+    actors_seen = list(dict.fromkeys(row["actor"] for row in rows))
+    tasks = list(dict.fromkeys((row["repository"], row["task"], row["kind"]) for row in rows))
+    cell = {(row["repository"], row["task"], row["actor"]): told(row) for row in rows}
+    yield from table(
+        ("task", "kind", *actors_seen),
+        [
+            [f"{repo} {task}", kind, *(cell.get((repo, task, actor), "") for actor in actors_seen)]
+            for repo, task, kind in tasks
+        ],
+    )
+    failed = {(row["actor"], row["problem"]) for row in rows if row["problem"]}
+    yield from (f"\n{actor}: {problem}" for actor, problem in sorted(failed))
+
+
+PLAIN = {"tasks", "calls", "tokens", "median", "seconds"}
+
+
+def told(row: dict[str, Any]) -> str:
+    if not row["calls"]:
+        return "did not run"
+    return f"{row['tokens']:,} ({row['calls']}){'' if row['found'] == row['evidence'] else '*'}"
+
+
+def session(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
+    yield from ("", "## Sessions")
+    keys = list(rows[0])
+    yield from table(
+        ("", *(f"{row['calls']} calls" for row in rows)), [[key, *(row[key] for row in rows)] for key in keys]
+    )
+
+
+def plain(name: str, value: Any) -> Iterator[str]:
+    """Figures that have no table of their own, as `name: value`."""
+    yield from ("", f"## {name}", "")
+    yield from (f"- {key}: {shown(one)}" for key, one in flat(value))
+
+
+def flat(value: Any, before: str = "") -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict):
+        for key, one in value.items():
+            yield from flat(one, f"{before} {key}".strip())
+    elif isinstance(value, list) and any(isinstance(one, dict | list) for one in value):
+        for number, one in enumerate(value, 1):
+            yield from flat(one, f"{before} {number}".strip())
+    else:
+        yield before, " to ".join(map(shown, value)) if isinstance(value, list) else value

@@ -1,0 +1,121 @@
+"""Which measurements belong to which suite, and how one is run: as a process of its own, whose figures are a JSON file.
+
+A measurement that fails is a `Done` with its reason; the others run all the same. What it says while it works goes to
+the terminal.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bench import trees
+from bench.servers import replaced
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+__all__ = ["SUITES", "Done", "Part", "parts_of", "run"]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """`printed`: it writes its JSON to stdout. `{cache}` and `{raw}` in the arguments are folders."""
+
+    name: str
+    question: str
+    arguments: tuple[str, ...] = ()
+    printed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    part: str
+    seconds: float
+    problem: str = ""
+
+
+SUITES: dict[str, tuple[Part, ...]] = {
+    "tokens": (
+        Part("fixed", "What does a session pay before anything is asked?"),
+        Part("workload", "How many tokens until the answer is there?"),
+        Part("frame", "What does standing between cost?"),
+        Part("focus", "Does a focus question keep the function that answers it?", ("{cache}/packages",)),
+        Part("logs", "What does a failing test run cost to read?", ("--json",), printed=True),
+    ),
+    "session": (Part("session", "What does llmc add to a whole session?"),),
+    "quality": (
+        Part("quality", "How good is the ranking?", ("--golden", "--demo", "--json"), printed=True),
+        Part(
+            "research", "Does a report name the right place?", ("--cache", "{cache}/packages", "--json"), printed=True
+        ),
+    ),
+    "latency": (
+        Part("server", "What does an MCP client wait for?"),
+        Part("grep", "What does a pattern cost, from the index and from a scan?"),
+    ),
+    "indexing": (Part("indexing", "How fast does a folder become searchable?"),),
+    "scale": (
+        Part(
+            "scale",
+            "Does a query cost more in a larger repository?",
+            ("--tree", "{cache}/workload/django", "--sizes", "1000,4000,16000", "--svg", "{raw}/../scale.svg"),
+        ),
+    ),
+}
+
+
+def parts_of(suites: Sequence[str]) -> list[Part]:
+    return [part for suite in suites for part in SUITES[suite]]
+
+
+def run(part: Part, raw: Path) -> Done:
+    """The figures are in `raw/<part>.json` afterwards, if all went well."""
+    target, printed = raw / f"{part.name}.json", raw / f"{part.name}.txt"
+    arguments = [replaced(one, {"{cache}": str(trees.cache()), "{raw}": str(raw)}) for one in part.arguments]
+    command = [sys.executable, "-m", f"bench.{part.name}", *arguments]
+    if not part.printed:
+        command += ["--json", str(target)]
+    began = time.monotonic()
+    try:
+        code, said = watched(command, printed)
+    except OSError as error:
+        return Done(part.name, time.monotonic() - began, str(error))
+    if part.printed and is_json(printed.read_text()):
+        printed.rename(target)
+    problem = "" if target.exists() else said or f"it ended with {code}"
+    return Done(part.name, round(time.monotonic() - began, 1), problem)
+
+
+def watched(command: list[str], printed: Path) -> tuple[int, str]:
+    """(exit code, the last thing it said); what it says is passed on at once, what it prints goes into the file."""
+    last = ""
+    with (
+        printed.open("w") as out,
+        subprocess.Popen(command, stdout=out, stderr=subprocess.PIPE, text=True, env=environ()) as process,
+    ):
+        assert process.stderr is not None
+        for line in process.stderr:
+            sys.stderr.write(line)
+            last = line.strip()[:300] or last
+    return process.returncode, last
+
+
+def environ() -> dict[str, str]:
+    """A user's own home and settings are neither read nor changed: each measurement makes its own."""
+    kept = ("LLMC_BENCH_CACHE",)
+    return {name: value for name, value in os.environ.items() if not name.startswith("LLMC_") or name in kept}
+
+
+def is_json(text: str) -> bool:
+    try:
+        found: Any = json.loads(text)
+    except ValueError:
+        return False
+    return bool(found)

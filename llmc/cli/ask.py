@@ -1,0 +1,28 @@
+"""`llmc ask`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from llmc.cli.asking import ask_tool
+from llmc.cli.options import Options, pass_options
+
+
+@click.command()
+@click.argument("question", nargs=-1, required=True)
+@click.option("--session", "name", metavar="NAME", help="Remember it in this session; a new one when left out.")
+@click.option("--in", "roots", multiple=True, metavar="ROOT", help="Only in this root or folder.")
+@click.option("--budget", type=int, metavar="N", help="Tokens that the reply may take.")
+@click.option("--all", "all_", is_flag=True, help="Everything that was found, without a budget.")
+@pass_options
+def command(options: Options, /, question: tuple[str, ...], **args: Any) -> int:
+    """Answer a question about code, docs or both, with path and line.
+
+    \b
+    llmc ask how are sessions expired
+    llmc ask 'where do the docs explain the cache?' --session s4f2a90
+    """
+    args["roots"] = list(args["roots"]) or None
+    return ask_tool(options, "ask", {"question": " ".join(question), **args})

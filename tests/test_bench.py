@@ -1,0 +1,150 @@
+"""The measurements' own pieces: what they would get wrong without anybody seeing it."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bench import readme, report
+from bench.actors import ACTORS, both_ends
+from bench.check import BASELINE, RULES, compare
+from bench.fixed import counted
+from bench.ground import Ground
+from bench.servers import PEERS, CannotRun, Peer, installed
+from bench.stdio import Server, ServerError
+from bench.suites import SUITES, Part, run
+from bench.tasks import FILES, evidence_of, failed_tests, tasks
+from bench.workload import Row, figures, held
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ECHO = """
+import json, sys
+for line in sys.stdin:
+    message = json.loads(line)
+    if "id" not in message: continue
+    print("this is no protocol")
+    if message["method"] == "tools/list": result = {"tools": [{"name": "say", "inputSchema": {}}]}
+    elif message["method"] == "tools/call": result = {"content": [{"type": "text", "text": message["params"]["name"]}]}
+    else: result = {"instructions": "Say it."}
+    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
+"""
+
+
+def row(actor: str, task: str, tokens: int, found: int = 2, first: int = 2) -> Row:
+    return Row("tree", task, "A", actor, 1, tokens, 10, 0.1, 2, found, first)
+
+
+def test_every_task_has_a_script_for_both_sides_and_evidence_that_compiles() -> None:
+    everything = [task for name in FILES for task in tasks(name)]
+    assert len(everything) == 40
+    for task in everything:
+        assert {"typical", "frugal", "rg", "llmc", "untrained"} <= set(task.scripts) <= set(ACTORS.values())
+        assert task.evidence or task.lines or task.failures
+        for pattern in task.evidence:
+            re.compile(pattern)
+
+
+def test_evidence_is_made_from_the_lines_of_the_tree(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("x = 1  # TODO: (later)\n# nothing\n")
+    task = next(task for task in tasks("django") if task.id == "03-list-todos")
+    assert evidence_of(task, Ground("tree", tmp_path)) == (re.escape("TODO: (later)"),)
+
+
+def test_a_failed_test_is_known_by_its_name_and_its_first_reason() -> None:
+    log = "FAIL: test_a (m.C.test_a)\nTraceback\nAssertionError: 1 != 2\n\nERROR: test_b (n.D.test_b)\nKeyError: 'x'\n"
+    assert failed_tests(log) == [r"\btest_a\b", r"\btest_b\b", re.escape("1 != 2"), re.escape("'x'")]
+    assert failed_tests(log, ("n",)) == [r"\btest_b\b", re.escape("'x'")]
+
+
+def test_ratios_are_taken_over_tasks_that_both_did_and_without_the_largest() -> None:
+    rows = [row("llmc", "a", 10), row("llmc", "b", 10), row("peer", "a", 100), row("peer", "b", 900, found=1, first=0)]
+    found = figures(rows)["peer"]
+    assert (found["to llmc"], found["to llmc without it"], found["largest task"]) == (50, 10, "b")
+    assert (found["recall"], found["answered"], found["in the first reply"]) == (0.75, 0.5, 0.5)
+    assert "to llmc" not in figures([row("llmc", "a", 10), row("peer", "c", 5)])["peer"]
+
+
+def test_evidence_may_be_spread_over_replies() -> None:
+    class Said:
+        def __init__(self, text: str) -> None:
+            self.text = text
+
+    said = [Said("alpha"), Said("beta")]
+    assert held(["^alpha", "beta$", "gamma"], said) == 2  # type: ignore[arg-type]
+
+
+def test_a_server_is_asked_over_stdio_and_its_noise_is_passed_over(tmp_path: Path) -> None:
+    with Server([sys.executable, "-c", ECHO], cwd=tmp_path, environ={}) as server:
+        assert server.instructions == "Say it."
+        assert counted(server.tools(), server.instructions)["tools"] == 1
+        assert server.call("say", {}).text == "say"
+
+
+def test_a_server_that_cannot_start_says_why(tmp_path: Path) -> None:
+    for command in ([sys.executable, "-c", "raise SystemExit('no model')"], [str(tmp_path / "nothing")]):
+        with pytest.raises(ServerError, match=r"no model|No such file"):
+            Server(command, cwd=tmp_path, environ={}).__enter__()
+
+
+def test_a_peer_without_node_is_reported_and_not_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("LLMC_BENCH_CACHE", str(tmp_path))
+    with pytest.raises(CannotRun, match="no node"):
+        installed(Peer("one", "npm", "one", "1.0", "one"))
+
+
+def test_peers_are_pinned() -> None:
+    assert len({peer.name for peer in PEERS}) == len(PEERS) == 10
+    assert all(re.fullmatch(r"[\d.]+", peer.version) for peer in PEERS)
+
+
+def test_a_measurement_that_fails_is_a_result_with_its_reason(tmp_path: Path) -> None:
+    done = run(Part("no_such_measurement", "?"), tmp_path)
+    assert "no_such_measurement" in done.problem
+    assert set(SUITES) == {"tokens", "session", "quality", "latency", "indexing", "scale"}
+
+
+def test_a_shell_keeps_both_ends() -> None:
+    text = both_ends("a" * 20_000 + "b" * 20_000)
+    assert text.startswith("aaa")
+    assert text.endswith("bbb")
+    assert "10000 characters" in text
+
+
+def test_the_guard_names_what_became_worse() -> None:
+    before = {"definitions lean": 275.0, "ndcg demo": 0.8, "frame demo": 1.0, "evidence x": 9.0}
+    assert compare(dict(before), before) == []
+    worse = {"definitions lean": 276.0, "ndcg demo": 0.7, "frame demo": 1.02, "evidence x": 8.0}
+    assert [one.split(":")[0] for one in compare(worse, before)] == ["definitions lean", "ndcg demo", "evidence x"]
+    assert compare({"first new": 1.0}, before) == ["first new: 1, and the baseline has none"]
+
+
+def test_the_baseline_has_a_rule_for_every_figure() -> None:
+    for name in json.loads(BASELINE.read_text("utf-8")):
+        assert name.startswith(tuple(RULES))
+
+
+def test_a_report_is_made_of_what_there_is(tmp_path: Path) -> None:
+    raw = tmp_path / "raw"
+    raw.mkdir()
+    servers = [
+        {"server": "llmc lean", "version": "1", **counted([], "hello there")},
+        {"server": "peer", "version": "2", "problem": "there is no node on this machine"},
+    ]
+    (raw / "fixed.json").write_text(json.dumps(servers))
+    found = report.write(tmp_path)
+    assert "could not run: there is no node" in (tmp_path / "summary.md").read_text()
+    page = tmp_path / "README.md"
+    page.write_text("# Title\n")
+    assert not readme.put(page, found)
+    page.write_text(f"# Title\n{readme.MARKS[0]}\nold\n{readme.MARKS[1]}\nend\n")
+    assert readme.put(page, found)
+    assert "old" not in page.read_text()
+    assert page.read_text().startswith("# Title\n")
+    assert "no peer ran" in page.read_text()

@@ -1,0 +1,90 @@
+"""What a model sees when it reads a name instead of a path, and what a search shows of its best place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from llmc.envelope.handles import Handles
+from llmc.server.tools import answer
+from llmc.settings import EmbedderSettings, Settings
+from llmc.workspace import Workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from llmc.server.tools import Reply
+
+PRICE = "def net(x):\n    return x\n\n\nclass Price:\n    def total(self, lines):\n        return sum(lines)\n"
+RETRY = """\
+export interface RetryConfig { count?: number }
+export function retry(count?: number): void;
+export function retry(config: RetryConfig): void;
+/**
+ * Tries again. This comment is long, so that a chunk begins with it
+ * and not with the function that it is about.
+ */
+export function retry(configOrCount: number | RetryConfig = 3): void {
+  const attempts = 5;
+  console.log(attempts, configOrCount);
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def ask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Reply]]:
+    root: Path = tmp_path_factory.mktemp("root")
+    for name, text in {
+        "shop/price.py": PRICE,
+        "web/net.py": "def net(y):\n    return -y\n",
+        "src/retry.ts": RETRY,
+    }.items():
+        (root / name).parent.mkdir(exist_ok=True)
+        (root / name).write_text(text)
+    for number in range(6):
+        (root / f"note{number}.md").write_text(f"# Note {number}\n\nA word about retry attempts.\n\nAnother line.\n")
+    home = str(tmp_path_factory.mktemp("home"))
+    settings = Settings(embedder=EmbedderSettings(kind="hash"))
+    with Workspace.open(str(root), home=home, settings=settings) as workspace:
+        workspace.index()
+        handles = Handles(f"{home}/handles")
+        yield lambda name, **args: answer(workspace, handles, name, args)
+        handles.close()
+
+
+def test_a_name_is_read_where_it_is_defined(ask: Callable[..., Reply]) -> None:
+    reply = ask("read", target="Price.total")
+    assert reply.text.startswith("shop/price.py:6-7 of 7 lines\n 6     def total")
+    assert ask("read", target="Price::total()").text == reply.text
+
+
+def test_a_name_with_several_definitions_is_not_guessed(ask: Callable[..., Reply]) -> None:
+    reply = ask("read", target="net")
+    assert reply.error == "not_found"
+    assert "2 definitions have this name" in reply.text
+    assert "shop/price.py:1" in reply.text
+    assert "web/net.py:1" in reply.text
+
+
+def test_a_path_that_is_not_there_is_still_answered_with_the_nearest(ask: Callable[..., Reply]) -> None:
+    reply = ask("read", target="shop/prize.py")
+    assert reply.error == "not_found"
+    assert "shop/price.py" in reply.text
+
+
+@pytest.mark.parametrize("target", ["retry", "src/retry.ts::retry"])
+def test_of_overloads_the_one_with_the_body_is_read(ask: Callable[..., Reply], target: str) -> None:
+    text = ask("read", target=target).text
+    assert "const attempts = 5" in text
+    assert "count?: number): void;" not in text
+
+
+def test_a_search_shows_the_best_place_at_length_and_of_the_rest_a_line(ask: Callable[..., Reply]) -> None:
+    text = ask("search", query="retry").text
+    best, *others = text.split("\nnote")
+    assert "export function retry(configOrCount" in best
+    assert "console.log(attempts" in best
+    assert others
+    assert all(other.count("\n ") <= 2 for other in others[2:])
