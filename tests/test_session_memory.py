@@ -313,3 +313,19 @@ def test_a_value_that_cannot_be_kept_is_refused(world: World) -> None:
     assert "nested too deep" in say(world, session, action="set", key="k", value=deep)["text"]
     assert "is Unicode" in say(world, session, action="append", value="half \ud800 a pair")["text"]
     assert say(world, session, action="set", key="k", value="half \ud800 a pair")["version"] == 1
+
+
+def test_a_call_is_answered_although_its_session_cannot_be_written(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    newer = Memory(str(home / "sessions.sqlite"))
+    newer.open("local")
+    with newer.book.writing() as book:
+        book.execute("PRAGMA user_version = 99")
+    newer.close()
+    with opened(home, write(tmp_path / "depot")) as world:
+        session = Session("mcp-unlucky", client="one")
+        reply = answer(world.workspace, world.handles, "search", {"query": "courier"}, session=session)
+        visit = Visit(Client(1, "mcp-unlucky"), session)
+        assert recorded(world.workspace, visit, "search", {"query": "courier"}, reply) == reply
+        assert say(world, session, action="list")["code"] == "store_newer"

@@ -7,6 +7,7 @@ writer; a home that cannot be written is replaced by a folder that lasts as long
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import gc
 import os
 import socket
@@ -38,6 +39,16 @@ CLOSE_SECONDS = 30.0
 # A reply is made of thousands of small values that live for milliseconds. Looking for garbage after every 700 of them,
 # as Python does, takes a third of the slowest replies: 46 ms → 31 ms (p95) for 200 KB of matches on a busy machine.
 GARBAGE = (20_000, 20, 20)
+ARENAS = -8  # M_ARENA_MAX of malloc.h
+MOST_ARENAS = 2
+
+
+def share_memory() -> None:
+    """glibc gives threads heaps of their own, and a daemon has many: each grew by some 15 MB in a long session. With 2
+    it grew by under 10 % in 500 calls, with eight by up to 19. Elsewhere there is no such call."""
+    adjust = getattr(ctypes.CDLL(None), "mallopt", None)
+    if adjust is not None:
+        adjust(ARENAS, MOST_ARENAS)
 
 
 def open_service(home: Home, environ: Mapping[str, str], *, alone: bool = False) -> Opened:
@@ -49,6 +60,8 @@ def open_service(home: Home, environ: Mapping[str, str], *, alone: bool = False)
     from llmc.settings import load  # noqa: PLC0415 - likewise
 
     gc.set_threshold(*GARBAGE)
+    if not alone:
+        share_memory()
     settings = load("/", environ).settings
     daemon = settings.daemon
     redactor = Redactor.of(settings.redaction)

@@ -140,8 +140,9 @@ def place_of(workspace: Workspace) -> str:
 
 def recorded(workspace: Workspace, visit: Visit, name: str, args: dict[str, Any], reply: Reply) -> Reply:
     """The reply, with a word about the budget when it is due; the call stands in the session's history."""
-    memory, session = memory_of(workspace), visit.session
+    session = visit.session
     try:
+        memory = memory_of(workspace)
         kept = joined(memory, session, visit.client)
         budget = workspace.settings.session.budget_tokens
         if kept is None and budget and session.id not in NAMELESS:

@@ -45,11 +45,11 @@ TOOLS = (
     "locate_in_codebase",
     "find_patterns",
     "analyze_component",
+    "ask",
     "create_handoff",
     "resume_handoff",
     "web_research",
     "session",
-    "ask",
     "list_roots",
     "ping",
 )
