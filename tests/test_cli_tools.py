@@ -140,6 +140,19 @@ def test_read_takes_lines_symbols_and_several_targets(demo: Demo) -> None:
     assert "2 targets" in demo.text("read", "README.md:1-2", f"{path}:1-3")
 
 
+def test_outline_of_one_class_holds_its_members_and_nothing_else(demo: Demo) -> None:
+    files = demo.json("outline", "services", "--deep")["files"]
+    assert isinstance(files, list)
+    path, name = next((file["path"], one["container"]) for file in files for one in file["symbols"] if one["container"])
+    found = demo.json("outline", f"{path}::{name}")["files"]
+    assert isinstance(found, list)
+    assert [file["path"] for file in found] == [path]
+    symbols = found[0]["symbols"]
+    assert len(symbols) > 1
+    assert all(f".{name}." in f".{one['container']}.{one['name']}." for one in symbols)
+    assert demo("outline", f"{path}::nosuchthing").returncode == 1
+
+
 @pytest.mark.parametrize("target", ["/etc/passwd", "../outside.txt", "../../../../etc/hostname"])
 def test_nothing_outside_the_roots_is_read_or_named(demo: Demo, target: str) -> None:
     (demo.folder.parent / "outside.txt").write_text("secret zeppelin\n")

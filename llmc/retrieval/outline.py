@@ -14,7 +14,7 @@ from llmc.languages import role_of
 from llmc.retrieval.globs import PathFilter
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from llmc.model import Symbol
     from llmc.retrieval.view import View
@@ -27,10 +27,12 @@ ROLES = ("code", "config", "doc", "example", "test", "stub", "legacy", "data", "
 
 @dataclass(frozen=True)
 class OutlineRequest:
-    """`deep`: members as well as top-level definitions. One file is always shown deep."""
+    """`deep`: members as well as top-level definitions. One file is always shown deep. `names`: only these definitions
+    and what is in them."""
 
     paths: PathFilter = field(default_factory=PathFilter)
     deep: bool = False
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,15 +75,22 @@ def outlined(view: View, request: OutlineRequest) -> list[FileOutline]:
     wanted = {doc: path for doc, path in zip(places, places.paths(), strict=True) if accepts(path)}
     symbols: dict[int, list[Symbol]] = {}
     for definition in catalog.symbols(docs=wanted):
-        symbols.setdefault(definition.doc, []).append(definition.symbol)
+        if not request.names or is_within(definition.symbol, request.names):
+            symbols.setdefault(definition.doc, []).append(definition.symbol)
     languages = catalog.languages(wanted)
-    deep = request.deep or len(wanted) == 1
+    deep = request.deep or len(wanted) == 1 or bool(request.names)
     return [
         file_outline(
             view, path, languages.get(doc, ""), catalog.lines(doc) if deep else 0, symbols.get(doc, []), deep=deep
         )
         for doc, path in wanted.items()
     ]
+
+
+def is_within(symbol: Symbol, names: Iterable[str]) -> bool:
+    """Whether it is called so or lies in what is; `Parser` stands for `io.Parser` too."""
+    qualified = f".{symbol.qualified}."
+    return any(f".{name}." in qualified for name in names)
 
 
 def file_outline(view: View, path: str, language: str, lines: int, symbols: list[Symbol], *, deep: bool) -> FileOutline:

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from llmc.envelope import Envelope, Group, Item, Row
+from llmc.errors import NotFoundError
 from llmc.retrieval.outline import OutlineRequest, outline
 from llmc.server.tools.base import Argument, Asked, Tool
 from llmc.server.tools.words import freshness_notes, plural, shown_path
@@ -20,9 +21,13 @@ LONGEST_SIGNATURE = 120
 
 def run(asked: Asked) -> Envelope:
     workspace = asked.workspace
-    request = OutlineRequest(workspace.path_filter(asked.texts("path")), deep=asked.flag("deep"))
-    result = outline(workspace.views(), request)
+    parts = [text.partition("::") for text in asked.texts("path")]
+    names = tuple(name.replace("::", ".") for _, _, name in parts if name)
+    paths = workspace.path_filter([path for path, _, _ in parts])
+    result = outline(workspace.views(), OutlineRequest(paths, asked.flag("deep"), names))
     files = [file for file in result.files if file.symbols]
+    if names and not files and result.share == 1.0:
+        raise NotFoundError(f"there is no {', '.join(names)} in {parts[0][0]}", hint="`outline` shows what there is.")
     languages = ", ".join(f"{name} {count:,}" for name, count in list(result.languages.items())[:6] if name)
     symbols = sum(len(file.symbols) + file.hidden for file in files)
     found = f"{plural(symbols, 'symbol')} in {plural(len(result.files), 'file')}"
@@ -54,11 +59,11 @@ TOOL = Tool(
     summary="The symbols of a file, a folder or the whole repository: a map.",
     run=run,
     arguments=(
-        Argument("path", "strings", "A file or folder; without one, everything."),
+        Argument("path", "strings", "A file, a folder, or path::Class; without one, everything."),
         Argument("deep", "boolean", "Members too, not only what stands at the top of files."),
         Argument("fields", "strings", "A table of only these: path, name, kind, start_line; * is all."),
         Argument("budget", "integer", "Tokens that the reply may take."),
         Argument("all", "boolean", "Everything, without a budget."),
     ),
-    examples=("outline src/server.py", "outline src --deep"),
+    examples=("outline src/server.py::Server", "outline src --deep"),
 )
