@@ -247,9 +247,11 @@ class Crew(Record):
         "An entry of `providers` whose model plays every role of the crew that names none; empty is research's.",
         personal=True,
     )
-    max_steps: int = row(8, "Tools that are used for one question.", low=1, high=50)
-    seconds: int = row(120, "How long one question may take.", low=1, high=3_600)
-    max_tokens: int = row(40_000, "Tokens that its models may read and write together.", low=100, high=10_000_000)
+    max_steps: int = row(8, "Tools that are used for one question.", low=1, high=50, personal=True)
+    seconds: int = row(120, "How long one question may take.", low=1, high=3_600, personal=True)
+    max_tokens: int = row(
+        40_000, "Tokens that its models may read and write together.", low=100, high=10_000_000, personal=True
+    )
 
 
 @record
