@@ -32,7 +32,7 @@ __all__ = ["FileMatches", "GrepRequest", "GrepResult", "grep"]
 IN_PROCESS = 100
 # A first page is looked for in slices, so that a common word is not looked for everywhere. The later ones are larger:
 # what was not found in the first thousand files is rare.
-SLICES = (400, 2_000, 10_000)
+SLICES = (100, 500, 2_500, 10_000)
 MAX_PATTERN = 10_000
 READ_LIMIT = 64 * 1024 * 1024
 
@@ -192,11 +192,12 @@ def search_files(
     found: list[FileMatches] = []
     read = lines = 0
     for part in sliced(paths):
-        found += search_slice(view, part, request, matcher, deadline)
+        for file in search_slice(view, part, request, matcher, deadline):
+            found.append(file)
+            lines += file.count
+            if lines >= request.stop:
+                return read + part.index(file.path) + 1, found
         read += len(part)
-        lines = sum(file.count for file in found)
-        if lines >= request.stop:
-            break
     return read, found
 
 

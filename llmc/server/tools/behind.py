@@ -41,7 +41,8 @@ def documents(workspace: Workspace, keeper: Keeper, paths: Collection[str]) -> d
         found = ((path, catalog.doc_of(keeper.root.id, path)) for path in paths)
     else:
         wanted = set(paths)
-        found = ((path, doc) for doc, path in catalog.places(keeper.root.id).items() if path in wanted)
+        places = catalog.places(keeper.root.id)
+        found = ((path, doc) for doc, path in zip(places, places.paths(), strict=True) if path in wanted)
     return {path: f"{DOCUMENT}{doc}" for path, doc in found if doc is not None}
 
 
