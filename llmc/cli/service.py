@@ -97,12 +97,14 @@ def _write(unit: Unit, before: str | None) -> str | None:
 
 def _make_way(options: Options) -> None:
     """A daemon that was started on demand would keep the unit's from starting; one in the foreground stays."""
+    from llmc.cli.stop import PATIENCE_SECONDS, has_gone
     from llmc.errors import DaemonError
 
     try:
         with options.connect(start=False) as connection:
-            if connection.call("stop", {"polite": True})["leaving"]:
-                connection.wait_for_end(30)
+            leaves = connection.call("stop", {"polite": True})["leaving"]
+        if leaves:
+            has_gone(options.home, PATIENCE_SECONDS)
     except DaemonError:
         pass  # there is none
 

@@ -38,7 +38,7 @@ def command(options: Options, *, force: bool) -> None:
         _answer(options, "no daemon is running", stopped=False, pid=None)
         return
     heard = _ask(options.home, owner)
-    if not _gone(options.home, PATIENCE_SECONDS if not force else FORCE_SECONDS if heard else 0.0):
+    if not has_gone(options.home, PATIENCE_SECONDS if not force else FORCE_SECONDS if heard else 0.0):
         _kill(options.home, force=force)
     _answer(options, f"stopped the index daemon (pid {owner.pid})", stopped=True, pid=owner.pid)
 
@@ -60,7 +60,8 @@ def _ask(home: Home, owner: Owner) -> bool:
     return False
 
 
-def _gone(home: Home, seconds: float) -> bool:
+def has_gone(home: Home, seconds: float) -> bool:
+    """Whether nobody holds the lock any more, within so many seconds; the socket closes a little earlier."""
     from llmc.server.lock import read_owner
 
     deadline = time.monotonic() + seconds
@@ -83,7 +84,7 @@ def _kill(home: Home, *, force: bool) -> None:
             "the daemon does not end", reason=owner.describe(), hint="`llmc stop --force` kills it; nothing is lost."
         )
     os.kill(owner.pid, signal.SIGKILL)
-    if not _gone(home, FORCE_SECONDS):
+    if not has_gone(home, FORCE_SECONDS):
         raise DaemonError("the daemon cannot be killed", reason=owner.describe())
 
 
