@@ -14,7 +14,6 @@ import pytest
 from daemons import Place
 
 from llmc.install.clients import CLIENTS
-from llmc.settings.places import work_tree
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -276,16 +275,16 @@ def test_all_installs_what_is_found_and_says_what_is_not(user: User) -> None:
     assert user.tree() == {}
 
 
-def test_a_client_without_a_project_needs_a_folder(user: User, tmp_path: Path) -> None:
-    nowhere = tmp_path / "nowhere"
-    nowhere.mkdir()
-    if work_tree(nowhere) is not None:
-        pytest.fail("the temporary folder lies in a work tree")
-    refused = user.install("claude-desktop", cwd=nowhere)
+def test_a_client_without_a_project_takes_the_current_folder_but_never_the_home(user: User, tmp_path: Path) -> None:
+    refused = user.install("claude-desktop", cwd=user.home)
     assert refused.returncode == 2
     assert "--root" in refused.stderr
-    assert user.install("claude-desktop", "--root", str(user.project), cwd=nowhere).returncode == 0
+    assert user.install("claude-desktop", "--root", str(user.project), cwd=user.home).returncode == 0
     assert user.entry("claude-desktop")["args"][-2:] == ["--root", str(user.project.resolve())]
+    plain = tmp_path / "plain"
+    plain.mkdir()
+    assert user.install("claude-desktop", cwd=plain).returncode == 0
+    assert user.entry("claude-desktop")["args"][-2:] == ["--root", str(plain.resolve())]
 
 
 def test_project_files_are_written_only_when_asked(user: User) -> None:

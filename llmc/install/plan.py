@@ -17,7 +17,7 @@ from llmc.install.clients import CLIENTS, Client, Places
 from llmc.install.files import Edit
 from llmc.install.notes import add_hook, add_lines, remove_hook, remove_lines
 from llmc.install.record import ServerRecord, arguments, checked_name, program, state_variables
-from llmc.settings.places import work_tree
+from llmc.settings.roots import implied_root
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -98,14 +98,14 @@ def roots_for(client: Client, wanted: Wanted, places: Places) -> Sequence[str]:
         return ()
     if client.root != "ask":
         return (client.root,)
-    tree = work_tree(places.project)
-    if tree is None:
+    folder = implied_root(places.project, places.home.resolve())
+    if folder is None:
         raise ConfigError(
             f"{client.title} starts its servers in no project",
             hint=f"Name the folder: llmc install {client.name} --root DIR",
             needs="root",
         )
-    return (str(tree),)
+    return (str(folder),)
 
 
 def snippet(client: Client, wanted: Wanted, places: Places) -> str:

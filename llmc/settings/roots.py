@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from llmc.settings.check import Sheet
     from llmc.settings.convert import Ground
 
-__all__ = ["check_inside", "is_trusted", "named", "settle_roots"]
+__all__ = ["check_inside", "implied_root", "is_trusted", "named", "settle_roots"]
 
 
 def settle_roots(given: Sequence[RootEntry], ground: Ground) -> tuple[tuple[RootEntry, ...], RootError | None]:
@@ -55,15 +55,19 @@ def is_trusted(folder: Path, trust: Sequence[str]) -> bool:
     return any(real == each or (each.endswith("/*") and real.startswith(each[:-1])) for each in trust)
 
 
-def _implied(ground: Ground) -> Path | RootError:
+def implied_root(folder: Path, home: Path) -> Path | None:
     """The work tree around the folder, or the folder; never one that holds the home folder, such as a dotfiles tree."""
+    candidates = (work_tree(folder), folder)
+    fit = (each for each in candidates if each is not None and each != Path("/") and not below(home, each))
+    return next(fit, None)
+
+
+def _implied(ground: Ground) -> Path | RootError:
     home = Path(os.path.realpath(user_folder(ground.env)))
     folder = ground.folder
     if not folder.is_dir():
         return RootError("no root", reason=f"{folder} is not a folder", path=str(folder))
-    candidates = (work_tree(folder), folder)
-    fit = (each for each in candidates if each is not None and each != Path("/") and not below(home, each))
-    return next(fit, None) or RootError(
+    return implied_root(folder, home) or RootError(
         "no root",
         reason=f"{folder} holds the whole home folder"
         if below(home, folder)
