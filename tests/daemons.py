@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import json
 import os
 import shutil
 import signal
@@ -93,6 +94,26 @@ def _alarm() -> Iterator[None]:
     finally:
         signal.alarm(0)
         signal.signal(signal.SIGALRM, previous)
+
+
+class Standing:
+    """Somebody who stands in a folder and types."""
+
+    def __init__(self, place: Place, folder: Path) -> None:
+        self.place = place
+        self.folder = folder
+
+    def __call__(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return self.place.llmc(*arguments, cwd=self.folder)
+
+    def text(self, *arguments: str) -> str:
+        done = self(*arguments)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def json(self, *arguments: str) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.text(*arguments, "--json"))
+        return found
 
 
 @contextlib.contextmanager

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from daemons import Place, private_place
+from daemons import Standing, private_place
 
 from llmc.envelope.tokens import count
 from llmc.retrieval import ripgrep
@@ -20,54 +19,36 @@ if TYPE_CHECKING:
 DEMO = Path(__file__).parents[1] / "data" / "demo"
 
 
-class Demo:
-    def __init__(self, place: Place, folder: Path) -> None:
-        self.place = place
-        self.folder = folder
-
-    def __call__(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return self.place.llmc(*arguments, cwd=self.folder)
-
-    def text(self, *arguments: str) -> str:
-        done = self(*arguments)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    def json(self, *arguments: str) -> dict[str, object]:
-        found: dict[str, object] = json.loads(self.text(*arguments, "--json"))
-        return found
-
-
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standing]:
     folder = tmp_path_factory.mktemp("work") / "demo"
     shutil.copytree(DEMO, folder)
     with private_place() as place:
-        asked = Demo(place, folder)
+        asked = Standing(place, folder)
         asked.text("index", "--once")
         yield asked
 
 
-def test_search_finds_the_place_that_a_question_means(demo: Demo) -> None:
+def test_search_finds_the_place_that_a_question_means(demo: Standing) -> None:
     shown = demo.text("search", "how is the arrival day estimated")
     head, first = shown.split("\n")[:2]
     assert "places in" in head
     assert first.startswith("services/")
 
 
-def test_search_explains_each_signal(demo: Demo) -> None:
+def test_search_explains_each_signal(demo: Standing) -> None:
     files = demo.json("search", "arrival day", "--explain")["files"]
     assert isinstance(files, list)
     assert all(file["shares"] for file in files)
 
 
-def test_an_unknown_filter_value_names_the_nearest(demo: Demo) -> None:
+def test_an_unknown_filter_value_names_the_nearest(demo: Standing) -> None:
     done = demo("search", "parcel lang:pyton")
     assert done.returncode == 2
     assert "python" in done.stderr
 
 
-def test_grep_prints_what_ripgrep_prints_with_all(demo: Demo) -> None:
+def test_grep_prints_what_ripgrep_prints_with_all(demo: Standing) -> None:
     program = ripgrep.program() or "rg"
     flags = ["--hidden", "--no-require-git", "--no-ignore-global", "--no-ignore-parent", "-g", "!.git", "--sort=path"]
     for pattern in ("parcel", "TODO|FIXME", r"def \w+\(", "class"):
@@ -85,7 +66,7 @@ def test_grep_prints_what_ripgrep_prints_with_all(demo: Demo) -> None:
     assert sorted(demo.text("grep", "--all", "parcel").split("\n")) == sorted(lines.stdout.split("\n"))
 
 
-def test_a_reply_that_was_cut_is_continued_by_its_handle(demo: Demo) -> None:
+def test_a_reply_that_was_cut_is_continued_by_its_handle(demo: Standing) -> None:
     first = demo.text("grep", "parcel", "--budget", "300")
     handle = first.strip().split("\n")[-1].split()[-1]
     assert "more → " in first
@@ -99,37 +80,37 @@ def test_a_reply_that_was_cut_is_continued_by_its_handle(demo: Demo) -> None:
     assert demo.text("read", f"{handle}:1").split("\n")[1].strip()
 
 
-def test_grep_and_search_inside_an_earlier_result(demo: Demo) -> None:
+def test_grep_and_search_inside_an_earlier_result(demo: Standing) -> None:
     first = demo.text("grep", "parcel", "--budget", "300")
     handle = first.strip().split("\n")[-1].split()[-1]
     inside = demo.json("grep", "def", handle)["files"]
     everywhere = demo.json("grep", "def")["files"]
     assert isinstance(inside, list)
     assert isinstance(everywhere, list)
-    held = {file["path"] for file in demo.json("grep", "parcel")["files"]}  # type: ignore[attr-defined]
+    held = {file["path"] for file in demo.json("grep", "parcel")["files"]}
     assert {file["path"] for file in inside} == {file["path"] for file in everywhere} & held
-    assert {file["path"] for file in demo.json("search", "estimate", "-p", handle)["files"]} <= held  # type: ignore[attr-defined]
+    assert {file["path"] for file in demo.json("search", "estimate", "-p", handle)["files"]} <= held
 
 
-def test_nothing_found_is_exit_code_one(demo: Demo) -> None:
+def test_nothing_found_is_exit_code_one(demo: Standing) -> None:
     done = demo("grep", "zzznothing")
     assert (done.returncode, done.stdout) == (1, "no matches\n")
 
 
 @pytest.mark.parametrize("pattern", ["(", "[", "*", "\\q"])
-def test_a_pattern_that_cannot_be_read_is_refused_with_ripgreps_reason(demo: Demo, pattern: str) -> None:
+def test_a_pattern_that_cannot_be_read_is_refused_with_ripgreps_reason(demo: Standing, pattern: str) -> None:
     done = demo("grep", pattern)
     assert done.returncode == 2
     assert "pattern" in done.stderr
 
 
-def test_find_by_part_glob_and_letters(demo: Demo) -> None:
+def test_find_by_part_glob_and_letters(demo: Standing) -> None:
     assert "README.md" in demo.text("find", "readme")
     assert all(line.endswith(".sql") for line in demo.text("find", "*.sql").strip().split("\n")[1:])
     assert demo("find", "zzzz").returncode == 1
 
 
-def test_read_takes_lines_symbols_and_several_targets(demo: Demo) -> None:
+def test_read_takes_lines_symbols_and_several_targets(demo: Standing) -> None:
     assert demo.text("read", "README.md:1-2").count("\n") == 3
     files = demo.json("outline", "services")["files"]
     assert isinstance(files, list)
@@ -140,7 +121,7 @@ def test_read_takes_lines_symbols_and_several_targets(demo: Demo) -> None:
     assert "2 targets" in demo.text("read", "README.md:1-2", f"{path}:1-3")
 
 
-def test_outline_of_one_class_holds_its_members_and_nothing_else(demo: Demo) -> None:
+def test_outline_of_one_class_holds_its_members_and_nothing_else(demo: Standing) -> None:
     files = demo.json("outline", "services", "--deep")["files"]
     assert isinstance(files, list)
     path, name = next((file["path"], one["container"]) for file in files for one in file["symbols"] if one["container"])
@@ -154,7 +135,7 @@ def test_outline_of_one_class_holds_its_members_and_nothing_else(demo: Demo) -> 
 
 
 @pytest.mark.parametrize("target", ["/etc/passwd", "../outside.txt", "../../../../etc/hostname"])
-def test_nothing_outside_the_roots_is_read_or_named(demo: Demo, target: str) -> None:
+def test_nothing_outside_the_roots_is_read_or_named(demo: Standing, target: str) -> None:
     (demo.folder.parent / "outside.txt").write_text("secret zeppelin\n")
     done = demo("read", target)
     assert done.returncode == 2
@@ -162,7 +143,7 @@ def test_nothing_outside_the_roots_is_read_or_named(demo: Demo, target: str) -> 
     assert demo("grep", "zeppelin", target).returncode == 2
 
 
-def test_refs_tell_definitions_from_uses_and_say_how_sure_they_are(demo: Demo) -> None:
+def test_refs_tell_definitions_from_uses_and_say_how_sure_they_are(demo: Standing) -> None:
     files = demo.json("outline", "services", "--deep")["files"]
     assert isinstance(files, list)
     names = [one["name"] for file in files for one in file["symbols"] if one["kind"] in {"function", "class"}]
@@ -171,23 +152,23 @@ def test_refs_tell_definitions_from_uses_and_say_how_sure_they_are(demo: Demo) -
     assert demo("refs", "nosuchname").returncode == 1
 
 
-def test_context_stays_within_its_budget(demo: Demo) -> None:
+def test_context_stays_within_its_budget(demo: Standing) -> None:
     for budget in (100, 400, 1500):
         assert count(demo.text("context", "how are parcels delivered", "--budget", str(budget))) <= budget + 1
 
 
-def test_budgets_out_of_range_are_refused_or_capped(demo: Demo) -> None:
+def test_budgets_out_of_range_are_refused_or_capped(demo: Standing) -> None:
     assert demo("search", "parcel", "--budget", "-5").returncode == 2
     assert demo("search", "parcel", "--budget", "10").returncode == 2
     assert demo("search", "parcel", "--budget", "99999999").returncode == 0
 
 
-def test_tree_counts_instead_of_listing(demo: Demo) -> None:
+def test_tree_counts_instead_of_listing(demo: Standing) -> None:
     shown = demo.text("tree", "--depth", "1")
     assert "services/tracking/ · 12" in shown
 
 
-def test_without_a_daemon_the_answer_is_the_same(demo: Demo, tmp_path: Path) -> None:
+def test_without_a_daemon_the_answer_is_the_same(demo: Standing, tmp_path: Path) -> None:
     with_daemon = demo.text("grep", "parcel", "--budget", "4000")
     demo.place.environ["LLMC_HOME"], kept = str(tmp_path / "other"), demo.place.environ["LLMC_HOME"]
     try:

@@ -8,31 +8,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from daemons import Place, private_place
+from daemons import Standing, private_place
 from mcp_world import Raw, raw
 
 from llmc.envelope.tokens import count
 
 if TYPE_CHECKING:
-    import subprocess
     from collections.abc import Iterator
 
 KEY = "AKIA" + "Q3EGR7KZ2MPLT5WX"
 FRAME = re.compile(r"\+(\d+) (?:more|lines?) → (h[a-z2-7]{4,})")
 
 
-class World:
-    def __init__(self, place: Place, folder: Path) -> None:
-        self.place = place
-        self.folder = folder
-
-    def __call__(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return self.place.llmc(*arguments, cwd=self.folder)
-
+class World(Standing):
     def text(self, *arguments: str) -> str:
-        done = self(*arguments)
-        assert done.returncode == 0, done.stderr
-        return done.stdout.rstrip("\n")
+        return super().text(*arguments).rstrip("\n")
 
     def handle(self, *arguments: str) -> str:
         match = FRAME.fullmatch(self.text(*arguments).split("\n")[-1])

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
-from daemons import Place, private_place
+from daemons import Standing, private_place
 from jsonschema import validate
 from research_world import TOKEN, write
 
@@ -14,52 +13,33 @@ from llmc.envelope.tokens import count
 from llmc.server.research.schema import REPORT
 
 if TYPE_CHECKING:
-    import subprocess
     from collections.abc import Iterator
     from pathlib import Path
 
 
-class Depot:
-    def __init__(self, place: Place, folder: Path) -> None:
-        self.place = place
-        self.folder = folder
-
-    def __call__(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return self.place.llmc(*arguments, cwd=self.folder)
-
-    def text(self, *arguments: str) -> str:
-        done = self(*arguments)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    def json(self, *arguments: str) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self.text(*arguments, "--json"))
-        return found
-
-
 @pytest.fixture(scope="module")
-def depot(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Depot]:
+def depot(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standing]:
     folder = write(tmp_path_factory.mktemp("work") / "depot")
     (folder / "llmc.toml").write_text('roots = ["."]\n')
     with private_place() as place:
-        asked = Depot(place, folder)
+        asked = Standing(place, folder)
         asked.text("index", "--once")
         yield asked
 
 
-def test_research_answers_a_question_in_few_tokens(depot: Depot) -> None:
+def test_research_answers_a_question_in_few_tokens(depot: Standing) -> None:
     shown = depot.text("research", "how", "does", "a", "courier", "deliver", "a", "parcel")
     assert shown.startswith("Courier.deliver at src/depot/courier.py:11")
     assert count(shown) <= 900
 
 
-def test_research_json_is_the_contract(depot: Depot) -> None:
+def test_research_json_is_the_contract(depot: Standing) -> None:
     report = depot.json("research", "how does a courier deliver a parcel?")
     validate(report, REPORT)
     assert report["rootsSearched"] == [str(depot.folder)]
 
 
-def test_research_writes_an_artifact_on_request_and_says_where(depot: Depot) -> None:
+def test_research_writes_an_artifact_on_request_and_says_where(depot: Standing) -> None:
     path = depot.json("research", "how does the tracker work", "--artifact")["artifactPath"]
     with open(path, encoding="utf-8") as file:  # noqa: PTH123 - as text
         text = file.read()
@@ -67,13 +47,13 @@ def test_research_writes_an_artifact_on_request_and_says_where(depot: Depot) -> 
     assert TOKEN not in text
 
 
-def test_nothing_found_has_its_own_exit_code_and_says_so(depot: Depot) -> None:
+def test_nothing_found_has_its_own_exit_code_and_says_so(depot: Standing) -> None:
     done = depot("research", "where is FlibberGibbet implemented?")
     assert done.returncode == 1
     assert "Not found" in done.stdout
 
 
-def test_locate_patterns_and_analyze_answer_their_part(depot: Depot) -> None:
+def test_locate_patterns_and_analyze_answer_their_part(depot: Standing) -> None:
     assert "src/depot/retry.py:6 RetryPolicy" in depot.text("locate", "RetryPolicy")
     assert "handlers/" in depot.text("patterns", "event", "handler")
     analyzed = depot.text("analyze", "src/depot/office.py::hand_out")
@@ -81,7 +61,7 @@ def test_locate_patterns_and_analyze_answer_their_part(depot: Depot) -> None:
     assert "src/depot/courier.py:11 Courier.deliver" in analyzed
 
 
-def test_limits_are_checked_and_kept(depot: Depot) -> None:
+def test_limits_are_checked_and_kept(depot: Standing) -> None:
     report = depot.json("research", "how does a courier deliver", "--max-files", "2", "--in", "src")
     assert report["progress"]["filesRead"] <= 2
     assert report["rootsSearched"] == [f"{depot.folder}/src"]
@@ -90,7 +70,7 @@ def test_limits_are_checked_and_kept(depot: Depot) -> None:
     assert "at least 1" in done.stderr
 
 
-def test_a_handoff_is_created_listed_and_resumed(depot: Depot) -> None:
+def test_a_handoff_is_created_listed_and_resumed(depot: Standing) -> None:
     made = depot.json("handoff", "create", "courier", "retries", "--open", "who rings twice?", "--name", "today")
     assert made["name"] == "today.md"
     assert "today.md" in depot.text("handoff", "list")
@@ -98,7 +78,7 @@ def test_a_handoff_is_created_listed_and_resumed(depot: Depot) -> None:
     assert depot("handoff", "resume", "../today").returncode == 2
 
 
-def test_without_a_daemon_it_answers_the_same(depot: Depot, tmp_path: Path) -> None:
+def test_without_a_daemon_it_answers_the_same(depot: Standing, tmp_path: Path) -> None:
     with private_place() as place:
         done = place.llmc("research", "--no-daemon", "where is RetryPolicy implemented?", cwd=depot.folder)
         assert "src/depot/retry.py:6" in done.stdout, done.stderr

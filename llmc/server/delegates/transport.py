@@ -14,7 +14,6 @@ import re
 import signal
 from collections import deque
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 import mcp_types as types
 import orjson
@@ -23,11 +22,11 @@ from pydantic import ValidationError
 
 from llmc.envelope.clean import clean_text
 from llmc.errors import ConfigError
+from llmc.server.mcp.lines import END_BYTES, Stream, id_of
+from llmc.server.outbound import is_plain, web_client
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
-    from types import TracebackType
-    from typing import Self
 
     from llmc.settings import Mcp
 
@@ -43,9 +42,6 @@ LONGEST_LINE = 4 << 20
 MOST_BYTES = 32 << 20
 LEAVE_SECONDS = 2.0
 HTTP_SECONDS, SILENT_SECONDS = 30.0, 3_600.0
-END_BYTES = 256
-ID_AT_START = re.compile(rb'^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d+)\s*[,}]')
-ID_AT_END = re.compile(rb'"id"\s*:\s*(\d+)\s*\}\s*$')
 
 
 class Words:
@@ -83,55 +79,30 @@ async def opened(mcp: Mcp, cwd: str, environ: Mapping[str, str], words: Words) -
         async with program(mcp, cwd, environ, words) as lines:
             yield lines, lines
         return
-    parts = urlsplit(mcp.url)
-    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.username or parts.password:
+    if not is_plain(mcp.url):
         raise ConfigError("its url is no plain address", hint="For example http://127.0.0.1:8080/mcp")
     headers = {name: value.reveal() for name, value in mcp.headers.items()}
     if mcp.transport == "sse":
         from mcp.client.sse import sse_client  # noqa: PLC0415 - few are reached in this way
 
-        async with sse_client(mcp.url, headers, HTTP_SECONDS, SILENT_SECONDS, web_client) as streams:
+        async with sse_client(mcp.url, headers, HTTP_SECONDS, SILENT_SECONDS, client_for) as streams:
             yield streams
         return
     from mcp.client.streamable_http import streamable_http_client  # noqa: PLC0415 - likewise
 
     async with (
-        web_client(headers) as client,
+        client_for(headers) as client,
         streamable_http_client(mcp.url, http_client=client, max_sse_event_size=LONGEST_LINE) as streams,
     ):
         yield streams
 
 
-def web_client(headers: dict[str, str] | None = None, timeout: Any = None, auth: Any = None) -> Any:
-    """A client that goes where it is told, and reads no more than an answer may have."""
+def client_for(headers: dict[str, str] | None = None, timeout: Any = None, auth: Any = None) -> Any:
+    """Of a stream of events the SDK bounds each."""
     import httpx2  # noqa: PLC0415 - likewise
 
-    class Counted(httpx2.AsyncByteStream):
-        def __init__(self, inner: Any) -> None:
-            self._inner = inner
-
-        async def __aiter__(self) -> AsyncIterator[bytes]:
-            size = 0
-            async for part in self._inner:
-                size += len(part)
-                if size > LONGEST_LINE:
-                    raise httpx2.ReadError("the answer is too large")
-                yield part
-
-        async def aclose(self) -> None:
-            await self._inner.aclose()
-
-    class Capped(httpx2.AsyncHTTPTransport):
-        async def handle_async_request(self, request: Any) -> Any:
-            reply = await super().handle_async_request(request)
-            if "event-stream" not in reply.headers.get("content-type", ""):  # of those the SDK bounds each event
-                reply.stream = Counted(reply.stream)
-            return reply
-
     wait = timeout or httpx2.Timeout(HTTP_SECONDS, read=SILENT_SECONDS)
-    return httpx2.AsyncClient(
-        headers=headers, timeout=wait, auth=auth, transport=Capped(), follow_redirects=False, trust_env=False
-    )
+    return web_client(LONGEST_LINE, wait, headers=headers, auth=auth, events=False)
 
 
 @contextlib.asynccontextmanager
@@ -173,8 +144,8 @@ async def ended(process: asyncio.subprocess.Process) -> None:
     await process.wait()
 
 
-class Lines:
-    """Both streams that the SDK wants, over the pipes of a program."""
+class Lines(Stream):
+    """Over the pipes of a program."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdin is not None
@@ -216,33 +187,16 @@ class Lines:
                 continue
             if not head:
                 return line
-            found = ID_AT_START.match(head) or ID_AT_END.search((tail + line)[-END_BYTES:])
-            if found is None:
+            found = id_of(head, tail + line)
+            if found is None or not found.isdigit():  # the ids that we give are numbers
                 raise StopAsyncIteration
-            return refusal(int(found[1]))
+            return refusal(int(found))
 
     async def send(self, item: SessionMessage, /) -> None:
         line = item.message.model_dump_json(by_alias=True, exclude_unset=True).encode()
         with contextlib.suppress(ConnectionError):
             self._in.write(line + b"\n")
             await self._in.drain()
-
-    async def aclose(self) -> None:
-        """The program is ended by whoever started it."""
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> SessionMessage | Exception:
-        return await self.receive()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
 
 
 def refusal(identifier: int) -> bytes:

@@ -8,7 +8,6 @@ and `build`'s.
 from __future__ import annotations
 
 import asyncio
-import re
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -22,6 +21,7 @@ from llmc import logs
 from llmc.errors import LlmcError
 from llmc.server.mcp.announce import Listening
 from llmc.server.mcp.build import build_server, named_session
+from llmc.server.mcp.lines import END_BYTES, Stream, id_of
 from llmc.server.mcp.surfaces import surface_for
 from llmc.server.mcp.threads import in_thread
 from llmc.server.profiles import allowed_tools, profile_of
@@ -30,8 +30,6 @@ from llmc.server.wire import decode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
-    from typing import Self
 
     from mcp.server.context import ServerRequestContext
     from mcp.server.lowlevel import Server
@@ -44,11 +42,6 @@ if TYPE_CHECKING:
 __all__ = ["converse", "serve"]
 
 log = logs.get("mcp")
-
-# Clients write the id first or last; so much of either end is looked at when a message is too large to be read.
-END_BYTES = 256
-ID_AT_START = re.compile(rb'^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d+|"[^"\\]*")\s*[,}]')
-ID_AT_END = re.compile(rb'"id"\s*:\s*(\d+|"[^"\\]*")\s*\}\s*$')
 
 
 async def serve(service: Service, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, client: Client) -> None:
@@ -120,8 +113,8 @@ def enter(service: Service, client: Client, standing: Standing, context: ServerR
     return Visit(client, session)
 
 
-class Messages:
-    """Both streams that the SDK wants."""
+class Messages(Stream):
+    """What the client writes is looked at; what is no message is answered here."""
 
     def __init__(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, largest: int, polish: Polish | None = None
@@ -164,10 +157,10 @@ class Messages:
                 continue
             if not head and len(line) <= self._largest:
                 return line
-            found = ID_AT_START.match(head or line[:END_BYTES]) or ID_AT_END.search((tail + line)[-END_BYTES:])
+            found = id_of(head or line[:END_BYTES], tail + line)
             head = tail = b""
             why = f"the message is too large: the limit is {self._largest} bytes (server.max_request_bytes)"
-            self._refuse(orjson.loads(found[1]) if found else None, types.INVALID_REQUEST, why)
+            self._refuse(orjson.loads(found) if found else None, types.INVALID_REQUEST, why)
 
     def _message(self, value: Any) -> types.JSONRPCMessage | None:
         identifier = value.get("id") if isinstance(value, dict) else None
@@ -191,23 +184,6 @@ class Messages:
     def _write(self, line: bytes) -> None:
         if not self._writer.is_closing():
             self._writer.write(line + b"\n")
-
-    async def aclose(self) -> None:
-        """The connection is closed by whoever opened it."""
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> SessionMessage | Exception:
-        return await self.receive()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
 
 
 def is_id(value: Any) -> bool:

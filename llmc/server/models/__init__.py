@@ -16,9 +16,9 @@ import contextlib
 import threading
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from llmc.errors import ConfigError
+from llmc.server.outbound import is_plain, web_client
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
@@ -55,48 +55,9 @@ async def opened(provider: Provider, model: str) -> AsyncIterator[Any]:
 def client_of(provider: Provider) -> Any:
     import httpx2  # noqa: PLC0415 - what pydantic-ai talks with
 
-    if provider.base_url:
-        parts = urlsplit(provider.base_url)
-        if parts.scheme not in {"http", "https"} or not parts.hostname or parts.username or parts.password:
-            raise ConfigError("a provider's base_url is no plain address", hint="For example http://127.0.0.1:1234/v1")
-    timeout = httpx2.Timeout(provider.timeout_ms / 1000)
-    return httpx2.AsyncClient(transport=capped(MAX_REPLY), timeout=timeout, follow_redirects=False, trust_env=False)
-
-
-def capped(most: int) -> Any:
-    """A transport that ends a reply which is too long."""
-    import httpx2  # noqa: PLC0415 - likewise
-
-    class Counted(httpx2.AsyncByteStream):
-        def __init__(self, inner: Any) -> None:
-            self._inner = inner
-
-        async def __aiter__(self) -> AsyncIterator[bytes]:
-            size = 0
-            async for part in self._inner:
-                size += len(part)
-                if size > most:
-                    raise httpx2.ReadError(f"the reply is larger than {most >> 20} MB")
-                yield part
-
-        async def aclose(self) -> None:
-            await self._inner.aclose()
-
-    class Capped(httpx2.AsyncHTTPTransport):
-        async def handle_async_request(self, request: Any) -> Any:
-            reply = await super().handle_async_request(request)
-            reply.stream = Counted(reply.stream)
-            return reply
-
-    return Capped(verify=certificates(), trust_env=False)
-
-
-@lru_cache(maxsize=1)
-def certificates() -> Any:
-    """Made once: reading all authorities takes 20 to 100 ms."""
-    import httpx2  # noqa: PLC0415 - likewise
-
-    return httpx2.create_ssl_context(trust_env=False)
+    if provider.base_url and not is_plain(provider.base_url):
+        raise ConfigError("a provider's base_url is no plain address", hint="For example http://127.0.0.1:1234/v1")
+    return web_client(MAX_REPLY, httpx2.Timeout(provider.timeout_ms / 1000))
 
 
 def _openai(provider: Provider, model: str, client: Any) -> Any:

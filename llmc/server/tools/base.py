@@ -76,6 +76,14 @@ class Asked:
         items = (item for name in handles for item in self.handles.open(name, self.owner).whole.items())
         return frozenset((item.root, item.path) for item in items if item.path)
 
+    def is_alive(self, handle: str) -> bool:
+        """Whether this asker can still open it."""
+        try:
+            self.handles.open(handle, self.owner)
+        except LlmcError:
+            return False
+        return True
+
     def paths(self) -> tuple[str, ...]:
         """What `path` names besides handles."""
         return tuple(name for name in self.texts("path") if not self.is_handle(name))

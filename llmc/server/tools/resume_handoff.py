@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from llmc.envelope import Envelope, Group, Item, Row
-from llmc.errors import LlmcError, QueryError
+from llmc.errors import QueryError
 from llmc.server.research.artifact import artifacts_of
 from llmc.server.research.handoff import parse_handoff
 from llmc.server.tools.base import Argument, Asked, Tool
@@ -50,7 +50,7 @@ def resumed(asked: Asked, found: Handoff) -> Envelope:
     alive: list[str] = []
     gone: list[str] = []
     for name, question in found.handles:
-        (alive if is_alive(asked, name) else gone).append(f"{name} {question}")
+        (alive if asked.is_alive(name) else gone).append(f"{name} {question}")
     groups = [
         group("findings", found.findings),
         group("references", [", ".join(found.references)] if found.references else []),
@@ -75,14 +75,6 @@ def resumed(asked: Asked, found: Handoff) -> Envelope:
         },
         in_order=True,
     )
-
-
-def is_alive(asked: Asked, name: str) -> bool:
-    try:
-        asked.handles.open(name, asked.owner)
-    except LlmcError:
-        return False
-    return True
 
 
 def group(title: str, texts: Iterable[str]) -> Group:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.fields import columns
-from llmc.errors import LlmcError, NotFoundError, QueryError
+from llmc.errors import NotFoundError, QueryError
 from llmc.server.memory import Draft, Entry, memory_of
 from llmc.server.memory.asking import (
     agent_of,
@@ -119,18 +119,10 @@ def checkpointed(asked: Asked) -> Envelope:
 
 
 def stands(asked: Asked, kept: Kept) -> Envelope:
-    lines = checkpoint(memory_of(asked.workspace), kept, agent_of(asked), lambda name: is_alive(asked, name))
+    lines = checkpoint(memory_of(asked.workspace), kept, agent_of(asked), asked.is_alive)
     first, *rest = lines
     data = {"session": kept.name, "checkpoint": "\n".join(lines)}
     return Envelope("session", first, (group("", rest),) if rest else (), data=data, in_order=True)
-
-
-def is_alive(asked: Asked, name: str) -> bool:
-    try:
-        asked.handles.open(name, asked.owner)
-    except LlmcError:
-        return False
-    return True
 
 
 def dropped(asked: Asked) -> Envelope:
