@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import llmc
 from llmc.client import Caller, Connection
@@ -61,8 +61,8 @@ class Place:
 
     def wait_until_free(self) -> None:
         """Until no daemon holds the home: the kernel says so."""
-        with Path(self.home.lock).open() as lock, _alarm():
-            fcntl.flock(lock, fcntl.LOCK_SH)
+        with Path(self.home.lock).open() as lock:
+            wait_for_lock(lock)
 
     def end(self) -> None:
         owner = read_owner(self.home)
@@ -70,6 +70,12 @@ class Place:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(owner.pid, signal.SIGKILL)
             self.wait_until_free()
+
+
+def wait_for_lock(lock: IO[str]) -> None:
+    """Until the daemon that holds it has ended: the last thing it does."""
+    with _alarm():
+        fcntl.flock(lock, fcntl.LOCK_SH)
 
 
 def until(condition: Callable[[], object]) -> None:

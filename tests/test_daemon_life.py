@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import socket
 import stat
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from daemons import PATIENCE, Place, private_place, until
+from daemons import PATIENCE, Place, private_place, until, wait_for_lock
 
 from llmc.errors import DaemonError, DaemonGoneError, DaemonRunningError, NotFoundError
 from llmc.home import SOCKET_PATH_LIMIT
@@ -243,11 +242,13 @@ def test_versions_have_an_order_and_builds_decide_between_equals() -> None:
 
 
 def test_it_leaves_when_its_home_is_removed_and_spares_the_next_ones_socket(place: Place) -> None:
-    with place.connect(LLMC_TWIN_TEND="0.05") as connection:
-        shutil.rmtree(place.home.path)
+    place.connect(LLMC_TWIN_TEND="0.05").close()
+    with Path(place.home.lock).open() as lock:
+        # In one step, or the daemon may put its socket back into what is being removed.
+        Path(place.home.path).rename(f"{place.home.path}.gone")
         place.home.make()
         Path(place.home.socket).touch()
-        connection.wait_for_end(PATIENCE)
+        wait_for_lock(lock)
     assert Path(place.home.socket).exists()
 
 
