@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from llmc.model import ChunkPlace
+from llmc.retrieval.plain_lines import PlainLines, passage
 from llmc.text import Binary, Text, count_lines, decode, split_lines
 
 SAMPLE = "def größe(x):\n    return x  # naïve 😀\n"
@@ -94,3 +96,13 @@ def test_a_line_ends_at_a_line_feed_only(text: str, lines: list[str]) -> None:
 @given(st.text(alphabet="a\r\n\x85"))
 def test_there_are_as_many_lines_as_are_counted(text: str) -> None:
     assert len(split_lines(text)) == count_lines(text)
+
+
+@given(st.text(alphabet="ab \n\r\t", max_size=60), st.integers(0, 12), st.integers(0, 12))
+def test_lines_that_are_made_when_looked_at_are_the_same(text: str, first: int, last: int) -> None:
+    whole, lazy = split_lines(text), PlainLines(text.encode())
+    assert list(lazy) == whole
+    assert lazy[first:last] == whole[first:last]
+    assert lazy[::-1] == whole[::-1]
+    place = ChunkPlace(1, 0, first + 1, last, "text", "")
+    assert passage(lazy, place) == passage(whole, place) == "\n".join(whole[first:last])

@@ -12,7 +12,8 @@ lines stays below a budget.
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
+import re
+from functools import cache, lru_cache, partial
 from hashlib import blake2b
 from itertools import pairwise
 from pathlib import Path
@@ -38,11 +39,20 @@ PIECE = "|".join(
         r"\s+",
     )
 )
+# The same for ASCII, which most lines are: in half the time, and without a module to load.
+PLAIN = re.compile(
+    PIECE.replace(_UPPER, "[A-Z]")
+    .replace(_LOWER, "[a-z]")
+    .replace(r"\p{L}", "A-Za-z")
+    .replace(r"\p{N}{", "[0-9]{")
+    .replace(r"\p{N}", "0-9")
+)
 NEVER = 1 << 30
 
 
 def count(text: str) -> int:
-    return sum(map(_count_piece, _pieces()(text)))
+    pieces = PLAIN.findall if text.isascii() else _pieces()
+    return sum(map(_count_piece, pieces(text)))
 
 
 @lru_cache(maxsize=8192)
@@ -55,7 +65,8 @@ def count_line(line: str) -> int:
 def _pieces() -> Callable[[str], list[str]]:
     import regex  # noqa: PLC0415 - 25 ms, and only a reply needs it
 
-    return regex.compile(PIECE).findall
+    # It would let other threads run in the meantime, and wait for them: 5 ms for a line of 50 characters.
+    return partial(regex.compile(PIECE).findall, concurrent=False)
 
 
 @cache

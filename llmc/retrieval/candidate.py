@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from llmc.model import ChunkPlace, Symbol
+    from llmc.model import ChunkPlace, Stamp, Symbol
     from llmc.retrieval.fuse import Fused
     from llmc.retrieval.results import Share
     from llmc.retrieval.view import View
@@ -24,9 +23,9 @@ class Place(NamedTuple):
     ordinal: int
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A file with the chunks of it that were found, best first. What later stages learn is added by `replace`.
+class Candidate(NamedTuple):
+    """A file with the chunks of it that were found, best first. What later stages learn is added by `_replace`
+    (a tuple is made in a third of the time of a frozen dataclass, and a search makes hundreds).
 
     `doc` is 0 for a file that is read from disk because the store may not have it yet; `chunks` are then made up.
     """
@@ -37,6 +36,7 @@ class Candidate:
     found: tuple[tuple[int, Fused], ...]  # (ordinal, score), best first
     role: str = ""
     language: str = ""
+    stamp: Stamp | None = None  # of the file when it was indexed
     score: float = 0.0
     shares: tuple[Share, ...] = ()
     chunks: Sequence[ChunkPlace] = ()

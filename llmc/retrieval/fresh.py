@@ -1,12 +1,12 @@
 """Is it still so? Every place that is shown is read from disk first, and what the store may not know yet is looked at.
 
-A file whose content is what was indexed keeps its lines. In a changed one they are found again, by name or by the words
-asked for, or the place is dropped. A file that is gone is dropped.
+A file whose stamp or content is what was indexed keeps its lines. In a changed one they are found again, by name or by
+the words asked for, or the place is dropped. A file that is gone is dropped.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from llmc.errors import LlmcError
@@ -14,6 +14,7 @@ from llmc.model import ChunkPlace
 from llmc.retrieval.candidate import Candidate
 from llmc.retrieval.fuse import Fused
 from llmc.retrieval.naming import naming
+from llmc.retrieval.plain_lines import PlainLines
 from llmc.retrieval.results import Share
 from llmc.text import Binary, content_hash, decode, split_lines
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from llmc.retrieval.scope import Scope
     from llmc.retrieval.view import View
 
-__all__ = ["Content", "pending_candidates", "read", "settle"]
+__all__ = ["pending_candidates", "read", "settle"]
 
 # What is indexed is at most 2 MB by default; a file that grew past this is not read for a search.
 LARGEST_READ = 8 << 20
@@ -36,32 +37,26 @@ WINDOW = 40
 LEAST_COVERAGE = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
-    """A file as it was when it was read. `hash` is what the catalog calls its content hash."""
-
-    lines: list[str]
-    hash: str
-    stamp: Stamp
-
-
-def read(view: View, path: str) -> Content | None:
-    """None when there is no such file any more, or it is no text."""
+def read(view: View, path: str) -> tuple[bytes, Stamp] | None:
+    """None when there is no such file any more."""
     try:
-        data, stamp = view.door.read(path, LARGEST_READ)
+        return view.door.read(path, LARGEST_READ)
     except LlmcError:
         return None
+
+
+def settle(candidate: Candidate, data: bytes, stamp: Stamp, asked: Asked) -> Candidate | None:
+    """The candidate with its lines as they are now; None when the place is not there any more."""
+    if candidate.stamp == stamp and data.isascii():  # of a long file only the places are looked at
+        return candidate._replace(text=PlainLines(data))
     text = decode(data)
     if isinstance(text, Binary):
         return None
-    return Content(split_lines(text.text), content_hash(data), stamp)
-
-
-def settle(candidate: Candidate, content: Content, asked: Asked) -> Candidate | None:
-    """The candidate with its lines as they are now; None when the place is not there any more."""
-    if candidate.doc == 0 or content.hash == candidate.view.store.catalog.content_hash(candidate.doc):
-        return replace(candidate, text=content.lines)
-    return _found_again(candidate, content.lines, asked)
+    lines = split_lines(text.text)
+    known = candidate.doc == 0 or candidate.stamp == stamp
+    if known or content_hash(data) == candidate.view.store.catalog.content_hash(candidate.doc):
+        return candidate._replace(text=lines)
+    return _found_again(candidate, lines, asked)
 
 
 def _found_again(candidate: Candidate, lines: list[str], asked: Asked) -> Candidate | None:
@@ -75,7 +70,7 @@ def _found_again(candidate: Candidate, lines: list[str], asked: Asked) -> Candid
             found.append((ordinal, score))
     if not found:
         return None
-    return replace(candidate, text=lines, chunks=tuple(chunks), found=tuple(found), moved=True)
+    return candidate._replace(text=lines, chunks=tuple(chunks), found=tuple(found), moved=True)
 
 
 def _start(chunk: ChunkPlace, lines: Sequence[str], asked: Asked) -> int | None:
@@ -105,9 +100,11 @@ def pending_candidates(view: View, asked: Asked, scope: Scope, best: float) -> I
     statistics for them: all words of the query in one window are worth as much as the `best` chunk can be."""
     for path in sorted(view.pending)[:MOST_PENDING]:
         content = read(view, path) if scope.accepts_path(path) else None
-        window = _best_window(content.lines, asked, WINDOW) if content else None
-        if content and window and window[0] >= LEAST_COVERAGE:
-            end = min(window[1] + WINDOW - 1, len(content.lines))
+        text = decode(content[0]) if content else Binary("not there")
+        lines = [] if isinstance(text, Binary) else split_lines(text.text)
+        window = _best_window(lines, asked, WINDOW) if lines else None
+        if window and window[0] >= LEAST_COVERAGE:
+            end = min(window[1] + WINDOW - 1, len(lines))
             score = best * window[0] ** 2
             yield Candidate(
                 view=view,
@@ -118,5 +115,5 @@ def pending_candidates(view: View, asked: Asked, scope: Scope, best: float) -> I
                 score=score,
                 shares=(Share("pending", score, "read from disk"),),
                 chunks=(ChunkPlace(0, 0, window[1], end, "text", ""),),
-                text=content.lines,
+                text=lines,
             )

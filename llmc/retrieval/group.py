@@ -7,7 +7,6 @@ alone: +.03 of NDCG@10. Falling more slowly helps short repositories and lets th
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from llmc.retrieval.candidate import Candidate, Place
@@ -42,9 +41,10 @@ def grouped(views: Sequence[View], scopes: Sequence[Scope], fused: dict[Place, F
     files: dict[tuple[int, int], list[tuple[int, Fused]]] = {}
     for place, score in fused.items():
         files.setdefault((place.view, place.doc), []).append((place.ordinal, score))
+    paths = [scope.places.named([doc for of, doc in files if of == at]) for at, scope in enumerate(scopes)]
     for (at, doc), found in files.items():
         found.sort(key=lambda chunk: (-chunk[1].score, chunk[0]))
-        path = scopes[at].places[doc]
+        path = paths[at][doc]
         if path not in views[at].pending:  # it is read from disk instead
             shares = started(found)
             start = found[0][1].score * shares[-1].effect
@@ -57,7 +57,7 @@ def once(files: Iterable[Candidate]) -> list[Candidate]:
     for file in files:
         first = kept.setdefault((file.view.store.folder, file.doc), file)
         if first is not file:
-            kept[file.view.store.folder, file.doc] = replace(first, also=(*first.also, file.view))
+            kept[file.view.store.folder, file.doc] = first._replace(also=(*first.also, file.view))
     return list(kept.values())
 
 
@@ -82,14 +82,15 @@ def look_up(
         own = [file for file in listed if file.view is view]
         docs = {file.doc for file in own if file.doc}
         catalog = view.store.catalog
-        chunks, spoken, defined = catalog.chunks_of(docs), catalog.languages(docs), _definitions(catalog, docs, asked)
+        chunks, indexed = catalog.chunks_of(docs), catalog.indexed(view.root.id, docs)
+        defined = _definitions(catalog, docs, asked)
         for file in own:
             own_chunks: Sequence[ChunkPlace] = chunks.get(file.doc, file.chunks)
-            language = spoken.get(file.doc, "")
+            language, stamp = indexed.get(file.doc, ("", None))
             kept = tuple([one for one in file.found if scope.accepts_chunk(own_chunks, one[0], file.role)])
             if kept and scope.accepts_language(language):
                 defines = tuple(defined.get(file.doc, ()))
-                yield replace(file, chunks=own_chunks, language=language, defines=defines, found=kept)
+                yield file._replace(chunks=own_chunks, language=language, stamp=stamp, defines=defines, found=kept)
 
 
 def _definitions(catalog: Catalog, docs: set[int], asked: Asked) -> dict[int, list[Symbol]]:

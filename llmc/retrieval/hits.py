@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from llmc import words
+from llmc.retrieval.plain_lines import passage
 from llmc.retrieval.results import FileHits, Hit
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator
 
     from llmc.model import ChunkPlace
     from llmc.retrieval.asked import Asked
@@ -39,34 +40,38 @@ def file_hits(candidate: Candidate, asked: Asked, most: int) -> FileHits:
 
 def _hit(candidate: Candidate, asked: Asked, ordinal: int, score: float) -> Hit:
     chunk = candidate.chunks[ordinal]
-    lines = (candidate.text or ())[chunk.start_line - 1 : chunk.end_line]
+    text = passage(candidate.text or (), chunk)
     return Hit(
         start_line=chunk.start_line,
         end_line=chunk.end_line,
         kind=chunk.kind,
         name=chunk.name,
         score=score,
-        text="\n".join(lines),
-        lines=_telling_lines(lines, chunk, asked),
+        text=text,
+        lines=_telling_lines(text, chunk, asked),
         moved=candidate.moved,
     )
 
 
-def _telling_lines(lines: Sequence[str], chunk: ChunkPlace, asked: Asked) -> tuple[int, ...]:
+def _telling_lines(text: str, chunk: ChunkPlace, asked: Asked) -> tuple[int, ...]:
     """The lines that have most of the words, in order; the line of the definition counts as one that has them all."""
+    lowered = text.lower()
+    met = Counter(line for term in asked.terms for line in _lines_with(term, lowered))
     name = chunk.name.rpartition(".")[2]
-    sought = name if name and name.replace("_", "").lower() in asked.names else None
-    scored = []
-    lowered = [line.lower() for line in lines]
-    text = "\n".join(lowered)
-    terms = [term for term in asked.terms if term in text]
-    for number, line in enumerate(lowered):
-        met = sum([term in line for term in terms])
-        if sought and sought in lines[number]:
-            met, sought = met + len(terms), None
-        if met:
-            scored.append((-met, number + chunk.start_line))
-    return tuple(sorted(number for _, number in sorted(scored)[:MOST_LINES]))
+    if name and name.replace("_", "").lower() in asked.names and name in text:
+        met[text.count("\n", 0, text.index(name))] += sum(term in lowered for term in asked.terms)
+    best = sorted((-count, line) for line, count in met.items() if count)[:MOST_LINES]
+    return tuple(sorted(chunk.start_line + line for _, line in best))
+
+
+def _lines_with(term: str, text: str) -> Iterator[int]:
+    """From 0. Most lines have no term at all, and are not looked at one by one."""
+    line, seen, at = 0, 0, text.find(term)
+    while at >= 0:
+        line, seen = line + text.count("\n", seen, at), at
+        yield line
+        end = text.find("\n", at)
+        at = text.find(term, end) if end >= 0 else -1
 
 
 def without_unwanted(candidate: Candidate, query: Query) -> Candidate | None:
@@ -77,12 +82,12 @@ def without_unwanted(candidate: Candidate, query: Query) -> Candidate | None:
     if not query.phrases and not query.without:
         return candidate
     found = tuple(one for one in candidate.found if _wanted(candidate, one[0], query))
-    return replace(candidate, found=found) if found else None
+    return candidate._replace(found=found) if found else None
 
 
 def _wanted(candidate: Candidate, ordinal: int, query: Query) -> bool:
     chunk = candidate.chunks[ordinal]
-    text = "\n".join((candidate.text or ())[chunk.start_line - 1 : chunk.end_line])
+    text = passage(candidate.text or (), chunk)
     plain, terms = _plain(text), frozenset(words.body(text).split())
     for unwanted in query.without:
         asked = words.query_words(unwanted)

@@ -6,6 +6,7 @@ scope lets through, leaves this module.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -40,13 +41,18 @@ class Recalled:
     vector: Scores
 
 
+# Both stores leave Python while they look, so that they can do it at the same time.
+_BESIDE = ThreadPoolExecutor(4, "llmc-vectors")
+
+
 def recall(view: View, query: Query, scope: Scope, *, vectors: bool) -> Recalled:
+    vector = _BESIDE.submit(_by_vector, view, query, scope) if vectors else None
     keyword: Scores = {}
     if query.route is Route.PATH:
         keyword = _by_keyword(view, path_query(query), scope)
     if query.route is not Route.PATH or not keyword:
         keyword = _by_keyword(view, keyword_query(query, scope.languages), scope)
-    return Recalled(keyword, _by_vector(view, query, scope) if vectors else {})
+    return Recalled(keyword, vector.result() if vector else {})
 
 
 def _by_keyword(view: View, asked: KeywordQuery, scope: Scope) -> Scores:

@@ -6,12 +6,12 @@ Plain values, the same for every surface. Cutting them to a budget and writing t
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 __all__ = ["FileHits", "Hit", "SearchResult", "Share"]
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
+class Share(NamedTuple):
     """What one signal did. `keywords`, `vectors` and `pending` are what the score starts from, all others factors."""
 
     signal: str

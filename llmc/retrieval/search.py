@@ -116,8 +116,8 @@ def _present(ranked: Sequence[Candidate], asked: Asked, query: Query, looked: li
     """The files as they are now, best first; what is gone, or has not the phrase after all, is passed over."""
     for candidate in ranked:
         content = read(candidate.view, candidate.path)
-        looked.append(Looked(candidate.view, candidate.path, content.stamp if content else None))
-        file = settle(candidate, content, asked) if content else None
+        looked.append(Looked(candidate.view, candidate.path, content[1] if content else None))
+        file = settle(candidate, *content, asked) if content else None
         file = without_unwanted(file, query) if file else None
         if file is not None:
             yield file

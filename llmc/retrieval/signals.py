@@ -7,12 +7,13 @@ Constants are round and few: on the judged repositories each of them is flat aro
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
 from llmc.retrieval.asked import spelled
 from llmc.retrieval.naming import naming
+from llmc.retrieval.plain_lines import passage
 from llmc.retrieval.query import Route
 from llmc.retrieval.results import Share
 from llmc.store.packing import ChunkPlaces
@@ -38,7 +39,7 @@ def apply(signals: Iterable[Signal], asked: Asked, candidate: Candidate, off: fr
     if not shares:
         return candidate
     score = candidate.score * prod(share.effect for share in shares)
-    return replace(candidate, score=score, shares=(*candidate.shares, *shares))
+    return candidate._replace(score=score, shares=(*candidate.shares, *shares))
 
 
 # Half: a test that matches twice as well as the code may still come first.
@@ -115,8 +116,7 @@ def coverage(asked: Asked, candidate: Candidate) -> Share | None:
     """How many of the words are met in its chunks, however often each is."""
     if candidate.text is None or not asked.terms:
         return None
-    chunks = [candidate.chunks[ordinal] for ordinal, _ in candidate.found]
-    text = "\n".join(["\n".join(candidate.text[one.start_line - 1 : one.end_line]) for one in chunks]).lower()
+    text = "\n".join([passage(candidate.text, candidate.chunks[ordinal]) for ordinal, _ in candidate.found]).lower()
     met = sum(term in text for term in asked.terms)
     return Share("coverage", 1 + 0.4 * met / len(asked.terms), f"{met} of {len(asked.terms)} words")
 

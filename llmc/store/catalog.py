@@ -135,6 +135,19 @@ class Catalog(Definitions):
         )
         return {os.fsdecode(path): (size, mtime, ctime, inode % INODES) for path, size, mtime, ctime, inode in rows}
 
+    def indexed(self, root: str, docs: Collection[int]) -> dict[int, tuple[str, Stamp]]:
+        """document → its language and the stamp that its file in this root had when it was read for it."""
+        rows = self.listed(
+            "SELECT d.doc, d.language, f.size, f.mtime_ns, f.ctime_ns, f.inode FROM documents d"  # noqa: S608 constants
+            f" CROSS JOIN files f WHERE f.{OF_ROOT} AND f.path = d.path AND f.doc = d.doc AND d.doc IN ({{}})",
+            docs,
+            os.fsencode(root),
+        )
+        return {
+            doc: (language, Stamp(size, mtime, ctime, inode % INODES))
+            for doc, language, size, mtime, ctime, inode in rows
+        }
+
     def without_document(self, root: str) -> tuple[str, ...]:
         """Files that are there and not indexed: skipped, or failed; kept until the generation changes."""
         generation = self.generation()

@@ -59,7 +59,7 @@ class FileIndex(Shelf):
         return min(bounds + [sum(map(self.estimate, group)) for group in condition.any])
 
     def _matching(self, query: Query) -> set[int]:
-        return {doc for _, doc in self.hits(query, self.rows, ("doc",))}
+        return set(self.column(query, self.rows, "doc"))
 
     def _compile(self, condition: Trigrams) -> Query:
         musts = [self._trigram(trigram) for trigram in self._rarest(condition)]

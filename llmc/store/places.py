@@ -80,6 +80,10 @@ class Places(Mapping[int, str]):
             return [self._text[start:end] for start, end in zip(starts, ends, strict=True)]
         return [os.fsdecode(self._paths[start:end]) for start, end in zip(starts, ends, strict=True)]
 
+    def named(self, docs: Collection[int]) -> dict[int, str]:
+        """document → path of those that this root holds."""
+        return dict(zip(self.keep(docs), self.paths_of(docs), strict=True))
+
     def keep(self, docs: Collection[int]) -> list[int]:
         """Those of `docs` that this root holds, ascending."""
         asked = np.unique(np.fromiter(docs, np.int64, len(docs)))

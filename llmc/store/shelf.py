@@ -116,6 +116,14 @@ class Shelf:
         with guard(self.folder, "reading the keyword index", ValueError, RuntimeError):
             return int(self._searcher.doc_freq(field, term))
 
+    def column(self, query: tantivy.Query, limit: int, field: str) -> list[Any]:
+        """A fast field of the rows that match, in no order: where rank does not matter, half the time of `hits`."""
+        searcher = self._searcher
+        with guard(self.folder, "reading the keyword index", ValueError, RuntimeError):
+            found = searcher.search(query, limit=max(1, limit), count=False).hits
+            values: list[Any] = searcher.fast_field_values(field, [address for _, address in found])
+        return values
+
     def hits(self, query: tantivy.Query, limit: int, fields: tuple[str, ...]) -> list[tuple[Any, ...]]:
         """(score, *fast fields) of the best rows, best first."""
         searcher = self._searcher

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from llmc.workspace import Workspace
 
 # Lines that a first page can need at most; a search for more stops there and says so.
-FIRST_PAGE = 500
+FIRST_PAGE = 200
 LONGEST_LINE = 400
 # What begins in the part of a line that is shown must be whole when it is looked at; a key of 16,384 bits is.
 LONGEST_SECRET = 16_384

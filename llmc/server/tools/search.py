@@ -71,24 +71,34 @@ def excerpt(hit: Hit, most: int) -> Iterator[Row]:
     """The line that names it and those that answer best, in order; of the best place what comes after its name, too."""
     lines = hit.text.split("\n")
     numbered = range(hit.start_line, hit.start_line + len(lines))
-    telling = [number for number in numbered if TELLING.search(lines[number - hit.start_line])]
-    named = naming_line(hit, lines, telling)
+    named = naming_line(hit, lines)
     best = [number for number in hit.lines if number in numbered]
     wanted = [named, *best[: most - 1]]
     if most == BEST_LINES:
+        telling = [number for number in numbered if TELLING.search(lines[number - hit.start_line])]
         wanted += sorted(telling, key=lambda number: (number < named, number))
     for number in sorted(list(dict.fromkeys(wanted))[:most]):
         yield Row(lines[number - hit.start_line].rstrip(), number, longest=LONGEST_LINE)
 
 
-def naming_line(hit: Hit, lines: list[str], telling: list[int]) -> int:
+def naming_line(hit: Hit, lines: list[str]) -> int:
     """Where its name stands in code: what is above may be a comment of any length."""
-    name = re.compile(rf"(?<!\w){re.escape(hit.name.rsplit('.', 1)[-1])}(?!\w)")
-    for number in telling:
-        line = lines[number - hit.start_line]
-        if hit.name and name.search(line) and not COMMENT.match(line):
+    name = hit.name.rpartition(".")[2]
+    for number, line in enumerate(lines, hit.start_line):
+        if name and name in line and has_word(line, name) and not COMMENT.match(line):
             return number
-    return telling[0] if telling else hit.start_line
+    return next((number for number, line in enumerate(lines, hit.start_line) if TELLING.search(line)), hit.start_line)
+
+
+def has_word(line: str, word: str) -> bool:
+    """Not as part of another one. A pattern for each name would take ten times as long to make."""
+    at = line.find(word)
+    while at >= 0:
+        before, after = line[at - 1 : at], line[at + len(word) : at + len(word) + 1]
+        if not TELLING.match(before) and not TELLING.match(after):
+            return True
+        at = line.find(word, at + 1)
+    return False
 
 
 TELLING = re.compile(r"\w")
