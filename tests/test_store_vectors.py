@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -207,6 +208,28 @@ def test_a_row_that_changed_under_a_reader_is_never_served(
             store.search(unit_vectors("1", 20)[3], 1)
     with pytest.raises(CorruptStoreError):
         HotVectors(tmp_path, DIMENSION, store.extent).docs()
+
+
+def test_a_store_that_rests_answers_the_same_and_takes_its_vectors_up_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table, "COMPARED_ROWS", 4)
+    store = HotVectors(tmp_path, DIMENSION)
+    put(store, dict.fromkeys(range(1, 10), 2))
+    query = unit_vectors("3", 1)[0]
+    awake = store.search(query, 5)
+
+    store.rest()
+    assert store.search(query, 5) == awake  # from the file
+    for thread in threading.enumerate():
+        if thread.name == "llmc-vectors":
+            thread.join()
+    assert store.search(query, 5) == awake
+
+    store.rest()
+    put(store, {10: 2})
+    assert store.search(unit_vectors("10", 1)[0], 1)[0].doc == 10
+    assert store.search(query, 5)[0] == awake[0]
 
 
 def test_signs_find_nearly_all_of_the_nearest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

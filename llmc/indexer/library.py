@@ -104,6 +104,13 @@ class Library:
         notes = [(uncovered[keeper.root],) if keeper.root in uncovered else () for keeper in keepers]
         return [keeper.freshness(note) for keeper, note in zip(keepers, notes, strict=True)]
 
+    def rest(self) -> None:
+        """Nobody has asked for a while."""
+        with self._lock:
+            stores = [lane.store for lane in self.lanes.values()]
+        for store in stores:
+            store.rest()
+
     def catch_up(self, keepers: Sequence[Keeper], barrier: float) -> None:
         """Owe everything that a root may lack: a walk, unless its watcher vouches that nothing else has changed."""
         uncovered = self._watcher.barrier(barrier, [keeper.root for keeper in keepers]) if self._watcher else {}

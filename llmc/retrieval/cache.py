@@ -41,6 +41,10 @@ class SearchCache:
         """Whether the last search of this thread was answered from memory."""
         return bool(getattr(self._here, "hit", False))
 
+    def forget(self) -> None:
+        with self._lock:
+            self._kept.clear()
+
     def search(self, views: Sequence[View], request: SearchRequest) -> SearchResult:
         key = (tuple(map(_moment, views)), request)
         with self._lock:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from llmc.retrieval.view import View
     from llmc.store.places import Places
 
-__all__ = ["Scope", "asked_roots", "check_paths", "scope_of"]
+__all__ = ["Scope", "asked_roots", "check_paths", "forget_scopes", "scope_of"]
 
 GLOB = frozenset("*?[")
 # What a chunk may hold, and what a file may be for.
@@ -116,6 +116,11 @@ def _accepted(places: Places, asked: Hashable, found: Callable[[], Iterable[int]
         while len(_kept) > MOST_SCOPES:
             _kept.popitem(last=False)
     return docs
+
+
+def forget_scopes() -> None:
+    with _keeping:
+        _kept.clear()
 
 
 def check_paths(scopes: Sequence[Scope], query: Query) -> None:

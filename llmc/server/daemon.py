@@ -55,13 +55,15 @@ DESCRIPTORS = 16_384
 
 class Opened(NamedTuple):
     """What the daemon serves. `streams` take over a connection as plain bytes, by their kind. `warm` prepares, in a
-    thread of its own, what a later client would otherwise wait for; it is called once, when nobody waits.
+    thread of its own, what a later client would otherwise wait for; it is called once, when nobody waits. `tend` is
+    called every few seconds then.
     """
 
     handler: Handler
     idle_seconds: float  # 0 is never
     streams: Mapping[str, StreamHandler] = MappingProxyType({})
     warm: Callable[[], None] = lambda: None
+    tend: Callable[[], None] = lambda: None
 
 
 class Daemon:
@@ -221,6 +223,14 @@ class Daemon:
                 self._home.make()
                 self._server.stop_listening()
                 await self._server.listen(self._home.socket)
+            if self._server.quiet.is_set() and self._opened.done() and not self._opened.exception():
+                await self._in_thread(self._tend_handler, "llmc-tend")
+
+    def _tend_handler(self) -> None:
+        try:
+            self._opened.result().tend()
+        except Exception:
+            log.exception("could not tend")
 
     async def _leave(self, opening: asyncio.Future[None]) -> None:
         """Nobody new; replies that are under way; then the handler; the lock goes last, with the process."""

@@ -7,7 +7,6 @@ writer; a home that cannot be written is replaced by a folder that lasts as long
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import gc
 import os
 import socket
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from llmc import __version__, logs
 from llmc.errors import DaemonError, DaemonRunningError
+from llmc.heap import share_arenas
 from llmc.home import Home
 from llmc.protocol import MAX_MESSAGE, build_number
 from llmc.server.calls import Call, Client
@@ -39,16 +39,6 @@ CLOSE_SECONDS = 30.0
 # A reply is made of thousands of small values that live for milliseconds. Looking for garbage after every 700 of them,
 # as Python does, takes a third of the slowest replies: 46 ms → 31 ms (p95) for 200 KB of matches on a busy machine.
 GARBAGE = (20_000, 20, 20)
-ARENAS = -8  # M_ARENA_MAX of malloc.h
-MOST_ARENAS = 2
-
-
-def share_memory() -> None:
-    """glibc gives threads heaps of their own, and a daemon has many: each grew by some 15 MB in a long session. With 2
-    it grew by under 10 % in 500 calls, with eight by up to 19. Elsewhere there is no such call."""
-    adjust = getattr(ctypes.CDLL(None), "mallopt", None)
-    if adjust is not None:
-        adjust(ARENAS, MOST_ARENAS)
 
 
 def open_service(home: Home, environ: Mapping[str, str], *, alone: bool = False) -> Opened:
@@ -61,7 +51,7 @@ def open_service(home: Home, environ: Mapping[str, str], *, alone: bool = False)
 
     gc.set_threshold(*GARBAGE)
     if not alone:
-        share_memory()
+        share_arenas()
     settings = load("/", environ).settings
     daemon = settings.daemon
     redactor = Redactor.of(settings.redaction)
@@ -73,7 +63,7 @@ def open_service(home: Home, environ: Mapping[str, str], *, alone: bool = False)
         clean=lambda text: redactor.redact(text).text,
     )
     service = Service(settings, home, alone=alone)
-    return Opened(service, daemon.idle_minutes * 60.0, {"mcp": partial(mcp.serve, service)}, mcp.warm)
+    return Opened(service, daemon.idle_minutes * 60.0, {"mcp": partial(mcp.serve, service)}, mcp.warm, service.tend)
 
 
 def ask_here(

@@ -47,6 +47,12 @@ class Meter:
         self.content: Counter[str] = Counter()
         self.frame: Counter[str] = Counter()
 
+    @property
+    def calls(self) -> int:
+        """All that were answered."""
+        with self._lock:
+            return sum(sum(timing.counts) for timing in self.timings.values())
+
     def observe(self, tool: str, seconds: float, reply: Reply, weight: Weight) -> None:
         with self._lock:
             timing = self.timings[tool]

@@ -146,6 +146,11 @@ class Store:
                 self._parts.load()
             return self._parts.moment.generation
 
+    def rest(self) -> None:
+        """Give back what a later question can read again."""
+        for table in self._parts.tables().values():
+            table.rest()
+
     def embedded_contents(self, hashes: Collection[str]) -> set[str]:
         """Which of these contents have vectors under whatever path: they need not be embedded again."""
         return set(self.catalog.documents_of_contents(hashes, self.target.number))

@@ -8,7 +8,7 @@ from the file.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -65,7 +65,7 @@ class Table:
         """This table and the `more` rows that were appended since. They come in blocks, of which only what is needed is
         kept: all at once they were half of the memory of an idle daemon."""
         rows = len(self.docs) + more
-        held = self.held if rows <= LARGEST_HELD else None
+        held = self.held if rows <= LARGEST_HELD else None  # and none while it rests
         sketched = held is None or rows > COMPARED_ROWS
         bits = [self._sketch()] if sketched else []
         columns = [(self.docs, self.ordinals, self.scales)]
@@ -78,6 +78,18 @@ class Table:
         living = ~np.isin(docs, dead) if len(dead) else np.ones(len(docs), np.bool_)
         order = np.argsort(docs, kind="stable")
         return Table(docs, ordinals, scales, held, np.concatenate(bits, axis=1) if bits else None, living, order, file)
+
+    @property
+    def is_small(self) -> bool:
+        """Enough to be held."""
+        return len(self.docs) <= LARGEST_HELD
+
+    def holding(self, dimension: int, blocks: Iterable[Records]) -> Table:
+        """With the vectors themselves: `blocks` are all its rows, read again."""
+        held = np.empty((0, dimension), np.int8)
+        for block in blocks:
+            held = appended(held, block["vector"], len(self.docs))
+        return replace(self, held=held)
 
     def _sketch(self) -> npt.NDArray[np.uint64]:
         if self.bits is not None:

@@ -12,10 +12,12 @@ import os
 import threading
 import zlib
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from llmc.errors import LlmcError
 from llmc.store.guard import corrupt, guard
 from llmc.store.rows import RowFile, checked, header, quantise, record_type, tombstones
 from llmc.store.seal import remember
@@ -48,6 +50,7 @@ class HotVectors:
         self._loading = threading.Lock()
         self._loaded = NOTHING
         self._table = Table.empty(dimension)
+        self._resting = False
 
     # --- writing
 
@@ -121,6 +124,9 @@ class HotVectors:
 
     def _current(self) -> Table:
         """The table of the extent. Only what was appended is read, unless the file is another one."""
+        if self._resting:  # this question reads the few rows that it needs from the file
+            self._resting = False
+            threading.Thread(target=self._hold_again, name="llmc-vectors", daemon=True).start()
         if self._loaded == self.extent:
             return self._table
         with self._loading, guard(self.folder, "reading vectors"):
@@ -139,6 +145,19 @@ class HotVectors:
             self._table = before.grown(self._blocks(file, start, extent), more, file)
             self._loaded = extent
             return self._table
+
+    def rest(self) -> None:
+        """Nobody has asked for a while: the vectors of a large table are read again when somebody does."""
+        with self._loading:
+            if self._table.held is not None and self._table.bits is not None:
+                self._table, self._resting = replace(self._table, held=None), True
+
+    def _hold_again(self) -> None:
+        with self._loading, suppress(LlmcError), guard(self.folder, "reading vectors"):
+            table, loaded = self._table, self._loaded
+            if table.held is None and table.file is not None and table.is_small:
+                blocks = self._blocks(table.file, Extent(loaded.file, 0, 0), loaded)
+                self._table = table.holding(self.dimension, blocks)
 
     def _blocks(self, file: RowFile, start: Extent, end: Extent) -> Iterator[Records]:
         """The rows between two extents, held against the checksum of the second."""

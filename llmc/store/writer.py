@@ -8,13 +8,13 @@ mending.
 
 from __future__ import annotations
 
-import ctypes
 import shutil
 import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from llmc.errors import StoreFullError
+from llmc.heap import give_back
 from llmc.store.main_file import close_sealed, seal
 from llmc.store.mend import compare
 from llmc.store.seal import manifest_of
@@ -217,7 +217,7 @@ class Writer:
                 self.close_catalog()
             finally:
                 self._lock.release()
-                give_back_memory()
+                give_back()
 
     def _rest(self) -> None:
         catalog = self._parts.catalog
@@ -228,13 +228,6 @@ class Writer:
 
     def close_catalog(self) -> None:
         close_sealed(self._parts.folder, self.ledger, self._parts.catalog.generation(), self.reached)
-
-
-def give_back_memory() -> None:
-    """glibc keeps what tantivy's threads have freed: 70 MB after ten saves. Elsewhere there is no such call."""
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is not None:
-        trim(0)
 
 
 def check_vectors(vectors: Vectors | None, chunks: int, dimension: int) -> None:
