@@ -71,10 +71,13 @@ def _syscall() -> Callable[..., int]:
     return call
 
 
+_HOW_BYTES = ctypes.sizeof(_How)
+
+
 def by_kernel(at: int, path: bytes, flags: int, *, follow: bool = False) -> int:
-    how = ctypes.byref(_how(flags, follow=follow))
+    how, call = ctypes.byref(_how(flags, follow=follow)), _syscall()
     for _ in range(_TRIES):
-        fd = _syscall()(_OPENAT2, at, path, how, ctypes.sizeof(_How))
+        fd = call(_OPENAT2, at, path, how, _HOW_BYTES)
         if fd >= 0:
             return fd
         code = ctypes.get_errno()

@@ -108,9 +108,12 @@ class Door:
     def close(self) -> None:
         self._held = None
 
-    def read(self, path: str, limit: int, *, follow: bool = False) -> tuple[bytes, Stamp]:
-        """The whole content and the stamp it had. A file that changes meanwhile is read once more, then refused."""
-        fd = self._beneath(path, beneath.READ, follow=follow)
+    def read(self, path: str, limit: int, *, follow: bool = False, walking: bool = False) -> tuple[bytes, Stamp]:
+        """The whole content and the stamp it had. A file that changes meanwhile is read once more, then refused.
+
+        `walking`: one of thousands, so that it is not looked anew whether the root is still the same folder.
+        """
+        fd = self._beneath(path, beneath.READ, self._held if walking else None, follow=follow)
         try:
             status = _regular(fd, path)
             for _ in range(2):

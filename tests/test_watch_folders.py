@@ -116,7 +116,7 @@ def test_rules_that_free_a_folder_bring_its_files(tmp_path: Path) -> None:
     hidden = {"build"}
     (tmp_path / "build/deep").mkdir(parents=True)
     with watched(tmp_path) as (watcher, world, root):
-        watcher.add(root, lambda path, _: path in hidden)
+        watcher.add(root, lambda path, _is_folder, _names=None: path in hidden)
         (tmp_path / "build/deep/x.py").write_text("unseen")
         assert watcher.barrier(BOUND) == {}
         assert world.dirty == {}

@@ -190,7 +190,7 @@ def test_a_fault_in_the_rules_costs_a_walk_and_not_the_watcher(tmp_path: Path) -
     world, root = World(), root_at(tmp_path)
     faulty = threading.Event()
 
-    def rules(path: str, is_folder: bool) -> bool:
+    def rules(path: str, is_folder: bool, names: object = None) -> bool:
         if faulty.is_set():
             raise ValueError(path)
         return ignored(path, is_folder)

@@ -148,15 +148,16 @@ class Rules:
         notes = {f"settings: {name}": patterns.left_out for name, patterns in settings.items() if patterns}
         return {path: left_out for path, left_out in {**notes, **self._notes}.items() if left_out}
 
-    def ignored(self, path: str, is_folder: bool) -> bool:
-        """Whether a walk of the root would pass over this path, or over a folder that it lies in."""
+    def ignored(self, path: str, is_folder: bool, names: AbstractSet[str] | None = None) -> bool:
+        """Whether a walk of the root would pass over this path, or over a folder that it lies in. `names` are what is
+        in the folder, where somebody has just listed it."""
         parent, _, name = path.rpartition("/")
         frame = self.frame(parent)
         if path and (frame.closed or frame.hides(name, is_folder=is_folder)):
             return True
-        return is_folder and self.frame(path).closed
+        return is_folder and self.frame(path, names).closed
 
-    def frame(self, folder: str) -> Frame:
+    def frame(self, folder: str, names: AbstractSet[str] | None = None) -> Frame:
         """The rules for the entries of a folder, whether or not a walk has come there."""
         frame = self._frames.get("") or self.enter(None, "", self._names(""))
         for name in folder.split("/") if folder else ():
@@ -165,7 +166,8 @@ class Rules:
             if known is None or known.above is not frame:  # what stood under other rules does not count any more
                 if frame.closed or frame.hides(name, is_folder=True):
                     return _CLOSED
-                known = self.enter(frame, path, self._names(path))
+                listed = names if names is not None and path == folder else self._names(path)
+                known = self.enter(frame, path, listed)
             frame = known
         return frame
 

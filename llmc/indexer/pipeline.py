@@ -144,7 +144,7 @@ def glance(door: Door, path: str, max_bytes: int) -> Glance:
     """(path, key, content): what decides whether the store knows a file, and no more. What is odd about a path, or
     gone, is left for a `look`."""
     try:
-        data, stamp = door.read(path, max_bytes)
+        data, stamp = door.read(path, max_bytes, walking=True)
     except (LlmcError, OSError):
         return path, "", None
     return path, document_key(path, content_hash(data)), (data, stamp)

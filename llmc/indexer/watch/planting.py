@@ -160,14 +160,18 @@ class Planter:
         """-1 for a folder that is not to be watched: ignored, gone, no folder any more, or closed to us."""
         path = join(parent.path, name)
         asked = name != ".git" and not parent.git
-        if not parent.live or (asked and left_out(parent.owner.ignored, path)):
+        if not parent.live:
             return -1
         try:
-            return open_below(top, path)
+            fd = open_below(top, path)
         except OSError as error:
             if is_limit(error):
                 raise
             return -1
+        if asked and left_out(parent.owner.ignored, path, fd):
+            os.close(fd)
+            return -1
+        return fd
 
     def _register(self, parent: Folder, name: str, fd: int) -> Folder | None:
         """Watch the open folder, and put it into the table in the place of what had its name."""

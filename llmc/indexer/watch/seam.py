@@ -7,6 +7,7 @@ they are used.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -17,6 +18,7 @@ from llmc.indexer import ignore
 
 if TYPE_CHECKING:
     from collections.abc import Collection
+    from collections.abc import Set as AbstractSet
 
     from llmc.model import Root
 
@@ -57,16 +59,23 @@ class Health:
     watches: int = 0
 
 
-Ignored = Callable[[str, bool], bool]  # (path, is it a folder) -> is it left out; its parents are known not to be
+class Ignored(Protocol):
+    """Whether a path is left out, whose parents are known not to be. `names`: what is in the folder, if it is one and
+    that is known."""
+
+    def __call__(self, path: str, is_folder: bool, names: AbstractSet[str] | None = None, /) -> bool: ...
+
+
 OnDirty = Callable[["Root", set[str]], None]
 OnRescan = Callable[["Root", str, Reason], None]
 
 
-def left_out(ignored: Ignored, folder: str) -> bool:
-    """Rules that cannot be read, as when the root has just gone, leave nothing out."""
+def left_out(ignored: Ignored, folder: str, fd: int | None = None) -> bool:
+    """Rules that cannot be read, as when the root has just gone, leave nothing out. By the descriptor of the folder its
+    names are known, and it need not be opened for them: half of the time to watch a large tree."""
     try:
-        return ignored(folder, True)
-    except LlmcError:
+        return ignored(folder, True, None if fd is None else frozenset(os.listdir(fd)))  # noqa: PTH208 - no Path
+    except (LlmcError, OSError):
         return False
 
 
