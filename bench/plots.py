@@ -23,11 +23,11 @@ def main(run: Path) -> None:
     found = json.loads((run / "figures.json").read_text("utf-8"))
     if rows := [row for row in found["raw"].get("fixed", ()) if "fixed" in row]:
         bars(run / "fixed", "Tokens before anything is asked", {row["server"]: row["fixed"] for row in rows})
-    for kind, actors in found["workload"].items():
-        tasks = "an answer" if kind == "A" else "content"
+    for table, actors in found["workload"].items():
+        tasks = {"A": "an answer (tuned)", "A held out": "an answer (held out)", "B": "content"}[table]
         title = f"Tokens of the tasks that ask for {tasks}; beside each name how many were answered"
         names = {f"{name}\n{one['answered']:.0%} of {one['tasks']}": one["tokens"] for name, one in actors.items()}
-        bars(run / f"workload-{kind}", title, names)
+        bars(run / f"workload-{table.replace(' ', '-')}", title, names)
     if found["raw"].get("session"):
         sessions(run / "session", found["raw"]["session"])
 

@@ -10,7 +10,7 @@ import csv
 import json
 from typing import TYPE_CHECKING, Any
 
-from bench.workload import Row, figures
+from bench.workload import Row, tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -36,8 +36,7 @@ def gathered(raw: Path) -> dict[str, Any]:
     measured = {path.stem: json.loads(path.read_text("utf-8")) for path in sorted(raw.glob("*.json"))}
     told = measured.pop("run", {})
     rows = [Row(**row) for row in measured.get("workload", ())]
-    by_kind = {kind: figures(rows, kind) for kind in "AB"} if rows else {}
-    return {"run": told, "raw": measured, "workload": by_kind}
+    return {"run": told, "raw": measured, "workload": tables(rows)}
 
 
 def write_csv(path: Path, rows: Sequence[dict[str, Any]]) -> None:
@@ -109,9 +108,8 @@ def fixed(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
 
 def workload(found: dict[str, Any], rows: Sequence[dict[str, Any]]) -> Iterator[str]:
     heads = ("tasks", "calls", "tokens", "median", "recall", "answered", "in the first reply", "seconds")
-    names = {"A": "tasks that ask for an answer", "B": "tasks that ask for content (llmc gives a map and a handle)"}
-    for kind, actors in found["workload"].items():
-        yield from ("", f"## Workload: {names[kind]}")
+    for name, actors in found["workload"].items():
+        yield from ("", f"## Workload: {TABLES[name]}")
         cells = [[name, *(one[h] if h in PLAIN else share(one[h]) for h in heads)] for name, one in actors.items()]
         yield from table(("actor", *heads), cells)
         ratios = ("to llmc", "to llmc without it", "largest task", "median of ratios", "to llmc, arguments too")
@@ -140,6 +138,11 @@ def workload(found: dict[str, Any], rows: Sequence[dict[str, Any]]) -> Iterator[
     yield from (f"\n{actor}: {problem}" for actor, problem in sorted(failed))
 
 
+TABLES = {
+    "A": "tasks that ask for an answer, looked at while llmc was tuned",
+    "A held out": "tasks that ask for an answer, held out",
+    "B": "tasks that ask for content (llmc gives a map and a handle)",
+}
 PLAIN = {"tasks", "calls", "tokens", "median", "seconds"}
 
 

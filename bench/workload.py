@@ -1,4 +1,5 @@
-"""How many tokens until the answer is there? 40 tasks on three repositories, done for real by every actor.
+"""How many tokens until the answer is there? 40 tasks on three repositories and 24 on two that were held out, done for
+real by every actor.
 
     python -m bench.workload [--repository NAME …] [--actor NAME …] [--task ID …] [--show] [--json FILE]
 
@@ -6,7 +7,8 @@ A script stops when all evidence is in what was returned, unless the task asks f
 evidence is looked for in every actor's replies; because it stops at the right moment for all of them, which an agent
 would not; because ours are counted with everything that they return, notes and handles included; and because every
 task begins a new session for us. Tokens are the text of the replies, `asked` the calls' own. Two ways of counting:
-`A` asks for an answer, `B` for content, of which llmc returns a map first; B is shown and never part of a claim.
+`A` asks for an answer, `B` for content, of which llmc returns a map first; B is shown and never part of a claim. What is
+held out (`bench.tasks.HELD_OUT`) has a table of its own: llmc was made while looking at the others.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from bench.actors import ACTORS, open_actor
 from bench.ground import ground
 from bench.servers import CannotRun
 from bench.stdio import ServerError
-from bench.tasks import FILES, evidence_of, tasks
+from bench.tasks import FILES, HELD_OUT, evidence_of, tasks
 from llmc.envelope.tokens import count
 
 if TYPE_CHECKING:
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
     from bench.ground import Ground
     from bench.tasks import Task
 
-__all__ = ["Row", "figures", "measure", "summary"]
+__all__ = ["Row", "figures", "measure", "summary", "tables"]
 
 OURS = "llmc"
 
@@ -134,6 +136,16 @@ def row_of(name: str, task: Task, evidence: tuple[str, ...], said: list[Said], p
     )
 
 
+def tables(rows: Sequence[Row]) -> dict[str, dict[str, dict[str, Any]]]:
+    """Figures for `A`, `A held out` and `B`, where there are any."""
+    parts = {
+        "A": [row for row in rows if row.repository not in HELD_OUT],
+        "A held out": [row for row in rows if row.repository in HELD_OUT],
+        "B": rows,
+    }
+    return {name: found for name, part in parts.items() if (found := figures(part, name[0]))}
+
+
 def figures(rows: Sequence[Row], kind: str = "A") -> dict[str, dict[str, Any]]:
     """For each actor over the tasks of a kind; ratios only over tasks that it and we both did."""
     ours = {(row.repository, row.task): row for row in rows if row.actor == OURS and row.kind == kind}
@@ -184,10 +196,10 @@ def main() -> None:
         state = row.problem or ("" if row.whole else f"only {row.found} of {row.evidence}")
         first = "1st" if row.first == row.evidence else "   "
         print(f"{row.task:20} {row.actor:26} {row.calls:3} calls {row.tokens:8,} tokens {first} {state}")
-    for kind in "AB":
-        for actor, one in figures(rows, kind).items():
+    for name, actors in tables(rows).items():
+        for actor, one in actors.items():
             print(
-                kind, actor, {key: round(value, 2) if isinstance(value, float) else value for key, value in one.items()}
+                name, actor, {key: round(value, 2) if isinstance(value, float) else value for key, value in one.items()}
             )
     if given.json:
         given.json.write_text(json.dumps([asdict(row) for row in rows], indent=1) + "\n")

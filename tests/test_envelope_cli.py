@@ -164,7 +164,7 @@ def test_several_targets_are_named_share_the_budget_and_a_wrong_one_is_said(worl
     for title in ("long.py · 899 lines", "module01.py:1-2 of 14 lines", "empty.py · 0 lines", "modul01.py"):
         assert title in lines
     assert "Did you mean module01.py" in text
-    assert " 2     return value + 0" in lines
+    assert "       return value + 0" in lines
 
 
 def test_what_a_file_holds_cannot_be_taken_for_a_line_of_the_reply(world: World) -> None:

@@ -72,12 +72,11 @@ def test_every_line_of_a_long_output_is_behind_the_handle(world: World) -> None:
     page = done.stdout
     while "→" in page.strip().split("\n")[-1]:
         page = world.llmc("read", handle_of(page), "--budget", "8000").stdout
-        shown += [line for line in page.split("\n") if re.match(r" \d+ ", line)]
-    assert [line.split(" ", 2)[2] for line in shown] == [
+        shown += [line.lstrip(" 0123456789") for line in page.split("\n") if re.match(r" \d+ |   ", line)]
+    assert shown == [
         "starting",
         *(f"line {at} of the noise" for at in range(4_000)),
     ]
-    assert [int(line.split()[0]) for line in shown] == list(range(1, 4_002))
 
 
 def test_raw_output_is_untouched_and_goes_where_it_went(world: World) -> None:

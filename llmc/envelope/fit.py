@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from llmc.envelope.render import frame_line, group_line, head_line, item_line, row_line
+from llmc.envelope.render import frame_line, group_line, head_line, item_line, row_line, row_lines
 from llmc.envelope.tokens import count_line
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def group_lines(group: Group) -> Iterator[str]:
     for item in group.items:
         if item.title:
             yield item_line(item)
-        yield from map(row_line, item.rows)
+        yield from row_lines(item.rows)
 
 
 def choose(envelope: Envelope, left: int) -> Kept:
@@ -200,8 +200,8 @@ def affordable(item: Item, left: int) -> tuple[int, int]:
     """(rows, tokens): as many whole rows as there is room for."""
     spent = count_line(item_line(item)) if item.title else 0
     rows = 0
-    for row in item.rows:
-        cost = cost_of(row_line(row), left - spent)
+    for line in row_lines(item.rows):
+        cost = cost_of(line, left - spent)
         if spent + cost > left:
             break
         spent += cost

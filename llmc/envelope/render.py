@@ -11,14 +11,14 @@ no file can write a line of the reply (`visible` sees to the rest).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from llmc.envelope.envelope import Envelope, Group, Item, Row
 
-__all__ = ["frame_line", "frame_of", "group_line", "head_line", "item_line", "lines", "render", "row_line"]
+__all__ = ["frame_line", "frame_of", "group_line", "head_line", "item_line", "lines", "render", "row_line", "row_lines"]
 
 
 def render(
@@ -38,7 +38,7 @@ def lines(envelope: Envelope, shown: int | None, total: int | None, handle: str,
         for item in group.items:
             if item.title:
                 yield item_line(item)
-            yield from (row_line(row) for row in item.rows)
+            yield from row_lines(item.rows)
     if handle:
         yield frame_line(left, handle)
 
@@ -69,8 +69,28 @@ def item_line(item: Item) -> str:
     return f" {item.title}"
 
 
-def row_line(row: Row) -> str:
-    return f" {row.text}" if row.number is None else f" {row.number} {row.text}"
+# A number on every line is a quarter of the tokens of source code; from the last one that is seen a reader counts on.
+COUNTED: Final = 5
+NOWHERE: Final = -2
+
+
+def row_lines(rows: Iterable[Row]) -> Iterator[str]:
+    """In a run of lines only the first and every fifth have their numbers, the others stand below; among lines that are
+    there for context, those that they are the context of have theirs too."""
+    rows = tuple(rows)
+    context = any(row.context for row in rows)
+    before = NOWHERE
+    for row in rows:
+        number = NOWHERE if row.number is None else row.number
+        told = number != before + 1 or number % COUNTED == 0 or (context and not row.context)
+        yield row_line(row, bare=not told)
+        before = number
+
+
+def row_line(row: Row, *, bare: bool = False) -> str:
+    if row.number is None:
+        return f" {row.text}"
+    return f"{' ' * len(f' {row.number} ')}{row.text}".rstrip(" ") if bare else f" {row.number} {row.text}"
 
 
 def frame_line(left: str, handle: str) -> str:

@@ -20,7 +20,7 @@ from llmc.envelope.logs import git
 from llmc.envelope.logs.generic import errors, folded
 from llmc.envelope.logs.places import clip
 from llmc.envelope.logs.reading import read
-from llmc.envelope.render import group_line, row_line
+from llmc.envelope.render import group_line, row_lines
 from llmc.envelope.tokens import count_line
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def cost_of_all(lines: Sequence[str]) -> float:
 
 
 def cost(groups: Iterable[Group]) -> int:
-    lines = ([group_line(group), *(row_line(row) for item in group.items for row in item.rows)] for group in groups)
+    lines = ([group_line(group), *(line for item in group.items for line in row_lines(item.rows))] for group in groups)
     return sum(count_line(line) for group in lines for line in group)
 
 
@@ -131,15 +131,43 @@ def by_file(problems: Sequence[Problem], relative: Callable[[str], str], longest
     files: dict[str, list[Item]] = {
         "": []
     }  # what has no place comes first: below a title it would seem to belong there
-    for problem in problems:
-        path = relative(problem.path) if problem.path else ""
-        row = Row(written(problem, path, relative, longest), problem.line or None)
-        files.setdefault(path, []).append(Item((row,), start=problem.first, end=problem.last))
+    told = ""
+    for alike in subtests(problems):
+        path = relative(alike[0].path) if alike[0].path else ""
+        listed = files.setdefault(path, [])
+        for problem in alike[:SUBTESTS]:
+            row = Row(written(problem, path, relative, longest, told), problem.line or None)
+            listed.append(Item((row,), start=problem.first, end=problem.last))
+            told = test_of(problem)
+        if more := alike[SUBTESTS:]:
+            said = Row(f"and {len(more)} more of {told}", alike[0].line or None)
+            listed.append(Item((said,), start=more[0].first, end=more[-1].last))
     return tuple(Group(path, tuple(items)) for path, items in files.items() if items)
 
 
-def written(problem: Problem, path: str, relative: Callable[[str], str], longest: int) -> str:
+# One test may fail a hundred times, each time with other parameters: after three it is clear how.
+SUBTESTS: Final = 3
+
+
+def subtests(problems: Sequence[Problem]) -> list[list[Problem]]:
+    """The problems in order; those of one test at one line, each with parameters of its own, together."""
+    alike: dict[object, list[Problem]] = {}
+    for number, problem in enumerate(problems):
+        test = test_of(problem)
+        alike.setdefault((problem.path, problem.line, test) if test else number, []).append(problem)
+    return list(alike.values())
+
+
+def test_of(problem: Problem) -> str:
+    """The test that a problem with parameters, `test_x (n=1)`, belongs to; empty for any other."""
+    test, _, parameters = problem.name.partition(" (")
+    return test if parameters.endswith(")") and "=" in parameters and " " not in test else ""
+
+
+def written(problem: Problem, path: str, relative: Callable[[str], str], longest: int, told: str = "") -> str:
+    """A subtest of the test that was `told` last says its parameters only."""
     name = clip(problem.name, LONGEST_NAME) if problem.name != path else ""
+    name = name.removeprefix(f"{told} ") if told else name
     grade = "warning " if problem.warning else ""
     why = clip(problem.why, longest)
     text = grade + (f"{name}: {why}" if name and why else name or why)

@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from llmc.workspace import Workspace
 
 # The best place is the answer more often than not, and is shown so that it need not be opened; of the others a reader
-# must only see whether to open them. So many lines for the best place, for the others of its file and the best of the
-# next two files, and for the rest; and only the first three files have more places than one (`bench.workload`).
-BEST_LINES, NEXT_LINES, FURTHER_LINES = 16, 5, 1
+# must only see whether to open them. So many lines for the best place, and for the others of its file and the best of
+# the next two files; of the rest the name and where it stands, which the line of the definition would only repeat. Only
+# the first three files have more places than one (`bench.workload`).
+BEST_LINES, NEXT_LINES, FURTHER_LINES = 16, 5, 0
 NEXT_FILES = 3
 LONGEST_LINE = 400
 
@@ -61,7 +62,7 @@ def group_of(file: FileHits, workspace: Workspace, rank: int, *, explain: bool) 
 
 def item_of(file: FileHits, hit: Hit, most: int, *, explain: bool) -> Item:
     title = f"{hit.name} {hit.start_line}-{hit.end_line}" if hit.name else ""
-    rows = tuple(excerpt(hit, most))
+    rows = tuple(excerpt(hit, most)) if most or not title else ()
     if explain:
         rows = (*(Row(f"{one.signal} {one.effect:.3g} {one.because}".rstrip()) for one in file.shares), *rows)
     return Item(rows, title, file.root, file.path, hit.start_line, hit.end_line)
@@ -73,11 +74,11 @@ def excerpt(hit: Hit, most: int) -> Iterator[Row]:
     numbered = range(hit.start_line, hit.start_line + len(lines))
     named = naming_line(hit, lines)
     best = [number for number in hit.lines if number in numbered]
-    wanted = [named, *best[: most - 1]]
+    wanted = [named, *best[: max(0, most - 1)]]
     if most == BEST_LINES:
         telling = [number for number in numbered if TELLING.search(lines[number - hit.start_line])]
         wanted += sorted(telling, key=lambda number: (number < named, number))
-    for number in sorted(list(dict.fromkeys(wanted))[:most]):
+    for number in sorted(list(dict.fromkeys(wanted))[: most or 1]):
         yield Row(lines[number - hit.start_line].rstrip(), number, longest=LONGEST_LINE)
 
 

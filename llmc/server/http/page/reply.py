@@ -14,7 +14,7 @@ from llmc.server.http.page.code import coloured, terms_of
 from llmc.server.http.page.markup import Safe, fill, join, link
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from llmc.server.tools import Reply
 
@@ -107,7 +107,7 @@ def group(
         more=place.more,
     )
     why = reasons.get(place.path, ()) if title else ()
-    rows = join(row(line, place, terms) for line in lines)
+    rows = join(row(line, place, terms) for line in numbered(lines))
     return fill(
         '<section class="file">{heading}{why}{body}</section>',
         heading=heading if title else Safe(),
@@ -116,10 +116,26 @@ def group(
     )
 
 
+def numbered(lines: Iterable[str]) -> Iterator[str]:
+    """A line under a numbered one stands as far to the right as its text, and has the next number."""
+    last = 0
+    for line in lines:
+        found = ROW.fullmatch(line)
+        room = len(f"{last + 1} ")
+        if found:
+            last = int(found["number"])
+        elif last and (not line or line.startswith(" " * room)):
+            last += 1
+            line = f"{last} {line[room:]}"  # noqa: PLW2901 - as it would be in full
+        else:
+            last = 0
+        yield line
+
+
 def row(line: str, place: Place, terms: Collection[str]) -> Safe:
-    numbered = ROW.fullmatch(line)
-    if numbered:
-        number, text = numbered["number"], numbered["text"] or ""
+    found = ROW.fullmatch(line)
+    if found:
+        number, text = found["number"], found["text"] or ""
         return fill(
             '<span class="row"><a class="number" href="{url}">{number}</a>{text}\n</span>',
             url=link("/", tool="read", q=f"{place.target}:{around(int(number))}"),
