@@ -2,8 +2,8 @@
 
 `Sent` is the memory of one session: a hash of every line that a `read` showed, by its number. A line counts as known
 only while that number had the very same text when it was last shown, so that no change is ever hidden, a shorter file
-included. A client may have forgotten what it was given (its context was compacted), so every such reply says how to get
-the text again, and what was given some hundred thousand tokens ago is forgotten here too.
+included. A client may have forgotten what it was given (its context was compacted), so the first such reply and every
+tenth says how to get the text again, and what was given some hundred thousand tokens ago is forgotten here too.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ FEWEST: Final = 6
 MOST_SPANS: Final = 4
 DIGEST: Final = 8
 AGAIN: Final = "fresh=true shows it again"
+# Six tokens; in every such reply they were a third of all that llmc added to a session of 600 calls.
+SAID_EVERY: Final = 10
 
 File = tuple[str, str, str]  # root, path, which text of it: its lines, or its outline
 
@@ -40,6 +42,13 @@ class Sent:
         self._most = most
         self._files: OrderedDict[File, dict[int, bytes]] = OrderedDict()
         self._lock = threading.Lock()
+        self._hints = 0
+
+    def hint(self) -> tuple[str, ...]:
+        """How to see what is left out, where it is time to say so."""
+        with self._lock:
+            self._hints += 1
+            return (AGAIN,) if self._hints % SAID_EVERY == 1 else ()
 
     def __len__(self) -> int:
         with self._lock:
@@ -83,9 +92,9 @@ def all_known(envelope: Envelope, sent: Sent, ends: Mapping[tuple[str, str], int
     return whole and rows >= FEWEST and all(sent.knows(file, row) for file, item in texts for row in item.rows)
 
 
-def unchanged(envelope: Envelope) -> Envelope:
+def unchanged(envelope: Envelope, sent: Sent) -> Envelope:
     """The one line."""
-    return replace(envelope, found=f"{envelope.found}, unchanged since you read it", groups=(), notes=(AGAIN,))
+    return replace(envelope, found=f"{envelope.found}, unchanged since you read it", groups=(), notes=sent.hint())
 
 
 def without_known(envelope: Envelope, sent: Sent) -> Envelope:
@@ -105,7 +114,7 @@ def without_known(envelope: Envelope, sent: Sent) -> Envelope:
         for group in envelope.groups
     )
     said = ", ".join(f"{first}-{last}" if last > first else str(first) for first, last in gaps)
-    return replace(envelope, groups=groups, notes=(*envelope.notes, f"{said} as you have them", AGAIN))
+    return replace(envelope, groups=groups, notes=(*envelope.notes, f"{said} as you have them", *sent.hint()))
 
 
 def lessened(item: Item, kind: str, known: Mapping[tuple[File, int | None], int]) -> Item:
