@@ -125,8 +125,8 @@ def golden_ranking() -> Iterator[tuple[str, float]]:
 
 
 def workload() -> Iterator[tuple[str, float]]:
-    """Our own scripts, without the tests that Django's runner would have to run first, and without the held-out set: what a
-    guard watches is soon tuned for."""
+    """Our own scripts, without the tests that Django's runner would have to run first, and without the held-out set:
+    what a guard watches is soon tuned for."""
     from bench.tasks import tasks
     from bench.workload import measure
 

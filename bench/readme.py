@@ -32,10 +32,10 @@ def rows(found: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
         peers = sorted((row["fixed"], name) for name, row in servers.items() if not name.startswith("llmc"))
         against = ", ".join(f"{name} {tokens:,}" for tokens, name in (peers[:1] + peers[-1:])) or "no peer ran"
         yield "definitions and instructions, paid in every session", f"{servers['llmc lean']['fixed']} tokens", against
-    for table, told in ANSWERS.items():
+    for table, words in ANSWERS.items():
         answers = found["workload"].get(table, {})
         if "llmc" in answers:
-            yield from of_workload(answers, *told)
+            yield from of_workload(answers, *words)
     for row in raw.get("session", ()):
         overhead = f"{row['overhead, % of content']:.2f} % of content"
         yield f"definitions and frame, {row['calls']} calls ({row['stands for']})", overhead, "the content served"

@@ -7,8 +7,8 @@ A script stops when all evidence is in what was returned, unless the task asks f
 evidence is looked for in every actor's replies; because it stops at the right moment for all of them, which an agent
 would not; because ours are counted with everything that they return, notes and handles included; and because every
 task begins a new session for us. Tokens are the text of the replies, `asked` the calls' own. Two ways of counting:
-`A` asks for an answer, `B` for content, of which llmc returns a map first; B is shown and never part of a claim. What is
-held out (`bench.tasks.HELD_OUT`) has a table of its own: llmc was made while looking at the others.
+`A` asks for an answer, `B` for content, of which llmc returns a map first; B is shown and never part of a claim. What
+is held out (`bench.tasks.HELD_OUT`) has a table of its own: llmc was made while looking at the others.
 """
 
 from __future__ import annotations

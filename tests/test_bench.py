@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,12 +14,13 @@ from bench import readme, report
 from bench.actors import ACTORS, both_ends
 from bench.check import BASELINE, RULES, compare
 from bench.fixed import counted
-from bench.ground import Ground
+from bench.ground import PACKAGES, Ground
+from bench.packages import read_list
 from bench.servers import PEERS, CannotRun, Peer, installed
 from bench.stdio import Server, ServerError
 from bench.suites import SUITES, Part, run
-from bench.tasks import FILES, evidence_of, failed_tests, tasks
-from bench.workload import Row, figures, held
+from bench.tasks import FILES, HELD_OUT, TUNED, evidence_of, failed_tests, tasks
+from bench.workload import Row, figures, held, tables
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,18 +38,41 @@ for line in sys.stdin:
 """
 
 
-def row(actor: str, task: str, tokens: int, found: int = 2, first: int = 2) -> Row:
-    return Row("tree", task, "A", actor, 1, tokens, 10, 0.1, 2, found, first)
+def row(actor: str, task: str, tokens: int, found: int = 2, first: int = 2, *, tree: str = "tree") -> Row:
+    return Row(tree, task, "A", actor, 1, tokens, 10, 0.1, 2, found, first)
 
 
 def test_every_task_has_a_script_for_both_sides_and_evidence_that_compiles() -> None:
-    everything = [task for name in FILES for task in tasks(name)]
-    assert len(everything) == 40
-    for task in everything:
+    assert [sum(len(tasks(name)) for name in part) for part in (TUNED, HELD_OUT)] == [40, 24]
+    for task in [task for name in FILES for task in tasks(name)]:
         assert {"typical", "frugal", "rg", "llmc", "untrained"} <= set(task.scripts) <= set(ACTORS.values())
         assert task.evidence or task.lines or task.failures
         for pattern in task.evidence:
             re.compile(pattern)
+
+
+def test_every_repository_is_pinned_by_hash() -> None:
+    pinned = {package.name: package.sha256 for package in read_list(PACKAGES)}
+    assert set(pinned) == set(FILES)
+    assert all(re.fullmatch(r"[0-9a-f]{64}", sha256) for sha256 in pinned.values())
+
+
+def test_what_is_held_out_has_a_table_of_its_own_and_no_part_in_the_others(tmp_path: Path) -> None:
+    seen, unseen = TUNED[0], HELD_OUT[0]
+    rows = [row("llmc", "a", 10, tree=seen), row("llmc", "a", 40, tree=unseen), row("peer", "a", 80, tree=unseen)]
+    found = tables(rows)
+    assert {name: list(actors) for name, actors in found.items()} == {"A": ["llmc"], "A held out": ["llmc", "peer"]}
+    assert found["A"]["llmc"]["tokens"] == 10
+    assert found["A held out"]["peer"]["to llmc"] == 2
+    (tmp_path / "raw").mkdir()
+    (tmp_path / "raw" / "workload.json").write_text(json.dumps([asdict(one) for one in rows]))
+    told = list(readme.rows(report.write(tmp_path)))
+    assert "## Workload: tasks that ask for an answer, held out" in (tmp_path / "summary.md").read_text()
+    assert [question for question, *_ in told] == [
+        "1 tasks that ask for an answer",
+        "1 others, held out",
+        "the same, 1 of them",
+    ]
 
 
 def test_evidence_is_made_from_the_lines_of_the_tree(tmp_path: Path) -> None:
