@@ -31,6 +31,9 @@ export function retry(configOrCount: number | RetryConfig = 3): void {
   console.log(attempts, configOrCount);
 }
 """
+LONG = "class Ledger:\n" + "".join(
+    f"    def entry_{number}(self):\n        return {number}\n\n" for number in range(120)
+)
 
 
 @pytest.fixture(scope="module")
@@ -38,8 +41,11 @@ def ask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Repl
     root: Path = tmp_path_factory.mktemp("root")
     for name, text in {
         "shop/price.py": PRICE,
-        "web/net.py": "def net(y):\n    return -y\n",
+        "web/net.py": "def net(y):  \n    return -y  # what net means here\n",
         "src/retry.ts": RETRY,
+        "src/linter.js": "export class Linter {\n  verify(text) {\n    const found = [];\n    return found;\n  }\n}\n",
+        "types/index.d.ts": "export class Linter {\n  verify(text: string): string[];\n}\n",
+        "shop/long.py": LONG,
     }.items():
         (root / name).parent.mkdir(exist_ok=True)
         (root / name).write_text(text)
@@ -50,8 +56,26 @@ def ask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Repl
     with Workspace.open(str(root), home=home, settings=settings) as workspace:
         workspace.index()
         handles = Handles(f"{home}/handles")
-        yield lambda name, **args: answer(workspace, handles, name, args)
+        yield lambda tool, **args: answer(workspace, handles, tool, args)
         handles.close()
+
+
+def test_a_declaration_elsewhere_does_not_hide_the_code(ask: Callable[..., Reply]) -> None:
+    reply = ask("read", target="Linter.verify")
+    assert reply.text.startswith("src/linter.js:2-5 of 6 lines · also types/index.d.ts:2\n 2   verify(text) {")
+
+
+def test_a_long_class_comes_with_its_map(ask: Callable[..., Reply]) -> None:
+    reply = ask("read", target="shop/long.py::Ledger", budget=1_200)
+    assert reply.text.startswith("shop/long.py:1-360 of 361 lines\n 1 class Ledger:")
+    assert "\noutline\n" in reply.text
+    assert "  def entry_40(self)" in reply.text
+    assert ask("read", target="Ledger", budget=1_200).text.split("\n")[:-1] == reply.text.split("\n")[:-1]
+
+
+def test_refs_say_how_many_lines_they_do_not_tell(ask: Callable[..., Reply]) -> None:
+    reply = ask("refs", name="net")
+    assert "1 line more holds the word" in reply.text.split("\n")[0]
 
 
 def test_a_name_is_read_where_it_is_defined(ask: Callable[..., Reply]) -> None:

@@ -20,7 +20,8 @@ from llmc.retrieval.pattern import plan_literal
 from llmc.text import Binary, decode, split_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Set as AbstractSet
 
     from llmc.model import Reference, Symbol
     from llmc.retrieval.view import View
@@ -29,6 +30,8 @@ __all__ = ["Place", "RefsRequest", "RefsResult", "Sureness", "refs"]
 
 LARGEST_READ = 8 << 20
 LONGEST_NAME = 200
+# Files that are read to count the lines that hold a word.
+MOST_COUNTED = 100
 QUALIFIERS = re.compile(r"::|->|[.#/]")
 
 
@@ -73,6 +76,7 @@ class RefsResult:
     pending: int = 0
     share: float = 1.0
     complete: bool = True
+    elsewhere: int = 0  # lines that hold the word and that the parse gives as nothing: comments, texts, keywords
 
     @property
     def callers(self) -> tuple[Place, ...]:
@@ -89,10 +93,12 @@ def refs(views: Sequence[View], request: RefsRequest) -> RefsResult:
     definitions: list[Place] = []
     references: list[Place] = []
     callees: Counter[str] = Counter()
+    elsewhere = 0
     for view in views:
         reader = Reader(view)
         definitions += defined(view, name, request, reader, callees)
         references += used(view, last, request, reader)
+        elsewhere += 0 if request.kinds else others(view, last, request, reader, {*definitions, *references})
     if not definitions and not references:
         raise nothing_found(views, name)
     sureness = Sureness.NONE if not definitions else Sureness.ONE if len(definitions) == 1 else Sureness.SEVERAL
@@ -105,6 +111,7 @@ def refs(views: Sequence[View], request: RefsRequest) -> RefsResult:
         pending=sum(len(view.pending) for view in views),
         share=min((view.share for view in views), default=1.0),
         complete=len(references) <= request.limit,
+        elsewhere=elsewhere,
     )
 
 
@@ -180,12 +187,38 @@ def within(reference: Reference, symbol: Symbol) -> bool:
     return symbol.start_line <= reference.line <= symbol.end_line
 
 
+def others(view: View, name: str, request: RefsRequest, reader: Reader, known: AbstractSet[Place]) -> int:
+    """How many lines hold the word and are not among the places; 0 as well where too many files would be read."""
+    places, accepts = view.store.catalog.places(view.root.id), request.paths.of(view.root.id).accepts
+    paths = [path for doc in holding(view, name) if accepts(path := places[doc])]
+    if len(paths) > MOST_COUNTED:
+        return 0
+    told = {(place.path, place.line) for place in known if place.root == view.root.id}
+    word = whole_word(name)
+    lines = (
+        (path, number, line)
+        for path in paths
+        for number, line in enumerate(reader.lines(path) or (), 1)
+        if name in line
+    )
+    return sum((path, number) not in told and word.search(line) is not None for path, number, line in lines)
+
+
+def holding(view: View, name: str) -> Collection[int]:
+    """The documents that may hold a name."""
+    places = view.store.catalog.places(view.root.id)
+    condition = plan_literal(name, ignore_case=False).condition
+    return places if condition.is_empty else places.keep(view.store.keywords.candidates(condition))
+
+
+def whole_word(name: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+
+
 def used(view: View, name: str, request: RefsRequest, reader: Reader) -> Iterator[Place]:
     places = view.store.catalog.places(view.root.id)
     accepts = request.paths.of(view.root.id).accepts
-    condition = plan_literal(name, ignore_case=False).condition
-    docs = places if condition.is_empty else places.keep(view.store.keywords.candidates(condition))
-    uses = view.store.catalog.references_named(name, list(docs))
+    uses = view.store.catalog.references_named(name, list(holding(view, name)))
     for path, doc in sorted((places[doc], doc) for doc in uses):
         if path in view.pending or not accepts(path):
             continue
@@ -206,7 +239,7 @@ def by_word(view: View, path: str, name: str, request: RefsRequest, reader: Read
     """A file that the catalog does not know as it is: every line with the word, as a use."""
     if request.kinds and "use" not in request.kinds:
         return
-    word = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+    word = whole_word(name)
     for number, line in enumerate(reader.lines(path) or (), 1):
         if word.search(line):
             yield Place(view.root.id, path, number, number, "use", "", line)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.errors import LlmcError, NotFoundError, QueryError
+from llmc.languages import role_of
 from llmc.retrieval.outline import OutlineRequest, outline
 from llmc.server.tools.base import FOCUS, Argument, Asked, Tool
 from llmc.server.tools.nearest import with_nearest
@@ -27,6 +28,9 @@ LARGEST_READ = 64 << 20
 # A file up to this many lines is given whole, as far as the budget goes; a longer one is better told by its outline.
 WHOLE_LINES = 250
 HEAD_LINES = 30
+# What is shorter has no body: a declaration, or a name that is handed on.
+BODY_LINES = 3
+MOST_PLACES = 5
 MOST_TARGETS = 20
 STEPS = "steps"  # behind the handle of a delegate's reply: what it did
 TARGET = re.compile(r"(?P<path>.+?)(?:::(?P<symbol>[^:].*)|:(?P<start>\d+)(?:-(?P<end>\d*))?)?", re.DOTALL)
@@ -40,6 +44,7 @@ class Target:
     start: int = 0
     end: int = 0
     symbol: str = ""
+    named: bool = False  # the range is that of a name
 
 
 def run(asked: Asked) -> Envelope:
@@ -94,38 +99,61 @@ def read_one(asked: Asked, text: str, *, alone: bool = True) -> Envelope:
         if not number:
             return read_page(asked, name)
         return read_item(asked, name, int(number[:9]), partial(read_span, asked))
-    keeper, path, target = located(asked, parse_target(text))
+    (keeper, path, target), *others = located(asked, parse_target(text))
     seen = keeper.door.stat(path) if path else None
     if seen is None or str(seen.kind) == "folder":
         raise QueryError(f"{target.path} is a folder", hint="`outline` or `tree` show what is in it.")
-    return read_lines(asked, keeper, path, target, alone=alone)
+    told = read_lines(asked, keeper, path, target, alone=alone)
+    return replace(told, found=f"{told.found} · also {places_of(asked, others, 2)}") if others else told
 
 
-def located(asked: Asked, target: Target) -> tuple[Keeper, str, Target]:
-    """A path; or a name that is none, such as `Parser.feed`: it is read where it is defined, if that is one place."""
+Found = tuple["Keeper", str, Target]
+
+
+def located(asked: Asked, target: Target) -> list[Found]:
+    """A path; or a name that is none, such as `Parser.feed`: where it is defined, if one place is the obvious one. The
+    other places follow."""
     try:
-        return *asked.workspace.locate(target.path), target
+        return [(*asked.workspace.locate(target.path), target)]
     except NotFoundError:
         name = ".".join(filter(None, (target.path, target.symbol)))
         found = [] if target.start else defined(asked, name)
         if not found:
             raise
-    if len(found) > 1:
-        places = [f"{shown_path(asked.workspace, keeper.root.id, path)}:{one.start}" for keeper, path, one in found[:5]]
+    found.sort(key=lambda one: (role_of(one[1]) != "code", -(one[2].end - one[2].start)))
+    meant = obvious(found)
+    if meant is None:
         reason = f"{plural(len(found), 'definition')} have this name"
-        raise NotFoundError(f"{name} is no file", reason=reason, hint=f"Read one: {', '.join(places)}.")
-    return found[0]
+        raise NotFoundError(f"{name} is no file", reason=reason, hint=f"Read one: {places_of(asked, found)}.")
+    return [meant, *(one for one in found if one is not meant)]
 
 
-def defined(asked: Asked, name: str) -> list[tuple[Keeper, str, Target]]:
+def obvious(found: list[Found]) -> Found | None:
+    """The only one; else the only one in code that is no test, stub or copy; else of those the only one with a body."""
+    if len(found) == 1:
+        return found[0]
+    code = [one for one in found if role_of(one[1]) == "code"]
+    bodies = [one for one in code if one[2].end - one[2].start >= BODY_LINES]
+    return next((only[0] for only in (code, bodies) if len(only) == 1), None)
+
+
+def places_of(asked: Asked, found: list[Found], most: int = MOST_PLACES) -> str:
+    shown = [f"{shown_path(asked.workspace, keeper.root.id, path)}:{one.start}" for keeper, path, one in found]
+    return ", ".join(shown[:most]) + (f" and {len(shown) - most} more" if len(shown) > most else "")
+
+
+def defined(asked: Asked, name: str) -> list[Found]:
     """Of several with one name in one file (overloads) the longest, which has the body."""
     wanted = name.replace("::", ".").removesuffix("()")
-    found: dict[tuple[str, str, str], tuple[Keeper, str, Target]] = {}
+    found: dict[tuple[str, str, str], Found] = {}
+    last = wanted.rpartition(".")[2]
     for view in asked.workspace.views():
         places = view.store.catalog.places(view.root.id)
-        for one in sorted(view.store.catalog.symbols(name=wanted), key=lambda one: length(one.symbol)):
+        known = view.store.catalog.symbols(name=wanted)
+        spelled = [one for one in known if one.symbol.name == last] or known  # `Session` is not `session`
+        for one in sorted(spelled, key=lambda one: length(one.symbol)):
             if (path := places.get(one.doc)) is not None:
-                target = Target(path, one.symbol.start_line, one.symbol.end_line)
+                target = Target(path, one.symbol.start_line, one.symbol.end_line, named=True)
                 key = view.root.id, path, one.symbol.qualified
                 found[key] = asked.workspace.keeper(view.root.id), path, target
     return list(found.values())
@@ -155,6 +183,7 @@ def read_lines(asked: Asked, keeper: Keeper, path: str, target: Target, *, alone
     lines = lines_of(keeper, path)
     views = [view for view in asked.workspace.views() if view.root.id == keeper.root.id]
     notes = freshness_notes(sum(path in view.pending for view in views), 1.0)
+    named = bool(target.symbol) or target.named
     if target.symbol:
         target = find_symbol(views[0], path, target)
     if target.start > len(lines):
@@ -169,11 +198,14 @@ def read_lines(asked: Asked, keeper: Keeper, path: str, target: Target, *, alone
         from llmc.server.tools.read_log import log_envelope  # noqa: PLC0415 - the readers of logs, which few need
 
         told = log_envelope(asked, keeper, path, title, lines)
-        return told if told is not None else long_file(title, views[0], whole, notes, data)
+        found = f"{title} · {plural(len(lines), 'line')}"
+        return told if told is not None else mapped(found, views[0], whole, notes, data)
     found = f"{title} · {plural(len(lines), 'line')}"
     if target.start:
         span = f"{start}-{end}" if end > start else str(start)
         found = f"{title}:{span} of {plural(len(lines), 'line')}"
+    if named and len(rows) > WHOLE_LINES and alone and not asked.flag("all") and not asked.text(FOCUS.name):
+        return mapped(found, views[0], whole, notes, data)
     return Envelope("read", found, (Group("", (whole,)),), notes, data=data, unit="line")
 
 
@@ -185,21 +217,18 @@ def lines_of(keeper: Keeper, path: str) -> list[str]:
     return split_lines(text.text)
 
 
-def long_file(title: str, view: View, whole: Item, notes: tuple[str, ...], data: dict[str, object]) -> Envelope:
-    """The head, then the outline, then the rest as far as there is room: the map of a long file is worth its middle."""
-    head = replace(whole, rows=whole.rows[:HEAD_LINES], end=HEAD_LINES)
-    rest = replace(whole, rows=whole.rows[HEAD_LINES:], start=HEAD_LINES + 1)
+def mapped(found: str, view: View, whole: Item, notes: tuple[str, ...], data: dict[str, object]) -> Envelope:
+    """Of a long file or class the head, then the outline, then the rest as far as there is room: its map is worth its
+    middle."""
+    last = (whole.start or 1) + HEAD_LINES - 1
+    head = replace(whole, rows=whole.rows[:HEAD_LINES], end=last)
+    rest = replace(whole, rows=whole.rows[HEAD_LINES:], start=last + 1)
     from llmc.retrieval.globs import PathFilter  # noqa: PLC0415 - only here
 
-    mapped = outline([view], OutlineRequest(PathFilter(under=(whole.path,))))
-    symbols = tuple(
-        outline_item(file, symbol) for file in mapped.files for symbol in file.symbols if symbol.start_line > HEAD_LINES
-    )
-    groups = [Group("", (head,))]
-    if symbols:
-        groups.append(Group("outline", symbols))
-    groups.append(Group("", (rest,)))
-    found = f"{title} · {plural(len(whole.rows), 'line')}"
+    inside = range(last + 1, (whole.end or 0) + 1)
+    files = outline([view], OutlineRequest(PathFilter(under=(whole.path,)))).files
+    symbols = tuple(outline_item(file, one) for file in files for one in file.symbols if one.start_line in inside)
+    groups = [Group("", (head,)), *([Group("outline", symbols)] if symbols else []), Group("", (rest,))]
     return Envelope("read", found, tuple(groups), notes, data=data, unit="line", in_order=True)
 
 

@@ -34,6 +34,7 @@ def run(asked: Asked) -> Envelope:
             "definitions": [asdict(place) for place in result.definitions],
             "references": [asdict(place) for place in result.references],
             "callees": list(result.callees),
+            "elsewhere": result.elsewhere,
         },
     )
 
@@ -47,6 +48,8 @@ def found_words(result: RefsResult) -> str:
     said = [", ".join(words)]
     if result.sureness != Sureness.ONE:
         said.append(result.sureness)
+    if result.elsewhere:
+        said.append(f"{plural(result.elsewhere, 'line')} more {'holds' if result.elsewhere == 1 else 'hold'} the word")
     if result.callees:
         said.append(f"calls {', '.join(result.callees[:20])}")
     return " · ".join(said)

@@ -78,8 +78,18 @@ def excerpt(hit: Hit, most: int) -> Iterator[Row]:
     if most == BEST_LINES:
         telling = [number for number in numbered if TELLING.search(lines[number - hit.start_line])]
         wanted += sorted(telling, key=lambda number: (number < named, number))
-    for number in sorted(list(dict.fromkeys(wanted))[: most or 1]):
+    for number in joined(sorted(list(dict.fromkeys(wanted))[: most or 1])):
         yield Row(lines[number - hit.start_line].rstrip(), number, longest=LONGEST_LINE)
+
+
+def joined(numbers: list[int]) -> Iterator[int]:
+    """One line that is missing between two costs no more than the number behind the gap, and may be the answer."""
+    before = 0
+    for number in numbers:
+        if before and number == before + 2:
+            yield before + 1
+        yield number
+        before = number
 
 
 def naming_line(hit: Hit, lines: list[str]) -> int:
