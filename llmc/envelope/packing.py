@@ -7,7 +7,6 @@ wrote is not read. `data` for machines is not kept, since whoever wants it asks 
 from __future__ import annotations
 
 import json
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
@@ -15,26 +14,31 @@ import orjson
 from llmc.envelope.envelope import Envelope, Group, Item, Row
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 __all__ = ["VERSION", "Packed", "decode", "encode", "pack", "unpack"]
 
 VERSION: Final = 1
 
 Packed = dict[str, Any]
-ROW: Final = attrgetter("text", "number", "context")
 
 
 def pack(envelope: Envelope) -> Packed:
     places: dict[tuple[str, str], int] = {}
-    groups = [[group.title, group.count, [packed(item, places) for item in group.items]] for group in envelope.groups]
+    groups = [[group.title, group.count, packed(group.items, places)] for group in envelope.groups]
     head = [envelope.tool, envelope.found, envelope.notes, envelope.error, envelope.unit, envelope.in_order]
     return {"head": head, "places": list(places), "groups": groups}
 
 
-def packed(item: Item, places: dict[tuple[str, str], int]) -> tuple[Any, ...]:
-    place = places.setdefault((item.root, item.path), len(places))
-    return place, item.title, item.start, item.end, item.level, [*map(ROW, item.rows)]
+def packed(items: Iterable[Item], places: dict[tuple[str, str], int]) -> list[tuple[Any, ...]]:
+    return [
+        (
+            places.setdefault((item.root, item.path), len(places)),
+            *(item.title, item.start, item.end, item.level),
+            [(row.text, row.number, row.context) for row in item.rows],
+        )
+        for item in items
+    ]
 
 
 def unpack(packed: Mapping[str, Any]) -> Envelope:
