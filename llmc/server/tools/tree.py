@@ -12,7 +12,7 @@ from llmc.server.tools.base import Argument, Asked, Tool
 from llmc.server.tools.words import freshness_notes, plural, shown_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from llmc.retrieval.view import View
 
@@ -44,11 +44,11 @@ def run(asked: Asked) -> Envelope:
         if here.under == NOWHERE:
             continue
         bases = sorted(set(here.under) or {""})
-        listed = [path for path in known_paths(view) if here.accepts(path)]
+        listed = known_paths(view) if here.is_open else [path for path in known_paths(view) if here.accepts(path)]
         total += len(listed)
         for base in bases:
-            below = [path for path in listed if not base or path.startswith(f"{base}/")]
-            lines = list(written(grow(path[len(base) + bool(base) :] for path in below), depth, base))
+            below = [path[len(base) + 1 :] for path in listed if path.startswith(f"{base}/")] if base else listed
+            lines = list(written(grow(below), depth, base))
             entries += [{"root": view.root.id, "path": line.path, "files": line.files} for line in lines]
             title = shown_path(workspace, view.root.id, base)
             # The first line has the number of files; only several folders need one each.
@@ -65,18 +65,27 @@ def item_of(view: View, line: Line) -> Item:
 
 
 def known_paths(view: View) -> list[str]:
-    return sorted(view.store.catalog.stamps(view.root.id).keys() | view.pending)
+    catalog = view.store.catalog
+    paths = catalog.places(view.root.id).paths()
+    paths += {*catalog.without_document(view.root.id), *view.pending}.difference(paths)
+    return sorted(paths)
 
 
-def grow(paths: Iterator[str]) -> Folder:
-    top = Folder()
+def grow(paths: Iterable[str]) -> Folder:
+    planted = {"": Folder()}
     for path in paths:
-        *folders, name = path.split("/")
-        at = top
-        for folder in folders:
-            at = at.folders.setdefault(folder, Folder())
+        folder, _, name = path.rpartition("/")
+        at = planted.get(folder) or plant(planted, folder)
         at.files.append(name)
-    return top
+    return planted[""]
+
+
+def plant(planted: dict[str, Folder], path: str) -> Folder:
+    """The folder at the path, and those above it that are not there yet."""
+    above, _, name = path.rpartition("/")
+    parent = planted.get(above) or plant(planted, above)
+    planted[path] = parent.folders[name] = Folder()
+    return planted[path]
 
 
 class Line(NamedTuple):
