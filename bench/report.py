@@ -47,6 +47,13 @@ def write_csv(path: Path, rows: Sequence[dict[str, Any]]) -> None:
         writer.writerows(rows)
 
 
+# Without a table of their own, in this order.
+PLAIN = (
+    *("sessions", "frame", "focus", "logs", "quality", "research", "server", "grep", "delegates", "ledger"),
+    *("indexing", "scale"),
+)
+
+
 def summary(found: dict[str, Any]) -> Iterator[str]:
     yield "# Summary"
     raw = found["raw"]
@@ -56,7 +63,7 @@ def summary(found: dict[str, Any]) -> Iterator[str]:
         yield from workload(found, raw["workload"])
     if "session" in raw:
         yield from session(raw["session"])
-    for name in ("frame", "focus", "logs", "quality", "research", "server", "grep", "indexing", "scale"):
+    for name in PLAIN:
         if name in raw:
             yield from plain(name, raw[name])
     failed = [done for done in found["run"].get("done", ()) if done["problem"]]

