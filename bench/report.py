@@ -48,7 +48,7 @@ def write_csv(path: Path, rows: Sequence[dict[str, Any]]) -> None:
 
 
 # Without a table of their own, in this order.
-PLAIN = (
+FURTHER = (
     *("sessions", "frame", "focus", "logs", "quality", "research", "server", "grep", "delegates", "ledger"),
     *("indexing", "scale"),
 )
@@ -63,7 +63,7 @@ def summary(found: dict[str, Any]) -> Iterator[str]:
         yield from workload(found, raw["workload"])
     if "session" in raw:
         yield from session(raw["session"])
-    for name in PLAIN:
+    for name in FURTHER:
         if name in raw:
             yield from plain(name, raw[name])
     failed = [done for done in found["run"].get("done", ()) if done["problem"]]
