@@ -84,13 +84,16 @@ def theirs(tree: Path, pattern: str) -> list[str]:
 
 
 def is_binary(tree: Path, path: bytes) -> bool:
-    """ripgrep shows matches before the first NUL of a binary file; we leave such files out."""
+    """ripgrep shows matches before the first NUL of a binary file and we those behind it too, if it comes late: such
+    files are compared by nobody."""
     return b"\0" in (tree / os.fsdecode(path)).read_bytes()
 
 
 def ours(workspace: Workspace, pattern: str) -> list[str]:
     result = grep(workspace.views(), GrepRequest((pattern,), seconds=120))
-    return sorted(f"{file.path}\0{line.number}:{line.text}" for file in result.files for line in file.lines)
+    tree = Path(workspace.keepers[0].root.path)
+    files = [file for file in result.files if not is_binary(tree, os.fsencode(file.path))]
+    return sorted(f"{file.path}\0{line.number}:{line.text}" for file in files for line in file.lines)
 
 
 def measure(workspace: Workspace, tree: Path, pattern: str) -> dict[str, float | bool]:

@@ -43,7 +43,8 @@ def grouped(views: Sequence[View], scopes: Sequence[Scope], fused: dict[Place, F
         files.setdefault((place.view, place.doc), []).append((place.ordinal, score))
     paths = [scope.places.named([doc for of, doc in files if of == at]) for at, scope in enumerate(scopes)]
     for (at, doc), found in files.items():
-        found.sort(key=lambda chunk: (-chunk[1].score, chunk[0]))
+        if len(found) > 1:
+            found.sort(key=lambda chunk: (-chunk[1].score, chunk[0]))
         path = paths[at][doc]
         if path not in views[at].pending:  # it is read from disk instead
             shares = started(found)
@@ -63,9 +64,10 @@ def once(files: Iterable[Candidate]) -> list[Candidate]:
 
 def started(found: list[tuple[int, Fused]]) -> tuple[Share, ...]:
     """What the chunks of a file give it to begin with; the last share is what they do together."""
-    best = found[0][1]
-    total = sum(score.score * weight for (_, score), weight in zip(found, WEIGHTS, strict=False))
-    factor = total / best.score if best.score else 1.0
+    best, factor = found[0][1], 1.0
+    if len(found) > 1 and best.score:
+        total = sum([score.score * weight for (_, score), weight in zip(found, WEIGHTS, strict=False)])
+        factor = total / best.score
     return (
         Share("keywords", best.keyword),
         Share("vectors", best.vector),
