@@ -80,7 +80,7 @@ test-page: $(READY) $(PAGE_READY) ## Look at the page in Chromium, which must be
 conformance: $(READY) $(NODE_READY) ## Run the MCP conformance suite against the HTTP application
 	PYTHONPATH=. $(VENV)/bin/python tests/conformance/run.py $(NODE) $(NODE_MODULES)/@modelcontextprotocol/conformance
 
-inspector: $(READY) $(NODE_READY) ## List and call every tool with the MCP Inspector, over stdio
+inspector: $(READY) $(NODE_READY) ## List and call every tool with the MCP Inspector, over stdio and HTTP
 	PYTHONPATH=. $(VENV)/bin/python tests/conformance/inspect_tools.py $(NODE) $(NODE_MODULES)/@modelcontextprotocol/inspector
 
 lint: $(READY) ## Check style, types and that the reference pages are current

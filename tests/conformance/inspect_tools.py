@@ -1,7 +1,7 @@
 """List and call every tool with the MCP Inspector's command line: `python inspect_tools.py NODE PACKAGE`.
 
-Another client than the SDK's, by other people, over a real `llmc serve` in the demo workspace. Every tool must answer
-with text; what it needs is filled in from `GIVEN`.
+Another client than the SDK's, by other people, over a real `llmc serve` in the demo workspace: by stdin and stdout, and
+over HTTP. Every tool must answer with text; what it needs is filled in from `GIVEN`.
 """
 
 from __future__ import annotations
@@ -11,25 +11,29 @@ import os
 import subprocess
 import sys
 import tempfile
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 HERE = Path(__file__).parents[2]
 DEMO = HERE / "data" / "demo"
 GIVEN = {"target": "README.md", "name": "estimate_arrival"}
+FURTHER = {"session": ("action=list",)}
 ANYTHING = "arrival"
+LLMC = (sys.executable, "-m", "llmc")
 
 
 class Inspector:
-    def __init__(self, node: str, package: str, environ: dict[str, str]) -> None:
-        self._command = [node, str(Path(package).resolve() / "clients/launcher/build/index.js"), "--cli"]
-        self._command += [sys.executable, "-m", "llmc", "serve", "--profile", "full", "--quiet"]
-        self._environ = environ
+    """`server` is a command or an address, and how to reach it."""
+
+    def __init__(self, node: str, package: str, server: tuple[str, ...]) -> None:
+        self._command = [node, str(Path(package).resolve() / "clients/launcher/build/index.js"), "--cli", *server]
 
     def ask(self, *arguments: str) -> dict[str, Any]:
-        done = subprocess.run(
-            [*self._command, *arguments], env=self._environ, cwd=DEMO, capture_output=True, text=True, check=False
-        )
+        done = subprocess.run([*self._command, *arguments], cwd=DEMO, capture_output=True, text=True, check=False)
         if not done.stdout.lstrip().startswith("{"):
             raise SystemExit(f"{' '.join(arguments)}: {done.stdout}{done.stderr}")
         found: dict[str, Any] = json.loads(done.stdout)
@@ -39,18 +43,42 @@ class Inspector:
 def main(node: str, package: str) -> int:
     failed = 0
     with tempfile.TemporaryDirectory() as home:
-        environ = {**os.environ, "LLMC_HOME": home, "XDG_CONFIG_HOME": home, "PYTHONPATH": str(HERE)}
-        inspector = Inspector(node, package, environ)
+        own = {"LLMC_HOME": home, "XDG_CONFIG_HOME": home, "PYTHONPATH": str(HERE)}
+        environ = {**os.environ, **own}
         try:
-            for tool in inspector.ask("--method", "tools/list")["tools"]:
-                failed += not called(inspector, tool)
+            # The Inspector hands on no variables but those that it is told.
+            told = [word for name, value in own.items() for word in ("-e", f"{name}={value}")]
+            failed += every_tool(Inspector(node, package, (*told, *LLMC, "serve", "--profile", "full", "--quiet")))
+            with listening(environ) as (url, token):
+                header = ("--header", f"Authorization: Bearer {token}")
+                failed += every_tool(Inspector(node, package, (url, "--transport", "http", *header)))
         finally:
-            subprocess.run([sys.executable, "-m", "llmc", "stop", "--quiet"], env=environ, check=False)
+            subprocess.run([*LLMC, "stop", "--quiet"], env=environ, check=False)
     return int(failed > 0)
+
+
+@contextmanager
+def listening(environ: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """The address of /mcp with every tool, and the token."""
+    command = [*LLMC, "serve", "--http", "127.0.0.1:0", "--profile", "full", "--json"]
+    with subprocess.Popen(command, cwd=DEMO, env=environ, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        url = json.loads(server.stdout.readline())["url"]
+        shown = subprocess.run([*LLMC, "token", "show"], env=environ, capture_output=True, text=True, check=True)
+        try:
+            yield f"{url}/mcp", shown.stdout.strip()
+        finally:
+            server.terminate()
+
+
+def every_tool(inspector: Inspector) -> int:
+    """How many of them failed."""
+    return sum(not called(inspector, tool) for tool in inspector.ask("--method", "tools/list")["tools"])
 
 
 def called(inspector: Inspector, tool: dict[str, Any]) -> bool:
     needed = [f"{name}={GIVEN.get(name, ANYTHING)}" for name in tool["inputSchema"].get("required", [])]
+    needed += FURTHER.get(tool["name"], ())
     arguments = ["--tool-arg", *needed] if needed else []
     reply = inspector.ask("--method", "tools/call", "--tool-name", tool["name"], *arguments)
     first = reply["content"][0]["text"].partition("\n")[0]
