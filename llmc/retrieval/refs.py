@@ -21,7 +21,6 @@ from llmc.text import Binary, decode, split_lines
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
-    from collections.abc import Set as AbstractSet
 
     from llmc.model import Reference, Symbol
     from llmc.retrieval.view import View
@@ -97,8 +96,9 @@ def refs(views: Sequence[View], request: RefsRequest) -> RefsResult:
     for view in views:
         reader = Reader(view)
         definitions += defined(view, name, request, reader, callees)
-        references += used(view, last, request, reader)
-        elsewhere += 0 if request.kinds else others(view, last, request, reader, {*definitions, *references})
+        docs = holding(view, last)
+        references += used(last, docs, request, reader)
+        elsewhere += 0 if request.kinds else others(last, docs, request, reader, [*definitions, *references])
     if not definitions and not references:
         raise nothing_found(views, name)
     sureness = Sureness.NONE if not definitions else Sureness.ONE if len(definitions) == 1 else Sureness.SEVERAL
@@ -128,7 +128,7 @@ class Reader:
     """The files of a view as they are now, each read once."""
 
     def __init__(self, view: View) -> None:
-        self._view = view
+        self.view = view
         self._lines: dict[str, list[str] | None] = {}
 
     def lines(self, path: str) -> list[str] | None:
@@ -136,13 +136,20 @@ class Reader:
             self._lines[path] = self._read(path)
         return self._lines[path]
 
+    def with_word(self, path: str, name: str) -> Iterator[tuple[int, str]]:
+        """(number, line) of every line that holds the name as a whole word."""
+        word = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+        for number, line in enumerate(self.lines(path) or (), 1):
+            if name in line and word.search(line):
+                yield number, line
+
     def line(self, path: str, number: int) -> str | None:
         lines = self.lines(path)
         return lines[number - 1] if lines is not None and 0 < number <= len(lines) else None
 
     def _read(self, path: str) -> list[str] | None:
         try:
-            text = decode(self._view.door.read(path, LARGEST_READ)[0])
+            text = decode(self.view.door.read(path, LARGEST_READ)[0])
         except LlmcError:
             return None
         return None if isinstance(text, Binary) else split_lines(text.text)
@@ -187,23 +194,6 @@ def within(reference: Reference, symbol: Symbol) -> bool:
     return symbol.start_line <= reference.line <= symbol.end_line
 
 
-def others(view: View, name: str, request: RefsRequest, reader: Reader, known: AbstractSet[Place]) -> int:
-    """How many lines hold the word and are not among the places; 0 as well where too many files would be read."""
-    places, accepts = view.store.catalog.places(view.root.id), request.paths.of(view.root.id).accepts
-    paths = [path for doc in holding(view, name) if accepts(path := places[doc])]
-    if len(paths) > MOST_COUNTED:
-        return 0
-    told = {(place.path, place.line) for place in known if place.root == view.root.id}
-    word = whole_word(name)
-    lines = (
-        (path, number, line)
-        for path in paths
-        for number, line in enumerate(reader.lines(path) or (), 1)
-        if name in line
-    )
-    return sum((path, number) not in told and word.search(line) is not None for path, number, line in lines)
-
-
 def holding(view: View, name: str) -> Collection[int]:
     """The documents that may hold a name."""
     places = view.store.catalog.places(view.root.id)
@@ -211,14 +201,22 @@ def holding(view: View, name: str) -> Collection[int]:
     return places if condition.is_empty else places.keep(view.store.keywords.candidates(condition))
 
 
-def whole_word(name: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+def others(name: str, docs: Collection[int], request: RefsRequest, reader: Reader, known: list[Place]) -> int:
+    """How many lines hold the word and are not among the places; 0 as well where too many files would be read."""
+    root = reader.view.root.id
+    places, accepts = reader.view.store.catalog.places(root), request.paths.of(root).accepts
+    paths = [path for doc in docs if accepts(path := places[doc])]
+    if len(paths) > MOST_COUNTED:
+        return 0
+    told = {(place.path, place.line) for place in known if place.root == root}
+    return sum((path, number) not in told for path in paths for number, _ in reader.with_word(path, name))
 
 
-def used(view: View, name: str, request: RefsRequest, reader: Reader) -> Iterator[Place]:
+def used(name: str, docs: Collection[int], request: RefsRequest, reader: Reader) -> Iterator[Place]:
+    view = reader.view
     places = view.store.catalog.places(view.root.id)
     accepts = request.paths.of(view.root.id).accepts
-    uses = view.store.catalog.references_named(name, list(holding(view, name)))
+    uses = view.store.catalog.references_named(name, list(docs))
     for path, doc in sorted((places[doc], doc) for doc in uses):
         if path in view.pending or not accepts(path):
             continue
@@ -227,22 +225,20 @@ def used(view: View, name: str, request: RefsRequest, reader: Reader) -> Iterato
                 continue
             text = reader.line(path, one.line)
             if text is None or name not in text:
-                yield from by_word(view, path, name, request, reader)
+                yield from by_word(path, name, request, reader)
                 break
             yield Place(view.root.id, path, one.line, one.line, one.kind, one.container, text)
     for path in sorted(view.pending):
         if accepts(path):
-            yield from by_word(view, path, name, request, reader)
+            yield from by_word(path, name, request, reader)
 
 
-def by_word(view: View, path: str, name: str, request: RefsRequest, reader: Reader) -> Iterator[Place]:
+def by_word(path: str, name: str, request: RefsRequest, reader: Reader) -> Iterator[Place]:
     """A file that the catalog does not know as it is: every line with the word, as a use."""
     if request.kinds and "use" not in request.kinds:
         return
-    word = whole_word(name)
-    for number, line in enumerate(reader.lines(path) or (), 1):
-        if word.search(line):
-            yield Place(view.root.id, path, number, number, "use", "", line)
+    for number, line in reader.with_word(path, name):
+        yield Place(reader.view.root.id, path, number, number, "use", "", line)
 
 
 def nothing_found(views: Sequence[View], name: str) -> NotFoundError:

@@ -46,6 +46,10 @@ class Target:
     symbol: str = ""
     named: bool = False  # the range is that of a name
 
+    @property
+    def length(self) -> int:
+        return self.end - self.start
+
 
 def run(asked: Asked) -> Envelope:
     targets = asked.texts("target")
@@ -120,7 +124,7 @@ def located(asked: Asked, target: Target) -> list[Found]:
         found = [] if target.start else defined(asked, name)
         if not found:
             raise
-    found.sort(key=lambda one: (role_of(one[1]) != "code", -(one[2].end - one[2].start)))
+    found.sort(key=lambda one: (role_of(one[1]) != "code", -one[2].length))
     meant = obvious(found)
     if meant is None:
         reason = f"{plural(len(found), 'definition')} have this name"
@@ -133,7 +137,7 @@ def obvious(found: list[Found]) -> Found | None:
     if len(found) == 1:
         return found[0]
     code = [one for one in found if role_of(one[1]) == "code"]
-    bodies = [one for one in code if one[2].end - one[2].start >= BODY_LINES]
+    bodies = [one for one in code if one[2].length >= BODY_LINES]
     return next((only[0] for only in (code, bodies) if len(only) == 1), None)
 
 
@@ -183,7 +187,6 @@ def read_lines(asked: Asked, keeper: Keeper, path: str, target: Target, *, alone
     lines = lines_of(keeper, path)
     views = [view for view in asked.workspace.views() if view.root.id == keeper.root.id]
     notes = freshness_notes(sum(path in view.pending for view in views), 1.0)
-    named = bool(target.symbol) or target.named
     if target.symbol:
         target = find_symbol(views[0], path, target)
     if target.start > len(lines):
@@ -194,17 +197,18 @@ def read_lines(asked: Asked, keeper: Keeper, path: str, target: Target, *, alone
     place = {"root": keeper.root.id, "path": path, "start_line": start, "end_line": end, "lines": len(lines)}
     data = {**place, "text": "\n".join(lines[start - 1 : end])}
     title = shown_path(asked.workspace, keeper.root.id, path)
-    if not target.start and len(lines) > WHOLE_LINES and alone and not asked.flag("all") and not asked.text(FOCUS.name):
-        from llmc.server.tools.read_log import log_envelope  # noqa: PLC0415 - the readers of logs, which few need
-
-        told = log_envelope(asked, keeper, path, title, lines)
-        found = f"{title} · {plural(len(lines), 'line')}"
-        return told if told is not None else mapped(found, views[0], whole, notes, data)
     found = f"{title} · {plural(len(lines), 'line')}"
     if target.start:
         span = f"{start}-{end}" if end > start else str(start)
         found = f"{title}:{span} of {plural(len(lines), 'line')}"
-    if named and len(rows) > WHOLE_LINES and alone and not asked.flag("all") and not asked.text(FOCUS.name):
+    long = len(rows) > WHOLE_LINES and alone and not asked.flag("all") and not asked.text(FOCUS.name)
+    if long and not target.start:
+        from llmc.server.tools.read_log import log_envelope  # noqa: PLC0415 - the readers of logs, which few need
+
+        told = log_envelope(asked, keeper, path, title, lines)
+        if told is not None:
+            return told
+    if long and (target.named or not target.start):
         return mapped(found, views[0], whole, notes, data)
     return Envelope("read", found, (Group("", (whole,)),), notes, data=data, unit="line")
 
@@ -244,7 +248,7 @@ def find_symbol(view: View, path: str, target: Target) -> Target:
     ]
     if fitting:  # the first, but of overloads the one with the body
         symbol = max((one for one in fitting if one.qualified == fitting[0].qualified), key=length)
-        return Target(path, symbol.start_line, symbol.end_line)
+        return Target(path, symbol.start_line, symbol.end_line, named=True)
     near = get_close_matches(wanted, [one.symbol.qualified for one in known] + [one.symbol.name for one in known], 3)
     hint = f"Did you mean {', '.join(dict.fromkeys(near))}?" if near else "`outline` shows what it defines."
     raise NotFoundError(f"{path} defines no {target.symbol}", hint=hint, path=path)

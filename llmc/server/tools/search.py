@@ -62,7 +62,7 @@ def group_of(file: FileHits, workspace: Workspace, rank: int, *, explain: bool) 
 
 def item_of(file: FileHits, hit: Hit, most: int, *, explain: bool) -> Item:
     title = f"{hit.name} {hit.start_line}-{hit.end_line}" if hit.name else ""
-    rows = tuple(excerpt(hit, most)) if most or not title else ()
+    rows = tuple(excerpt(hit, most or 1)) if most or not title else ()
     if explain:
         rows = (*(Row(f"{one.signal} {one.effect:.3g} {one.because}".rstrip()) for one in file.shares), *rows)
     return Item(rows, title, file.root, file.path, hit.start_line, hit.end_line)
@@ -74,11 +74,11 @@ def excerpt(hit: Hit, most: int) -> Iterator[Row]:
     numbered = range(hit.start_line, hit.start_line + len(lines))
     named = naming_line(hit, lines)
     best = [number for number in hit.lines if number in numbered]
-    wanted = [named, *best[: max(0, most - 1)]]
+    wanted = [named, *best[: most - 1]]
     if most == BEST_LINES:
         telling = [number for number in numbered if TELLING.search(lines[number - hit.start_line])]
         wanted += sorted(telling, key=lambda number: (number < named, number))
-    for number in joined(sorted(list(dict.fromkeys(wanted))[: most or 1])):
+    for number in joined(sorted(list(dict.fromkeys(wanted))[:most])):
         yield Row(lines[number - hit.start_line].rstrip(), number, longest=LONGEST_LINE)
 
 
