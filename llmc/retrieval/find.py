@@ -9,7 +9,7 @@ import re
 import time
 from dataclasses import dataclass, field
 from fnmatch import translate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from llmc.door import Kind
 from llmc.errors import LlmcError, QueryError
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
     from llmc.retrieval.view import View
+    from llmc.store.places import Places
 
 __all__ = ["FindRequest", "FindResult", "FoundFile", "find", "parse_age", "parse_size"]
 
@@ -43,8 +44,7 @@ class FindRequest:
     older_than: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class FoundFile:
+class FoundFile(NamedTuple):
     root: str
     path: str
     size: int
@@ -60,10 +60,11 @@ class FindResult:
 
 
 def find(views: Sequence[View], request: FindRequest) -> FindResult:
-    scored = matching(views, request, ranking(request.query), telling(request.query))
+    part = telling(request.query)
+    scored = matching(views, request, ranking(request.query), lambda places: places.holding(part)[1])
     if not scored and request.query and not GLOB.search(request.query):
         letters = request.query.lower()
-        scored = matching(views, request, lambda path: fuzzy(letters, path), "")
+        scored = matching(views, request, lambda path: fuzzy(letters, path), lambda places: places.spelling(letters))
     scored.sort(key=lambda pair: (pair[0], len(pair[1].path), pair[1].path))
     return FindResult(
         files=tuple(file for _, file in scored),
@@ -80,13 +81,16 @@ Found = tuple[Rank, FoundFile]
 
 
 def matching(
-    views: Sequence[View], request: FindRequest, ranked: Callable[[str], Rank | None], part: str
+    views: Sequence[View],
+    request: FindRequest,
+    ranked: Callable[[str], Rank | None],
+    chosen: Callable[[Places], Sequence[str]],
 ) -> list[Found]:
-    """Every match has the `part` in its path; only those files are looked at."""
+    """`chosen` are the indexed paths that can match at all; only those are looked at one by one."""
     found: list[Found] = []
     for view in views:
         accepts = request.paths.of(view.root.id).accepts
-        scores = {path: rank for path in listed(view, part) if (rank := ranked(path)) is not None and accepts(path)}
+        scores = {path: rank for path in listed(view, chosen) if (rank := ranked(path)) is not None and accepts(path)}
         for path, size, mtime_ns in sizes_and_times(view, scores):
             modified = mtime_ns / 1e9
             if within(size, modified, request):
@@ -100,10 +104,9 @@ def telling(query: str) -> str:
     return max(GLOB_RUN.split(query.lower().strip("/")), key=len)
 
 
-def listed(view: View, part: str) -> Iterator[str]:
+def listed(view: View, chosen: Callable[[Places], Sequence[str]]) -> Iterator[str]:
     catalog = view.store.catalog
-    places = catalog.places(view.root.id)
-    yield from places.holding(part)[1] if part else places.paths()
+    yield from chosen(catalog.places(view.root.id))
     yield from catalog.without_document(view.root.id)
     yield from view.pending
 

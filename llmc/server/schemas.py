@@ -32,11 +32,12 @@ TYPES = {
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """One entry of a tool list."""
+    """One entry of a tool list. `reads_only` is for the client, which may then call it unasked; no model sees it."""
 
     name: str
     description: str
     schema: dict[str, Any]
+    reads_only: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         return {"name": self.name, "description": self.description, "inputSchema": self.schema}
@@ -45,13 +46,13 @@ class Definition:
 def definition_of(tool: Tool) -> Definition:
     """`strict` clients fill in every argument that they see, so that fewer is also safer."""
     if tool.input_schema is not None:
-        return Definition(tool.name, tool.summary, tool.input_schema)
+        return Definition(tool.name, tool.summary, tool.input_schema, not tool.acts)
     listed = [argument for argument in (*tool.arguments, FOCUS) if is_listed(tool, argument)]
     schema: dict[str, Any] = {"type": "object", "properties": {one.name: {"type": TYPES[one.kind]} for one in listed}}
     required = [one.name for one in listed if one.required]
     if required:
         schema["required"] = required
-    return Definition(tool.name, tool.brief or tool.summary, schema)
+    return Definition(tool.name, tool.brief or tool.summary, schema, not tool.acts)
 
 
 def is_listed(tool: Tool, argument: Argument) -> bool:

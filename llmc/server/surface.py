@@ -114,10 +114,10 @@ class ToolSurface:
         if offer is not None:
             offer.settle()
         shown = shown_to(session, settings, offer)
-        names, before = names_of(shown, offer, session), session.listed
+        names, before = names_of(shown, settings, offer, session), session.listed
         session.listed = names
         session.changed = False
-        definitions = tuple(defined(one, offer, session) for one in shown)
+        definitions = tuple(defined(one, settings, offer, session) for one in shown)
         if names != before:
             self.service.ledger.listed(session, definitions, "" if before else self.instructions)
         return definitions
@@ -206,24 +206,33 @@ def shown_to(session: Session, settings: Settings, offer: Offer | None) -> tuple
     return (*listed(settings, session.allowed), *added)
 
 
-def names_of(shown: tuple[Tool, ...], offer: Offer | None, session: Session) -> tuple[str, ...]:
-    """What a list is known by: its tools, and which servers stand behind the gateway."""
+def names_of(shown: tuple[Tool, ...], settings: Settings, offer: Offer | None, session: Session) -> tuple[str, ...]:
+    """What a list is known by: its tools, which servers stand behind the gateway, and whether anything there acts."""
     suffix = offer.suffix(session.allowed) if offer else ""
-    return (*(one.name for one in shown), *((suffix,) if suffix else ()))
+    acts = "" if gateway_reads(settings, offer, session) else "acts"
+    return (*(one.name for one in shown), *filter(None, (suffix, acts)))
+
+
+def gateway_reads(settings: Settings, offer: Offer | None, session: Session) -> bool:
+    """Whether nothing behind the gateway does more than read: no shell, no web, none of the user's servers."""
+    return offer is None and not any(one.acts for one in offered(settings, session.allowed))
 
 
 def changed(session: Session, settings: Settings, offer: Offer | None) -> bool:
     """Whether the list that the session was given is another by now."""
     if not session.listed:
         return False
-    return session.listed != names_of(shown_to(session, settings, offer), offer, session)
+    return session.listed != names_of(shown_to(session, settings, offer), settings, offer, session)
 
 
-def defined(one: Tool, offer: Offer | None, session: Session) -> Definition:
+def defined(one: Tool, settings: Settings, offer: Offer | None, session: Session) -> Definition:
     """The gateway says which servers of the user stand behind it."""
     made = definition_of(one)
-    suffix = offer.suffix(session.allowed) if offer and one.name == "llmc" else ""
-    return replace(made, description=made.description + suffix) if suffix else made
+    if one.name != "llmc":
+        return made
+    suffix = offer.suffix(session.allowed) if offer else ""
+    reads_only = gateway_reads(settings, offer, session)
+    return replace(made, description=made.description + suffix, reads_only=reads_only)
 
 
 def without_session(name: str, args: dict[str, Any], offer: Offer | None = None) -> dict[str, Any]:

@@ -62,6 +62,7 @@ def tool_of(worker: Worker) -> Tool:
         profiles=frozenset({"lean", "research", "full"} if delegate.listed else ()),
         topics=frozenset(),
         repeatable=False,
+        acts=True,
         input_schema=schema,
     )
 

@@ -80,6 +80,7 @@ class Exposed:
             schema=tuple(taken) or (FOCUS.name,),
             topics=frozenset(),
             repeatable=False,
+            acts=True,
             input_schema=described.schema,
         )
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
     from mcp.server.models import InitializationOptions
 
+    from llmc.server.schemas import Definition
     from llmc.server.sessions import Session
     from llmc.server.surface import Surface, Visit
     from llmc.server.tools import Reply
@@ -125,8 +126,7 @@ class Requests:
         visit = self._enter(context)
         self._listing = context.session
         found = await in_thread(partial(self._surface.definitions, visit))
-        tools = [types.Tool(name=one.name, description=one.description, input_schema=one.schema) for one in found]
-        return types.ListToolsResult(tools=tools)
+        return types.ListToolsResult(tools=[listed_tool(one) for one in found])
 
     async def call_tool(self, context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         visit = self._enter(context)
@@ -202,6 +202,12 @@ class Requests:
             raise MCPError(types.INVALID_PARAMS, reply.text, {"uri": uri})
         contents = types.TextResourceContents(uri=uri, mime_type="text/plain", text=encodable(reply.text))
         return types.ReadResourceResult(contents=[contents])
+
+
+def listed_tool(one: Definition) -> types.Tool:
+    """Codex, VS Code and others ask the user before each call of a tool that does not say that it only reads."""
+    reading = types.ToolAnnotations(read_only_hint=True) if one.reads_only else None
+    return types.Tool(name=one.name, description=one.description, input_schema=one.schema, annotations=reading)
 
 
 def encodable(text: str) -> str:

@@ -114,9 +114,11 @@ class Tool:
     (or all but budget and all); the others are accepted all the same, and `llmc NAME` explains every one. `profiles`
     are where it is listed; elsewhere the gateway has it. `topics` (code, docs, tests, history, shell) order the menu.
     `needs` is a setting that must be on. `repeatable`: running it twice does no harm, so a call that was lost is asked
-    again. `forward` names another tool that answers instead, with its arguments. `json_in` are the profiles whose
-    contract is JSON: there the reply's text is the data of the envelope. `input_schema` is the schema of a tool that
-    others describe (a delegate, a downstream tool); its `arguments` are made of it.
+    again. `acts`: it does more than read, such as running a command or asking the web; what does not is marked as
+    read-only, so that clients need not ask the user each time. `forward` names another tool that answers instead, with
+    its arguments. `json_in` are the profiles whose contract is JSON: there the reply's text is the data of the
+    envelope. `input_schema` is the schema of a tool that others describe (a delegate, a downstream tool); its
+    `arguments` are made of it.
     """
 
     name: str
@@ -131,6 +133,7 @@ class Tool:
     topics: frozenset[str] = frozenset({"code"})
     needs: str = ""
     repeatable: bool = True
+    acts: bool = False
     forward: Callable[[Asked], tuple[str, dict[str, Any]] | None] | None = None
     json_in: frozenset[str] = frozenset()
     input_schema: dict[str, Any] | None = None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict
 
 from llmc.envelope import Envelope, Group, Item
 from llmc.retrieval.find import FindRequest, find, parse_age, parse_size
@@ -34,7 +33,7 @@ def run(asked: Asked) -> Envelope:
     if result.files and result.files[0].how == "fuzzy":
         found += " with these letters in order"
     notes = freshness_notes(result.pending, result.share)
-    return Envelope("find", found, groups, notes, data={"files": [asdict(file) for file in result.files]})
+    return Envelope("find", found, groups, notes, data={"files": [file._asdict() for file in result.files]})
 
 
 def day(seconds: float) -> str:

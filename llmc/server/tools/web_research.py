@@ -35,5 +35,6 @@ TOOL = Tool(
     schema=("query",),
     topics=frozenset({"docs"}),
     needs="web_research.enabled",
+    acts=True,
     json_in=frozenset({"research"}),
 )
