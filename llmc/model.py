@@ -69,9 +69,18 @@ class FileStatus(StrEnum):
     FAILED = "failed"
 
 
+# Reasons of a state that others than its reader go by.
+TOO_LARGE = "too large"
+CONTROLS = "control characters"
+HOLDS_NUL = "holds a NUL byte"
+
+
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """A row of the catalog: how the file at `path` was last seen. `key` is its document, None unless INDEXED."""
+    """A row of the catalog: how the file at `path` was last seen. `key` is its document, None unless INDEXED.
+
+    One that is INDEXED has a reason only if `HOLDS_NUL`: it is text to us, but ripgrep does not search all of it.
+    """
 
     path: str
     stamp: Stamp

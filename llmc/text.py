@@ -31,7 +31,10 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Binary:
+    """`controls`: it holds no NUL near its start, only many other control characters; ripgrep searches such a file."""
+
     reason: str
+    controls: bool = False
 
 
 def decode(data: bytes) -> Text | Binary:
@@ -40,7 +43,7 @@ def decode(data: bytes) -> Text | Binary:
     if data.find(0, 0, _HEAD) >= 0:
         return _unmarked_utf16(data) or Binary("a NUL byte near its start")
     if len(data) - len(data.translate(None, _CONTROL)) > len(data) * _CONTROL_SHARE:
-        return Binary("many control characters")
+        return Binary("many control characters", controls=True)
     if data.startswith(codecs.BOM_UTF8):
         return _utf8(data[len(codecs.BOM_UTF8) :], "utf-8-sig")
     return _utf8(data, "utf-8")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+import random
+import subprocess
+from typing import TYPE_CHECKING, Any
 
 import grep_world
 import pytest
@@ -13,6 +15,8 @@ from hypothesis import strategies as st
 
 from llmc.errors import QueryError
 from llmc.retrieval import grep as grep_module
+from llmc.retrieval import ripgrep
+from llmc.retrieval.grep import GrepRequest
 from llmc.settings import EmbedderSettings, Settings
 from llmc.workspace import Workspace
 
@@ -122,6 +126,47 @@ def test_generated_patterns_find_what_ripgrep_finds(
     with monkeypatch.context() as patch:
         patch.setattr(grep_module, "IN_PROCESS", 10_000 if in_process else 0)
         assert not differs(workspace, folder, asked)
+
+
+@pytest.fixture(scope="module")
+def odd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Workspace, Path]]:
+    """Files with NUL bytes near and far, alone or in long lines, and with nothing but control characters."""
+    folder = tmp_path_factory.mktemp("odd")
+    chance = random.Random(7)
+    for number in range(60):
+        lines = [b"needle" if chance.random() < 0.01 else b"hay" * chance.choice((1, 30, 900)) for _ in range(700)]
+        for _ in range(chance.randrange(3)):
+            place = chance.choice((0, 1, 20, 200, 600, 699))
+            lines[place] += chance.choice((b"\0", b"needle\0", b"\0needle", b"\n\0\nneedle"))
+        (folder / f"{number}.txt").write_bytes(b"\n".join(lines[: chance.choice((1, 30, 300, 700))]))
+    (folder / "controls.txt").write_bytes(b"\1\2\3\4needle\n" * 20)
+    with Workspace.open(str(folder), home=str(tmp_path_factory.mktemp("home")), settings=PLAIN) as workspace:
+        workspace.index()
+        yield workspace, folder
+
+
+@pytest.mark.parametrize("in_process", [True, False])
+def test_a_file_that_is_partly_binary_is_searched_as_far_as_ripgrep_searches_it(
+    odd: tuple[Workspace, Path], monkeypatch: pytest.MonkeyPatch, in_process: bool
+) -> None:
+    workspace, folder = odd
+    monkeypatch.setattr(grep_module, "IN_PROCESS", 10_000 if in_process else 0)
+    for pattern in ("needle", "^needle$", "y{3}|eedl", "needleneedle"):
+        assert ours(workspace, Asked((pattern,))) == theirs(folder, Asked((pattern,)))
+        for flag in ("files_only", "count_only"):
+            assert counts(workspace, pattern, flag) == counted_by_ripgrep(folder, pattern, flag)
+
+
+def counts(workspace: Workspace, pattern: str, flag: str) -> set[str]:
+    asked: dict[str, Any] = {flag: True}
+    found = grep_module.grep(workspace.views(), GrepRequest((pattern,), **asked))
+    return {file.path if flag == "files_only" else f"{file.path}:{file.count}" for file in found.files}
+
+
+def counted_by_ripgrep(folder: Path, pattern: str, flag: str) -> set[str]:
+    command = [ripgrep.program() or "rg", "-l" if flag == "files_only" else "-c", f"--regexp={pattern}"]
+    done = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    return set(done.stdout.splitlines())
 
 
 def test_a_file_that_changed_a_moment_ago_is_searched_as_it_is(world: tuple[Workspace, Path]) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from llmc.door import Kind, ReadError, settled
 from llmc.errors import LlmcError, NotFoundError, OutsideError
 from llmc.indexer.digest import document_key
-from llmc.model import Document, FileState, FileStatus, Stamp
+from llmc.model import CONTROLS, HOLDS_NUL, TOO_LARGE, Document, FileState, FileStatus, Stamp
 from llmc.store import Batch
 from llmc.text import Binary, content_hash, decode
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Limits", "Outcome", "adopt", "index_paths"]
 
-TOO_LARGE = "too large"
 BINARY = "binary"
 NO_STAMP = Stamp(size=-1, mtime_ns=0, ctime_ns=0, inode=0)
 # Rows of one commit, and contents that are held until the catalog has said which of them it knows.
@@ -157,10 +156,17 @@ def adopted(one: Glance, known: Container[str]) -> FileState | None:
         return None
     data, stamp = content
     if key in known:
-        return FileState(path, lasting(stamp), FileStatus.INDEXED, key=key)
-    if isinstance(decode(data), Binary):
-        return FileState(path, lasting(stamp), FileStatus.SKIPPED, reason=BINARY)
-    return None
+        return indexed_state(path, stamp, key, data)
+    decoded = decode(data)
+    return binary_state(path, stamp, decoded) if isinstance(decoded, Binary) else None
+
+
+def indexed_state(path: str, stamp: Stamp, key: str, data: bytes) -> FileState:
+    return FileState(path, lasting(stamp), FileStatus.INDEXED, key=key, reason=HOLDS_NUL if 0 in data else "")
+
+
+def binary_state(path: str, stamp: Stamp, found: Binary) -> FileState:
+    return FileState(path, lasting(stamp), FileStatus.SKIPPED, reason=CONTROLS if found.controls else BINARY)
 
 
 def look(door: Door, path: str, max_bytes: int) -> Seen:
@@ -178,10 +184,9 @@ def look(door: Door, path: str, max_bytes: int) -> Seen:
         return Seen(path, FileState(path, NO_STAMP, FileStatus.FAILED, reason=str(error.refusal)))
     decoded = decode(data)
     if isinstance(decoded, Binary):
-        return Seen(path, FileState(path, lasting(stamp), FileStatus.SKIPPED, reason=BINARY))
+        return Seen(path, binary_state(path, stamp, decoded))
     content = content_hash(data)
-    state = FileState(path, lasting(stamp), FileStatus.INDEXED, key=document_key(path, content))
-    return Seen(path, state, content, decoded.text)
+    return Seen(path, indexed_state(path, stamp, document_key(path, content), data), content, decoded.text)
 
 
 def lasting(stamp: Stamp) -> Stamp:

@@ -14,15 +14,16 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from llmc.errors import LlmcError, QueryError
+from llmc.door import Refusal
+from llmc.errors import LlmcError, QueryError, ReadError
 from llmc.retrieval import ripgrep
 from llmc.retrieval.globs import PathFilter
-from llmc.retrieval.lines import Line, Matcher, Undecided, read_rows, rows_of
+from llmc.retrieval.lines import BUFFER, Line, Matcher, Undecided, read_rows, rows_of, searched_end
 from llmc.retrieval.pattern import Plan, Unsupported, plan
 from llmc.store.protocols import Trigrams
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from llmc.retrieval.view import View
 
@@ -212,8 +213,33 @@ def sliced(paths: list[str]) -> Iterator[list[str]]:
 def search_slice(
     view: View, paths: list[str], request: GrepRequest, matcher: Matcher | None, deadline: float
 ) -> list[FileMatches]:
-    if matcher is None or len(paths) > IN_PROCESS:
-        return by_ripgrep(view, paths, request, deadline)
+    if matcher is not None and len(paths) <= IN_PROCESS:
+        return one_by_one(view, paths, request, matcher, deadline)
+    apart = perhaps_binary(view).intersection(paths)
+    found = by_ripgrep(view, [path for path in paths if path not in apart] if apart else paths, request, deadline)
+    if apart and matcher is not None:
+        found += one_by_one(view, apart, request, matcher, deadline)
+    elif apart:
+        found += by_ripgrep(view, [path for path in apart if not starts_binary(view, path)], request, deadline)
+    return sorted(found, key=lambda file: file.path) if apart else found
+
+
+def perhaps_binary(view: View) -> set[str]:
+    """Files of which ripgrep, had it come across them, might not have searched all; it does search what it is given."""
+    catalog = view.store.catalog
+    return {*catalog.holding_nul(view.root.id), *catalog.unvouched(view.root.id), *view.pending}
+
+
+def starts_binary(view: View, path: str) -> bool:
+    try:
+        return searched_end(view.door.head(path, BUFFER)) == 0
+    except (OSError, LlmcError):
+        return True  # gone since
+
+
+def one_by_one(
+    view: View, paths: Iterable[str], request: GrepRequest, matcher: Matcher, deadline: float
+) -> list[FileMatches]:
     found: list[FileMatches] = []
     undecided: list[str] = []
     for path in paths:
@@ -235,9 +261,16 @@ def search_slice(
 def in_process(view: View, path: str, request: GrepRequest, matcher: Matcher) -> FileMatches | None:
     try:
         data, _ = view.door.read(path, READ_LIMIT)
+    except ReadError as error:
+        if error.refusal is Refusal.TOO_LARGE:
+            raise Undecided from None
+        return None
     except (OSError, LlmcError):
         return None  # gone since, or not a file any more
-    data = data.removeprefix(BOM_UTF8)
+    end = searched_end(data)
+    if end < len(data) and request.count_only:
+        return None  # ripgrep says nothing of a file in which it met a NUL byte
+    data = data[:end].removeprefix(BOM_UTF8)
     hits = matcher.lines(data, 1 if request.files_only else None)
     if not hits:
         return None

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from llmc.retrieval.pattern import Plan
 
-__all__ = ["Line", "Matcher", "Undecided", "read_rows", "rows_of"]
+__all__ = ["BUFFER", "Line", "Matcher", "Undecided", "read_rows", "rows_of", "searched_end"]
 
 
 class Undecided(Exception):  # noqa: N818 - not an error: ripgrep is asked instead
@@ -38,11 +38,9 @@ class Matcher:
 
     def lines(self, data: bytes, stop: int | None = None) -> list[tuple[int, int, int]]:
         """(number, start, end) of each matching line, at most `stop` of them."""
-        if b"\0" in data[:8192]:
+        if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             raise Undecided
         if self.plan.literal is not None and not self.word:
-            if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-                raise Undecided
             return literal_lines(data, self.plan.literal.encode(), stop)
         if data.isascii():
             return regex_lines(data, self._ascii, stop)
@@ -86,6 +84,24 @@ def compiled(source: bytes, *, latin1: bool) -> Any:
         return re2.compile(source, options)
     except re2.error as error:
         raise Undecided from error
+
+
+# ripgrep reads a file by so many bytes, whole lines of them, and twice as many for a line that is longer.
+BUFFER = 65_536
+
+
+def searched_end(data: bytes) -> int:
+    """How far ripgrep searches a file that it came across: up to the buffer that holds a NUL byte."""
+    nul = data.find(0)
+    if nul < 0 or data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return len(data)
+    start = end = 0  # of the line that is not whole yet, and of what was read
+    room = BUFFER
+    while nul >= start + room:
+        newline = data.rfind(b"\n", end, start + room)
+        end = start + room
+        start, room = (newline + 1, room) if newline >= 0 else (start, room * 2)
+    return start
 
 
 def is_utf8(data: bytes) -> bool:

@@ -13,7 +13,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from llmc.model import FileState, FileStatus, Root, Stamp
+from llmc.model import CONTROLS, HOLDS_NUL, TOO_LARGE, FileState, FileStatus, Root, Stamp
 from llmc.store.definitions import Definitions
 from llmc.store.guard import guard
 from llmc.store.packing import UNREADABLE, ChunkPlaces, loose, tight, unpack_chunks
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["INODES", "STATUSES", "Catalog"]
 
 STATUSES = (FileStatus.INDEXED, FileStatus.SKIPPED, FileStatus.FAILED)
+FAILED = STATUSES.index(FileStatus.FAILED)
 # SQLite's integers are signed, and a network file system may use the last bit of an inode.
 INODES = 1 << 64
 NAMES = sys.getfilesystemencoding()
@@ -40,8 +41,7 @@ class Catalog(Definitions):
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self._places: dict[str, tuple[int, Places]] = {}
-        self._unvouched: dict[str, tuple[int, tuple[str, ...]]] = {}
-        self._without: dict[str, tuple[int, tuple[str, ...]]] = {}
+        self._lists: dict[tuple[str, str], tuple[int, tuple[str, ...]]] = {}
 
     # --- the whole
 
@@ -90,12 +90,25 @@ class Catalog(Definitions):
         return self._states(root, "AND f.status = ?", STATUSES.index(FileStatus.FAILED))
 
     def unvouched(self, root: str) -> tuple[str, ...]:
-        """Files that may be text and are not in the index: too large for it, or unreadable when last seen."""
+        """Files that may be text and are not in the index: too large for it, full of control characters, or unreadable
+        when last seen."""
+        return self._paths(root, f"doc IS NULL AND (status = {FAILED} OR reason IN ('{TOO_LARGE}', '{CONTROLS}'))")
+
+    def holding_nul(self, root: str) -> tuple[str, ...]:
+        """Files that are indexed although they hold a NUL byte somewhere."""
+        return self._paths(root, f"doc IS NOT NULL AND reason = '{HOLDS_NUL}'")
+
+    def without_document(self, root: str) -> tuple[str, ...]:
+        """Files that are there and not indexed: skipped, or failed."""
+        return self._paths(root, "doc IS NULL")
+
+    def _paths(self, root: str, where: str) -> tuple[str, ...]:
+        """Kept until the generation changes."""
         generation = self.generation()
-        kept = self._unvouched.get(root)
+        kept = self._lists.get((root, where))
         if kept is None or kept[0] != generation:
-            states = [state for state in self.skipped(root) if state.reason == "too large"] + self.failed(root)
-            kept = self._unvouched[root] = (generation, tuple(state.path for state in states))
+            rows = self.rows(f"SELECT path FROM files WHERE {OF_ROOT} AND {where}", (os.fsencode(root),))  # noqa: S608
+            kept = self._lists[root, where] = (generation, tuple(os.fsdecode(path) for (path,) in rows))
         return kept[1]
 
     def _states(self, root: str, where: str = "", *values: Any) -> list[FileState]:
@@ -147,15 +160,6 @@ class Catalog(Definitions):
             doc: (language, Stamp(size, mtime, ctime, inode % INODES))
             for doc, language, size, mtime, ctime, inode in rows
         }
-
-    def without_document(self, root: str) -> tuple[str, ...]:
-        """Files that are there and not indexed: skipped, or failed; kept until the generation changes."""
-        generation = self.generation()
-        kept = self._without.get(root)
-        if kept is None or kept[0] != generation:
-            rows = self.rows(f"SELECT path FROM files WHERE {OF_ROOT} AND doc IS NULL", (os.fsencode(root),))  # noqa: S608
-            kept = self._without[root] = (generation, tuple(os.fsdecode(path) for (path,) in rows))
-        return kept[1]
 
     def doc_of(self, root: str, path: str) -> int | None:
         values = (os.fsencode(root), os.fsencode(path))
