@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import resource
 import statistics
 import subprocess
@@ -80,20 +79,12 @@ def scan(tree: Path, pattern: str) -> list[bytes]:
 
 def theirs(tree: Path, pattern: str) -> list[str]:
     rows = (row.removeprefix(b"./").removesuffix(b"\r") for row in scan(tree, pattern) if b"\0" in row)
-    return sorted(row.decode("utf-8", "replace") for row in rows if not is_binary(tree, row.partition(b"\0")[0]))
-
-
-def is_binary(tree: Path, path: bytes) -> bool:
-    """ripgrep shows matches before the first NUL of a binary file and we those behind it too, if it comes late: such
-    files are compared by nobody."""
-    return b"\0" in (tree / os.fsdecode(path)).read_bytes()
+    return sorted(row.decode("utf-8", "replace") for row in rows)
 
 
 def ours(workspace: Workspace, pattern: str) -> list[str]:
     result = grep(workspace.views(), GrepRequest((pattern,), seconds=120))
-    tree = Path(workspace.keepers[0].root.path)
-    files = [file for file in result.files if not is_binary(tree, os.fsencode(file.path))]
-    return sorted(f"{file.path}\0{line.number}:{line.text}" for file in files for line in file.lines)
+    return sorted(f"{file.path}\0{line.number}:{line.text}" for file in result.files for line in file.lines)
 
 
 def measure(workspace: Workspace, tree: Path, pattern: str) -> dict[str, float | bool]:

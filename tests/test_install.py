@@ -323,7 +323,7 @@ def test_a_hook_stands_beside_the_users_own(user: User) -> None:
     assert user.install("claude-code", "--hooks").returncode == 0
     hooks = json.loads(settings.read_text())["hooks"]["PreToolUse"]
     assert hooks[0] == own
-    assert hooks[1]["matcher"] == "Grep|Glob"
+    assert hooks[1]["matcher"] == "Grep|Glob|Bash"
     assert user.install("claude-code", "--uninstall").returncode == 0
     assert settings.read_text() == before
 
@@ -338,6 +338,28 @@ def test_the_hook_speaks_once_a_session_and_never_fails(user: User) -> None:
     for rubbish in ("", "{", "[]", '{"hook_event_name": "PreToolUse"}'):
         quiet = user.place.llmc("hook", input=rubbish)
         assert (quiet.returncode, quiet.stdout) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("command", "spoken"),
+    [
+        ("grep -rn arrival .", True),
+        ("cd src && rg -l arrival", True),
+        ("git grep arrival", True),
+        ("find . -name '*.py' | head", True),
+        ("pytest -q 2>&1 | grep FAILED", False),
+        ("git log --grep arrival", False),
+        ("make find", False),
+    ],
+)
+def test_the_hook_speaks_before_a_search_in_a_shell(user: User, command: str, spoken: bool) -> None:
+    event = {
+        "hook_event_name": "PreToolUse",
+        "session_id": "s2",
+        "tool_name": "Bash",
+        "tool_input": {"command": command},
+    }
+    assert bool(user.place.llmc("hook", input=json.dumps(event)).stdout) is spoken
 
 
 def test_a_sub_agent_that_llmc_did_not_write_is_left_alone(user: User) -> None:

@@ -30,7 +30,8 @@ REMINDER = (
     "The llmc server answers this from its index for fewer tokens: mcp__llmc__grep for a pattern, "
     "mcp__llmc__search for a question or a name."
 )
-EVENT, MATCHER = ("hooks", "PreToolUse"), "Grep|Glob"
+# Claude Code of today has no Grep and Glob any more and searches in its shell; earlier ones have all three.
+EVENT, MATCHER = ("hooks", "PreToolUse"), "Grep|Glob|Bash"
 
 
 # ---- lines between marks ----
@@ -81,7 +82,7 @@ def between(text: str) -> re.Match[str] | None:
 
 
 def add_hook(program: Sequence[str]) -> Edit:
-    """`settings.json`: before Grep and Glob, ask `llmc hook`."""
+    """`settings.json`: before Grep, Glob and Bash, ask `llmc hook`."""
     entry = {"matcher": MATCHER, "hooks": [{"type": "command", "command": hook_command(program), "timeout": 5}]}
 
     def apply(text: str | None, _old: str | None) -> str | None:

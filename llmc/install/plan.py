@@ -165,7 +165,7 @@ def note_steps(client: Client, wanted: Wanted, places: Places) -> list[Step]:
             places.project / ".claude" if wanted.project else places.named("CLAUDE_CONFIG_DIR", places.home / ".claude")
         )
         edit = remove_hook() if wanted.uninstall else add_hook(program(places.environ))
-        made.append(Step(folder / "settings.json", "a hook before Grep and Glob", edit))
+        made.append(Step(folder / "settings.json", "a hook before searches by hand", edit))
     return made
 
 

@@ -3,7 +3,7 @@
 Each is set up by `llmc install` in a home of its own and run without a person; only its model is ours, and knows its
 lines (`scripted_model`): search, read the handle of the reply, grep inside that handle. What the agent hands its model
 as the tools' results is what is checked: so the client has read its configuration, started `llmc serve`, listed tools,
-called them and understood the replies.
+called them and understood the replies. Claude Code greps in its shell first, and must then be told of llmc by the hook.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ OPENCODE_MODEL = {
 AGENTS = (
     Agent(
         "claude-code",
-        ("claude", "--print", QUESTION, "--allowedTools", "mcp__llmc__search,mcp__llmc__read,mcp__llmc__grep"),
+        ("claude", "--print", QUESTION, "--allowedTools", "Bash,mcp__llmc__search,mcp__llmc__read,mcp__llmc__grep"),
         {"ANTHROPIC_BASE_URL": "{url}", "ANTHROPIC_API_KEY": "none"},
     ),
     Agent(
@@ -84,11 +84,13 @@ def works(agent: Agent, folder: str) -> bool:
             path = Path(home, name)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(filled(json.dumps(settings), model.url))
-        for command in (["install", agent.name], ["index", "--once"]):
+        for command in (["install", agent.name, "--hooks"], ["index", "--once"]):
             subprocess.run(["llmc", *command, "--quiet"], cwd=project, env=environ, check=True)
         said = run(agent, project, environ, model.url)
         subprocess.run(["llmc", "stop", "--quiet"], env=environ, check=False)
         problem = problem_of(model.results)
+        if agent.name == "claude-code" and not model.reminded:
+            problem = problem or "the hook said nothing"
         sys.stdout.write(f"{agent.name}: {problem or 'searched, read the handle, grepped in it'}\n")
         sys.stdout.write(f"{said}\n" if problem else "")
         return not problem

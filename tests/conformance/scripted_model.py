@@ -1,7 +1,8 @@
 """A model that knows its lines, for agents that want one: the API of whoever asks, and three calls of llmc's tools.
 
 Each agent speaks to its vendor's API; `API` has what is common to them: the texts of the tool results so far, and how
-the next turn is streamed. The turns are `search`, `read` of the handle in its reply, `grep` inside that handle.
+the next turn is streamed. The turns are `search`, `read` of the handle in its reply, `grep` inside that handle. Claude
+Code searches by hand before, so that the hook has something to say.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+from llmc.install.notes import REMINDER
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -22,6 +25,7 @@ Json = dict[str, Any]
 HANDLE = re.compile(r"→ (h[0-9a-z]+)")
 DONE = "That is all."
 OURS = "toolu_llmc_"
+BY_HAND = "grep -rn arrival ."
 
 
 def next_call(results: list[str]) -> tuple[str, Json] | None:
@@ -45,6 +49,10 @@ class Messages:
         ours = [block for block in blocks if block.get("tool_use_id", "").startswith(OURS)]
         return [flat(block["content"]) for block in ours]
 
+    def by_hand(self, asked: Json) -> bool:
+        """Whether it has searched in its shell already."""
+        return BY_HAND in json.dumps(asked["messages"])
+
     def events(self, asked: Json, call: tuple[str, Json] | None) -> Iterator[Json]:
         tools = [tool["name"] for tool in asked.get("tools", ())]
         usage = {"input_tokens": 1, "output_tokens": 1}
@@ -53,6 +61,9 @@ class Messages:
         block: Json
         if call is None or not tools:  # a title for the session is asked for without tools
             block, delta = {"type": "text", "text": ""}, {"type": "text_delta", "text": DONE}
+        elif not self.by_hand(asked):
+            block = {"type": "tool_use", "id": "toolu_by_hand", "name": "Bash", "input": {}}
+            delta = {"type": "input_json_delta", "partial_json": json.dumps({"command": BY_HAND})}
         elif f"mcp__llmc__{call[0]}" in tools:
             block = {"type": "tool_use", "id": f"{OURS}{call[0]}", "name": f"mcp__llmc__{call[0]}", "input": {}}
             delta = {"type": "input_json_delta", "partial_json": json.dumps(call[1])}
@@ -143,11 +154,12 @@ def flat(content: object) -> str:
 
 
 class Model(ThreadingHTTPServer):
-    """`results` are the texts that came back from tools, the longest list that was seen."""
+    """`results` are the texts that came back from tools, the longest list that was seen. `reminded`: the hook spoke."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Turn)
         self.results: list[str] = []
+        self.reminded = False
 
     @property
     def url(self) -> str:
@@ -165,6 +177,7 @@ class Turn(BaseHTTPRequestHandler):
             return
         results = api.results(asked)
         self.server.results = max(self.server.results, results, key=len)
+        self.server.reminded = self.server.reminded or REMINDER in json.dumps(asked, ensure_ascii=False)
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.end_headers()
