@@ -166,6 +166,15 @@ class Catalog(Definitions):
         doc: int | None = self.one(f"SELECT doc FROM files WHERE {OF_ROOT} AND path = ?", values)  # noqa: S608 constant
         return doc
 
+    def docs_of(self, root: str, paths: Collection[str]) -> dict[str, int]:
+        """path → document, of those that are indexed: a hundred in the time of ten looks at one."""
+        rows = self.listed(
+            f"SELECT path, doc FROM files WHERE {OF_ROOT} AND doc IS NOT NULL AND path IN ({{}})",  # noqa: S608 constant
+            [os.fsencode(path) for path in paths],
+            os.fsencode(root),
+        )
+        return {os.fsdecode(path): doc for path, doc in rows}
+
     def places(self, root: str) -> Places:
         """Every document of the root and its path; kept until the generation changes."""
         generation = self.generation()

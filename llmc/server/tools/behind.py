@@ -20,7 +20,7 @@ __all__ = ["changed_words", "stamps_of"]
 NAMED = 3
 DOCUMENT = "document "
 # From here on one look at all documents of the root costs less than one at each.
-MANY = 200
+MANY = 1_000
 
 
 def stamps_of(workspace: Workspace, envelope: Envelope) -> list[tuple[str, str, str]]:
@@ -38,12 +38,12 @@ def documents(workspace: Workspace, keeper: Keeper, paths: Collection[str]) -> d
     """path → its document, for those that are indexed."""
     catalog = workspace.library.lane(keeper).store.catalog
     if len(paths) < MANY:
-        found = ((path, catalog.doc_of(keeper.root.id, path)) for path in paths)
+        found = catalog.docs_of(keeper.root.id, paths)
     else:
         wanted = set(paths)
         places = catalog.places(keeper.root.id)
-        found = ((path, doc) for doc, path in zip(places, places.paths(), strict=True) if path in wanted)
-    return {path: f"{DOCUMENT}{doc}" for path, doc in found if doc is not None}
+        found = {path: doc for doc, path in zip(places, places.paths(), strict=True) if path in wanted}
+    return {path: f"{DOCUMENT}{doc}" for path, doc in found.items()}
 
 
 def changed_words(workspace: Workspace, files: Iterable[tuple[str, str, str]]) -> tuple[str, ...]:
