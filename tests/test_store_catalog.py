@@ -198,3 +198,17 @@ def test_the_paths_that_hold_a_part_are_those_that_a_look_at_each_finds(rows: di
     expected = [(doc, path) for doc, path in places.items() if part.lower() in path.lower()]
 
     assert list(zip(*places.holding(part), strict=True)) == expected
+
+
+@given(
+    st.dictionaries(st.integers(1, 99), NAMED | PATHS, max_size=12),
+    st.text(st.sampled_from("ab^]\\é/"), min_size=1, max_size=4),
+)
+def test_the_paths_that_spell_letters_have_them_in_order(rows: dict[int, bytes], letters: str) -> None:
+    places = Places(rows.items())
+
+    def spells(path: str) -> bool:
+        left = iter(path.lower())
+        return all(letter in left for letter in letters)
+
+    assert places.spelling(letters) == [path for path in places.paths() if spells(path)]
