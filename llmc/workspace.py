@@ -24,7 +24,7 @@ from llmc.home import Home, find_home
 from llmc.indexer.library import Library
 from llmc.indexer.verify import Discrepancy, verify_root
 from llmc.nesting import nested
-from llmc.retrieval.cache import SearchCache
+from llmc.retrieval.cache import Answers
 from llmc.retrieval.find import FindRequest, find
 from llmc.retrieval.globs import PathFilter
 from llmc.retrieval.grep import GrepRequest, grep
@@ -56,7 +56,7 @@ class Workspace:
     cwd: str
     notes: tuple[str, ...] = ()
     owned: bool = False
-    answers: SearchCache = field(default_factory=SearchCache)
+    answers: Answers = field(default_factory=Answers)
 
     @classmethod
     def open(

@@ -21,7 +21,7 @@ from llmc.envelope.handles import Handles
 from llmc.errors import LlmcError, QueryError, RootError
 from llmc.heap import give_back
 from llmc.indexer.library import Library
-from llmc.retrieval.cache import SearchCache
+from llmc.retrieval.cache import Answers
 from llmc.retrieval.scope import forget_scopes
 from llmc.roots import make_root
 from llmc.server.delegates.fleet import Fleet
@@ -87,7 +87,7 @@ class Service:
         # What the daemon's own starter had set is no business of the clients that come after.
         theirs = ("LLMC_", "PRUNER_", "MCP_PRUNER_")
         self._environ = {name: value for name, value in os.environ.items() if not name.startswith(theirs)}
-        self._answers = SearchCache()
+        self._answers = Answers()
         self._calls = 0
         self._asked_at = time.monotonic()  # 0: the memory has been given back since
         kept = settings.ledger

@@ -7,6 +7,7 @@ Every surface (CLI, MCP, HTTP) calls it and shows the same reply.
 from __future__ import annotations
 
 from difflib import get_close_matches
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +15,14 @@ from llmc.envelope import failure, render
 from llmc.envelope.clean import clean
 from llmc.errors import LlmcError, QueryError
 from llmc.server.metrics import metered
+from llmc.server.tools.again import replied_before
 from llmc.server.tools.base import FOCUS, Asked
 from llmc.server.tools.enclose import Reply, as_json, enclosed, redactor
 from llmc.server.tools.nearest import with_nearest
 from llmc.server.tools.output import enclosed_output
 
 if TYPE_CHECKING:
+    from llmc.envelope import Envelope
     from llmc.envelope.handles import Handles
     from llmc.server.calls import Call
     from llmc.server.delegates.offer import Offer
@@ -89,11 +92,18 @@ def answer(
         asked = Asked(workspace, handles, checked, session.owner if session else "local", session, call, offer)
         if wanted.forward is not None and (other := wanted.forward(asked)) is not None:
             return answer(workspace, handles, *other, session=session, call=call, data=data, offer=offer)
-        envelope = wanted.run(asked)
-        if "output" in envelope.data and not asked.text(FOCUS.name):
-            return enclosed_output(asked, wanted, envelope)
-        return enclosed(wanted.ours(asked), wanted, envelope, data=data)
+        close = partial(closed, asked, wanted, data=data)
+        if wanted.steady and not asked.flag("all") and not asked.text(FOCUS.name):
+            return replied_before(asked, wanted, close, data=data)
+        return close(wanted.run(asked))
     except LlmcError as error:
         envelope = clean(failure(name, with_nearest(workspace, error)), redactor(workspace.settings.redaction))
         spoken = name in TOOLS and tool(name).speaks_json(session)
         return Reply(as_json(envelope.data) if spoken else render(envelope), envelope.data, error=error.code)
+
+
+def closed(asked: Asked, wanted: Tool, envelope: Envelope, *, data: bool) -> Reply:
+    """What a command printed is told in its own way."""
+    if "output" in envelope.data and not asked.text(FOCUS.name):
+        return enclosed_output(asked, wanted, envelope)
+    return enclosed(wanted.ours(asked), wanted, envelope, data=data)

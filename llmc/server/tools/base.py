@@ -115,10 +115,11 @@ class Tool:
     are where it is listed; elsewhere the gateway has it. `topics` (code, docs, tests, history, shell) order the menu.
     `needs` is a setting that must be on. `repeatable`: running it twice does no harm, so a call that was lost is asked
     again. `acts`: it does more than read, such as running a command or asking the web; what does not is marked as
-    read-only, so that clients need not ask the user each time. `forward` names another tool that answers instead, with
-    its arguments. `json_in` are the profiles whose contract is JSON: there the reply's text is the data of the
-    envelope. `input_schema` is the schema of a tool that others describe (a delegate, a downstream tool); its
-    `arguments` are made of it.
+    read-only, so that clients need not ask the user each time. `steady`: the same call has the same reply as long as
+    the index and the files in it stay as they are. `forward` names another tool that answers instead, with its
+    arguments. `json_in` are the profiles whose contract is JSON: there the reply's text is the data of the envelope.
+    `input_schema` is the schema of a tool that others describe (a delegate, a downstream tool); its `arguments` are
+    made of it.
     """
 
     name: str
@@ -134,6 +135,7 @@ class Tool:
     needs: str = ""
     repeatable: bool = True
     acts: bool = False
+    steady: bool = False
     forward: Callable[[Asked], tuple[str, dict[str, Any]] | None] | None = None
     json_in: frozenset[str] = frozenset()
     input_schema: dict[str, Any] | None = None

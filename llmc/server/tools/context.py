@@ -47,6 +47,7 @@ TOOL = Tool(
     name="context",
     summary="Passages for a question, ready to put into a prompt, within a budget.",
     run=run,
+    steady=True,
     arguments=(
         Argument("query", "string", "What the prompt is about.", required=True),
         Argument("path", "strings", "Only below this file or folder, or inside an earlier result (a handle)."),

@@ -129,6 +129,7 @@ TOOL = Tool(
     name="grep",
     summary="Every match of a regular expression, as ripgrep finds it.",
     run=run,
+    steady=True,
     arguments=(
         Argument("pattern", "string", "A regular expression in ripgrep's syntax.", required=True),
         Argument("path", "strings", "Only below this file or folder, or inside an earlier result (a handle)."),

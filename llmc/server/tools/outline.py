@@ -58,6 +58,7 @@ TOOL = Tool(
     name="outline",
     summary="The symbols of a file, a folder or the whole repository: a map.",
     run=run,
+    steady=True,
     arguments=(
         Argument("path", "strings", "A file, a folder, or path::Class; without one, everything."),
         Argument("deep", "boolean", "Members too, not only what stands at the top of files."),

@@ -83,6 +83,7 @@ TOOL = Tool(
     name="refs",
     summary="Where a name is defined, and every use, call and subclass of it.",
     run=run,
+    steady=True,
     arguments=(
         Argument("name", "string", "A name, perhaps qualified: parse_header, Parser.feed.", required=True),
         Argument("kind", "strings", "Only these: call, import, inherit, type, use."),

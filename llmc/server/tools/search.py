@@ -144,6 +144,7 @@ TOOL = Tool(
     name="search",
     summary="Ranked places for words, a symbol or a question.",
     run=run,
+    steady=True,
     arguments=(
         Argument(
             "query",

@@ -142,6 +142,7 @@ TOOL = Tool(
     name="tree",
     summary="Folders with their counts, to a depth.",
     run=run,
+    steady=True,
     arguments=(
         Argument("path", "strings", "A folder; without one, the roots."),
         Argument("depth", "integer", "How many levels (2)."),

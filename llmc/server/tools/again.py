@@ -1,0 +1,76 @@
+"""The same call again: the reply that was made for it, while nothing behind it has changed.
+
+Agents that work together ask alike, and a search, its cleaning, cutting and keeping take 10 to 20 ms. What makes two
+calls the same: tool, arguments, asker, workspace and settings. What makes a reply stale: another state of the index,
+anything pending, another stamp of a file that is in the reply, a handle that is gone.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from llmc.door import settled
+from llmc.errors import LlmcError
+from llmc.model import Stamp
+from llmc.retrieval.search import Looked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from llmc.envelope import Envelope
+    from llmc.retrieval.view import View
+    from llmc.server.tools.base import Asked, Tool
+    from llmc.server.tools.enclose import Reply
+    from llmc.settings import Settings
+
+__all__ = ["replied_before"]
+
+# Of a file that was written a moment ago: a further write might leave its stamp as it is, so it counts as changed.
+UNSETTLED = Stamp(-1, 0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Replied:
+    reply: Reply
+    settings: Settings
+
+
+def replied_before(asked: Asked, wanted: Tool, enclose: Callable[[Envelope], Reply], *, data: bool) -> Reply:
+    """The reply from memory, or `enclose` of what the tool finds."""
+    workspace, handles = asked.workspace, asked.handles
+    if not all(keeper.is_watched() for keeper in workspace.keepers):
+        return enclose(wanted.run(asked))  # what changes there may be seen late
+    views = workspace.views()
+
+    def make(looked: list[Looked]) -> Replied:
+        envelope = wanted.run(asked)
+        looked += files_of(views, envelope)
+        return Replied(enclose(envelope), workspace.settings)
+
+    def holds(kept: Replied) -> bool:
+        alive = not kept.reply.handle or handles.has(kept.reply.handle, asked.owner)
+        return alive and kept.settings == workspace.settings
+
+    arguments = json.dumps(asked.args, sort_keys=True, default=str)
+    same = (wanted.name, arguments, asked.owner, data, workspace.cwd, wanted.speaks_json(asked.session))
+    kept = workspace.answers.answer(views, same, make, holds)
+    if not workspace.answers.hit or kept.reply.weight is None:
+        return kept.reply
+    return replace(kept.reply, weight=replace(kept.reply.weight, cached=True))
+
+
+def files_of(views: Sequence[View], envelope: Envelope) -> Iterator[Looked]:
+    by_root = {view.root.id: view for view in views}
+    for root, path in dict.fromkeys((item.root, item.path) for item in envelope.items() if item.path):
+        if root in by_root:
+            yield Looked(by_root[root], path, stamp_now(by_root[root], path))
+
+
+def stamp_now(view: View, path: str) -> Stamp | None:
+    try:
+        seen = view.door.stat(path)
+    except LlmcError:
+        return UNSETTLED
+    return None if seen is None else seen.stamp if settled(seen.stamp) else UNSETTLED
