@@ -8,9 +8,9 @@ documentation is taken out of the text. A case is won when every line of the fun
 kept of the file's tokens, line numbers and marks of omissions included, as a reader of the reply pays for them.
 
 Fair because no package here is in the training data of the bundled model, the weights were fitted on the packages of
-`tune` (three constants on werkzeug, redis and pydicom, which flatters those: decision 13), the
-neighbours keep their own documentation (they can only mislead), and the text is cut without help of an index (`--index`
-uses the syntax outline instead, as a read of an indexed file does).
+`tune` and on others that are not in this list (decision 24), the neighbours keep their own documentation (they can only
+mislead), and the text is cut without help of an index (`--index` uses the syntax outline instead, as a read of an
+indexed file does).
 """
 
 from __future__ import annotations

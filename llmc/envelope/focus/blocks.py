@@ -37,6 +37,7 @@ _NEVER: Final = re.compile(
     r"\s*(?:if|else|for|while|switch|case|return|try|catch|do|with|elif|except|finally|throw|raise|yield|await|match|"
     r"import|from|using|include|assert|print|new|not|and|or|in|foreach|when|unless|until|select|defer|go)\b"
 )
+_QUOTED: Final = re.compile(r"""("{3}|'{3})|[#].*|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'""")
 _CLOSING: Final = re.compile(r"\s*(?:[)\]}]|end\b|fi\b|done\b|esac\b)")
 # The preprocessor, labels of C and access labels of C++ stand further out than what they belong to.
 _OUTDENTED: Final = re.compile(
@@ -86,10 +87,25 @@ def indents(lines: Sequence[str]) -> list[int]:
             continue
         depth = len(text) - len(bare)
         depths.append(max(depth, deep) if quote else depth)
-        for mark in ('"""', "'''"):
-            if mark in line and quote in ("", mark) and line.count(mark) % 2:
-                quote, deep = ("", 0) if quote else (mark, depth)
+        if '"""' in line or "'''" in line:
+            before, quote = quote, _quote_behind(line, quote)
+            deep = depth if quote and not before else deep
     return depths
+
+
+def _quote_behind(line: str, quote: str) -> str:
+    """The triple quote that is open at the end of a line; those in comments and in other strings open nothing."""
+    at = 0
+    while True:
+        if quote:
+            closing = line.find(quote, at)
+            if closing < 0:
+                return quote
+            at, quote = closing + len(quote), ""
+        opening = _QUOTED.search(line, at, at + LONGEST_LINE)
+        if opening is None:
+            return ""
+        at, quote = opening.end(), opening[1] or ""
 
 
 def _block_at(lines: Sequence[str], depths: list[int], at: int) -> Block | None:

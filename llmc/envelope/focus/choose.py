@@ -1,4 +1,8 @@
-"""Which units are kept? The likeliest first, for what they cost, while there is room and doubt."""
+"""Which units are kept? Those that are likely enough for what they cost, the best bargain first, while there is room.
+
+Where one function is far ahead, little else is worth its tokens; where many could be meant, many are kept. The same
+price for every text spends the tokens where they decide something.
+"""
 
 from __future__ import annotations
 
@@ -13,53 +17,54 @@ if TYPE_CHECKING:
 
 __all__ = ["choose"]
 
-THRIFT: Final = 0.5  # how much cost counts against likelihood: 0 not at all, 1 in full
-# The best unit keeps its documentation if it is small (a share of the room) or likely; others only its first line.
-SMALL, LIKELY = 0.4, 0.3
+THRIFT: Final = 0.7  # how much cost counts against likelihood: 0 not at all, 1 in full
+LEAST: Final = math.log(0.16)  # the likelihood that is worth all tokens of a text; a tenth of them is worth a fifth
+DOCUMENTED: Final = math.log(2)  # so much more likely must be what keeps its long documentation whole
 FAR: Final = 2.5  # in prose, logs and lists: what scores so much less than the best says nothing of it
 MARK: Final = 4.0  # tokens of a mark and a number before each
-SURE: Final = 0.993  # of the likelihood; what is left then is not worth its tokens
 
 
 def choose(units: Sequence[Unit], scores: Sequence[float], costs: Sequence[float], room: float) -> set[int]:
     """The kept lines, from 0; with each unit the first lines of what encloses it."""
-    if units and not any(unit.defines for unit in units):
-        least = max(scores) - FAR
-        near = [at for at, score in enumerate(scores) if score >= least]
-        units, scores = [units[at] for at in near], [scores[at] for at in near]
     sums = list(accumulate(costs, initial=0.0))
-    ranked = sorted(range(len(units)), key=scores.__getitem__, reverse=True)
-    likelihood = shares(scores)
-    best = ranked[0] if ranked else 0
-    size = sums[units[best].end] - sums[units[best].start] if ranked else 0.0
-    whole = {best} if size <= (room if ranked and likelihood[best] >= LIKELY else SMALL * room) else set()
+    likely = logarithms(scores)
+    least = LEAST if any(unit.defines for unit in units) else -math.inf
 
-    def worth(index: int) -> float:
-        unit = units[index]
-        doc = 0.0 if index in whole else sums[unit.doc[1]] - sums[unit.doc[0]]
-        return scores[index] - THRIFT * math.log(max(1.0, sums[unit.end] - sums[unit.start] - doc))
+    def worth(index: int, *, whole: bool = False) -> float:
+        unit, spare = units[index], (0, 0) if whole else units[index].spare
+        cost = MARK + sums[unit.end] - sums[unit.start] - (sums[spare[1]] - sums[spare[0]])
+        return likely[index] - THRIFT * math.log(cost / sums[-1])
 
     kept: set[int] = set()
-    sure = 0.0
-    for index in sorted(ranked, key=worth, reverse=True):
-        more = lines_of(units[index], whole=index in whole) - kept
-        cost = sum(costs[line] for line in more) + MARK
-        if cost <= room:
-            kept |= more
-            room -= cost
-            sure += likelihood[index]
-        if sure >= SURE:
+    for index in sorted(near_enough(units, scores), key=worth, reverse=True):
+        if kept and worth(index) < least:
             break
-    return kept or (lines_of(units[best], whole=False) if ranked else kept)
+        for whole in (True, False) if worth(index, whole=True) >= least + DOCUMENTED else (False,):
+            more = lines_of(units[index], whole=whole) - kept
+            cost = sum(costs[line] for line in more) + MARK
+            if cost <= room:
+                kept |= more
+                room -= cost
+                break
+    return kept or set().union(*(lines_of(units[at], whole=False) for at in best_of(scores)))
+
+
+def near_enough(units: Sequence[Unit], scores: Sequence[float]) -> list[int]:
+    """Of definitions one is asked about, and all are in question; of other text whatever is near the best."""
+    least = -math.inf if any(unit.defines for unit in units) else max(scores, default=0.0) - FAR
+    return [at for at, score in enumerate(scores) if score >= least]
+
+
+def best_of(scores: Sequence[float]) -> list[int]:
+    return sorted(range(len(scores)), key=scores.__getitem__)[-1:]
 
 
 def lines_of(unit: Unit, *, whole: bool) -> set[int]:
-    lines = {*range(unit.start, unit.end), *unit.heads}
-    return lines if whole else lines - set(range(*unit.doc))
+    return {*(range(unit.start, unit.end) if whole else unit.essence()), *unit.heads}
 
 
-def shares(scores: Sequence[float]) -> list[float]:
+def logarithms(scores: Sequence[float]) -> list[float]:
+    """Of the likelihoods, which together are one."""
     best = max(scores, default=0.0)
-    weights = [math.exp(score - best) for score in scores]
-    total = sum(weights) or 1.0
-    return [weight / total for weight in weights]
+    total = best + math.log(sum(math.exp(score - best) for score in scores) or 1.0)
+    return [score - total for score in scores]

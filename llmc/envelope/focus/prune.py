@@ -2,7 +2,7 @@
 
     kept = prune(lines, "how are cookies merged")      # numbers of lines, from 1
 
-The text is cut into units (`units`), each is scored (`score`), and the likeliest are kept while there is room
+The text is cut into units (`units`), each is scored (`score`), and what is likely enough for its cost is kept
 (`choose`). Imports that bring a name into what is kept come along if they are short.
 """
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["SHARE", "prune"]
 
-SHARE: Final = 0.15  # of the text's tokens
-MARGIN: Final = 1.03  # units seldom fill the room to its end
+SHARE: Final = 0.15  # of the tokens of a list or of prose; what is kept of code is less on average
+MOST: Final = 0.25  # of the tokens of code, where many functions could be meant
 FEWEST: Final = 300  # tokens below which pruning saves nothing worth its risk
 LONGEST_LINE: Final = 1_000  # characters; what is longer is data, and says no more
 MOST_LINES: Final = 20_000  # what is longer is searched for the words first: 20,000 lines take half a second
@@ -54,11 +54,12 @@ def prune(
             found = prune([lines[at] for at in near], question, room=room, model=model)
             return [near[number - 1] + 1 for number in found]
     costs = [estimate(line) for line in lines]
-    largest = max(FEWEST, SHARE * sum(costs))
-    room = MARGIN * (largest if room is None else min(room, largest))
+    blocks = read_blocks(lines) if blocks is None else blocks
+    largest = max(FEWEST, (MOST if blocks else SHARE) * sum(costs))
+    room = largest if room is None else min(room, largest)
     if sum(costs) <= room:
         return list(range(1, len(lines) + 1))
-    every = cut(lines, read_blocks(lines) if blocks is None else blocks, costs, room)
+    every = cut(lines, blocks, costs, room)
     # What holds no name says nothing, unless nothing does.
     units = [unit for unit in every if any(map(_NAME.search, lines[unit.start : unit.end]))] or every
     ranked = scores([line[:LONGEST_LINE] for line in lines], units, question, model())

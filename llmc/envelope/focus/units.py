@@ -29,7 +29,7 @@ QUOTES: Final = ('"""', "'''")
 class Unit:
     """Lines `start` to `end` (from 0, `end` exclusive); `signature` is its first line of code.
 
-    `heads` are the first lines of what encloses it, `doc` its documentation where that is long, first line excepted.
+    `heads` are the first lines of what encloses it, `doc` is where its documentation stands.
     """
 
     start: int
@@ -39,6 +39,17 @@ class Unit:
     heads: tuple[int, ...] = ()
     doc: tuple[int, int] = (0, 0)
     defines: bool = False
+
+    @property
+    def spare(self) -> tuple[int, int]:
+        """Long documentation without its first line, which says the most."""
+        return (self.doc[0] + 1, self.doc[1]) if self.doc[1] - self.doc[0] > SHORTEST_DOC else (0, 0)
+
+    def essence(self) -> Iterator[int]:
+        """The lines of the unit without what can be spared."""
+        first, last = self.spare
+        yield from range(self.start, first or self.end)
+        yield from range(last or self.end, self.end)
 
 
 def cut(lines: Sequence[str], blocks: Sequence[Block], costs: Sequence[float], largest: float) -> list[Unit]:
@@ -109,15 +120,15 @@ class _Cutting:
         return start
 
     def _doc(self, start: int, signature: int, end: int) -> tuple[int, int]:
-        """The lines behind the first of a docstring, or of the comment above."""
-        if signature - start > SHORTEST_DOC:
-            return start + 1, signature
+        """The lines of a docstring, or of the comment above."""
+        if self._lines[start].lstrip().startswith(COMMENTS) and signature > start:
+            return start, signature
         for index in range(signature, min(end, signature + LONGEST_SIGNATURE)):
             bare = self._lines[index].lstrip().lstrip("rRuU")
             if bare.startswith(QUOTES):
                 last = (at for at in range(index + 1, end) if bare[:3] in self._lines[at])
                 close = index if bare.count(bare[:3]) > 1 else next(last, index)
-                return (index + 1, close + 1) if close - index >= SHORTEST_DOC else (0, 0)
+                return index, close + 1
         return 0, 0
 
     def _lead(self, start: int, top: int) -> int:
