@@ -20,24 +20,26 @@ from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from llmc.envelope.redact import Redactor
+from llmc.envelope.secret.table import compiled
 from llmc.envelope.secret.values import Kind, kind_of
 from llmc.envelope.visible import visible, visible_name, visible_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from llmc.envelope.envelope import Envelope, Group, Item, Row
     from llmc.envelope.redact import Finding
 
     TextOf = Callable[[str, str], str | None]
     _Changed = Mapping[tuple[int, int], dict[int, str]]
+    _Run = tuple[int, Sequence[int], Sequence[Item]]  # group, numbers of items, the items
 
 __all__ = ["clean", "clean_text", "without_secrets"]
 
 _T = TypeVar("_T")
 
 # A line that may be the inside of a key.
-_DOUBTFUL: Final = re.compile(r"""(?m)^[ \t>|#*"'+-]*[A-Za-z0-9+/]{40,}={0,2}["'\\n+,;) \t]*$""")
+_DOUBTFUL: Final = rb"""(?m)^[ \t>|#*"'+-]*[A-Za-z0-9+/]{40,}={0,2}["'\\n+,;) \t]*$"""
 # A value whose name may stand on another line. In code that is no way of writing, and would be half of all lines.
 _NAMELESS: Final = re.compile(
     r"""(?im)^[ \t]*-?[ \t]*["']?(?:value|val|default|string)["']?[ \t]*[:=]|<(?:value|string|data)>|"""
@@ -91,7 +93,8 @@ class _Cleaning:
         rows = self._rows(envelope)
         touched = {at for at, _ in rows}
         # Titles are many and short, and a look at all of them costs as much as at one.
-        titles = "\n".join([group.title for group in envelope.groups] + [item.title for item in envelope.items()])
+        of_items = [item.title for group in envelope.groups for item in group.items]
+        titles = "\n".join([*(group.title for group in envelope.groups), *of_items])
         secret = bool(self._redactor.redact(titles).findings)
         plain = not secret and titles.isascii() and titles.replace("\n", "").isprintable()
         groups = tuple(
@@ -114,8 +117,8 @@ class _Cleaning:
     def _rows(self, envelope: Envelope) -> dict[tuple[int, int], dict[int, str]]:
         """(group, item) → row → its new text, where that is another."""
         changed: defaultdict[tuple[int, int], dict[int, str]] = defaultdict(dict)
-        for (root, path), items in items_by_file(envelope).items():
-            rows = [row for _, _, item in items for row in item.rows]
+        for (root, path), runs in items_by_file(envelope).items():
+            rows = [row for _, _, items in runs for item in items for row in item.rows]
             numbers = [row.number or 0 for row in rows]
             # Rows without a number keep their place; Python's sort is stable.
             order = (
@@ -125,7 +128,12 @@ class _Cleaning:
             if texts is None:
                 continue
             new = dict(zip(order, texts, strict=True))
-            places = ((at, index, number) for at, index, item in items for number in range(len(item.rows)))
+            places = (
+                (at, index, number)
+                for at, indexes, items in runs
+                for index, item in zip(indexes, items, strict=True)
+                for number in range(len(item.rows))
+            )
             for place, (at, index, number) in enumerate(places):
                 if new[place] != rows[place].text:
                     changed[at, index][number] = new[place]
@@ -134,23 +142,17 @@ class _Cleaning:
     def _file(self, rows: list[Row], root: str, path: str) -> list[str] | None:
         """The rows of one file, redacted together; None when they stay as they are."""
         whole = "\n".join([row.text for row in rows])
-        if whole.count("\n") >= len(rows):
+        folded = whole.count("\n") >= len(rows)
+        if folded:
             whole = "\n".join([row.text.replace("\n", "\\n") for row in rows])
         doubtful = is_doubtful(whole, path)
         # That a line of base64 is a key's is only guessed where the file cannot be asked.
         done = self._redactor.redact(whole, path, torn=doubtful and self._findings(root, path) is None).text
-        if doubtful:
+        if doubtful and (found := self._findings(root, path)):
             lines = zip(done.split("\n"), rows, strict=True)
-            done = "\n".join(self._asked(text, row, root, path) for text, row in lines)
+            done = "\n".join([asked(text, row, found, path) for text, row in lines])
         done = visible_text(done, endings=False)
-        return done.split("\n") if rows and (done != whole or "\\n" in whole) else None
-
-    def _asked(self, text: str, row: Row, root: str, path: str) -> str:
-        if row.number is None or not is_doubtful(row.text, path):
-            return text
-        for finding in (self._findings(root, path) or {}).get(row.number, ()):
-            text = without(text, finding)
-        return text
+        return done.split("\n") if rows and (folded or done != whole) else None
 
     def _findings(self, root: str, path: str) -> dict[int, list[Finding]] | None:
         """The secrets of a file by line; None if it cannot be asked."""
@@ -212,17 +214,35 @@ class _Cleaning:
         return visible_text(text)
 
 
-def items_by_file(envelope: Envelope) -> dict[tuple[str, str], list[tuple[int, int, Item]]]:
-    """(root, path) → (group, item number, item); what has no path is by itself in each group."""
-    files: dict[tuple[str, str], list[tuple[int, int, Item]]] = {}
+def items_by_file(envelope: Envelope) -> dict[tuple[str, str], list[_Run]]:
+    """(root, path) → its items in each group; what has no path is by itself in each group."""
+    files: dict[tuple[str, str], list[_Run]] = {}
     for at, group in enumerate(envelope.groups):
-        for index, item in enumerate(group.items):
-            file = (item.root, item.path) if item.path else (f"\0{at}", "")
-            listed = files.get(file)
-            if listed is None:
-                listed = files[file] = []
-            listed.append((at, index, item))
+        for file, run in runs_of(at, group):
+            files.setdefault(file, []).append(run)
     return files
+
+
+def runs_of(at: int, group: Group) -> Iterable[tuple[tuple[str, str], _Run]]:
+    """Mostly a group is a file, and its items need not be sorted one by one: a tenth of all cleaning."""
+    files = {(item.root, item.path) for item in group.items}
+    for root, path in files:
+        file = (root, path) if path else (f"\0{at}", "")
+        if len(files) == 1:
+            yield file, (at, range(len(group.items)), group.items)
+        else:
+            indexes = [index for index, item in enumerate(group.items) if item.path == path and item.root == root]
+            yield file, (at, indexes, [group.items[index] for index in indexes])
+
+
+def asked(text: str, row: Row, found: dict[int, list[Finding]], path: str) -> str:
+    """The text of a row without what is secret on this line of its file."""
+    secrets = found.get(row.number or 0)
+    if not secrets or not is_doubtful(row.text, path):
+        return text
+    for secret in secrets:
+        text = without(text, secret)
+    return text
 
 
 def plain_name(title: str) -> bool:
@@ -232,7 +252,8 @@ def plain_name(title: str) -> bool:
 
 def is_doubtful(text: str, path: str) -> bool:
     """Whether the file must be asked what these lines belong to."""
-    if "…" in text or _DOUBTFUL.search(text):
+    # RE2 reads 200 KB of matches in a tenth of the 4 ms that Python's own takes to try every place.
+    if "…" in text or compiled(_DOUBTFUL).search(text.encode("utf-8", "surrogatepass")):
         return True
     return kind_of(path) is not Kind.CODE and bool(_NAMELESS.search(text))
 

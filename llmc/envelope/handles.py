@@ -39,6 +39,7 @@ __all__ = ["HANDLE", "LOCAL", "Handle", "Handles", "Stored"]
 
 LOCAL: Final = "local"
 HANDLE: Final = re.compile(r"h[a-z2-7]{3,32}")
+_THREE: Final = re.compile(r"\d[a-z]")  # letters, digits and letters are three tokens at least
 LETTERS: Final = 4  # a million names; a thousand handles in use make one in a thousand take its second choice
 CHOICES: Final = 96
 LONG: Final = 26  # 130 bits
@@ -269,7 +270,7 @@ def names_of(letters: str, owner: str) -> Iterator[str]:
 
 def is_cheap(name: str) -> bool:
     """Two tokens, as one name in nine; a single one is a word, which could as well be a file."""
-    return count(f" {name}") == 2  # noqa: PLR2004 - it says so
+    return not _THREE.search(name) and count(f" {name}") == 2  # noqa: PLR2004 - it says so
 
 
 def question_of(tool: str, args: dict[str, Any]) -> str:

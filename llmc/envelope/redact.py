@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from llmc.envelope.secret.blocks import blocks, torn
+from llmc.envelope.secret.blocks import blocks, is_torn, torn
 from llmc.envelope.secret.fields import fields
 from llmc.envelope.secret.matches import matches
 from llmc.envelope.secret.table import Rule, Sureness, compiled, table
@@ -82,8 +82,10 @@ class Redactor:
         if not text or self.passes(path):
             return Redacted(text)
         data = text.encode("utf-8", "surrogatepass")
-        spans = merged([*self._spans(data, path), *(torn_spans(data) if torn else ())])
-        return replaced(data, spans) if spans else Redacted(text)
+        spans = self._spans(data, path)
+        if torn:
+            spans += torn_spans(data)
+        return replaced(data, merged(spans)) if spans else Redacted(text)
 
     def redact_lines(self, lines: Sequence[str], path: str = "") -> list[str]:
         """Lines of one file, in its order, perhaps with gaps between them; as many come back."""
@@ -104,12 +106,12 @@ class Redactor:
 
         return read_patterns(os.fsencode("\n".join(self._allow)))
 
-    def _spans(self, data: bytes, path: str) -> Iterator[Span]:
+    def _spans(self, data: bytes, path: str) -> list[Span]:
         """In the order in which they may name what they share."""
-        yield from (Span(start, end, PRIVATE_KEY) for start, end in blocks(data))
+        spans = [Span(start, end, PRIVATE_KEY) for start, end in blocks(data)]
         for rule in (*self._own, *table().matching(data, path)):
-            yield from (Span(start, end, rule.name) for start, end in matches(rule, data))
-        yield from (Span(start, end, str(sort)) for start, end, sort in fields(data, path))
+            spans += [Span(start, end, rule.name) for start, end in matches(rule, data)]
+        return spans + [Span(start, end, str(sort)) for start, end, sort in fields(data, path)]
 
 
 _BUILT_IN: Final = Redactor()
@@ -138,6 +140,8 @@ def check_rules(settings: Redaction) -> Iterator[tuple[int, str, str]]:
 
 
 def torn_spans(data: bytes) -> Iterator[Span]:
+    if not is_torn(data):
+        return
     lines = data.split(b"\n")
     inside = set(torn(lines))
     at = 0

@@ -13,6 +13,7 @@ lines stays below a budget.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from functools import cache, lru_cache, partial
 from hashlib import blake2b
 from itertools import pairwise
@@ -76,13 +77,14 @@ def _ranks() -> Callable[[bytes], int]:
 
     hashes = np.frombuffer(VOCABULARY.read_bytes(), "<u8")
     order = np.argsort(hashes)
-    ordered = hashes[order]
+    # Looking up one number at a time, numpy takes four times as long as bisect over the same memory.
+    ordered, ranks = hashes[order].astype(np.uint64).data, order.data
 
     @lru_cache(maxsize=65_536)
     def rank(token: bytes) -> int:
         wanted = int.from_bytes(blake2b(token, digest_size=8).digest(), "little")
-        at = int(np.searchsorted(ordered, np.uint64(wanted)))
-        return int(order[at]) if at < len(ordered) and ordered[at] == wanted else NEVER
+        at = bisect_left(ordered, wanted)
+        return ranks[at] if at < len(ordered) and ordered[at] == wanted else NEVER
 
     return rank
 

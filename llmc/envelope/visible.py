@@ -18,11 +18,13 @@ __all__ = ["visible", "visible_name", "visible_text"]
 # C0 without tab, DEL, C1, soft hyphen, joiners and fillers that have no width, marks of direction, line and paragraph
 # separators, the invisible operators, the byte order mark, interlinear and musical controls, variation selectors (two
 # in a row can carry bytes; one behind an emoji is how it is written), tags, halves of surrogate pairs.
-_HIDDEN: Final = (
+_LOW: Final = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
-    "\u2060-\u206f\u3164\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
-    "\U000e0000-\U000e0fff\ud800-\udfff"
+    "\u2060-\u206f\u3164\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff"
 )
+_HIDDEN: Final = f"{_LOW}\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+# A class that ends with the whole upper planes is looked up and not compared range by range: a third of the time.
+_DOUBTFUL: Final = re.compile(f"[{_LOW}\ufe0e\ufe0f\U00010000-\U0010ffff]")
 _TEXT: Final = re.compile(f"[{_HIDDEN}]|[\ufe0e\ufe0f](?=[\ufe00-\ufe0f])")
 _LINE: Final = re.compile(f"[\n{_HIDDEN}]|[\ufe0e\ufe0f](?=[\ufe00-\ufe0f])")
 _NAME: Final = re.compile(f"[\t\n{_HIDDEN}→]|[\ufe0e\ufe0f](?=[\ufe00-\ufe0f])|^ | $|(?<= )·(?= )")
@@ -37,7 +39,7 @@ def visible(line: str) -> str:
 
 def visible_text(text: str, *, endings: bool = True) -> str:
     """Several lines; the carriage return of a line's ending stays with it, unless endings are none here."""
-    if _plain(text.replace("\n", "")):
+    if _plain(text.replace("\n", "")) or not _DOUBTFUL.search(text):
         return text
     if not endings or "\r\n" not in text:
         return _TEXT.sub(_shown, text)

@@ -12,10 +12,12 @@ import re
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Final
 
+from llmc.envelope.secret.table import compiled
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["blocks", "torn"]
+__all__ = ["blocks", "is_torn", "torn"]
 
 _BEGIN: Final = re.compile(rb"-{4,5} ?BEGIN (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)? ?-{4,5}")
 _END: Final = re.compile(rb"-{4,5} ?END (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)? ?-{4,5}")
@@ -32,6 +34,7 @@ _LONGEST: Final = 64 << 10  # an RSA key of 16,384 bits has 13 kB
 _FULL: Final = re.compile(
     rb"""[\t >|#*"'+-]*([A-Za-z0-9+/]{64}|[A-Za-z0-9+/]{70}|[A-Za-z0-9+/]{76})(?:\\n|["'+,;\\\s])*"""
 )
+_RUN: Final = rb"[A-Za-z0-9+/]{64}"  # what every full line has
 _OPENED: Final = re.compile(rb"-{4,5} ?BEGIN ([A-Z0-9 ]+?) ?-{4,5}")
 
 _KUBERNETES: Final = re.compile(rb"(?m)^kind:[\t ]*[\"']?Secret[\"']?[\t ]*$")
@@ -90,6 +93,11 @@ def body_start(data: bytes, at: int) -> int:
             break
         start = above
     return start
+
+
+def is_torn(data: bytes) -> bool:
+    """Whether any line may be the inside of a key: hardly a text has one, and this looks at all lines at once."""
+    return compiled(_RUN).search(data) is not None
 
 
 def torn(lines: list[bytes]) -> Iterator[int]:

@@ -54,7 +54,8 @@ class Table:
     def matching(self, data: bytes, path: str) -> list[Rule]:
         """The rules that match somewhere, in the order of the table; last, those of this very file."""
         name = path.rpartition("/")[2].lstrip("._").partition(".")[0]
-        return [*(self.rules[index] for index in sorted(self.gate.Match(data) or ())), *self.files.get(name, ())]
+        found = self.gate.Match(data)
+        return [*([self.rules[index] for index in sorted(found)] if found else ()), *self.files.get(name, ())]
 
 
 @cache
