@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from llmc.retrieval.asked import Asked
     from llmc.retrieval.candidate import Candidate
     from llmc.retrieval.query import Query
+    from llmc.retrieval.results import Passage
 
 __all__ = ["file_hits", "without_unwanted"]
 
@@ -23,7 +24,7 @@ __all__ = ["file_hits", "without_unwanted"]
 MOST_LINES = 5
 
 
-def file_hits(candidate: Candidate, asked: Asked, most: int) -> FileHits:
+def file_hits(candidate: Candidate, asked: Asked, most: int, quoted: tuple[Passage, ...] = ()) -> FileHits:
     hits = tuple(_hit(candidate, asked, ordinal, score.score) for ordinal, score in candidate.found[:most])
     return FileHits(
         root=candidate.view.root.id,
@@ -34,6 +35,7 @@ def file_hits(candidate: Candidate, asked: Asked, most: int) -> FileHits:
         hits=hits,
         more=len(candidate.found) - len(hits),
         shares=candidate.shares,
+        passages=quoted,
         also=tuple(view.root.id for view in candidate.also),
     )
 

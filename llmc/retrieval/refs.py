@@ -15,12 +15,13 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from llmc.errors import LlmcError, NotFoundError, QueryError
+from llmc.languages import role_of
 from llmc.retrieval.globs import PathFilter
 from llmc.retrieval.pattern import plan_literal
 from llmc.text import Binary, decode, split_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from llmc.model import Reference, Symbol
     from llmc.retrieval.view import View
@@ -66,6 +67,15 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
+class Holding:
+    """So many lines of a file hold the word and are no use of it that the parse knows."""
+
+    root: str
+    path: str
+    lines: int
+
+
+@dataclass(frozen=True, slots=True)
 class RefsResult:
     name: str
     definitions: tuple[Place, ...]
@@ -76,6 +86,7 @@ class RefsResult:
     share: float = 1.0
     complete: bool = True
     elsewhere: int = 0  # lines that hold the word and that the parse gives as nothing: comments, texts, keywords
+    holding: tuple[Holding, ...] = ()  # the code among them, without files that are named already
 
     @property
     def callers(self) -> tuple[Place, ...]:
@@ -92,13 +103,13 @@ def refs(views: Sequence[View], request: RefsRequest) -> RefsResult:
     definitions: list[Place] = []
     references: list[Place] = []
     callees: Counter[str] = Counter()
-    elsewhere = 0
+    elsewhere: list[Holding] = []
     for view in views:
         reader = Reader(view)
         definitions += defined(view, name, request, reader, callees)
         docs = holding(view, last)
         references += used(last, docs, request, reader)
-        elsewhere += 0 if request.kinds else others(last, docs, request, reader, [*definitions, *references])
+        elsewhere += () if request.kinds else others(last, docs, request, reader, [*definitions, *references])
     if not definitions and not references:
         raise nothing_found(views, name)
     sureness = Sureness.NONE if not definitions else Sureness.ONE if len(definitions) == 1 else Sureness.SEVERAL
@@ -111,8 +122,17 @@ def refs(views: Sequence[View], request: RefsRequest) -> RefsResult:
         pending=sum(len(view.pending) for view in views),
         share=min((view.share for view in views), default=1.0),
         complete=len(references) <= request.limit,
-        elsewhere=elsewhere,
+        elsewhere=sum(one.lines for one in elsewhere),
+        holding=tuple(unnamed_code(elsewhere, [*definitions, *references])),
     )
+
+
+def unnamed_code(elsewhere: Iterable[Holding], known: Iterable[Place]) -> Iterator[Holding]:
+    """An option is passed by keyword or in a text, which no parse gives as a use; prose about it is only counted."""
+    named = {(place.root, place.path) for place in known}
+    for one in elsewhere:
+        if (one.root, one.path) not in named and role_of(one.path) not in {"doc", "data", "generated"}:
+            yield one
 
 
 def checked(name: str) -> str:
@@ -201,15 +221,18 @@ def holding(view: View, name: str) -> Collection[int]:
     return places if condition.is_empty else places.keep(view.store.keywords.candidates(condition))
 
 
-def others(name: str, docs: Collection[int], request: RefsRequest, reader: Reader, known: list[Place]) -> int:
-    """How many lines hold the word and are not among the places; 0 as well where too many files would be read."""
+def others(
+    name: str, docs: Collection[int], request: RefsRequest, reader: Reader, known: list[Place]
+) -> Iterator[Holding]:
+    """The lines that hold the word and are not among the places; none where too many files would be read."""
     root = reader.view.root.id
     places, accepts = reader.view.store.catalog.places(root), request.paths.of(root).accepts
-    paths = [path for doc in docs if accepts(path := places[doc])]
-    if len(paths) > MOST_COUNTED:
-        return 0
+    paths = sorted(path for doc in docs if accepts(path := places[doc]))
     told = {(place.path, place.line) for place in known if place.root == root}
-    return sum((path, number) not in told for path in paths for number, _ in reader.with_word(path, name))
+    for path in paths if len(paths) <= MOST_COUNTED else ():
+        lines = sum((path, number) not in told for number, _ in reader.with_word(path, name))
+        if lines:
+            yield Holding(root, path, lines)
 
 
 def used(name: str, docs: Collection[int], request: RefsRequest, reader: Reader) -> Iterator[Place]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-__all__ = ["FileHits", "Hit", "SearchResult", "Share"]
+__all__ = ["FileHits", "Hit", "Passage", "SearchResult", "Share"]
 
 
 class Share(NamedTuple):
@@ -34,8 +34,19 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
+class Passage:
+    """Lines, by number, that answer; `name` is the definition that they are of, from `start_line` to `end_line`."""
+
+    name: str
+    start_line: int
+    end_line: int
+    lines: tuple[tuple[int, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class FileHits:
-    """A file and its places, best first. `more` places in it ranked too and are not listed."""
+    """A file and its places, best first. `more` places in it ranked too and are not listed. `passages` are what to
+    quote of it, where that was asked for."""
 
     root: str
     path: str
@@ -45,6 +56,7 @@ class FileHits:
     hits: tuple[Hit, ...]
     more: int = 0
     shares: tuple[Share, ...] = ()
+    passages: tuple[Passage, ...] = ()
     also: tuple[str, ...] = ()  # further roots, work trees of the same repository, that hold the same text there
 
 

@@ -27,6 +27,13 @@ _MARKDOWN = re.compile(
 _UNDERLINED = re.compile(
     r"^(?:(?P<over>([^\w\s])\2{2,})[ \t]*\n[ \t]*)?(?P<title>\S[^\n]*)\n(?P<under>([^\w\s])\5{2,})[ \t]*$", re.MULTILINE
 )
+# Changelogs name their releases in a directive with a version, or in a bullet, as two extensions of Sphinx have it.
+_RELEASE = re.compile(
+    r"^\.\. (?:changelog|release)::[^\n]*\n(?:[ \t]+:(?!version:)[^\n]*\n)*[ \t]+:version:[ \t]*(?P<version>\S+)"
+    r"|^[*-][ \t]+:release:`(?P<bullet>[^`<\s]+)",
+    re.MULTILINE,
+)
+_BELOW = 100  # deeper than any heading
 _ASCIIDOC = re.compile(r"^(={1,6})[ \t]+(\S[^\n]*)", re.MULTILINE)
 _ORG = re.compile(r"^(\*{1,8})[ \t]+(\S[^\n]*)", re.MULTILINE)
 _LINK = re.compile(r"!?\[([^\]\n]*)\]\([^)\n]*\)")
@@ -56,7 +63,8 @@ def _level(found: re.Match[str]) -> int:
 
 def read_rst(text: str) -> Outline:
     """Which sign means which level is decided by the order of their first use."""
-    return nest(_underlined(text, offsets(text)), last_line(text))
+    lines = offsets(text)
+    return nest(sorted([*_underlined(text, lines), *_releases(text, lines)]), last_line(text))
 
 
 def _underlined(text: str, lines: list[int]) -> Iterator[Section]:
@@ -69,6 +77,11 @@ def _underlined(text: str, lines: list[int]) -> Iterator[Section]:
         if style not in styles:
             styles.append(style)
         yield Section(bisect_right(lines, found.start()), styles.index(style), _clean(title))
+
+
+def _releases(text: str, lines: list[int]) -> Iterator[Section]:
+    for found in _RELEASE.finditer(text):
+        yield Section(bisect_right(lines, found.start()), _BELOW, found["version"] or found["bullet"])
 
 
 def read_asciidoc(text: str) -> Outline:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ from llmc.server.tools.base import Argument, Asked, Tool
 from llmc.server.tools.words import freshness_notes, plural, shown_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from llmc.retrieval.refs import Place, RefsResult
     from llmc.workspace import Workspace
@@ -25,7 +25,7 @@ def run(asked: Asked) -> Envelope:
     result = refs(workspace.views(), request)
     return Envelope(
         "refs",
-        found_words(result),
+        found_words(result, callees=not kinds),
         groups=tuple(groups_of(result, workspace)),
         notes=freshness_notes(result.pending, result.share),
         data={
@@ -35,11 +35,13 @@ def run(asked: Asked) -> Envelope:
             "references": [asdict(place) for place in result.references],
             "callees": list(result.callees),
             "elsewhere": result.elsewhere,
+            "holding": [asdict(one) for one in result.holding],
         },
     )
 
 
-def found_words(result: RefsResult) -> str:
+def found_words(result: RefsResult, *, callees: bool) -> str:
+    """`callees`: who asks for the uses of one kind has not asked what the definition itself calls."""
     words = [plural(len(result.definitions), "definition"), plural(len(result.references), "use")]
     if result.callers:
         words.append(plural(len(result.callers), "call"))
@@ -50,7 +52,7 @@ def found_words(result: RefsResult) -> str:
         said.append(result.sureness)
     if result.elsewhere:
         said.append(f"{plural(result.elsewhere, 'line')} more {'holds' if result.elsewhere == 1 else 'hold'} the word")
-    if result.callees:
+    if result.callees and callees:
         said.append(f"calls {', '.join(result.callees[:20])}")
     return " · ".join(said)
 
@@ -61,9 +63,20 @@ def groups_of(result: RefsResult, workspace: Workspace) -> Iterator[Group]:
             f"{shown_path(workspace, root, path)} defines", tuple(item_of(place, place.kind) for place in places)
         )
     for (root, path), places in by_file(result.references):
-        listed = list(places)
-        items = tuple(item_of(place, "" if place.kind in {"use", "call"} else place.kind) for place in listed)
-        yield Group(shown_path(workspace, root, path), items, len(listed))
+        items = tuple(use_items(places))
+        yield Group(shown_path(workspace, root, path), items, len(items))
+    if result.holding:
+        holding = (Item((), f"{shown_path(workspace, one.root, one.path)} · {one.lines}") for one in result.holding)
+        yield Group("the word alone", tuple(holding))
+
+
+def use_items(places: Iterable[Place]) -> Iterator[Item]:
+    """What encloses several uses that follow each other is said once."""
+    before = ""
+    for place in places:
+        said = replace(place, within="") if place.within == before else place
+        yield item_of(said, "" if place.kind in {"use", "call"} else place.kind)
+        before = place.within
 
 
 def by_file(places: tuple[Place, ...]) -> Iterator[tuple[tuple[str, str], Iterator[Place]]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from llmc.envelope import Envelope, Group, Item, Row
@@ -13,15 +14,17 @@ from llmc.server.tools.words import freshness_notes, plural, shown_path, vector_
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from llmc.retrieval.results import FileHits, Hit, SearchResult
+    from llmc.retrieval.results import FileHits, Hit, Passage, SearchResult
     from llmc.workspace import Workspace
 
-# The best place is the answer more often than not, and is shown so that it need not be opened; of the others a reader
-# must only see whether to open them. So many lines for the best place, and for the others of its file and the best of
-# the next two files; of the rest the name and where it stands, which the line of the definition would only repeat. Only
-# the first three files have more places than one (`bench.workload`).
-BEST_LINES, NEXT_LINES, FURTHER_LINES = 16, 5, 0
-NEXT_FILES = 3
+# Some 220 tokens of the best file: with less, whole functions no longer fit, and the answer is cut (`bench.research`'s
+# questions: 60 of 100 answered with 560 characters, 65 with 700, 77 with 860, 75 with 1,000).
+ROOM = 860
+# Of what is asked for with a budget of one's own, half goes to the best file.
+ROOM_OF_TOKEN = 2
+# Files that score less than a quarter of the best are named only among the first three: of 100 right files in the first
+# ten of the golden suite that loses two, and a third of the names.
+FAR, LEAST_FILES = 0.25, 3
 LONGEST_LINE = 400
 
 
@@ -32,13 +35,20 @@ def run(asked: Asked) -> Envelope:
         paths=workspace.path_filter(asked.paths()),
         within=asked.within(),
         limit=asked.number("limit", 10),
+        room=ROOM_OF_TOKEN * asked.number("budget", ROOM // ROOM_OF_TOKEN),
     )
     result = workspace.answers.search(workspace.views(), request)
+    if not asked.number("limit", 0):
+        result = replace(result, files=near_enough(result.files))
     return envelope_of(result, workspace, explain=asked.flag("explain"))
 
 
+def near_enough(files: tuple[FileHits, ...]) -> tuple[FileHits, ...]:
+    return tuple(file for at, file in enumerate(files) if at < LEAST_FILES or file.score >= FAR * files[0].score)
+
+
 def envelope_of(result: SearchResult, workspace: Workspace, *, explain: bool = False) -> Envelope:
-    groups = tuple(group_of(file, workspace, rank, explain=explain) for rank, file in enumerate(result.files))
+    groups = tuple(group_of(file, workspace, explain=explain) for file in result.files)
     places = sum(len(group.items) for group in groups)
     found = f"{plural(places, 'place')} in {plural(len(result.files), 'file')}" if places else "nothing found"
     return Envelope(
@@ -50,70 +60,40 @@ def envelope_of(result: SearchResult, workspace: Workspace, *, explain: bool = F
     )
 
 
-def group_of(file: FileHits, workspace: Workspace, rank: int, *, explain: bool) -> Group:
-    first = BEST_LINES if rank == 0 else NEXT_LINES if rank < NEXT_FILES else FURTHER_LINES
-    further = NEXT_LINES if rank == 0 else FURTHER_LINES
-    hits = file.hits if rank < NEXT_FILES else file.hits[:1]
-    items = tuple(item_of(file, hit, further if number else first, explain=explain) for number, hit in enumerate(hits))
+def group_of(file: FileHits, workspace: Workspace, *, explain: bool) -> Group:
+    items = [quoted(file, one) for one in file.passages] or [named(file, file.hits[0])]
+    if explain:
+        why = tuple(Row(f"{one.signal} {one.effect:.3g} {one.because}".rstrip()) for one in file.shares)
+        items[0] = replace(items[0], rows=(*why, *items[0].rows))
     others = [shown_path(workspace, root, "").removesuffix(":") for root in file.also]
     also = f" (also in {', '.join(others)})" if others else ""
-    return Group(shown_path(workspace, file.root, file.path) + also, items)
+    return Group(shown_path(workspace, file.root, file.path) + also, tuple(items))
 
 
-def item_of(file: FileHits, hit: Hit, most: int, *, explain: bool) -> Item:
+def quoted(file: FileHits, passage: Passage) -> Item:
+    """With its title, unless the first line says as much."""
+    rows = tuple(Row(text, number, longest=LONGEST_LINE) for number, text in passage.lines)
+    told = not passage.name or ("." not in passage.name and passage.name in rows[0].text)
+    title = "" if told else f"{passage.name} {passage.start_line}-{passage.end_line}"
+    return Item(rows, title, file.root, file.path, passage.start_line, passage.end_line)
+
+
+def named(file: FileHits, hit: Hit) -> Item:
+    """Of what ranks low the name and where it stands; the best line of what has no name."""
     title = f"{hit.name} {hit.start_line}-{hit.end_line}" if hit.name else ""
-    rows = tuple(excerpt(hit, most or 1)) if most or not title else ()
-    if explain:
-        rows = (*(Row(f"{one.signal} {one.effect:.3g} {one.because}".rstrip()) for one in file.shares), *rows)
+    rows = () if title else tuple(best_line(hit))
     return Item(rows, title, file.root, file.path, hit.start_line, hit.end_line)
 
 
-def excerpt(hit: Hit, most: int) -> Iterator[Row]:
-    """The line that names it and those that answer best, in order; of the best place what comes after its name, too."""
+def best_line(hit: Hit) -> Iterator[Row]:
     lines = hit.text.split("\n")
-    numbered = range(hit.start_line, hit.start_line + len(lines))
-    named = naming_line(hit, lines)
-    best = [number for number in hit.lines if number in numbered]
-    wanted = [named, *best[: most - 1]]
-    if most == BEST_LINES:
-        telling = [number for number in numbered if TELLING.search(lines[number - hit.start_line])]
-        wanted += sorted(telling, key=lambda number: (number < named, number))
-    for number in joined(sorted(list(dict.fromkeys(wanted))[:most])):
+    telling = (number for number, line in enumerate(lines, hit.start_line) if TELLING.search(line))
+    for number in (*hit.lines, *telling):
         yield Row(lines[number - hit.start_line].rstrip(), number, longest=LONGEST_LINE)
-
-
-def joined(numbers: list[int]) -> Iterator[int]:
-    """One line that is missing between two costs no more than the number behind the gap, and may be the answer."""
-    before = 0
-    for number in numbers:
-        if before and number == before + 2:
-            yield before + 1
-        yield number
-        before = number
-
-
-def naming_line(hit: Hit, lines: list[str]) -> int:
-    """Where its name stands in code: what is above may be a comment of any length."""
-    name = hit.name.rpartition(".")[2]
-    for number, line in enumerate(lines, hit.start_line):
-        if name and name in line and has_word(line, name) and not COMMENT.match(line):
-            return number
-    return next((number for number, line in enumerate(lines, hit.start_line) if TELLING.search(line)), hit.start_line)
-
-
-def has_word(line: str, word: str) -> bool:
-    """Not as part of another one. A pattern for each name would take ten times as long to make."""
-    at = line.find(word)
-    while at >= 0:
-        before, after = line[at - 1 : at], line[at + len(word) : at + len(word) + 1]
-        if not TELLING.match(before) and not TELLING.match(after):
-            return True
-        at = line.find(word, at + 1)
-    return False
+        return
 
 
 TELLING = re.compile(r"\w")
-COMMENT = re.compile(r"\s*(//|/?\*|#|--|;|%|@)")
 
 
 def data_of(file: FileHits) -> dict[str, object]:
@@ -153,7 +133,7 @@ TOOL = Tool(
             required=True,
         ),
         Argument("path", "strings", "Only below this file or folder, or inside an earlier result (a handle)."),
-        Argument("limit", "integer", "At most so many files."),
+        Argument("limit", "integer", "So many files, however far behind the best."),
         Argument("explain", "boolean", "Show what each ranking signal did."),
         Argument("fields", "strings", "A table of only these: path, name, start_line, score; * is all."),
         Argument("budget", "integer", "Tokens that the reply may take."),

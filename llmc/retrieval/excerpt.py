@@ -1,0 +1,243 @@
+"""What of a file answers? The definitions that the question is about, and of those the code.
+
+The places that were found in a file are cut into units: a definition each, a long one by its paragraphs. They are
+weighed (`weigh`) by the question's words in them and in their names and by the rank of the chunk around them, for which
+vectors had their say, and the best are taken while there is room. Of a comment or a docstring in code only the first
+line stays: a question is worded like documentation, and what decides stands below it.
+
+Who asks for tests is told their names, and who asks for a class by its name is told its members.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import groupby, pairwise
+from typing import TYPE_CHECKING, Final
+
+from llmc.languages import GRAMMARS
+from llmc.retrieval.prose import documentation, says
+from llmc.retrieval.results import Passage
+from llmc.retrieval.weigh import named_like, weigh
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from llmc.model import Symbol
+    from llmc.retrieval.asked import Asked
+    from llmc.retrieval.candidate import Candidate
+
+__all__ = ["passages"]
+
+MOST_PLACES: Final = 5  # of a file; with eight the answer was found no more often
+LONGEST_DEFINITION: Final = 120  # lines that are looked at around a place
+PIECE, LEAST_PIECE = 320, 120  # characters of a long definition that stay together, at the latest and at a blank line
+NAME_WITHIN: Final = 30  # lines of decorators and comments that may stand before a name
+LINE, TITLE = 4, 24  # characters that a line and a title cost beside what is on them
+THRIFT: Final = 0.5  # how much cost counts against likelihood: 0 not at all, 1 in full
+# What has fewer lines of code is declared here and done elsewhere.
+STUB, LEAST_CODE = -1.5, 4
+# What is asked of a class beside its name, when its members are meant.
+HELD: Final = frozenset({"method", "methods", "member", "members", "function", "functions", "class", "api", "outline"})
+OF_NO_BODY: Final = frozenset({"constant", "variable", "field", "property", "parameter", "key"})
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """Lines of one definition, or of none. `share` is the score of their chunk by that of the best."""
+
+    owner: Symbol | None
+    numbers: tuple[int, ...]
+    share: float
+
+    @property
+    def name(self) -> str:
+        return self.owner.qualified if self.owner else ""
+
+
+def passages(candidate: Candidate, asked: Asked, room: int) -> tuple[Passage, ...]:
+    """The best of a file within `room` characters, in the order of its lines."""
+    text = _Text(candidate)
+    if listed := _asked_for_by_name(candidate, asked, text.symbols):
+        return (text.listed(listed, room),)
+    return tuple(text.told(text.best(asked, room)))
+
+
+class _Text:
+    """The lines of a file that are looked at: those of the places found, as far as the definitions around them go.
+
+    Numbers are those of lines, from 1.
+    """
+
+    def __init__(self, candidate: Candidate) -> None:
+        self._lines = candidate.text or ()
+        self.symbols = _definitions(candidate)
+        self._shares = self._looked_at(candidate)
+        numbers = sorted(self._shares)
+        self._is_code = candidate.language in GRAMMARS
+        said = documentation((number, self._line(number)) for number in numbers)
+        self._prose = frozenset(said if self._is_code else ())
+        self._owners = self._owned(numbers)
+
+    def _line(self, number: int) -> str:
+        return self._lines[number - 1]
+
+    def _looked_at(self, candidate: Candidate) -> dict[int, float]:
+        """Number → share of its chunk."""
+        found: dict[int, float] = {}
+        most = candidate.found[0][1].score or 1.0
+        for ordinal, score in candidate.found[:MOST_PLACES]:
+            chunk = candidate.chunks[ordinal]
+            start, end = self._whole(chunk.start_line, chunk.end_line)
+            for number in range(start, min(end, len(self._lines)) + 1):
+                found[number] = max(found.get(number, 0.0), score.score / most)
+        return found
+
+    def _whole(self, start: int, end: int) -> tuple[int, int]:
+        """With the definitions that a chunk begins or ends amid."""
+        first, last = start, end
+        for symbol in self.symbols:
+            if symbol.end_line - symbol.start_line <= LONGEST_DEFINITION:
+                if symbol.start_line < start <= symbol.end_line:
+                    first = min(first, symbol.start_line)
+                if symbol.start_line <= end < symbol.end_line:
+                    last = max(last, symbol.end_line)
+        return first, last
+
+    def _owned(self, numbers: Sequence[int]) -> dict[int, Symbol]:
+        """Number → the innermost definition around it, comments and decorators above its first line included."""
+        found: dict[int, Symbol] = {}
+        for symbol in self.symbols:
+            found.update((n, symbol) for n in range(symbol.start_line, symbol.end_line + 1) if n in self._shares)
+            above = symbol.start_line - 1
+            while above in self._prose or (above in self._shares and self._line(above).lstrip().startswith("@")):
+                found[above] = symbol
+                above -= 1
+        return {number: found[number] for number in numbers if number in found}
+
+    def best(self, asked: Asked, room: int) -> list[int]:
+        units = [unit for unit in self._units(room) if any(says(self._line(n)) for n in unit.numbers)]
+        lines = [self._shown(unit) for unit in units]
+        texts = ["\n".join(map(self._line, unit.numbers)) for unit in units]
+        weights = weigh(texts, [unit.name for unit in units], [unit.share for unit in units], asked)
+        costs = [self._cost(numbers) for numbers in lines]
+        worth = [weight - THRIFT * math.log(cost) for weight, cost in zip(weights, costs, strict=True)]
+        worth = [value + STUB * self._is_stub(numbers) for value, numbers in zip(worth, lines, strict=True)]
+        kept: set[int] = set()
+        for at in sorted(range(len(units)), key=worth.__getitem__, reverse=True):
+            if costs[at] <= room or not kept:
+                taken = lines[at] if costs[at] <= room else self.fitting(lines[at], room)
+                kept.update(taken)
+                room -= self._cost(taken)
+        return sorted(kept | self._between(kept))
+
+    def _is_stub(self, numbers: Iterable[int]) -> bool:
+        return self._is_code and sum(number not in self._prose for number in numbers) < LEAST_CODE
+
+    def _units(self, room: int) -> Iterator[Unit]:
+        """Runs of lines of one definition; what is longer than there is room for goes by paragraphs."""
+        runs = groupby(_runs(sorted(self._shares)), key=lambda place: (place[0], id(self._owners.get(place[1]))))
+        for _, run in runs:
+            numbers = [number for _, number in run]
+            whole = self._cost([number for number in numbers if number not in self._prose]) <= room
+            for part in [numbers] if whole else self._pieces(numbers):
+                yield Unit(self._owners.get(part[0]), tuple(part), self._shares[part[len(part) // 2]])
+
+    def _pieces(self, numbers: Iterable[int]) -> Iterator[list[int]]:
+        piece: list[int] = []
+        for number in numbers:
+            piece.append(number)
+            size = self._cost(piece) - TITLE
+            if size >= PIECE or (size >= LEAST_PIECE and not self._line(number).strip()):
+                yield piece
+                piece = []
+        if piece:
+            yield piece
+
+    def _shown(self, unit: Unit) -> list[int]:
+        """Its code, of each comment the first line that says something, and where it is named."""
+        found = set(self._heading(unit.owner))
+        for is_prose, run in groupby(unit.numbers, key=self._prose.__contains__):
+            telling = [number for number in run if self._tells(number, unit.owner)]
+            found.update(telling[:1] if is_prose else telling)
+        return sorted(found)
+
+    def _tells(self, number: int, owner: Symbol | None) -> bool:
+        """A heading is told by the title, and a line below it tells nothing."""
+        line = self._line(number)
+        if owner is None or owner.kind != "heading":
+            return bool(line.strip()) and (number not in self._prose or says(line))
+        return says(line) and number != owner.start_line
+
+    def _heading(self, owner: Symbol | None) -> list[int]:
+        return [self._named_at(owner)] if owner and owner.kind != "heading" else []
+
+    def _named_at(self, symbol: Symbol) -> int:
+        last = min(symbol.end_line, symbol.start_line + NAME_WITHIN, len(self._lines))
+        named = (n for n in range(symbol.start_line, last + 1) if symbol.name in self._line(n) and n not in self._prose)
+        return next(named, symbol.start_line)
+
+    def _cost(self, numbers: Iterable[int]) -> int:
+        return TITLE + sum(len(self._line(number).strip()) + LINE for number in numbers)
+
+    def _between(self, kept: set[int]) -> set[int]:
+        """One line that is missing between two costs no more than the number behind the gap, and may be the answer."""
+        missing = [(first, first + 1) for first, second in pairwise(sorted(kept)) if second == first + 2]
+        owners = self._owners
+        return {number for before, number in missing if owners.get(number) is owners.get(before)} - self._prose
+
+    def fitting(self, numbers: Iterable[int], room: int) -> list[int]:
+        kept: list[int] = []
+        for number in numbers:
+            room -= self._cost([number]) - TITLE
+            if kept and room < TITLE:
+                break
+            kept.append(number)
+        return sorted(kept)
+
+    def listed(self, symbols: Sequence[Symbol], room: int) -> Passage:
+        """The lines that name them."""
+        numbers = self.fitting(dict.fromkeys(map(self._named_at, symbols)), room)
+        return Passage("", numbers[0], numbers[-1], tuple((number, self._line(number).rstrip()) for number in numbers))
+
+    def told(self, numbers: Iterable[int]) -> Iterator[Passage]:
+        for _, run in groupby(numbers, key=lambda number: id(self._owners.get(number))):
+            lines = tuple((number, self._line(number).rstrip()) for number in run)
+            owner = self._owners.get(lines[0][0])
+            start, end = (owner.start_line, owner.end_line) if owner else (lines[0][0], lines[-1][0])
+            yield Passage(owner.qualified if owner else "", start, end, lines)
+
+
+def _runs(numbers: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """(which run of neighbours, number)."""
+    for at, number in enumerate(numbers):
+        yield number - at, number
+
+
+def _definitions(candidate: Candidate) -> list[Symbol]:
+    """An outer one before its inner ones; none of a file that changed since it was indexed."""
+    if not candidate.doc or candidate.moved:
+        return []
+    known = candidate.view.store.catalog.symbols(doc=candidate.doc)
+    found = [one.symbol for one in known if one.symbol.kind not in OF_NO_BODY]
+    return sorted(found, key=lambda symbol: (symbol.start_line, -symbol.end_line))
+
+
+def _asked_for_by_name(candidate: Candidate, asked: Asked, symbols: Sequence[Symbol]) -> list[Symbol]:
+    """The definitions whose first lines are the answer, what matters most first; empty where it is code."""
+    if "test" in asked.roles and candidate.role == "test":
+        return _tests(asked, symbols)
+    said = {word.text.lower() for word in asked.query.telling}
+    for holder in candidate.defines:
+        members = [symbol for symbol in symbols if symbol.container == holder.qualified]
+        if members and said <= {holder.name.lower(), *HELD} and holder.kind != "heading":
+            return [holder, *members]
+    return []
+
+
+def _tests(asked: Asked, symbols: Sequence[Symbol]) -> list[Symbol]:
+    """Those that are named after what is asked for: whole classes of them, then each by itself."""
+    scores = named_like(asked, [symbol.qualified for symbol in symbols])
+    holders = {symbol.container for symbol in symbols}
+    ranked = sorted(zip(scores, symbols, strict=True), key=lambda one: (one[1].qualified not in holders, -one[0]))
+    return [symbol for score, symbol in ranked if score]
