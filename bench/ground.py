@@ -1,4 +1,4 @@
-"""What the workload is asked about: pinned source trees of four languages, a history, a log of failing tests.
+"""What the workload is asked about: pinned source trees of five languages, a history, a log of failing tests.
 
 Everything is made once, from archives that are checked by hash, and kept in the cache. Django is a repository of six
 commits, one for each release from 5.2.2 to 5.2.7, with the release notes as messages: real changes, the same commits on
@@ -23,7 +23,7 @@ from bench.packages import Package, read_list, unpacked
 __all__ = ["GROUNDS", "Ground", "ground"]
 
 PACKAGES = Path(__file__).parent / "tasks" / "packages.tsv"
-GROUNDS = ("django", "broken", "pydantic-core", "rxjs", "sqlalchemy", "eslint")
+GROUNDS = ("django", "broken", "pydantic-core", "rxjs", "sqlalchemy", "eslint", "uwsgi")
 RUNNER = ("asgiref==3.9.1", "sqlparse==0.5.3")
 # With these the log has some 5,000 lines.
 MODULES = ("utils_tests", "pagination", "forms_tests", "template_tests", "auth_tests", "i18n")

@@ -13,6 +13,12 @@ from pathlib import Path
 from typing import Any
 
 OURS, THEIRS = "#b5179e", "#8d99ae"
+TASKS = {
+    "A": "an answer (tuned)",
+    "A later": "an answer (held out until looked at)",
+    "A held out": "an answer (held out)",
+    "B": "content",
+}
 
 
 def main(run: Path) -> None:
@@ -24,7 +30,7 @@ def main(run: Path) -> None:
     if rows := [row for row in found["raw"].get("fixed", ()) if "fixed" in row]:
         bars(run / "fixed", "Tokens before anything is asked", {row["server"]: row["fixed"] for row in rows})
     for table, actors in found["workload"].items():
-        tasks = {"A": "an answer (tuned)", "A held out": "an answer (held out)", "B": "content"}[table]
+        tasks = TASKS[table]
         title = f"Tokens of the tasks that ask for {tasks}; beside each name how many were answered"
         names = {f"{name}\n{one['answered']:.0%} of {one['tasks']}": one["tokens"] for name, one in actors.items()}
         bars(run / f"workload-{table.replace(' ', '-')}", title, names)

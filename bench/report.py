@@ -147,6 +147,7 @@ def workload(found: dict[str, Any], rows: Sequence[dict[str, Any]]) -> Iterator[
 
 TABLES = {
     "A": "tasks that ask for an answer, looked at while llmc was tuned",
+    "A later": "tasks that ask for an answer, held out until their misses were looked at",
     "A held out": "tasks that ask for an answer, held out",
     "B": "tasks that ask for content (llmc gives a map and a handle)",
 }

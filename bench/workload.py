@@ -1,5 +1,5 @@
-"""How many tokens until the answer is there? 40 tasks on three repositories and 24 on two that were held out, done for
-real by every actor.
+"""How many tokens until the answer is there? 40 tasks on three repositories, 24 on two that were held out at
+first and 9 on one that is held out, done for real by every actor.
 
     python -m bench.workload [--repository NAME …] [--actor NAME …] [--task ID …] [--show] [--json FILE]
 
@@ -8,7 +8,8 @@ evidence is looked for in every actor's replies; because it stops at the right m
 would not; because ours are counted with everything that they return, notes and handles included; and because every
 task begins a new session for us. Tokens are the text of the replies, `asked` the calls' own. Two ways of counting:
 `A` asks for an answer, `B` for content, of which llmc returns a map first; B is shown and never part of a claim. What
-is held out (`bench.tasks.HELD_OUT`) has a table of its own: llmc was made while looking at the others.
+is held out (`bench.tasks.HELD_OUT`), and what was until it had been looked at (`LATER`), have tables of their own: llmc
+was made while looking at the others.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from bench.actors import ACTORS, open_actor
 from bench.ground import ground
 from bench.servers import CannotRun
 from bench.stdio import ServerError
-from bench.tasks import FILES, HELD_OUT, evidence_of, tasks
+from bench.tasks import FILES, HELD_OUT, LATER, evidence_of, tasks
 from llmc.envelope.tokens import count
 
 if TYPE_CHECKING:
@@ -137,9 +138,10 @@ def row_of(name: str, task: Task, evidence: tuple[str, ...], said: list[Said], p
 
 
 def tables(rows: Sequence[Row]) -> dict[str, dict[str, dict[str, Any]]]:
-    """Figures for `A`, `A held out` and `B`, where there are any."""
+    """Figures for `A`, `A later`, `A held out` and `B`, where there are any."""
     parts = {
-        "A": [row for row in rows if row.repository not in HELD_OUT],
+        "A": [row for row in rows if row.repository not in (*LATER, *HELD_OUT)],
+        "A later": [row for row in rows if row.repository in LATER],
         "A held out": [row for row in rows if row.repository in HELD_OUT],
         "B": rows,
     }

@@ -60,7 +60,7 @@ def test_search_then_read_the_handle_then_grep_inside_it(world: World, era: str)
         assert connected.server_info.name == "llmc"
         assert connected.protocol_version == ("2025-11-25" if era == "legacy" else "2026-07-28")
         assert "handle" in (connected.instructions or "")
-        found = text_of(await connected.call_tool("search", {"query": "parcel number of the depot", "budget": 100}))
+        found = text_of(await connected.call_tool("search", {"query": "parcel number of the depot", "budget": 50}))
         match = re.search(r"→ (h\w+)$", found)
         assert match, found
         rest = text_of(await connected.call_tool("read", {"target": match[1]}))

@@ -17,11 +17,12 @@ if TYPE_CHECKING:
 
     from bench.ground import Ground
 
-__all__ = ["FILES", "HELD_OUT", "TUNED", "Task", "evidence_of", "failed_tests", "tasks"]
+__all__ = ["FILES", "HELD_OUT", "LATER", "TUNED", "Task", "evidence_of", "failed_tests", "tasks"]
 
 TUNED = ("django", "pydantic-core", "rxjs")
-HELD_OUT = ("sqlalchemy", "eslint")  # written before llmc saw them; nothing may be tuned while looking at them
-FILES = (*TUNED, *HELD_OUT)
+LATER = ("sqlalchemy", "eslint")  # held out until their misses were looked at; nothing was tuned by their figures
+HELD_OUT = ("uwsgi",)  # written before llmc saw it; nothing may be tuned while looking at it
+FILES = (*TUNED, *LATER, *HELD_OUT)
 KNOWN = 40  # characters of a line by which it is known
 REASON = 24
 FAILED = re.compile(r"^(?:FAIL|ERROR): (\w+) \(([\w.]+)\)", re.MULTILINE)

@@ -71,10 +71,8 @@ def group_of(file: FileHits, workspace: Workspace, *, explain: bool) -> Group:
 
 
 def quoted(file: FileHits, passage: Passage) -> Item:
-    """With its title, unless the first line says as much."""
     rows = tuple(Row(text, number, longest=LONGEST_LINE) for number, text in passage.lines)
-    told = not passage.name or ("." not in passage.name and passage.name in rows[0].text)
-    title = "" if told else f"{passage.name} {passage.start_line}-{passage.end_line}"
+    title = f"{passage.name} {passage.start_line}-{passage.end_line}" if passage.name else ""
     return Item(rows, title, file.root, file.path, passage.start_line, passage.end_line)
 
 
