@@ -44,6 +44,10 @@ DEFINED = {
     "a.css": (".card { color: red }\n", {".card"}),
     "a.toml": ("[tool.x]\nname = 'y'\n", {"tool.x"}),
     "a.md": ("# Top\n\ntext\n\n## Inner\n\nmore\n", {"Top", "Top.Inner"}),
+    "releases.rst": (
+        "Top\n===\n\n.. changelog::\n    :version: 2.0.1\n\n    text\n\n* :release:`1.9.0 <2024>`\n* :bug:`7` text\n",
+        {"Top", "Top.2.0.1", "Top.1.9.0"},
+    ),
     "a.rst": ("Top\n===\n\ntext\n\nInner\n-----\n\nmore\n", {"Top", "Top.Inner"}),
     "a.ex": ("defmodule M do\n  def f(x), do: g(x)\nend\n", {"M", "M.f"}),
     "a.hs": ("module M where\n\nf :: Int -> Int\nf x = g x\n", {"f"}),

@@ -41,7 +41,7 @@ def ask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Repl
     root: Path = tmp_path_factory.mktemp("root")
     for name, text in {
         "shop/price.py": PRICE,
-        "web/net.py": "def net(y):  \n    return -y  # what net means here\n",
+        "web/net.py": "def net(y):  \n    return -y  # what net means here, and total\n",
         "src/retry.ts": RETRY,
         "src/linter.js": "export class Linter {\n  verify(text) {\n    const found = [];\n    return found;\n  }\n}\n",
         "types/index.d.ts": "export class Linter {\n  verify(text: string): string[];\n}\n",
@@ -76,6 +76,16 @@ def test_a_long_class_comes_with_its_map(ask: Callable[..., Reply]) -> None:
 def test_refs_say_how_many_lines_they_do_not_tell(ask: Callable[..., Reply]) -> None:
     reply = ask("refs", name="net")
     assert "1 line more holds the word" in reply.text.split("\n")[0]
+
+
+def test_refs_name_the_code_that_holds_the_word_in_a_text(ask: Callable[..., Reply]) -> None:
+    reply = ask("refs", name="verify")
+    assert "the word alone" not in reply.text
+    assert "\nthe word alone\n web/net.py · 1" in ask("refs", name="total").text
+
+
+def test_who_asks_for_callers_is_not_told_what_is_called(ask: Callable[..., Reply]) -> None:
+    assert "· calls " not in ask("refs", name="total", kind="call").text
 
 
 def test_a_name_is_read_where_it_is_defined(ask: Callable[..., Reply]) -> None:

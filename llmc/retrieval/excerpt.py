@@ -32,6 +32,7 @@ __all__ = ["passages"]
 MOST_PLACES: Final = 5  # of a file; with eight the answer was found no more often
 LONGEST_DEFINITION: Final = 120  # lines that are looked at around a place
 PIECE, LEAST_PIECE = 320, 120  # characters of a long definition that stay together, at the latest and at a blank line
+LONGEST_LINE: Final = 1_000  # characters; what is longer is data, and says no more
 NAME_WITHIN: Final = 30  # lines of decorators and comments that may stand before a name
 LINE, TITLE = 4, 24  # characters that a line and a title cost beside what is on them
 THRIFT: Final = 0.5  # how much cost counts against likelihood: 0 not at all, 1 in full
@@ -72,6 +73,7 @@ class _Text:
     def __init__(self, candidate: Candidate) -> None:
         self._lines = candidate.text or ()
         self.symbols = _definitions(candidate)
+        self._read: dict[int, str] = {}
         self._shares = self._looked_at(candidate)
         numbers = sorted(self._shares)
         self._is_code = candidate.language in GRAMMARS
@@ -80,7 +82,9 @@ class _Text:
         self._owners = self._owned(numbers)
 
     def _line(self, number: int) -> str:
-        return self._lines[number - 1]
+        """Of a long file one line is made at a time, and most are asked for again and again."""
+        known = self._read.get(number)
+        return self._read.setdefault(number, self._lines[number - 1]) if known is None else known
 
     def _looked_at(self, candidate: Candidate) -> dict[int, float]:
         """Number → share of its chunk."""
@@ -89,7 +93,8 @@ class _Text:
         for ordinal, score in candidate.found[:MOST_PLACES]:
             chunk = candidate.chunks[ordinal]
             start, end = self._whole(chunk.start_line, chunk.end_line)
-            for number in range(start, min(end, len(self._lines)) + 1):
+            for number, line in enumerate(self._lines[start - 1 : end], start):
+                self._read[number] = line
                 found[number] = max(found.get(number, 0.0), score.score / most)
         return found
 
@@ -118,7 +123,7 @@ class _Text:
     def best(self, asked: Asked, room: int) -> list[int]:
         units = [unit for unit in self._units(room) if any(says(self._line(n)) for n in unit.numbers)]
         lines = [self._shown(unit) for unit in units]
-        texts = ["\n".join(map(self._line, unit.numbers)) for unit in units]
+        texts = ["\n".join(self._line(number)[:LONGEST_LINE] for number in unit.numbers) for unit in units]
         weights = weigh(texts, [unit.name for unit in units], [unit.share for unit in units], asked)
         costs = [self._cost(numbers) for numbers in lines]
         worth = [weight - THRIFT * math.log(cost) for weight, cost in zip(weights, costs, strict=True)]
@@ -228,10 +233,10 @@ def _asked_for_by_name(candidate: Candidate, asked: Asked, symbols: Sequence[Sym
     if "test" in asked.roles and candidate.role == "test":
         return _tests(asked, symbols)
     said = {word.text.lower() for word in asked.query.telling}
-    for holder in candidate.defines:
-        members = [symbol for symbol in symbols if symbol.container == holder.qualified]
-        if members and said <= {holder.name.lower(), *HELD} and holder.kind != "heading":
-            return [holder, *members]
+    for holder in symbols:
+        if holder.name.lower() in said <= {holder.name.lower(), *HELD} and holder.kind != "heading":
+            members = [symbol for symbol in symbols if symbol.container == holder.qualified]
+            return [holder, *members] if members else []
     return []
 
 

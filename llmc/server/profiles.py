@@ -19,9 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["allowed_tools", "instructions_of", "is_offered", "listed", "offered", "profile_of", "require_offered"]
 
 LEAN = (
-    "Indexed search of this workspace: prefer it to shell grep, find and cat. "
-    "A reply that ends in `+8 more → h4k2` goes on with read h4k2; path takes a handle too. "
-    "context_focus_question keeps only the lines that answer it."
+    "Indexed: prefer these to shell grep, find and cat. `+8 more → h4k2` at the end goes on with read h4k2; "
+    "path takes a handle too. context_focus_question keeps only the lines that answer it."
 )
 INSTRUCTIONS = {
     "research": "Research in this workspace: locate, analyse, find patterns, hand over. Answers name path and line.",

@@ -25,7 +25,7 @@ ROOM_OF_TOKEN = 2
 # Files that score less than a quarter of the best are named only among the first three: of 100 right files in the first
 # ten of the golden suite that loses two, and a third of the names.
 FAR, LEAST_FILES = 0.25, 3
-LONGEST_LINE = 400
+LONGEST_LINE, LONGEST_NAME = 400, 60
 
 
 def run(asked: Asked) -> Envelope:
@@ -38,7 +38,7 @@ def run(asked: Asked) -> Envelope:
         room=ROOM_OF_TOKEN * asked.number("budget", ROOM // ROOM_OF_TOKEN),
     )
     result = workspace.answers.search(workspace.views(), request)
-    if not asked.number("limit", 0):
+    if not asked.number("limit", 0) and not asked.flag("all"):
         result = replace(result, files=near_enough(result.files))
     return envelope_of(result, workspace, explain=asked.flag("explain"))
 
@@ -78,9 +78,14 @@ def quoted(file: FileHits, passage: Passage) -> Item:
 
 def named(file: FileHits, hit: Hit) -> Item:
     """Of what ranks low the name and where it stands; the best line of what has no name."""
-    title = f"{hit.name} {hit.start_line}-{hit.end_line}" if hit.name else ""
+    title = f"{tail(hit.name)} {hit.start_line}-{hit.end_line}" if hit.name else ""
     rows = () if title else tuple(best_line(hit))
     return Item(rows, title, file.root, file.path, hit.start_line, hit.end_line)
+
+
+def tail(name: str) -> str:
+    """Headings stand in their headings; the last ones say what it is."""
+    return name if len(name) <= LONGEST_NAME else f"…{name[-LONGEST_NAME:].partition(' ')[2]}"
 
 
 def best_line(hit: Hit) -> Iterator[Row]:

@@ -1,0 +1,142 @@
+"""What a search quotes of a file: code before documentation, names where names are asked for, no more than helps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from llmc import Workspace
+from llmc.envelope.handles import Handles
+from llmc.retrieval.prose import documentation
+from llmc.server.tools import answer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+POOL = '''"""Pools of connections."""
+
+
+class Pool:
+    """Keeps connections that are open."""
+
+    def __init__(self, limit):
+        self.limit = limit
+        self.idle = []
+
+    def fresh(self, connection, now):
+        """
+        Decide whether a connection of the pool is too old.
+
+        A connection that is too old is closed and replaced by a new connection of the pool.
+        The age of a connection is measured from when the pool opened the connection.
+        """
+        age = now - connection.opened
+        if age > self.limit:
+            connection.close()
+            return self.connect(now)
+        return connection
+
+    def connect(self, now):
+        return Connection(now)
+'''
+LONG = (
+    "def settle(entries):\n"
+    + "".join(f"    total_{n} = entries[{n}].cents * {n} + 17\n" for n in range(60))
+    + "\n    if entries[3].disputed:\n        raise ValueError('a disputed entry is not settled')\n    return 1\n"
+)
+TESTS = """class PoolTests:
+    def test_pool_reuses(self):
+        assert reuse()
+
+    def test_unrelated(self):
+        assert True
+
+
+class OtherPoolTests:
+    def test_pool_limit(self):
+        assert limit()
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    root = tmp_path / "tree"
+    for path, text in {"pool.py": POOL, "ledger.py": LONG, "tests/test_pool.py": TESTS}.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text)
+    for number in range(6):
+        (root / f"notes_{number}.py").write_text(f"# a connection, among other things\nVALUE_{number} = {number}\n")
+    return root
+
+
+@pytest.fixture
+def ask(folder: Path, tmp_path: Path) -> Iterator[Callable[..., str]]:
+    with Workspace.open(str(folder), home=str(tmp_path / "home")) as workspace:
+        workspace.index()
+        handles = Handles(str(tmp_path / "handles"))
+        yield lambda query, **options: answer(workspace, handles, "search", {"query": query, **options}).text
+        handles.close()
+
+
+def test_the_code_that_decides_is_quoted_and_its_documentation_in_a_line(ask: Callable[..., str]) -> None:
+    told = ask("which code decides that a connection of the pool is too old and opens a new one")
+    assert "if age > self.limit:" in told
+    assert "return self.connect(now)" in told
+    assert "Decide whether a connection of the pool is too old." in told
+    assert "is measured from when" not in told
+
+
+def test_of_a_long_function_the_part_that_answers_comes_with_the_line_that_names_it(ask: Callable[..., str]) -> None:
+    told = ask("what happens to a disputed entry that is settled", path="ledger.py")
+    assert " settle 1-65" in told
+    assert " 1 def settle(entries):" in told
+    assert "raise ValueError('a disputed entry is not settled')" in told
+    assert "total_30" not in told
+
+
+def test_who_asks_for_tests_is_told_their_names(ask: Callable[..., str]) -> None:
+    told = ask("tests of the pool", path="tests")
+    named = ("class PoolTests:", "class OtherPoolTests:", "def test_pool_reuses", "def test_pool_limit")
+    assert all(name in told for name in named)
+    assert "assert" not in told
+
+
+def test_who_asks_for_a_class_is_told_its_members(ask: Callable[..., str]) -> None:
+    for query in ("Pool", "Pool methods"):
+        told = ask(query)
+        assert all(name in told for name in ("class Pool:", "def __init__", "def fresh", "def connect"))
+        assert "age = now" not in told
+
+
+def test_files_far_behind_the_best_are_named_only_when_so_many_are_asked_for(ask: Callable[..., str]) -> None:
+    query = "decide whether a connection of the pool is too old"
+    assert ask(query).count("notes_") < 3
+    assert ask(query, limit=10).count("notes_") >= 6
+
+
+def test_a_larger_budget_is_a_longer_quotation(ask: Callable[..., str]) -> None:
+    query = "what happens to a disputed entry that is settled"
+    assert len(ask(query, path="ledger.py", budget=2_000)) > len(ask(query, path="ledger.py")) + 1_000
+
+
+def test_a_file_that_changed_a_moment_ago_is_quoted_as_it_is(ask: Callable[..., str], folder: Path) -> None:
+    (folder / "pool.py").write_text("# first\n" + POOL.replace("age > self.limit", "age >= self.limit"))
+    told = ask("which code decides that a connection of the pool is too old and opens a new one")
+    assert "if age >= self.limit:" in told
+    assert "if age > self.limit:" not in told
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('def f():\n    """One.\n\n    Two.\n    """\n    return 1', {2, 3, 4, 5}),
+        ('def f():\n    """One."""\n    # why\n    return 1', {2, 3}),
+        ("/**\n * One.\n */\nint f() { /* here */ }\n*ptr = 1;", {1, 2, 3}),
+        ("#include <a.h>\n#define A 1\n# a remark\n#[derive(Debug)]", {3}),
+        ("-- a remark\n--count;\n// one\ncode(); // two", {1, 3}),
+    ],
+)
+def test_documentation_is_told_from_code(text: str, expected: set[int]) -> None:
+    assert set(documentation(enumerate(text.split("\n"), 1))) == expected
