@@ -42,6 +42,7 @@ def ask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Repl
     for name, text in {
         "shop/price.py": PRICE,
         "web/net.py": "def net(y):  \n    return -y  # what net means here, and total\n",
+        "web/macros.py": "CALL = 'total(lines)'\n",
         "src/retry.ts": RETRY,
         "src/linter.js": "export class Linter {\n  verify(text) {\n    const found = [];\n    return found;\n  }\n}\n",
         "types/index.d.ts": "export class Linter {\n  verify(text: string): string[];\n}\n",
@@ -81,7 +82,13 @@ def test_refs_say_how_many_lines_they_do_not_tell(ask: Callable[..., Reply]) -> 
 def test_refs_name_the_code_that_holds_the_word_in_a_text(ask: Callable[..., Reply]) -> None:
     reply = ask("refs", name="verify")
     assert "the word alone" not in reply.text
-    assert "\nthe word alone\n web/net.py · 1" in ask("refs", name="total").text
+    assert "\nthe word alone\n web/macros.py · 1\n web/net.py · 1" in ask("refs", name="total").text
+
+
+def test_what_looks_like_a_call_and_is_not_parsed_as_one_is_named(ask: Callable[..., Reply]) -> None:
+    reply = ask("refs", name="total", kind="call")
+    assert "\nthe word alone\n web/macros.py · 1" in reply.text
+    assert "web/net.py" not in reply.text
 
 
 def test_who_asks_for_callers_is_not_told_what_is_called(ask: Callable[..., Reply]) -> None:

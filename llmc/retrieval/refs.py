@@ -32,6 +32,7 @@ LARGEST_READ = 8 << 20
 LONGEST_NAME = 200
 # Files that are read to count the lines that hold a word.
 MOST_COUNTED = 100
+WORD, CALLED = r"(?<!\w){}(?!\w)", r"(?<!\w){}\s*\("
 QUALIFIERS = re.compile(r"::|->|[.#/]")
 
 
@@ -109,7 +110,7 @@ def refs(views: Sequence[View], request: RefsRequest) -> RefsResult:
         definitions += defined(view, name, request, reader, callees)
         docs = holding(view, last)
         references += used(last, docs, request, reader)
-        elsewhere += () if request.kinds else others(last, docs, request, reader, [*definitions, *references])
+        elsewhere += others(last, docs, request, reader, [*definitions, *references])
     if not definitions and not references:
         raise nothing_found(views, name)
     sureness = Sureness.NONE if not definitions else Sureness.ONE if len(definitions) == 1 else Sureness.SEVERAL
@@ -156,9 +157,9 @@ class Reader:
             self._lines[path] = self._read(path)
         return self._lines[path]
 
-    def with_word(self, path: str, name: str) -> Iterator[tuple[int, str]]:
+    def with_word(self, path: str, name: str, sought: str = WORD) -> Iterator[tuple[int, str]]:
         """(number, line) of every line that holds the name as a whole word."""
-        word = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+        word = re.compile(sought.format(re.escape(name)))
         for number, line in enumerate(self.lines(path) or (), 1):
             if name in line and word.search(line):
                 yield number, line
@@ -224,13 +225,17 @@ def holding(view: View, name: str) -> Collection[int]:
 def others(
     name: str, docs: Collection[int], request: RefsRequest, reader: Reader, known: list[Place]
 ) -> Iterator[Holding]:
-    """The lines that hold the word and are not among the places; none where too many files would be read."""
+    """The lines that hold the word and are not among the places; none where too many files would be read. Who asks for
+    calls is told of what looks like one: code behind macros is not parsed as it runs."""
+    if request.kinds and "call" not in request.kinds:
+        return
+    sought = CALLED if request.kinds else WORD
     root = reader.view.root.id
     places, accepts = reader.view.store.catalog.places(root), request.paths.of(root).accepts
     paths = sorted(path for doc in docs if accepts(path := places[doc]))
     told = {(place.path, place.line) for place in known if place.root == root}
     for path in paths if len(paths) <= MOST_COUNTED else ():
-        lines = sum((path, number) not in told for number, _ in reader.with_word(path, name))
+        lines = sum((path, number) not in told for number, _ in reader.with_word(path, name, sought))
         if lines:
             yield Holding(root, path, lines)
 
