@@ -71,7 +71,7 @@ def workload(workspace: Workspace, handles: Handles) -> list[Told]:
 
     def ask(name: str, /, **args: Any) -> Reply:
         reply = answer(workspace, handles, name, args, session=session, data=True)
-        known = "as you have them" in reply.text or "unchanged since you read it" in reply.text
+        known = " unchanged" in reply.text.partition("\n")[0]
         kind = "known" if known else "cut" if reply.handle else "whole"
         told.append(Told(name, count(reply.text), count(reply.frame), kind))
         return reply

@@ -141,7 +141,7 @@ def play(service: Service, tree: Path, calls: int, *flags: str) -> list[Told]:
 
 def of(tool: str, asked: str, reply: Reply, seconds: float, *, again: bool) -> Told:
     frame = count(reply.frame) if reply.frame else 0
-    known = "unchanged since you read it" in reply.text or "as you have them" in reply.text
+    known = " unchanged" in reply.text.partition("\n")[0]
     return Told(tool, count(reply.text), frame, count(asked), seconds, again, known)
 
 

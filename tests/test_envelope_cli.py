@@ -245,7 +245,7 @@ def test_over_mcp_a_repeated_read_is_one_line_and_another_client_gets_all(world:
         again = said(client, "read", target="long.py:1-60")
         assert again == "long.py:1-60 of 899 lines, unchanged since you read it · fresh=true shows it again"
         assert said(client, "read", target="long.py:1-60", fresh=True) == first
-        assert "1-60 as you have them" in said(client, "read", target="long.py:1-70")
+        assert "1-60 unchanged" in said(client, "read", target="long.py:1-70")
         assert said(client, "find", name="module07", fields=["path"]).split("\n") == ["1 file", "path", " module07.py"]
         world.handle("grep", "def needle", "--budget", "200")
         assert "grep" in said(client, "handle")

@@ -114,7 +114,7 @@ def without_known(envelope: Envelope, sent: Sent) -> Envelope:
         for group in envelope.groups
     )
     said = ", ".join(f"{first}-{last}" if last > first else str(first) for first, last in gaps)
-    return replace(envelope, groups=groups, notes=(*envelope.notes, f"{said} as you have them", *sent.hint()))
+    return replace(envelope, groups=groups, notes=(*envelope.notes, f"{said} unchanged", *sent.hint()))
 
 
 def lessened(item: Item, kind: str, known: Mapping[tuple[File, int | None], int]) -> Item:
