@@ -24,6 +24,7 @@ PROMISES: dict[str, Promise] = {
             "test_keeping_right::test_a_query_sees_every_operation_that_ended_before_it",
             "test_keeping_right::test_search_sees_a_save_that_ended_before_it",
             "test_grep_ripgrep::test_a_file_that_changed_a_moment_ago_is_searched_as_it_is",
+            "test_same_calls::test_whatever_is_changed_the_reply_is_that_of_the_files_as_they_are",
             "test_watch_random::test_random_operations_leave_nothing_missing_and_nothing_stale",
         ),
     ),
@@ -213,6 +214,7 @@ PARTS: dict[str, tuple[str, ...]] = {
     "finding": ("test_search*", "test_quality*", "test_golden*", "test_refs*", "test_grep*"),
     "replying": (
         "test_replies*",
+        "test_same_calls*",
         "test_read*",
         "test_envelope*",
         "test_differential*",
