@@ -11,6 +11,7 @@ Who asks for tests is told their names, and who asks for a class by its name is 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Final
@@ -74,6 +75,7 @@ class _Text:
         self._lines = candidate.text or ()
         self.symbols = _definitions(candidate)
         self._read: dict[int, str] = {}
+        self._sizes: dict[int, int] = {}
         self._shares = self._looked_at(candidate)
         numbers = sorted(self._shares)
         self._is_code = candidate.language in GRAMMARS
@@ -113,7 +115,8 @@ class _Text:
         """Number → the innermost definition around it, comments and decorators above its first line included."""
         found: dict[int, Symbol] = {}
         for symbol in self.symbols:
-            found.update((n, symbol) for n in range(symbol.start_line, symbol.end_line + 1) if n in self._shares)
+            inside = slice(bisect_left(numbers, symbol.start_line), bisect_right(numbers, symbol.end_line))
+            found.update(dict.fromkeys(numbers[inside], symbol))
             above = symbol.start_line - 1
             while above in self._prose or (above in self._shares and self._line(above).lstrip().startswith("@")):
                 found[above] = symbol
@@ -150,12 +153,13 @@ class _Text:
 
     def _pieces(self, numbers: Iterable[int]) -> Iterator[list[int]]:
         piece: list[int] = []
+        size = 0
         for number in numbers:
             piece.append(number)
-            size = self._cost(piece) - TITLE
-            if size >= PIECE or (size >= LEAST_PIECE and not self._line(number).strip()):
+            size += self._size(number)
+            if size >= PIECE or (size >= LEAST_PIECE and self._size(number) == LINE):
                 yield piece
-                piece = []
+                piece, size = [], 0
         if piece:
             yield piece
 
@@ -183,7 +187,11 @@ class _Text:
         return next(named, symbol.start_line)
 
     def _cost(self, numbers: Iterable[int]) -> int:
-        return TITLE + sum(len(self._line(number).strip()) + LINE for number in numbers)
+        return TITLE + sum(map(self._size, numbers))
+
+    def _size(self, number: int) -> int:
+        known = self._sizes.get(number)
+        return self._sizes.setdefault(number, len(self._line(number).strip()) + LINE) if known is None else known
 
     def _between(self, kept: set[int]) -> set[int]:
         """One line that is missing between two costs no more than the number behind the gap, and may be the answer."""
@@ -194,7 +202,7 @@ class _Text:
     def fitting(self, numbers: Iterable[int], room: int) -> list[int]:
         kept: list[int] = []
         for number in numbers:
-            room -= self._cost([number]) - TITLE
+            room -= self._size(number)
             if kept and room < TITLE:
                 break
             kept.append(number)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING
 
 from llmc import words
@@ -50,8 +51,8 @@ def _hit(candidate: Candidate, asked: Asked, ordinal: int, score: float) -> Hit:
         name=chunk.name,
         score=score,
         text=text,
-        lines=_telling_lines(text, chunk, asked),
         moved=candidate.moved,
+        tell=partial(_telling_lines, text, chunk, asked),
     )
 
 

@@ -5,8 +5,12 @@ Plain values, the same for every surface. Cutting them to a budget and writing t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["FileHits", "Hit", "Passage", "SearchResult", "Share"]
 
@@ -19,9 +23,9 @@ class Share(NamedTuple):
     because: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Hit:
-    """A run of lines as it stands on disk now; `lines` are the numbers of those in it that answer best."""
+    """A run of lines as it stands on disk now; `tell` finds those in it that answer best, when somebody asks."""
 
     start_line: int
     end_line: int
@@ -29,8 +33,13 @@ class Hit:
     name: str
     score: float
     text: str
-    lines: tuple[int, ...] = ()
     moved: bool = False  # the file changed since it was indexed, and these lines were found again in it
+    tell: Callable[[], tuple[int, ...]] = field(default=tuple, compare=False, repr=False)
+
+    @cached_property
+    def lines(self) -> tuple[int, ...]:
+        """Their numbers, in order."""
+        return self.tell()
 
 
 @dataclass(frozen=True, slots=True)

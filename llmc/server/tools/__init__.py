@@ -89,7 +89,7 @@ def answer(
         if session is not None and not may(session, name, offer):
             raise QueryError(f"{name} is not for this session", hint="`llmc` lists what is.")
         checked = wanted.check(args)
-        asked = Asked(workspace, handles, checked, session.owner if session else "local", session, call, offer)
+        asked = Asked(workspace, handles, checked, session.owner if session else "local", session, call, offer, data)
         if wanted.forward is not None and (other := wanted.forward(asked)) is not None:
             return answer(workspace, handles, *other, session=session, call=call, data=data, offer=offer)
         close = partial(closed, asked, wanted, data=data)

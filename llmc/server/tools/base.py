@@ -52,6 +52,12 @@ class Asked:
     session: Session | None = None
     call: Call | None = None
     offer: Offer | None = None
+    data: bool = True  # whether a machine reads the reply
+
+    @property
+    def wants_data(self) -> bool:
+        """Whether the data of the envelope is shown at all; where there is much of it, making it takes time."""
+        return self.data or bool(self.args.get("fields"))
 
     @property
     def cancelled(self) -> bool:

@@ -40,7 +40,8 @@ def run(asked: Asked) -> Envelope:
     result = workspace.answers.search(workspace.views(), request)
     if not asked.number("limit", 0) and not asked.flag("all"):
         result = replace(result, files=near_enough(result.files))
-    return envelope_of(result, workspace, explain=asked.flag("explain"))
+    envelope = envelope_of(result, workspace, explain=asked.flag("explain"))
+    return replace(envelope, data=data_of(result)) if asked.wants_data else envelope
 
 
 def near_enough(files: tuple[FileHits, ...]) -> tuple[FileHits, ...]:
@@ -56,7 +57,6 @@ def envelope_of(result: SearchResult, workspace: Workspace, *, explain: bool = F
         found,
         groups=groups,
         notes=(*freshness_notes(result.pending, result.share), *vector_notes(workspace)),
-        data={"query": result.query, "route": str(result.route), "files": [data_of(file) for file in result.files]},
     )
 
 
@@ -99,7 +99,11 @@ def best_line(hit: Hit) -> Iterator[Row]:
 TELLING = re.compile(r"\w")
 
 
-def data_of(file: FileHits) -> dict[str, object]:
+def data_of(result: SearchResult) -> dict[str, object]:
+    return {"query": result.query, "route": str(result.route), "files": [file_data(file) for file in result.files]}
+
+
+def file_data(file: FileHits) -> dict[str, object]:
     return {
         "root": file.root,
         "path": file.path,
