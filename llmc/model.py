@@ -117,9 +117,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A run of whole lines. `capsule` is text for retrieval only (enclosing names, signature, imports used), never
-    shown.
-    """
+    """A run of whole lines. `capsule` is text for retrieval only (enclosing names, signatures), never shown."""
 
     ordinal: int
     start_line: int

@@ -1,5 +1,6 @@
-"""What a chunk says to retrieval beyond its own lines: the names around it, the signatures that it has lost sight of,
-the imports that it uses. Never shown, and without the path, so that a renamed file needs no new vectors.
+"""What a chunk says to retrieval beyond its own lines: the names around it and the signatures that it has lost sight
+of. Never shown, and without the path, so that a renamed file needs no new vectors. What it imports stays out: that led
+to whoever uses a thing.
 
 Also which definition is the main one of a chunk, since both come out of one pass over the definitions.
 """
@@ -7,19 +8,17 @@ Also which definition is the main one of a chunk, since both come out of one pas
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from llmc.indexer.syntax import Mark, Outline
+    from llmc.indexer.syntax import Mark
 
 __all__ = ["Setting", "capsule", "settings"]
 
 LONGEST = 300
 LONGEST_LINE = 120
-MOST_IMPORTS = 8
 _HEAD_LINES = 12
 _DOCUMENT_KINDS = frozenset({"heading", "cell", "section", "key"})
 _COMMENT_SIGNS = re.compile(r"^[\s/*#;!\-\"'<>|%({]+")
@@ -62,9 +61,9 @@ def _main(around: tuple[Mark, ...], begun: list[Mark], first: int, last: int) ->
     )
 
 
-def capsule(setting: Setting, outline: Outline, line: Callable[[int], str]) -> str:
+def capsule(setting: Setting, line: Callable[[int], str]) -> str:
     """`line` gives the text of a line by its number."""
-    parts = [*_names(setting), *_lost(setting, line), *_imports(setting, outline)]
+    parts = [*_names(setting), *_lost(setting, line)]
     return "\n".join(parts)[:LONGEST].rstrip()
 
 
@@ -95,11 +94,3 @@ def _about(mark: Mark, line: Callable[[int], str]) -> str:
         if found := _QUOTES.match(line(number)):
             return found[1].strip("\"' ")
     return ""
-
-
-def _imports(setting: Setting, outline: Outline) -> Iterator[str]:
-    uses = outline.uses
-    here = uses[bisect_left(uses, (setting.first, "")) : bisect_left(uses, (setting.last + 1, ""))]
-    names = dict.fromkeys(source for _, source in here)
-    if names:
-        yield "uses " + ", ".join(list(names)[:MOST_IMPORTS])

@@ -49,7 +49,7 @@ def _chunks(language: str, text: str, starts: list[int], read: Outline) -> Itera
         body = text[starts[setting.first - 1] : starts[setting.last]]
         symbol = setting.main.symbol if setting.main else None
         kind, name = (symbol.kind, symbol.qualified) if symbol else (gap, "")
-        yield Chunk(ordinal, setting.first, setting.last, kind, name, body, capsule(setting, read, line))
+        yield Chunk(ordinal, setting.first, setting.last, kind, name, body, capsule(setting, line))
 
 
 def _line_starts(text: str) -> list[int]:

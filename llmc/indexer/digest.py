@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from llmc.embed import Embedder
     from llmc.model import Chunk, Parsed, Vectors
 
-__all__ = ["Digest", "digest", "document_key"]
+__all__ = ["Digest", "digest", "document_key", "embedded_text"]
 
 
 @dataclass(frozen=True, slots=True)

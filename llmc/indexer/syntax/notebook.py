@@ -44,7 +44,7 @@ def read_notebook(text: str) -> Outline:
     outer = nest(sections, last_line(text))
     inner = _code([line for cell in cells if cell.is_code for line in cell.source])
     marks = sorted([*outer.marks, *inner.marks], key=lambda mark: (mark.lead, -mark.symbol.end_line))
-    return Outline(tuple(marks), inner.references, inner.uses)
+    return Outline(tuple(marks), inner.references)
 
 
 def _cells(text: str) -> Iterator[Cell]:
@@ -80,7 +80,7 @@ def _code(source: list[tuple[int, str]]) -> Outline:
     at = [line for line, _ in source]
     marks = tuple(_moved(mark, at) for mark in read.marks)
     references = tuple(replace(one, line=at[one.line - 1]) for one in read.references)
-    return Outline(marks, references, tuple((at[line - 1], name) for line, name in read.uses))
+    return Outline(marks, references)
 
 
 def _moved(mark: Mark, at: list[int]) -> Mark:

@@ -20,11 +20,10 @@ class Mark(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """`marks` by their first line, an outer one before its inner ones; `uses` are (line, what was imported) pairs."""
+    """`marks` by their first line, an outer one before its inner ones."""
 
     marks: tuple[Mark, ...] = ()
     references: tuple[Reference, ...] = ()
-    uses: tuple[tuple[int, str], ...] = ()
 
 
 EMPTY = Outline()

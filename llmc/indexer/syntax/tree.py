@@ -42,11 +42,9 @@ def read_tree(name: str, data: bytes) -> Outline:
     marks = _Marks(data, lines, captures).all(defined)
     if name in _BY_EQUATIONS:
         marks = _joined(marks)
-    known = {mark.symbol.name.encode() for mark in marks} | {name.encode() for name in imports.sources}
+    known = {mark.symbol.name.encode() for mark in marks} | {name.encode() for name in imports.names}
     references = as_references(find_references(data, captures, defined, imports, known), lines, defined)
-    sources = imports.sources
-    uses = tuple((one.line, sources[one.name]) for one in references if one.kind != "import" and one.name in sources)
-    return Outline(marks, tuple(references), uses)
+    return Outline(marks, tuple(references))
 
 
 def line_starts(data: bytes) -> list[int]:

@@ -37,30 +37,23 @@ Found = tuple[int, str, str]  # byte, kind, name; a class of its own would cost 
 
 
 class Imports(NamedTuple):
-    """`sources`: local name → what it stands for. `spans` are the bytes of the statements, in which nothing is used."""
+    """`names` are what the imported is called here; `spans` the bytes of the statements, in which nothing is used."""
 
     found: list[Found]
-    sources: dict[str, str]
+    names: set[str]
     spans: list[tuple[int, int]]
 
 
 def find_imports(data: bytes, captures: Captures) -> Imports:
     spans = sorted(_statements(data, captures))
     inside = _Inside(data, captures, spans)
-    fronts, names = inside.texts("from"), inside.texts("import")
-    found: list[Found] = [(start, "import", name) for start, name in fronts]
-    sources = {}
-    whole: list[tuple[int, str]] = []
-    for start, name in names:
+    found: list[Found] = [(start, "import", name) for start, name in inside.texts("from")]
+    names = {name for _, name in inside.texts("alias")}
+    for start, name in inside.texts("import"):
         last = _last_part(name)
-        front = _nearest(fronts, spans, start)
         found += [(start, "import", each) for each in dict.fromkeys((name, last)) if each]
-        sources[last] = f"{front}.{last}" if front and not front.endswith(last) else front or name
-        whole.append((start, sources[last]))
-    for start, name in inside.texts("alias"):
-        sources[name] = _nearest(whole, spans, start) or _nearest(fronts, spans, start) or name
-    sources.pop("", None)
-    return Imports(found, sources, spans)
+        names.add(last)
+    return Imports(found, names - {""}, spans)
 
 
 def _last_part(name: str) -> str:
@@ -100,13 +93,6 @@ class _Inside:
 
 def _statement(spans: list[tuple[int, int]], byte: int) -> int:
     return bisect_right(spans, (byte, byte + 1_000_000_000)) - 1
-
-
-def _nearest(places: list[tuple[int, str]], spans: list[tuple[int, int]], byte: int) -> str:
-    """The text before this byte in the same statement, else the one after it."""
-    at = bisect_right(places, (byte, ""))
-    near = [places[place] for place in (at - 1, at) if 0 <= place < len(places)]
-    return next((name for start, name in near if _statement(spans, start) == _statement(spans, byte)), "")
 
 
 def find_references(
