@@ -2,10 +2,10 @@
 
     python -m bench.embedding --corpus DIR --split dev [--transformer FOLDER] [--model FOLDER] [--out FILE]
 
-BM25F has the index's own terms (body, name × 0.6, path × 0.3); the lists are fused as search does it: each top-200
-brought to 0..1, then added. Differences come with 95 % intervals from a paired bootstrap over questions. Vectors of
-the transformer are kept beside the corpus, as they cost minutes. The test split is looked at once; the model card
-says when.
+Keywords, cosines, their limits, weights and the sum of both are those of `search`, by its own functions, for every
+model alike; only the rules on top of it, which are about files, are left to `bench.quality`. Differences come with 95 %
+intervals from a paired bootstrap over questions. Vectors of the transformer are kept beside the corpus, as they cost
+minutes. The test split is looked at once; the model card says when.
 """
 
 from __future__ import annotations
@@ -13,17 +13,24 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import math
-from collections import Counter, defaultdict
+import re
+from collections import defaultdict
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bench.heldout import HeldOut, held_out
-from llmc import words
 from llmc.embed import BUNDLED
 from llmc.embed.static import StaticEmbedder
+from llmc.retrieval.clauses import keyword_query
+from llmc.retrieval.group import fuse_views
+from llmc.retrieval.query import Query, parse
+from llmc.retrieval.recall import KEYWORD_HITS, LEAST_COSINE, VECTOR_HITS, Recalled
+from llmc.retrieval.search import VECTOR_WEIGHT
+from llmc.store.inspection import SHELVES
+from llmc.store.keywords import TantivyKeywords
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,57 +38,44 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     Scores = npt.NDArray[np.float32]  # questions × texts
+    Listed = dict[tuple[int, int], float]  # what recall gives: (document, chunk) → score
 
-FIELDS = (("body", 1.0), ("name", 0.6), ("path", 0.3))
-TOP = 200
-WEIGHT = 0.75  # of vectors against keywords, flat between 0.75 and 1 on the dev split
 RESAMPLES = 2_000
+# What `search` would read as a phrase, a filter or an exclusion; a sentence of documentation means none of them.
+SYNTAX = re.compile(r'"|(?<!\S)-|(?<=[A-Za-z]):(?!:|//)(?=\S)')
 
 
-def bm25(texts: Sequence[str], questions: Sequence[str], k1: float = 1.2, b: float = 0.75) -> Scores:
-    """Plain BM25 of one field over terms that are already analysed."""
-    counts = [Counter(text.split()) for text in texts]
-    lengths = np.array([sum(count.values()) for count in counts], dtype=np.float32)
-    norm = k1 * (1 - b + b * lengths / max(1.0, float(lengths.mean())))
-    postings: dict[str, list[tuple[int, int]]] = defaultdict(list)
-    for number, count in enumerate(counts):
-        for term, times in count.items():
-            postings[term].append((number, times))
-    scores = np.zeros((len(questions), len(texts)), dtype=np.float32)
-    for row, question in zip(scores, questions, strict=True):
-        for term in question.split():
-            found = postings.get(term, [])
-            idf = math.log(1 + (len(texts) - len(found) + 0.5) / (len(found) + 0.5))
-            for number, times in found:
-                row[number] += idf * times * (k1 + 1) / (times + norm[number])
-    return scores
+def asked(question: str) -> Query:
+    return parse(SYNTAX.sub(" ", question))
 
 
-def keyword_scores(data: HeldOut, questions: Sequence[str]) -> Scores:
-    asked = [" ".join(_terms(question)) for question in questions]
-    fields = {
-        "body": [words.body(text) for text in data.texts],
-        "name": [words.name(name) for name in data.names],
-        "path": [words.path(path) for path in data.paths],
-    }
-    scores = np.zeros((len(questions), len(data.texts)), dtype=np.float32)
-    for name, weight in FIELDS:
-        scores += weight * bm25(fields[name], asked)
-    return scores
+def keyword_lists(data: HeldOut, queries: Sequence[Query]) -> list[Listed]:
+    """The best chunks for each question from an index of the package."""
+    with TemporaryDirectory() as folder:
+        for shelf in SHELVES:
+            (Path(folder) / shelf).mkdir()
+        store = TantivyKeywords(Path(folder))
+        for number, document in enumerate(data.documents):
+            store.add(number, document)
+        store.commit()
+        found = [store.search(keyword_query(query, frozenset()), KEYWORD_HITS) for query in queries]
+        store.close()
+    return [{(hit.doc, hit.ordinal): hit.score for hit in hits} for hits in found]
 
 
-def _terms(question: str) -> list[str]:
-    return [term for word in words.query_words(question) if not word.stop for term in (word.term, *word.parts)]
+def vector_list(cosines: npt.NDArray[np.float32]) -> Listed:
+    best = np.argsort(-cosines, kind="stable")[:VECTOR_HITS]
+    return {(int(doc), 0): float(cosines[doc]) for doc in best if cosines[doc] >= LEAST_COSINE}
 
 
-def fused(lists: Sequence[tuple[Scores, float]]) -> Scores:
-    """Each list's best 200 brought to 0..1 and added; what is in no list scores nothing."""
-    total = np.zeros_like(lists[0][0])
-    for scores, weight in lists:
-        top = min(TOP, scores.shape[1])
-        least = -np.sort(-scores, axis=1)[:, top - 1 : top]
-        best = scores.max(axis=1, keepdims=True)
-        total += weight * np.clip((scores - least) / np.maximum(best - least, 1e-9), 0, 1)
+def fused(keyword: Sequence[Listed], scores: Scores | None, queries: Sequence[Query], texts: int) -> Scores:
+    """Both lists of each question as one; what is in neither scores nothing."""
+    total = np.zeros((len(queries), texts), dtype=np.float32)
+    for number, query in enumerate(queries):
+        vector = {} if scores is None else vector_list(scores[number])
+        found = fuse_views([Recalled(keyword[number], vector)], VECTOR_WEIGHT[query.route])
+        for place, score in found.items():
+            total[number, place.doc] = score.score
     return total
 
 
@@ -131,15 +125,13 @@ def transformer_vectors(folder: str, cache: Path) -> Callable[[Sequence[str]], S
 def runs(data: HeldOut, style: str, encoders: dict[str, Callable[[Sequence[str]], Scores]]) -> dict[str, Scores]:
     """Score matrices of every method for one package."""
     questions = data.questions if style == "sentence" else data.typed
-    keyword = keyword_scores(data, questions)
+    queries = [asked(question) for question in questions]
+    keyword = keyword_lists(data, queries)
     dense = {name: encode(questions) @ encode(data.texts).T for name, encode in encoders.items()}
-    result = {"bm25f": keyword, **dense}
-    for name, scores in dense.items():
-        result[f"bm25f+{name}"] = fused([(keyword, 1.0), (scores, WEIGHT)])
-    if len(dense) > 1:
-        both = np.asarray(np.mean(list(dense.values()), axis=0), dtype=np.float32)  # what CombinedEmbedder gives
-        result["bm25f+both"] = fused([(keyword, 1.0), (both, WEIGHT)])
-    return result
+    hybrids: dict[str, Scores | None] = {"bm25f": None, **{f"bm25f+{name}": scores for name, scores in dense.items()}}
+    if len(dense) > 1:  # what CombinedEmbedder gives
+        hybrids["bm25f+both"] = np.asarray(np.mean(list(dense.values()), axis=0), dtype=np.float32)
+    return dense | {name: fused(keyword, scores, queries, len(data.texts)) for name, scores in hybrids.items()}
 
 
 def table(corpus: Path, split: str, encoders: dict[str, Callable[[Sequence[str]], Scores]]) -> dict[str, Any]:
@@ -178,19 +170,19 @@ def main() -> None:
     parser.add_argument("--model", type=Path, default=BUNDLED)
     parser.add_argument("--transformer")
     parser.add_argument("--out", type=Path)
-    asked = parser.parse_args()
-    encoders: dict[str, Callable[[Sequence[str]], Scores]] = {"ours": StaticEmbedder.load(asked.model).embed}
-    if asked.transformer:
-        encoders["minilm"] = transformer_vectors(asked.transformer, asked.corpus / "vectors")
-    result = table(asked.corpus, asked.split, encoders)
+    options = parser.parse_args()
+    encoders: dict[str, Callable[[Sequence[str]], Scores]] = {"ours": StaticEmbedder.load(options.model).embed}
+    if options.transformer:
+        encoders["minilm"] = transformer_vectors(options.transformer, options.corpus / "vectors")
+    result = table(options.corpus, options.split, encoders)
     for title, entry in result.items():
         print(f"\n{title} ({entry['questions']} questions)")
         for method, of in entry["means"].items():
             print(f"  {method:14s}" + "".join(f"  {name} {value:.3f}" for name, value in of.items()))
         for what, (mean, low, high) in entry["mrr10 differences"].items():
             print(f"  {what}: {mean:+.3f} [{low:+.3f}, {high:+.3f}]")
-    if asked.out:
-        asked.out.write_text(json.dumps(result, indent=1) + "\n")
+    if options.out:
+        options.out.write_text(json.dumps(result, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 Fair because the packages of the dev and test splits (training/packages.tsv) are in no training data, copies included,
 and because the pool is the package's own code: all the wrong answers are neighbours of the right one. Two styles for
 each question: the sentence as it is written, and the same as somebody would type it (question words, half of the
-words gone).
+words gone). A definition is one document of one chunk, and its text is the one that the indexer would embed.
 """
 
 from __future__ import annotations
@@ -12,8 +12,10 @@ import random
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from llmc.indexer.digest import document_key, embedded_text
+from llmc.model import Chunk, Document, Parsed
 from training.collect import read_list
-from training.examples import capsule, extract, first_sentence
+from training.examples import extract, first_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,13 +59,12 @@ SMALL = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class HeldOut:
-    """One package: texts as the indexer embeds them, and who answers which question."""
+    """One package: its definitions as the indexer has them, and who answers which question."""
 
     package: str
     language: str
-    names: list[str]
-    paths: list[str]
-    texts: list[str]  # capsule, newline, code
+    documents: list[Document]
+    texts: list[str]  # what a model sees of each
     questions: list[str]
     typed: list[str]  # the same questions as somebody would type them
     answers: list[int]
@@ -93,15 +94,23 @@ def _set(package: str, language: str, found: list[Definition]) -> HeldOut:
     for number, definition in enumerate(pool):
         if definition.code in asking and len(chosen) < QUESTIONS:
             chosen.setdefault(asking[definition.code], number)
-    return HeldOut(
-        package, language, [d.name for d in pool], [d.path for d in pool],
-        [f"{capsule(d.name, d.code)}\n{d.code}" for d in pool],
-        list(chosen), [_typed(question, draw) for question in chosen], list(chosen.values()),
-    )  # fmt: skip
+    documents = [_document(definition) for definition in pool]
+    texts = [embedded_text(chunk) for document in documents for chunk in document.parsed.chunks]
+    typed = [_typed(question, draw) for question in chosen]
+    return HeldOut(package, language, documents, texts, list(chosen), typed, list(chosen.values()))
+
+
+def _document(definition: Definition) -> Document:
+    """A member says in its capsule where it belongs, as in the indexer; a function of its own has none."""
+    code, lines = definition.code, definition.code.count("\n") + 1
+    capsule = definition.name if "." in definition.name else ""
+    chunk = Chunk(0, 1, lines, "function", definition.name, code, capsule)
+    parsed = Parsed(definition.language, lines, (chunk,), (), ())
+    return Document(document_key(definition.path, code), definition.path, "", len(code), code, parsed)
 
 
 def _typed(question: str, draw: random.Random) -> str:
     words = [word for word in question.split() if word.lower() not in SMALL]
     kept = [word for word in words if draw.random() < 0.65] if len(words) > 4 else words
     draw.shuffle(kept)
-    return draw.choice(ASKED).format(" ".join(kept).lower())
+    return draw.choice(ASKED).format(" ".join(kept).lower()) or question  # of two words both may be gone
