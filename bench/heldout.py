@@ -12,10 +12,11 @@ import random
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from llmc.indexer.digest import document_key, embedded_text
-from llmc.model import Chunk, Document, Parsed
+from llmc.indexer.digest import document_key, embedded_texts
+from llmc.model import Chunk, Document, Parsed, Symbol
 from training.collect import read_list
 from training.examples import extract, first_sentence
+from training.functions import signature
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -95,7 +96,7 @@ def _set(package: str, language: str, found: list[Definition]) -> HeldOut:
         if definition.code in asking and len(chosen) < QUESTIONS:
             chosen.setdefault(asking[definition.code], number)
     documents = [_document(definition) for definition in pool]
-    texts = [embedded_text(chunk) for document in documents for chunk in document.parsed.chunks]
+    texts = [text for document in documents for text in embedded_texts(document.parsed)]
     typed = [_typed(question, draw) for question in chosen]
     return HeldOut(package, language, documents, texts, list(chosen), typed, list(chosen.values()))
 
@@ -105,7 +106,9 @@ def _document(definition: Definition) -> Document:
     code, lines = definition.code, definition.code.count("\n") + 1
     capsule = definition.name if "." in definition.name else ""
     chunk = Chunk(0, 1, lines, "function", definition.name, code, capsule)
-    parsed = Parsed(definition.language, lines, (chunk,), (), ())
+    container, _, name = definition.name.rpartition(".")
+    symbol = Symbol(name, "function", container, 1, lines, signature(code)[:200])
+    parsed = Parsed(definition.language, lines, (chunk,), (symbol,), ())
     return Document(document_key(definition.path, code), definition.path, "", len(code), code, parsed)
 
 

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from llmc.indexer.chunk import parse
+from llmc.indexer.digest import embedded_texts
 from llmc.text import count_lines
 
 ENDINGS = [
@@ -147,3 +148,13 @@ def test_a_notebook_is_cut_by_its_cells() -> None:
 def test_a_capsule_never_depends_on_the_path() -> None:
     text = DEFINED["a.py"][0]
     assert parse("one/a.py", text) == parse("two/deep/b.py", text)
+
+
+def test_a_model_is_told_twice_what_a_chunk_defines_and_never_where_it_stands() -> None:
+    (text,) = embedded_texts(
+        parse("depot/fees.py", "class Fee:\n    def due(self, days: int) -> int:\n        return days\n")
+    )
+    assert text.split("\n")[:4] == ["Fee", "class Fee", "Fee.due", "def due(self, days: int) -> int"]
+    assert text.count("Fee.due") == 2
+    assert "depot" not in text
+    assert list(embedded_texts(parse("empty.py", ""))) == []

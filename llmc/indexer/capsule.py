@@ -20,7 +20,7 @@ __all__ = ["Setting", "capsule", "settings"]
 LONGEST = 300
 LONGEST_LINE = 120
 _HEAD_LINES = 12
-_DOCUMENT_KINDS = frozenset({"heading", "cell", "section", "key"})
+DOCUMENT_KINDS = frozenset({"heading", "cell", "section", "key"})
 _COMMENT_SIGNS = re.compile(r"^[\s/*#;!\-\"'<>|%({]+")
 _QUOTES = re.compile(r"\s*[rRuU]?(?:\"\"\"|''')\s*(\S.*)")
 
@@ -69,7 +69,7 @@ def capsule(setting: Setting, line: Callable[[int], str]) -> str:
 
 def _names(setting: Setting) -> Iterator[str]:
     main = setting.main
-    if main and main.symbol.kind in _DOCUMENT_KINDS:
+    if main and main.symbol.kind in DOCUMENT_KINDS:
         around = [mark.symbol.name for mark in setting.around]
         yield " > ".join(dict.fromkeys([*around, main.symbol.name]))[:LONGEST_LINE]
     elif main and (main.symbol.container or main in setting.around):
@@ -79,7 +79,7 @@ def _names(setting: Setting) -> Iterator[str]:
 def _lost(setting: Setting, line: Callable[[int], str]) -> Iterator[str]:
     """The heads of the definitions around that stand in an earlier chunk, the nearest first, and what it is about."""
     for mark in reversed(setting.around):
-        if mark.symbol.kind not in _DOCUMENT_KINDS:
+        if mark.symbol.kind not in DOCUMENT_KINDS:
             yield mark.symbol.signature[:LONGEST_LINE]
     if setting.main and setting.main in setting.around:
         yield _about(setting.main, line)[:LONGEST_LINE]
