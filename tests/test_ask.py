@@ -148,7 +148,8 @@ def test_the_model_of_one_role_serves_the_others(plain: World, server: ModelServ
 
 def test_invented_places_are_dropped(plain: World, server: ModelServer) -> None:
     answer = asked(with_model(plain, server, "lying"))["answer"]
-    assert answer["references"] == ["src/depot/courier.py:11", "src/depot/office.py:16"]
+    assert answer["references"][0] == "src/depot/courier.py:11"
+    assert set(answer["references"]) <= set(asked(plain)["answer"]["references"])
     assert "do not exist" in answer["notes"]
     assert "invented" not in json.dumps(answer["key_findings"])
 

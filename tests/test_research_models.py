@@ -84,7 +84,8 @@ def test_the_prompt_is_the_role_the_question_and_redacted_evidence(plain: World,
 
 def test_invented_references_are_dropped_and_counted(plain: World, server: ModelServer) -> None:
     value = located(with_model(plain, server, "lying"))["value"]
-    assert value["references"] == ["src/depot/courier.py:11", "src/depot/office.py:16"]
+    assert value["references"][0] == "src/depot/courier.py:11"
+    assert set(value["references"]) <= set(plain.report(QUESTION)["locator"]["value"]["references"])
     assert not any("invented" in finding for finding in value["key_findings"])
     assert "4 statements of the model named places that do not exist" in value["notes"]
 
