@@ -6,13 +6,13 @@ whether its documentation says the very words; and how much of the question a do
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from llmc import words
+from llmc.bm25 import asked_terms, bm25
 from llmc.envelope.focus.units import COMMENTS
 
 if TYPE_CHECKING:
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Said", "around", "bodies", "last_name", "mentions", "quoted", "read", "unsaid"]
 
-K1: Final = 1.2
-B: Final = 0.7
-PART: Final = 0.5  # a part of a compound in the question, beside the whole
 HEAD, TOGETHER, MOST = 14, 3, 0.85  # lines looked at, lines together, share of the question that counts
 MENTIONS: Final = 6  # places elsewhere that are looked at
 SHORTEST_NAME: Final = 4  # what is shorter (`get`, `run`) means something else elsewhere
@@ -49,25 +46,7 @@ def read(lines: Sequence[str], question: str) -> Said:
 def wanted(question: str) -> dict[str, float]:
     """Term → weight: the words of the question; common ones only where it has no other."""
     asked = words.query_words(question)
-    telling = [word for word in asked if not word.stop] or list(asked)
-    found: dict[str, float] = {}
-    for word in telling:
-        for term, weight in ((word.term, 1.0), *((part, PART) for part in word.parts)):
-            found[term] = max(found.get(term, 0.0), weight)
-    return found
-
-
-def bm25(counts: Sequence[Counter[str]], sizes: Sequence[int], asked: dict[str, float]) -> list[float]:
-    seen = Counter(term for count in counts for term in count)
-    rarity = {term: math.log(1 + (len(counts) - seen[term] + 0.5) / (seen[term] + 0.5)) for term in asked}
-    mean = sum(sizes) / max(1, len(sizes)) or 1.0
-    return [
-        sum(
-            asked[term] * rarity[term] * n * (K1 + 1) / (n + K1 * (1 - B + B * size / mean))
-            for term, n in count.items()
-        )
-        for count, size in zip(counts, sizes, strict=True)
-    ]
+    return asked_terms([word for word in asked if not word.stop] or asked)
 
 
 def bodies(said: Said, units: Sequence[Unit]) -> list[float]:
