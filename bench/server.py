@@ -6,7 +6,8 @@ Start: from spawning `llmc serve` to its first reply, with a daemon that is ther
 the SDK that has one tool and does nothing, since that is the least that any server written with it takes. Call: the
 round trip of a call through relay, socket and SDK, less what the same tool takes when it is called as a function in a
 process that holds the same index. Crowd: so many clients at once, each with a relay process of its own, each asking a
-hundred different things one after the other; its p95 against that of one client that asks the same alone.
+hundred different things one after the other; its p95 against that of one client that asks the same alone. Alike: the
+same, but all of them ask the same hundred things, as agents with one task do.
 
 All are wall times, so that a busy machine shows; the minimum of the starts is given too.
 """
@@ -144,7 +145,7 @@ class Bench:
         service.close()
         return taken
 
-    def crowd(self, words: list[str], clients: int) -> dict[str, Any]:
+    def crowd(self, words: list[str], clients: int, *, alike: bool) -> dict[str, Any]:
         def one(seed: int) -> list[float]:
             peer = self.peer()
             peer.greet()
@@ -152,10 +153,11 @@ class Bench:
             peer.close()
             return taken
 
-        alone = one(0)
+        alone = one(-1 if alike else 0)
+        seeds = [clients + 1] * clients if alike else range(1, clients + 1)
         with ThreadPoolExecutor(clients) as pool:
             began = time.perf_counter()
-            together = [took for taken in pool.map(one, range(1, clients + 1)) for took in taken]
+            together = [took for taken in pool.map(one, seeds) for took in taken]
             seconds = time.perf_counter() - began
         ratio = percentile(together, 95) / percentile(alone, 95)
         return {
@@ -218,7 +220,8 @@ def main() -> None:
         bench = Bench(tree, home)
         bench.llmc("index", "--once", "--quiet")
         words = words_of(tree)
-        found = {"start": bench.start(), "crowd": bench.crowd(words, arguments.clients)}
+        found = {"start": bench.start(), "crowd": bench.crowd(words, arguments.clients, alike=False)}
+        found["alike"] = bench.crowd(words, arguments.clients, alike=True)
         found["call"] = bench.call(questions(words, 99))
         bench.llmc("stop", "--quiet")
     print(json.dumps(found, indent=2))

@@ -11,7 +11,7 @@ import codecs
 from dataclasses import dataclass
 from hashlib import blake2b
 
-__all__ = ["Binary", "Text", "content_hash", "count_lines", "decode", "split_lines"]
+__all__ = ["Binary", "Text", "content_hash", "count_lines", "decode", "is_plain", "split_lines"]
 
 _HEAD = 8192  # a NUL among this many first bytes means binary; git looks at 8,000, ripgrep at its first buffer
 _CONTROL = bytes(set(range(32)) - set(b"\t\n\v\f\r\b\x1b")) + b"\x7f"  # terminal logs are full of backspace and escape
@@ -47,6 +47,18 @@ def decode(data: bytes) -> Text | Binary:
     if data.startswith(codecs.BOM_UTF8):
         return _utf8(data[len(codecs.BOM_UTF8) :], "utf-8-sig")
     return _utf8(data, "utf-8")
+
+
+def is_plain(data: bytes) -> bool:
+    """UTF-8 without a mark and without surprises: the lines of such a text can be cut out of its bytes."""
+    if data.find(0, 0, _HEAD) >= 0 or data.startswith(codecs.BOM_UTF8):
+        return False
+    if not data.isascii():
+        try:
+            data.decode()
+        except UnicodeDecodeError:
+            return False
+    return True
 
 
 def content_hash(data: bytes) -> str:

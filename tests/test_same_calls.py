@@ -30,6 +30,8 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
     ("refs", {"name": "RetryPolicy"}),
     ("outline", {"path": "src"}),
     ("tree", {"depth": 3}),
+    ("find", {"name": "po", "long": True}),
+    ("find", {"name": "*.bin"}),
     ("context", {"query": "how long does it wait"}),
 ]
 
@@ -93,6 +95,8 @@ def test_whatever_is_changed_the_reply_is_that_of_the_files_as_they_are(world: W
             path.write_text(path.read_text() + f"\ndef added_{step}():\n    return RetryPolicy\n")
         elif kind == 2:
             path.unlink(missing_ok=True)
+        else:
+            path.with_suffix(".bin").write_bytes(bytes(step + 9))
         for name, args in CALLS:
             assert world.ask(name, args).text == world.anew(name, args).text
 

@@ -21,6 +21,7 @@ from llmc.indexer.keeper import Keeper
 from llmc.indexer.lane import Lane, built_anew
 from llmc.indexer.watch import open_watcher
 from llmc.store import Store
+from llmc.turns import waiting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -100,7 +101,9 @@ class Library:
         deadline = time.monotonic() + settle
         for keeper in keepers:
             last = deadline if keeper.built else keeper.opened + FIRST_BUILD_SECONDS
-            keeper.pending.wait_settled(max(0.0, last - time.monotonic()))
+            if keeper.pending:
+                with waiting():
+                    keeper.pending.wait_settled(max(0.0, last - time.monotonic()))
         notes = [(uncovered[keeper.root],) if keeper.root in uncovered else () for keeper in keepers]
         return [keeper.freshness(note) for keeper, note in zip(keepers, notes, strict=True)]
 

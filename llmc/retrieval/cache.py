@@ -25,7 +25,7 @@ __all__ = ["Answers"]
 Answer = TypeVar("Answer")
 
 # An answer holds the text of its places, some 20 KB.
-MOST_ANSWERS = 128
+MOST_ANSWERS = 256
 
 
 class Answers:

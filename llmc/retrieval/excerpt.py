@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
-from itertools import groupby, pairwise
+from itertools import groupby, islice, pairwise
 from typing import TYPE_CHECKING, Final
 
 from llmc.languages import GRAMMARS
@@ -22,7 +22,7 @@ from llmc.retrieval.results import Passage
 from llmc.retrieval.weigh import named_like, weigh
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from llmc.model import Symbol
     from llmc.retrieval.asked import Asked
@@ -60,9 +60,33 @@ class Unit:
 def passages(candidate: Candidate, asked: Asked, room: int) -> tuple[Passage, ...]:
     """The best of a file within `room` characters, in the order of its lines."""
     text = _Text(candidate)
-    if listed := _asked_for_by_name(candidate, asked, text.symbols):
+    if listed := _asked_for_by_name(candidate, asked):
         return (text.listed(listed, room),)
     return tuple(text.told(text.best(asked, room)))
+
+
+class _Lines(dict[int, str]):
+    """Number → line. Of a long file one is made at a time, and most are asked for again and again."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        super().__init__()
+        self.all = lines
+
+    def __missing__(self, number: int) -> str:
+        line = self[number] = self.all[number - 1]
+        return line
+
+
+class _Sizes(dict[int, int]):
+    """Number → the characters that it costs to show that line."""
+
+    def __init__(self, lines: _Lines) -> None:
+        super().__init__()
+        self._lines = lines
+
+    def __missing__(self, number: int) -> int:
+        size = self[number] = len(self._lines[number].strip()) + LINE
+        return size
 
 
 class _Text:
@@ -72,21 +96,15 @@ class _Text:
     """
 
     def __init__(self, candidate: Candidate) -> None:
-        self._lines = candidate.text or ()
-        self.symbols = _definitions(candidate)
-        self._read: dict[int, str] = {}
-        self._sizes: dict[int, int] = {}
+        self._lines = _Lines(candidate.text or ())
+        self._sizes = _Sizes(self._lines)
+        self._symbols = _around(candidate)
         self._shares = self._looked_at(candidate)
-        numbers = sorted(self._shares)
+        self._numbers = sorted(self._shares)
         self._is_code = candidate.language in GRAMMARS
-        said = documentation((number, self._line(number)) for number in numbers)
-        self._prose = frozenset(said if self._is_code else ())
-        self._owners = self._owned(numbers)
-
-    def _line(self, number: int) -> str:
-        """Of a long file one line is made at a time, and most are asked for again and again."""
-        known = self._read.get(number)
-        return self._read.setdefault(number, self._lines[number - 1]) if known is None else known
+        said = documentation((number, self._lines[number]) for number in self._numbers) if self._is_code else ()
+        self._prose = frozenset(said)
+        self._owners = self._owned()
 
     def _looked_at(self, candidate: Candidate) -> dict[int, float]:
         """Number → share of its chunk."""
@@ -95,15 +113,16 @@ class _Text:
         for ordinal, score in candidate.found[:MOST_PLACES]:
             chunk = candidate.chunks[ordinal]
             start, end = self._whole(chunk.start_line, chunk.end_line)
-            for number, line in enumerate(self._lines[start - 1 : end], start):
-                self._read[number] = line
-                found[number] = max(found.get(number, 0.0), score.score / most)
+            lines = dict(enumerate(self._lines.all[start - 1 : end], start))
+            self._lines.update(lines)
+            share = score.score / most
+            found.update({number: share for number in lines if found.get(number, 0.0) < share})
         return found
 
     def _whole(self, start: int, end: int) -> tuple[int, int]:
         """With the definitions that a chunk begins or ends amid."""
         first, last = start, end
-        for symbol in self.symbols:
+        for symbol in self._near(start, end):
             if symbol.end_line - symbol.start_line <= LONGEST_DEFINITION:
                 if symbol.start_line < start <= symbol.end_line:
                     first = min(first, symbol.start_line)
@@ -111,22 +130,32 @@ class _Text:
                     last = max(last, symbol.end_line)
         return first, last
 
-    def _owned(self, numbers: Sequence[int]) -> dict[int, Symbol]:
+    def _near(self, start: int, end: int) -> list[Symbol]:
+        """The definitions that touch these lines, an outer one before its inner ones."""
+        begun = bisect_right(self._symbols, end + 1, key=lambda symbol: symbol.start_line)
+        return [symbol for symbol in self._symbols[:begun] if symbol.end_line >= start]
+
+    def _owned(self) -> dict[int, Symbol]:
         """Number → the innermost definition around it, comments and decorators above its first line included."""
         found: dict[int, Symbol] = {}
-        for symbol in self.symbols:
+        numbers = self._numbers
+        for symbol in self._near(numbers[0], numbers[-1]) if numbers else ():
             inside = slice(bisect_left(numbers, symbol.start_line), bisect_right(numbers, symbol.end_line))
             found.update(dict.fromkeys(numbers[inside], symbol))
             above = symbol.start_line - 1
-            while above in self._prose or (above in self._shares and self._line(above).lstrip().startswith("@")):
+            while above in self._prose or (above in self._shares and self._lines[above].lstrip().startswith("@")):
                 found[above] = symbol
                 above -= 1
-        return {number: found[number] for number in numbers if number in found}
+        return found
 
     def best(self, asked: Asked, room: int) -> list[int]:
-        units = [unit for unit in self._units(room) if any(says(self._line(n)) for n in unit.numbers)]
+        texts, units = [], []
+        for unit in self._units(room):
+            text = "\n".join([self._lines[number][:LONGEST_LINE] for number in unit.numbers])
+            if says(text):
+                texts.append(text)
+                units.append(unit)
         lines = [self._shown(unit) for unit in units]
-        texts = ["\n".join(self._line(number)[:LONGEST_LINE] for number in unit.numbers) for unit in units]
         weights = weigh(texts, [unit.name for unit in units], [unit.share for unit in units], asked)
         costs = [self._cost(numbers) for numbers in lines]
         worth = [weight - THRIFT * math.log(cost) for weight, cost in zip(weights, costs, strict=True)]
@@ -139,25 +168,33 @@ class _Text:
                 room -= self._cost(taken)
         return sorted(kept | self._between(kept))
 
-    def _is_stub(self, numbers: Iterable[int]) -> bool:
-        return self._is_code and sum(number not in self._prose for number in numbers) < LEAST_CODE
+    def _is_stub(self, numbers: Collection[int]) -> bool:
+        return self._is_code and len(numbers) - len(self._prose.intersection(numbers)) < LEAST_CODE
 
     def _units(self, room: int) -> Iterator[Unit]:
         """Runs of lines of one definition; what is longer than there is room for goes by paragraphs."""
-        runs = groupby(_runs(sorted(self._shares)), key=lambda place: (place[0], id(self._owners.get(place[1]))))
-        for _, run in runs:
-            numbers = [number for _, number in run]
+        for numbers in self._runs():
             whole = self._cost([number for number in numbers if number not in self._prose]) <= room
             for part in [numbers] if whole else self._pieces(numbers):
                 yield Unit(self._owners.get(part[0]), tuple(part), self._shares[part[len(part) // 2]])
+
+    def _runs(self) -> Iterator[list[int]]:
+        """Neighbours of one owner."""
+        start, owners = 0, list(map(self._owners.get, self._numbers))
+        for at, (one, other) in enumerate(pairwise(self._numbers), 1):
+            if other != one + 1 or owners[at] is not owners[at - 1]:
+                yield self._numbers[start:at]
+                start = at
+        if self._numbers:
+            yield self._numbers[start:]
 
     def _pieces(self, numbers: Iterable[int]) -> Iterator[list[int]]:
         piece: list[int] = []
         size = 0
         for number in numbers:
             piece.append(number)
-            size += self._size(number)
-            if size >= PIECE or (size >= LEAST_PIECE and self._size(number) == LINE):
+            size += self._sizes[number]
+            if size >= PIECE or (size >= LEAST_PIECE and self._sizes[number] == LINE):
                 yield piece
                 piece, size = [], 0
         if piece:
@@ -167,31 +204,28 @@ class _Text:
         """Its code, of each comment the first line that says something, and where it is named."""
         found = set(self._heading(unit.owner))
         for is_prose, run in groupby(unit.numbers, key=self._prose.__contains__):
-            telling = [number for number in run if self._tells(number, unit.owner)]
-            found.update(telling[:1] if is_prose else telling)
+            telling = (number for number in run if self._tells(number, unit.owner))
+            found.update(islice(telling, 1) if is_prose else telling)
         return sorted(found)
 
     def _tells(self, number: int, owner: Symbol | None) -> bool:
         """A heading is told by the title, and a line below it tells nothing."""
-        line = self._line(number)
         if owner is None or owner.kind != "heading":
-            return bool(line.strip()) and (number not in self._prose or says(line))
-        return says(line) and number != owner.start_line
+            return self._sizes[number] > LINE and (number not in self._prose or says(self._lines[number]))
+        return number != owner.start_line and says(self._lines[number])
 
     def _heading(self, owner: Symbol | None) -> list[int]:
         return [self._named_at(owner)] if owner and owner.kind != "heading" else []
 
     def _named_at(self, symbol: Symbol) -> int:
-        last = min(symbol.end_line, symbol.start_line + NAME_WITHIN, len(self._lines))
-        named = (n for n in range(symbol.start_line, last + 1) if symbol.name in self._line(n) and n not in self._prose)
-        return next(named, symbol.start_line)
+        last = min(symbol.end_line, symbol.start_line + NAME_WITHIN, len(self._lines.all))
+        for number in range(symbol.start_line, last + 1):
+            if symbol.name in self._lines[number] and number not in self._prose:
+                return number
+        return symbol.start_line
 
     def _cost(self, numbers: Iterable[int]) -> int:
-        return TITLE + sum(map(self._size, numbers))
-
-    def _size(self, number: int) -> int:
-        known = self._sizes.get(number)
-        return self._sizes.setdefault(number, len(self._line(number).strip()) + LINE) if known is None else known
+        return TITLE + sum(map(self._sizes.__getitem__, numbers))
 
     def _between(self, kept: set[int]) -> set[int]:
         """One line that is missing between two costs no more than the number behind the gap, and may be the answer."""
@@ -202,7 +236,7 @@ class _Text:
     def fitting(self, numbers: Iterable[int], room: int) -> list[int]:
         kept: list[int] = []
         for number in numbers:
-            room -= self._size(number)
+            room -= self._sizes[number]
             if kept and room < TITLE:
                 break
             kept.append(number)
@@ -211,36 +245,41 @@ class _Text:
     def listed(self, symbols: Sequence[Symbol], room: int) -> Passage:
         """The lines that name them."""
         numbers = self.fitting(dict.fromkeys(map(self._named_at, symbols)), room)
-        return Passage("", numbers[0], numbers[-1], tuple((number, self._line(number).rstrip()) for number in numbers))
+        return Passage("", numbers[0], numbers[-1], tuple((number, self._lines[number].rstrip()) for number in numbers))
 
     def told(self, numbers: Iterable[int]) -> Iterator[Passage]:
         for _, run in groupby(numbers, key=lambda number: id(self._owners.get(number))):
-            lines = tuple((number, self._line(number).rstrip()) for number in run)
+            lines = tuple((number, self._lines[number].rstrip()) for number in run)
             owner = self._owners.get(lines[0][0])
             start, end = (owner.start_line, owner.end_line) if owner else (lines[0][0], lines[-1][0])
             yield Passage(owner.qualified if owner else "", start, end, lines)
 
 
-def _runs(numbers: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """(which run of neighbours, number)."""
-    for at, number in enumerate(numbers):
-        yield number - at, number
-
-
-def _definitions(candidate: Candidate) -> list[Symbol]:
-    """An outer one before its inner ones; none of a file that changed since it was indexed."""
-    if not candidate.doc or candidate.moved:
-        return []
-    known = candidate.view.store.catalog.symbols(doc=candidate.doc)
-    found = [one.symbol for one in known if one.symbol.kind not in OF_NO_BODY]
+def _around(candidate: Candidate) -> list[Symbol]:
+    """Definitions that may reach into what is looked at, an outer one before its inner ones."""
+    places = [candidate.chunks[ordinal] for ordinal, _ in candidate.found[:MOST_PLACES]]
+    first = min(place.start_line for place in places) - LONGEST_DEFINITION
+    last = max(place.end_line for place in places) + LONGEST_DEFINITION + 1
+    known = candidate.view.store.catalog.symbols_around(candidate.doc, first, last) if _is_known(candidate) else ()
+    found = [symbol for symbol in known if symbol.kind not in OF_NO_BODY]
     return sorted(found, key=lambda symbol: (symbol.start_line, -symbol.end_line))
 
 
-def _asked_for_by_name(candidate: Candidate, asked: Asked, symbols: Sequence[Symbol]) -> list[Symbol]:
+def _is_known(candidate: Candidate) -> bool:
+    """Not in a file that changed since it was indexed."""
+    return bool(candidate.doc) and not candidate.moved
+
+
+def _asked_for_by_name(candidate: Candidate, asked: Asked) -> list[Symbol]:
     """The definitions whose first lines are the answer, what matters most first; empty where it is code."""
-    if "test" in asked.roles and candidate.role == "test":
-        return _tests(asked, symbols)
+    tests = "test" in asked.roles and candidate.role == "test"
     said = {word.text.lower() for word in asked.query.telling}
+    if not _is_known(candidate) or (len(said - HELD) > 1 and not tests):
+        return []
+    known = (one.symbol for one in candidate.view.store.catalog.symbols(doc=candidate.doc))
+    symbols = [symbol for symbol in known if symbol.kind not in OF_NO_BODY]
+    if tests:
+        return _tests(asked, symbols)
     for holder in symbols:
         if holder.name.lower() in said <= {holder.name.lower(), *HELD} and holder.kind != "heading":
             members = [symbol for symbol in symbols if symbol.container == holder.qualified]

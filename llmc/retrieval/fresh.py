@@ -6,7 +6,6 @@ the words asked for, or the place is dropped. A file that is gone is dropped.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from llmc.errors import LlmcError
@@ -16,7 +15,7 @@ from llmc.retrieval.fuse import Fused
 from llmc.retrieval.naming import naming
 from llmc.retrieval.plain_lines import PlainLines
 from llmc.retrieval.results import Share
-from llmc.text import Binary, content_hash, decode, split_lines
+from llmc.text import Binary, content_hash, decode, is_plain, split_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -47,7 +46,7 @@ def read(view: View, path: str) -> tuple[bytes, Stamp] | None:
 
 def settle(candidate: Candidate, data: bytes, stamp: Stamp, asked: Asked) -> Candidate | None:
     """The candidate with its lines as they are now; None when the place is not there any more."""
-    if candidate.stamp == stamp and data.isascii():  # of a long file only the places are looked at
+    if candidate.stamp == stamp and is_plain(data):  # of a long file only the places are looked at
         return candidate._replace(text=PlainLines(data))
     text = decode(data)
     if isinstance(text, Binary):
@@ -66,7 +65,7 @@ def _found_again(candidate: Candidate, lines: list[str], asked: Asked) -> Candid
         start = _start(chunks[ordinal], lines, asked)
         if start is not None:
             length = chunks[ordinal].end_line - chunks[ordinal].start_line
-            chunks[ordinal] = replace(chunks[ordinal], start_line=start, end_line=min(start + length, len(lines)))
+            chunks[ordinal] = chunks[ordinal]._replace(start_line=start, end_line=min(start + length, len(lines)))
             found.append((ordinal, score))
     if not found:
         return None

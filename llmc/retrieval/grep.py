@@ -18,12 +18,13 @@ from llmc.door import Refusal
 from llmc.errors import LlmcError, QueryError, ReadError
 from llmc.retrieval import ripgrep
 from llmc.retrieval.globs import PathFilter
-from llmc.retrieval.lines import BUFFER, Line, Matcher, Undecided, read_rows, rows_of, searched_end
+from llmc.retrieval.large import LARGE
+from llmc.retrieval.lines import ROW, Line, Matcher, Undecided, read_rows, rows_of, searched_end
 from llmc.retrieval.pattern import Plan, Unsupported, plan
 from llmc.store.protocols import Trigrams
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from llmc.retrieval.view import View
 
@@ -31,9 +32,11 @@ __all__ = ["FileMatches", "GrepRequest", "GrepResult", "grep"]
 
 # In process a file costs 100 to 300 µs, in ripgrep about 12 µs after 10 ms for its start: beyond this it is cheaper.
 IN_PROCESS = 60
-# A first page is looked for in slices, so that a common word is not looked for everywhere. The later ones are larger:
-# what was not found in the first thousand files is rare.
-SLICES = (300, 1_200, 5_000)
+# A first page is looked for in slices, so that a common word is not looked for everywhere. Each is as large as what was
+# found so far says that it must be, and half as large again; where nothing was found, four times the last one.
+FIRST_SLICE = 300
+GROWTH = 4
+ENOUGH = 1.5
 MAX_PATTERN = 10_000
 READ_LIMIT = 64 * 1024 * 1024
 
@@ -174,7 +177,8 @@ def candidates(view: View, request: GrepRequest, matcher: Matcher | None) -> lis
     condition = matcher.plan.condition if matcher else Trigrams()
     # Lists, not sets: documents are numbered in order of path mostly, and what is nearly sorted is sorted at once.
     listed = places.paths() if condition.is_empty else places.paths_of(view.store.keywords.candidates(condition))
-    listed += {*catalog.unvouched(view.root.id), *view.pending}.difference(listed)
+    large = {path for path in catalog.unvouched(view.root.id) if LARGE.may_hold(view, path, condition)}
+    listed += {*large, *view.pending}.difference(listed)
     if request.within is not None:
         within = {path for root, path in request.within if root == view.root.id}
         listed = [path for path in listed if path in within]
@@ -189,76 +193,60 @@ def search_files(
     if request.stop is None:
         return len(paths), search_slice(view, paths, request, matcher, deadline)
     found: list[FileMatches] = []
-    read = lines = 0
-    for part in sliced(paths):
+    read, lines, size = 0, 0, FIRST_SLICE
+    while read < len(paths):
+        part = paths[read : read + size]
         for file in search_slice(view, part, request, matcher, deadline):
             found.append(file)
             lines += file.count
             if lines >= request.stop:
                 return read + part.index(file.path) + 1, found
         read += len(part)
+        needed = ENOUGH * (request.stop - lines) * read / lines if lines else read * GROWTH
+        size = max(FIRST_SLICE, min(round(needed), size * GROWTH))
     return read, found
-
-
-def sliced(paths: list[str]) -> Iterator[list[str]]:
-    start = 0
-    for size in SLICES:
-        yield paths[start : start + size]
-        start += size
-        if start >= len(paths):
-            return
-    yield paths[start:]
 
 
 def search_slice(
     view: View, paths: list[str], request: GrepRequest, matcher: Matcher | None, deadline: float
 ) -> list[FileMatches]:
-    if matcher is not None and len(paths) <= IN_PROCESS:
-        return one_by_one(view, paths, request, matcher, deadline)
-    apart = perhaps_binary(view).intersection(paths)
-    found = by_ripgrep(view, [path for path in paths if path not in apart] if apart else paths, request, deadline)
-    if apart and matcher is not None:
-        found += one_by_one(view, apart, request, matcher, deadline)
-    elif apart:
-        found += by_ripgrep(view, [path for path in apart if not starts_binary(view, path)], request, deadline)
-    return sorted(found, key=lambda file: file.path) if apart else found
+    few = matcher is not None and len(paths) <= IN_PROCESS
+    apart = set(paths) if few else perhaps_binary(view).intersection(paths)
+    rest = [path for path in paths if path not in apart]
+    found, undecided = one_by_one(view, sorted(apart), request, matcher, deadline)
+    found += by_ripgrep(view, rest + undecided, request, deadline)
+    return sorted(found, key=lambda file: file.path)
 
 
 def perhaps_binary(view: View) -> set[str]:
     """Files of which ripgrep, had it come across them, might not have searched all; it does search what it is given."""
     catalog = view.store.catalog
-    return {*catalog.holding_nul(view.root.id), *catalog.unvouched(view.root.id), *view.pending}
-
-
-def starts_binary(view: View, path: str) -> bool:
-    try:
-        return searched_end(view.door.head(path, BUFFER)) == 0
-    except (OSError, LlmcError):
-        return True  # gone since
+    large = {path for path in catalog.unvouched(view.root.id) if not LARGE.is_whole(view, path)}
+    return {*catalog.holding_nul(view.root.id), *large, *view.pending}
 
 
 def one_by_one(
-    view: View, paths: Iterable[str], request: GrepRequest, matcher: Matcher, deadline: float
-) -> list[FileMatches]:
+    view: View, paths: Iterable[str], request: GrepRequest, matcher: Matcher | None, deadline: float
+) -> tuple[list[FileMatches], list[str]]:
+    """(matches, those that only ripgrep can decide)."""
     found: list[FileMatches] = []
     undecided: list[str] = []
     for path in paths:
         if time.monotonic() > deadline:
             raise too_long(request)
         try:
-            matches = in_process(view, path, request, matcher)
+            matches = in_process(view, path, request, matcher, deadline)
         except Undecided:
             undecided.append(path)
             continue
         if matches:
             found.append(matches)
-    if undecided:
-        found += by_ripgrep(view, undecided, request, deadline)
-        found.sort(key=lambda file: file.path)
-    return found
+    return found, undecided
 
 
-def in_process(view: View, path: str, request: GrepRequest, matcher: Matcher) -> FileMatches | None:
+def in_process(
+    view: View, path: str, request: GrepRequest, matcher: Matcher | None, deadline: float
+) -> FileMatches | None:
     try:
         data, _ = view.door.read(path, READ_LIMIT)
     except ReadError as error:
@@ -268,14 +256,35 @@ def in_process(view: View, path: str, request: GrepRequest, matcher: Matcher) ->
     except (OSError, LlmcError):
         return None  # gone since, or not a file any more
     end = searched_end(data)
-    if end < len(data) and request.count_only:
-        return None  # ripgrep says nothing of a file in which it met a NUL byte
-    data = data[:end].removeprefix(BOM_UTF8)
-    hits = matcher.lines(data, 1 if request.files_only else None)
+    is_cut = end < len(data)
+    if is_cut and (end == 0 or request.count_only):
+        return None  # ripgrep counts nothing in a file in which it met a NUL byte
+    searched = data[:end].removeprefix(BOM_UTF8)
+    try:
+        hits = hits_in(searched, request, matcher)
+    except Undecided:
+        if not is_cut:
+            raise
+        return beginning(view, path, request, searched.count(b"\n"), deadline)
     if not hits:
         return None
-    rows = b"" if request.files_only or request.count_only else rows_of(data, hits, request.before, request.after)
+    rows = b"" if request.files_only or request.count_only else rows_of(searched, hits, request.before, request.after)
     return FileMatches(view.root.id, path, len(hits), rows)
+
+
+def hits_in(data: bytes, request: GrepRequest, matcher: Matcher | None) -> list[tuple[int, int, int]]:
+    if matcher is None:
+        raise Undecided
+    return matcher.lines(data, 1 if request.files_only else None)
+
+
+def beginning(view: View, path: str, request: GrepRequest, lines: int, deadline: float) -> FileMatches | None:
+    """What ripgrep finds in the first lines of a file. Given one by name it searches all of it."""
+    found = by_ripgrep(view, [path], replace(request, files_only=False), deadline)
+    listed = found[0].rows.split(b"\n") if found else []
+    rows = b"\n".join(row for row in listed if (number := ROW.match(row)) and int(number[1]) <= lines)
+    matched = sum(line.matched for line in read_rows(rows))
+    return FileMatches(view.root.id, path, matched, b"" if request.files_only else rows) if matched else None
 
 
 def by_ripgrep(view: View, paths: Sequence[str], request: GrepRequest, deadline: float) -> list[FileMatches]:
@@ -287,7 +296,7 @@ def by_ripgrep(view: View, paths: Sequence[str], request: GrepRequest, deadline:
         )
     seconds = max(0.1, deadline - time.monotonic())
     files = ripgrep.run(view.door, options_of(request), paths, seconds)
-    return sorted((counted(view.root.id, file, request) for file in files), key=lambda file: file.path)
+    return [counted(view.root.id, file, request) for file in files]
 
 
 def counted(root: str, file: ripgrep.FileRows, request: GrepRequest) -> FileMatches:

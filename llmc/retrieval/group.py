@@ -28,6 +28,7 @@ __all__ = ["fuse_views", "grouped", "look_up", "once", "started"]
 
 # Past some dozens a chunk adds less than a thousandth.
 WEIGHTS = tuple(1 / rank**1.25 for rank in range(1, 65))
+ALONE = Share("chunks", 1.0, "1 in this file")
 
 
 def fuse_views(recalled: Sequence[Recalled], weight: float) -> dict[Place, Fused]:
@@ -64,15 +65,11 @@ def once(files: Iterable[Candidate]) -> list[Candidate]:
 
 def started(found: list[tuple[int, Fused]]) -> tuple[Share, ...]:
     """What the chunks of a file give it to begin with; the last share is what they do together."""
-    best, factor = found[0][1], 1.0
+    best, together = found[0][1], ALONE
     if len(found) > 1 and best.score:
         total = sum([score.score * weight for (_, score), weight in zip(found, WEIGHTS, strict=False)])
-        factor = total / best.score
-    return (
-        Share("keywords", best.keyword),
-        Share("vectors", best.vector),
-        Share("chunks", factor, f"{len(found)} in this file"),
-    )
+        together = Share("chunks", total / best.score, f"{len(found)} in this file")
+    return (Share("keywords", best.keyword), Share("vectors", best.vector), together)
 
 
 def look_up(

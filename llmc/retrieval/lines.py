@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from llmc.retrieval.pattern import Plan
 
-__all__ = ["BUFFER", "Line", "Matcher", "Undecided", "read_rows", "rows_of", "searched_end"]
+__all__ = ["ROW", "Line", "Matcher", "Undecided", "read_rows", "rows_of", "searched_end"]
 
 
 class Undecided(Exception):  # noqa: N818 - not an error: ripgrep is asked instead

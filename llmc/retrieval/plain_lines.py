@@ -23,15 +23,14 @@ def passage(lines: Sequence[str], place: ChunkPlace) -> str:
 
 
 class PlainLines(Sequence[str]):
-    """As `split_lines` has them, of a text in ASCII."""
+    """As `split_lines` has them, of a text that `is_plain`."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
         # Where each line begins, and where the last one ends.
         ends = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n")) + 1
-        self._bounds = [0, *ends.tolist()]
-        if self._bounds[-1] < len(data):
-            self._bounds.append(len(data))
+        rest = [len(data)] if not data.endswith(b"\n") and data else []
+        self._bounds = np.concatenate(([0], ends, rest)).astype(np.intp)
 
     def __len__(self) -> int:
         return len(self._bounds) - 1
@@ -57,4 +56,4 @@ class PlainLines(Sequence[str]):
         return part.removesuffix("\n")
 
     def _part(self, first: int, last: int) -> str:
-        return self._data[self._bounds[first] : self._bounds[max(first, last)]].decode("ascii")
+        return self._data[self._bounds[first] : self._bounds[max(first, last)]].decode()

@@ -42,17 +42,20 @@ class Recalled:
 
 
 # Both stores leave Python while they look, so that they can do it at the same time.
-_BESIDE = ThreadPoolExecutor(4, "llmc-vectors")
+_BESIDE = ThreadPoolExecutor(4, "llmc-keywords")
 
 
 def recall(view: View, query: Query, scope: Scope, *, vectors: bool) -> Recalled:
-    vector = _BESIDE.submit(_by_vector, view, query, scope) if vectors else None
-    keyword: Scores = {}
-    if query.route is Route.PATH:
-        keyword = _by_keyword(view, path_query(query), scope)
-    if query.route is not Route.PATH or not keyword:
-        keyword = _by_keyword(view, keyword_query(query, scope.languages), scope)
-    return Recalled(keyword, vector.result() if vector else {})
+    if not vectors:
+        return Recalled(_by_words(view, query, scope), {})
+    keyword = _BESIDE.submit(_by_words, view, query, scope)
+    vector = _by_vector(view, query, scope)
+    return Recalled(keyword.result(), vector)
+
+
+def _by_words(view: View, query: Query, scope: Scope) -> Scores:
+    found = _by_keyword(view, path_query(query), scope) if query.route is Route.PATH else {}
+    return found or _by_keyword(view, keyword_query(query, scope.languages), scope)
 
 
 def _by_keyword(view: View, asked: KeywordQuery, scope: Scope) -> Scores:

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from llmc.errors import LlmcError, QueryError
+from llmc.turns import waiting
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -145,7 +146,8 @@ def communicate(door: Door, options: Sequence[str], names: Sequence[bytes], seco
     killer.start()
     assert process.stdout is not None
     try:
-        output = process.stdout.read(MAX_OUTPUT + 1)
+        with waiting():
+            output = process.stdout.read(MAX_OUTPUT + 1)
         if len(output) > MAX_OUTPUT:
             process.kill()
     finally:

@@ -87,7 +87,8 @@ def search_with(views: Sequence[View], request: SearchRequest, looked: list[Look
     fused = fuse_views(recalled, weight)
 
     def ranked(signals: tuple[Signal, ...], files: Iterable[Candidate]) -> list[Candidate]:
-        return sorted((apply(signals, asked, file, request.off) for file in files), key=lambda file: file.order)
+        on = [signal for signal in signals if signal.name not in request.off]
+        return sorted([apply(on, asked, file) for file in files], key=lambda file: file.order)
 
     found = grouped(views, scopes, fused)
     stored = once(found) if len(views) > 1 else found

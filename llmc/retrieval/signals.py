@@ -34,8 +34,8 @@ class Signal:
     of: Callable[[Asked, Candidate], Share | None]
 
 
-def apply(signals: Iterable[Signal], asked: Asked, candidate: Candidate, off: frozenset[str]) -> Candidate:
-    shares = [share for signal in signals if signal.name not in off and (share := signal.of(asked, candidate))]
+def apply(signals: Iterable[Signal], asked: Asked, candidate: Candidate) -> Candidate:
+    shares = [share for signal in signals if (share := signal.of(asked, candidate))]
     if not shares:
         return candidate
     score = candidate.score * prod(share.effect for share in shares)
@@ -80,6 +80,8 @@ TYPES = frozenset({"class", "struct", "interface", "enum", "trait", "protocol", 
 
 def definition(asked: Asked, candidate: Candidate) -> Share | None:
     """It defines what the query names."""
+    if not may_define(asked, candidate):
+        return None
     stem = spelled(naming(candidate.path).name)
     best, name = 0.0, ""
     for qualified, kind in named(candidate):
@@ -92,8 +94,20 @@ def definition(asked: Asked, candidate: Candidate) -> Share | None:
     return Share("definition", 1 + 0.5 * best, name) if best else None
 
 
+def may_define(asked: Asked, candidate: Candidate) -> bool:
+    """Most files do not, and then their names, hundreds in a long one, need not be looked at one by one."""
+    together = spelled("\n".join(names_of(candidate)))
+    return any(name in together for name in asked.names)
+
+
+def names_of(candidate: Candidate) -> Iterator[str]:
+    chunks = candidate.chunks
+    yield from chunks.names if isinstance(chunks, ChunkPlaces) else (chunk.name for chunk in chunks)
+    yield from (symbol.qualified for symbol in candidate.defines)
+
+
 def named(candidate: Candidate) -> Iterator[tuple[str, str]]:
-    """(qualified name, kind) of what its chunks hold, hundreds in a long file, and of the symbols sought by name."""
+    """(qualified name, kind) of what its chunks hold, and of the symbols sought by name."""
     chunks = candidate.chunks
     if isinstance(chunks, ChunkPlaces):
         yield from zip(chunks.names, chunks.kinds, strict=True)

@@ -7,6 +7,7 @@ only inside its own folder, and no programs, endpoints or secrets, unless the us
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,7 @@ __all__ = ["Loaded", "examine", "load"]
 
 Values = dict[Key, Value]
 
+_DEFAULTS = Settings()
 _NOTHING = Value((), Source("default"), personal=False)
 _NOT_TAKEN = "is not taken from a workspace file"
 
@@ -154,7 +156,9 @@ def _assemble(
     roots, no_root = settle_roots(given.value, ground)
     problems += named(roots, given.source)
     home = Path(find_home(ground.env).path)
-    settings = _built(Settings, values, (), problems, home=home, roots=roots)
+    settings = replace(_DEFAULTS, home=home, roots=roots)
+    if values:
+        settings = _built(Settings, values, (), problems, home=home, roots=roots)
     for key, reason, hint in disagreements(settings):
         if not any(problem.key.startswith(dotted(key)) for problem in problems):
             problems.append(Problem(_place(values, key), dotted(key), reason, hint))

@@ -42,12 +42,12 @@ def config_folder(env: Mapping[str, str]) -> Path:
 
 
 def find_file(folder: Path) -> Path | None:
-    return next((folder / name for name in FILE_NAMES if os.path.lexists(folder / name)), None)
+    return next((folder / name for name in FILE_NAMES if os.path.lexists(f"{folder}/{name}")), None)
 
 
 def work_tree(folder: Path) -> Path | None:
     """The nearest folder above that holds `.git`, whatever that is: a file in a linked work tree or a submodule."""
-    return next((each for each in _upwards(folder) if os.path.lexists(each / ".git")), None)
+    return next((each for each in _upwards(folder) if os.path.lexists(f"{each}/.git")), None)
 
 
 def workspace_file(folder: Path) -> Path | None:

@@ -7,7 +7,7 @@ equality, `repr`, `dataclasses.replace`, a dataclass to mypy) from shared method
 
 from __future__ import annotations
 
-from dataclasses import MISSING, FrozenInstanceError, dataclass, field, fields
+from dataclasses import MISSING, FrozenInstanceError, dataclass, field
 from typing import Any, NoReturn, TypeVar, dataclass_transform
 
 __all__ = ["Record", "record"]
@@ -19,11 +19,11 @@ class Record:
     """What the classes below `@record` share."""
 
     def __init__(self, *values: Any, **named: Any) -> None:
-        known = fields(self)  # type: ignore[arg-type]  # a dataclass by its decorator
-        given = dict(zip((each.name for each in known), values, strict=False)) | named
-        if len(given) < len(values) + len(named) or given.keys() - {each.name for each in known}:
+        known: dict[str, Any] = self.__dataclass_fields__  # type: ignore[attr-defined]  # by its decorator
+        given = dict(zip(known, values, strict=False)) | named
+        if len(given) < len(values) + len(named) or given.keys() - known.keys():
             raise TypeError(f"{type(self).__name__}() got too many or unknown arguments")
-        self.__dict__.update({each.name: given[each.name] if each.name in given else _default(each) for each in known})
+        self.__dict__.update({name: given[name] if name in given else _default(each) for name, each in known.items()})
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise FrozenInstanceError(f"cannot assign to field {name!r}")

@@ -58,6 +58,12 @@ class Definitions(Connections):
             found = self._defined(asked or (), None)
         return [one for one in found if kind in {None, one.symbol.kind}]
 
+    def symbols_around(self, doc: int, first: int, last: int) -> tuple[Symbol, ...]:
+        """The definitions of a document that touch these lines; a generated file has thousands of others."""
+        blob = self.one("SELECT symbols FROM bodies WHERE doc = ?", (doc,))
+        with guard(self.path.parent, "reading the catalog", *UNREADABLE):
+            return unpack_symbols(blob, lines=(first, last)) if blob else ()
+
     def defining(self, name: str) -> set[int]:
         """The documents that define this name, or the last part of a qualified one; `symbols` says what it is there."""
         return self._defining("name IN (?, ?)", index_name(name), index_name(_last(name)))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["FileIndex"]
 
 # The rarest trigrams of a conjunction decide; each further one costs a posting list and removes next to nothing.
-RAREST = 6
+RAREST = 12
 
 Must, Should = tantivy.Occur.Must, tantivy.Occur.Should
 Query = tantivy.Query

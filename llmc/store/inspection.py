@@ -51,7 +51,7 @@ class Inspector:
     def __init__(self, folder: Path, catalog: Catalog) -> None:
         self._folder = folder
         self._catalog = catalog
-        self._seen: dict[Path, Signature] = {}
+        self._seen: dict[str, Signature] = {}
 
     def inspect(self) -> Moment:
         """The moment that the files on disk belong to, every one of them checked; CorruptStoreError if there is
@@ -68,13 +68,13 @@ class Inspector:
                     raise
                 time.sleep(PAUSE_SECONDS)
                 continue
-            self._seen[self._folder / MAIN] = main
+            self._seen[str(self._folder / MAIN)] = main
             return moment
         raise AssertionError
 
     def _check(self, moment: Moment) -> None:
         with guard(self._folder, "checking the index", ValueError, KeyError, TypeError):  # of tantivy's own list
-            seen = {path: signature(path) for path in self._files(moment)}
+            seen = {str(path): signature(path) for path in self._files(moment)}
             for shelf in SHELVES:
                 check = check_moving if moment.moving else check_files
                 check(self._folder / shelf, moment.manifests.get(shelf, {}))

@@ -6,10 +6,12 @@ SQLite rows with their indexes they took 3.5 times the space.
 
 from __future__ import annotations
 
+import sys
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from operator import add
 from typing import TYPE_CHECKING, Any, overload
 
 import orjson
@@ -83,7 +85,7 @@ class ChunkPlaces(Sequence[ChunkPlace]):
     lengths: list[int]
     kinds: list[str]
     names: list[str]
-    ends: list[int]
+    skipped: list[int]  # the sum of all `skips` and `lengths` up to each
 
     def __len__(self) -> int:
         return len(self.kinds)
@@ -96,7 +98,7 @@ class ChunkPlaces(Sequence[ChunkPlace]):
         if isinstance(at, slice):
             return tuple(self[one] for one in range(*at.indices(len(self))))
         ordinal = range(len(self))[at]
-        end = self.ends[ordinal]
+        end = self.skipped[ordinal] + ordinal + 1
         return ChunkPlace(self.doc, ordinal, end - self.lengths[ordinal], end, self.kinds[ordinal], self.names[ordinal])
 
 
@@ -105,8 +107,7 @@ def unpack_chunks(doc: int, blob: bytes) -> ChunkPlaces:
     if not len(skips) == len(lengths) == len(kinds) == len(names):
         raise ValueError("columns of different lengths")
     # A chunk begins `skip` lines behind the one after the end of the last, and ends `length` further on.
-    ends = list(accumulate(skip + length + 1 for skip, length in zip(skips, lengths, strict=True)))
-    return ChunkPlaces(doc, lengths, kinds, names, ends)
+    return ChunkPlaces(doc, lengths, kinds, names, list(accumulate(map(add, skips, lengths))))
 
 
 def pack_symbols(symbols: Sequence[Symbol]) -> bytes:
@@ -123,13 +124,16 @@ def pack_symbols(symbols: Sequence[Symbol]) -> bytes:
     return _pack([names, kinds, containers, starts, lengths, signatures])
 
 
-def unpack_symbols(blob: bytes, wanted: Callable[[str], bool] | None = None) -> tuple[Symbol, ...]:
-    """All, or those whose names are wanted: making the objects is most of the time."""
+def unpack_symbols(
+    blob: bytes, wanted: Callable[[str], bool] | None = None, lines: tuple[int, int] | None = None
+) -> tuple[Symbol, ...]:
+    """All, or those whose names are wanted, or which touch these lines: making the objects is most of the time."""
+    first, last = lines or (0, sys.maxsize)
     symbols = []
     line = 0
     for name, kind, container, skip, length, signature in zip(*_unpack(blob), strict=True):
         line += skip
-        if wanted is None or wanted(name):
+        if line <= last and line + length >= first and (wanted is None or wanted(name)):
             symbols.append(Symbol(name, kind, container, line, line + length, signature))
     return tuple(symbols)
 

@@ -11,7 +11,7 @@ Documents are named by number (`doc`), given out by the catalog and never used t
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -47,8 +47,7 @@ class KeywordQuery:
     languages: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class ChunkHit:
+class ChunkHit(NamedTuple):
     doc: int
     ordinal: int
     score: float

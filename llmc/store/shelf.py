@@ -33,6 +33,7 @@ class Shelf:
 
     def __init__(self, folder: Path, schema: tantivy.Schema, analyzers: dict[str, tantivy.TextAnalyzer]) -> None:
         self.folder = folder
+        self.schema = schema
         self._writer: tantivy.IndexWriter | None = None
         with guard(folder, "opening the keyword index", ValueError, RuntimeError):
             self._index = tantivy.Index(schema, path=str(folder), reuse=True)
@@ -41,10 +42,6 @@ class Shelf:
             self._index.config_reader("manual")
             self._index.reload()
             self._searcher = self._index.searcher()
-
-    @property
-    def schema(self) -> tantivy.Schema:
-        return self._index.schema
 
     def add(self, documents: Iterable[tantivy.Document]) -> None:
         with guard(self.folder, "writing the keyword index", ValueError, RuntimeError):

@@ -114,7 +114,8 @@ class Table:
             return []
         if self.bits is not None and len(rows) > (READ_ROWS if self.held is None else COMPARED_ROWS):
             everything = len(rows) == len(self.docs)  # then no copy of the bits is made
-            rows = nearest_rows(self.bits, query, None if everything else rows, max(READ_ROWS, 4 * limit))
+            most = max(READ_ROWS, 4 * limit) if self.held is None else len(rows)
+            rows = nearest_rows(self.bits, query, None if everything else rows, most)
         scores = self.cosines(query, rows)
         if len(scores) > limit:
             # Every row as good as the last one that fits, so that equals are put in order by place.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from llmc.model import Document, FileState, Symbol
@@ -25,8 +25,7 @@ class Batch:
     documents: tuple[Document, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Definition:
+class Definition(NamedTuple):
     """A symbol and the document that holds it."""
 
     doc: int

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -66,12 +65,12 @@ def _script_places(text: str) -> Iterator[tuple[int, int]]:
 
 def _shifted(read: Outline, lines: int) -> Outline:
     marks = tuple(Mark(_lower(mark.symbol, lines), mark.lead + lines) for mark in read.marks)
-    references = tuple(replace(one, line=one.line + lines) for one in read.references)
+    references = tuple(one._replace(line=one.line + lines) for one in read.references)
     return Outline(marks, references)
 
 
 def _lower(symbol: Symbol, lines: int) -> Symbol:
-    return replace(symbol, start_line=symbol.start_line + lines, end_line=symbol.end_line + lines)
+    return symbol._replace(start_line=symbol.start_line + lines, end_line=symbol.end_line + lines)
 
 
 def _named(text: str) -> list[Mark]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
-from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -79,11 +78,11 @@ def _code(source: list[tuple[int, str]]) -> Outline:
     read = read_tree("python", text.encode("utf-8", "replace"))
     at = [line for line, _ in source]
     marks = tuple(_moved(mark, at) for mark in read.marks)
-    references = tuple(replace(one, line=at[one.line - 1]) for one in read.references)
+    references = tuple(one._replace(line=at[one.line - 1]) for one in read.references)
     return Outline(marks, references)
 
 
 def _moved(mark: Mark, at: list[int]) -> Mark:
     symbol = mark.symbol
-    moved = replace(symbol, start_line=at[symbol.start_line - 1], end_line=at[min(symbol.end_line, len(at)) - 1])
+    moved = symbol._replace(start_line=at[symbol.start_line - 1], end_line=at[min(symbol.end_line, len(at)) - 1])
     return Mark(moved, at[mark.lead - 1])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -145,7 +144,7 @@ def _joined(marks: tuple[Mark, ...]) -> tuple[Mark, ...]:
     for mark in marks:
         at = places.get(mark.symbol.qualified)
         if at is not None and _continues(joined[at], mark):
-            symbol = replace(joined[at].symbol, end_line=max(joined[at].symbol.end_line, mark.symbol.end_line))
+            symbol = joined[at].symbol._replace(end_line=max(joined[at].symbol.end_line, mark.symbol.end_line))
             joined[at] = Mark(symbol, joined[at].lead)
         else:
             places[mark.symbol.qualified] = len(joined)

@@ -95,9 +95,9 @@ class Toolbox:
         return max(0.1, self.last - asyncio.get_running_loop().time())
 
     def _enclosed(self, key: str, text: str, *, failed: bool) -> str:
-        asked = replace(self.asked, args={"budget": STEP_BUDGET}, session=None)
+        asked = replace(self.asked, args={"budget": STEP_BUDGET}, session=None, data=False)
         envelope = enveloped(key, text)
-        reply = enclosed(asked, Tool(key, "", lambda _: envelope, (), budget="read_budget"), envelope, data=False)
+        reply = enclosed(asked, Tool(key, "", lambda _: envelope, (), budget="read_budget"), envelope)
         return f"error: {reply.text}" if failed else reply.text
 
     async def _ask(self, name: str, arguments: dict[str, Any]) -> str:

@@ -6,6 +6,7 @@ Every surface (CLI, MCP, HTTP) calls it and shows the same reply.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from difflib import get_close_matches
 from functools import partial
 from importlib import import_module
@@ -20,6 +21,7 @@ from llmc.server.tools.base import FOCUS, Asked
 from llmc.server.tools.enclose import Reply, as_json, enclosed, redactor
 from llmc.server.tools.nearest import with_nearest
 from llmc.server.tools.output import enclosed_output
+from llmc.turns import turn
 
 if TYPE_CHECKING:
     from llmc.envelope import Envelope
@@ -92,18 +94,21 @@ def answer(
         asked = Asked(workspace, handles, checked, session.owner if session else "local", session, call, offer, data)
         if wanted.forward is not None and (other := wanted.forward(asked)) is not None:
             return answer(workspace, handles, *other, session=session, call=call, data=data, offer=offer)
-        close = partial(closed, asked, wanted, data=data)
-        if wanted.steady and not asked.flag("all") and not asked.text(FOCUS.name):
-            return replied_before(asked, wanted, close, data=data)
-        return close(wanted.run(asked))
+        with turn() if wanted.quick else nullcontext():
+            return replied(asked, wanted)
     except LlmcError as error:
         envelope = clean(failure(name, with_nearest(workspace, error)), redactor(workspace.settings.redaction))
         spoken = name in TOOLS and tool(name).speaks_json(session)
         return Reply(as_json(envelope.data) if spoken else render(envelope), envelope.data, error=error.code)
 
 
-def closed(asked: Asked, wanted: Tool, envelope: Envelope, *, data: bool) -> Reply:
+def replied(asked: Asked, wanted: Tool) -> Reply:
+    close = partial(closed, asked, wanted)
+    return replied_before(asked, wanted, close) if wanted.is_steady(asked) else close(wanted.run(asked))
+
+
+def closed(asked: Asked, wanted: Tool, envelope: Envelope) -> Reply:
     """What a command printed is told in its own way."""
     if "output" in envelope.data and not asked.text(FOCUS.name):
         return enclosed_output(asked, wanted, envelope)
-    return enclosed(wanted.ours(asked), wanted, envelope, data=data)
+    return enclosed(wanted.ours(asked), wanted, envelope)

@@ -37,15 +37,15 @@ class Replied:
     settings: Settings
 
 
-def replied_before(asked: Asked, wanted: Tool, enclose: Callable[[Envelope], Reply], *, data: bool) -> Reply:
+def replied_before(asked: Asked, wanted: Tool, enclose: Callable[[Envelope], Reply]) -> Reply:
     """The reply from memory, or `enclose` of what the tool finds."""
     workspace, handles = asked.workspace, asked.handles
     if not all(keeper.is_watched() for keeper in workspace.keepers):
         return enclose(wanted.run(asked))  # what changes there may be seen late
-    views = workspace.views()
+    views = tuple(workspace.views())
 
     def make(looked: list[Looked]) -> Replied:
-        envelope = wanted.run(asked)
+        envelope = wanted.run(replace(asked, seen=views))
         looked += files_of(views, envelope)
         return Replied(enclose(envelope), workspace.settings)
 
@@ -54,7 +54,7 @@ def replied_before(asked: Asked, wanted: Tool, enclose: Callable[[Envelope], Rep
         return alive and kept.settings == workspace.settings
 
     arguments = json.dumps(asked.args, sort_keys=True, default=str)
-    same = (wanted.name, arguments, asked.owner, data, workspace.cwd, wanted.speaks_json(asked.session))
+    same = (wanted.name, arguments, asked.owner, asked.data, workspace.cwd, wanted.speaks_json(asked.session))
     kept = workspace.answers.answer(views, same, make, holds)
     if not workspace.answers.hit or kept.reply.weight is None:
         return kept.reply

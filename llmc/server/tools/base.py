@@ -15,10 +15,11 @@ from llmc.envelope.handles import HANDLE
 from llmc.errors import LlmcError, QueryError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from llmc.envelope import Envelope
     from llmc.envelope.handles import Handles
+    from llmc.retrieval.view import View
     from llmc.server.calls import Call
     from llmc.server.delegates.offer import Offer
     from llmc.server.sessions import Session
@@ -53,6 +54,11 @@ class Asked:
     call: Call | None = None
     offer: Offer | None = None
     data: bool = True  # whether a machine reads the reply
+    seen: tuple[View, ...] = ()
+
+    def views(self) -> Sequence[View]:
+        """The roots as they are now, or as they were seen when this call was looked up among earlier ones."""
+        return self.seen or self.workspace.views()
 
     @property
     def wants_data(self) -> bool:
@@ -122,7 +128,8 @@ class Tool:
     `needs` is a setting that must be on. `repeatable`: running it twice does no harm, so a call that was lost is asked
     again. `acts`: it does more than read, such as running a command or asking the web; what does not is marked as
     read-only, so that clients need not ask the user each time. `steady`: the same call has the same reply as long as
-    the index and the files in it stay as they are. `forward` names another tool that answers instead, with its
+    the index and the files in it stay as they are, but for those with an argument in `fleeting`. `quick`: it computes
+    for milliseconds, and takes turns with others like it. `forward` names another tool that answers instead, with its
     arguments. `json_in` are the profiles whose contract is JSON: there the reply's text is the data of the envelope.
     `input_schema` is the schema of a tool that others describe (a delegate, a downstream tool); its `arguments` are
     made of it.
@@ -142,6 +149,8 @@ class Tool:
     repeatable: bool = True
     acts: bool = False
     steady: bool = False
+    fleeting: tuple[str, ...] = ()
+    quick: bool = False
     forward: Callable[[Asked], tuple[str, dict[str, Any]] | None] | None = None
     json_in: frozenset[str] = frozenset()
     input_schema: dict[str, Any] | None = None
@@ -152,6 +161,10 @@ class Tool:
             return asked
         theirs = self.input_schema.get("properties") or {}
         return replace(asked, args={name: value for name, value in asked.args.items() if name not in theirs})
+
+    def is_steady(self, asked: Asked) -> bool:
+        """Whether this very call has the same reply again."""
+        return self.steady and not any(asked.args.get(name) for name in ("all", FOCUS.name, *self.fleeting))
 
     def speaks_json(self, session: Session | None) -> bool:
         return session is not None and session.profile in self.json_in

@@ -19,7 +19,7 @@ def run(asked: Asked) -> Envelope:
     request = SearchRequest(
         asked.text("query"), paths=workspace.path_filter(asked.paths()), within=asked.within(), limit=12
     )
-    result = workspace.answers.search(workspace.views(), request)
+    result = workspace.answers.search(asked.views(), request)
     passages = [(file, hit) for file in result.files for hit in file.hits]
     passages.sort(key=lambda pair: -pair[1].score)
     return Envelope(
@@ -48,6 +48,7 @@ TOOL = Tool(
     summary="Passages for a question, ready to put into a prompt, within a budget.",
     run=run,
     steady=True,
+    quick=True,
     arguments=(
         Argument("query", "string", "What the prompt is about.", required=True),
         Argument("path", "strings", "Only below this file or folder, or inside an earlier result (a handle)."),

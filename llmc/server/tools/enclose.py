@@ -75,8 +75,7 @@ def weighed(asked: Asked, wanted: Tool, envelope: Envelope, reply: Reply, size: 
 CACHED = frozenset({"search", "context"})
 
 
-def enclosed(asked: Asked, wanted: Tool, envelope: Envelope, *, data: bool = True) -> Reply:
-    """`data` is costly to clean where there is much of it, so only those who want it get it."""
+def enclosed(asked: Asked, wanted: Tool, envelope: Envelope) -> Reply:
     budget = budget_of(asked, wanted)
     workspace = asked.workspace
     if wanted.speaks_json(asked.session):
@@ -85,7 +84,7 @@ def enclosed(asked: Asked, wanted: Tool, envelope: Envelope, *, data: bool = Tru
         return weighed(asked, wanted, envelope, reply, 0)
     fields = field_names(asked.texts("fields"))
     ends = ends_of(envelope)
-    envelope = clean(envelope, redactor(workspace.settings.redaction), workspace.text_of, data=data or bool(fields))
+    envelope = clean(envelope, redactor(workspace.settings.redaction), workspace.text_of, data=asked.wants_data)
     envelope = shorten(as_table(envelope, fields) if fields else envelope)
     size = plain_size(envelope)
     return weighed(asked, wanted, envelope, cut(asked, wanted, envelope, budget, ends), size)

@@ -20,7 +20,7 @@ def run(asked: Asked) -> Envelope:
         newer_than=parse_age(asked.text("newer")) if asked.text("newer") else None,
         older_than=parse_age(asked.text("older")) if asked.text("older") else None,
     )
-    result = find(workspace.views(), request)
+    result = find(asked.views(), request)
     long = asked.flag("long")
     groups = tuple(
         Group(
@@ -44,6 +44,9 @@ TOOL = Tool(
     name="find",
     summary="Files by name: part of it, a glob, or letters in order.",
     run=run,
+    steady=True,
+    fleeting=("newer", "older"),
+    quick=True,
     arguments=(
         Argument("name", "string", "Part of a path, a glob, or letters in order; empty lists all."),
         Argument("path", "strings", "Only below this folder."),

@@ -50,7 +50,7 @@ def run(asked: Asked) -> Envelope:
         stop=None if asked.flag("all") else FIRST_PAGE,
         seconds=workspace.settings.limits.query_timeout_ms / 1000 * (5 if asked.flag("all") else 1),
     )
-    result = grep(workspace.views(), request)
+    result = grep(asked.views(), request)
     return envelope_of(result, request, workspace, ranked=not asked.flag("all"))
 
 
@@ -130,6 +130,7 @@ TOOL = Tool(
     summary="Every match of a regular expression, as ripgrep finds it.",
     run=run,
     steady=True,
+    quick=True,
     arguments=(
         Argument("pattern", "string", "A regular expression in ripgrep's syntax.", required=True),
         Argument("path", "strings", "Only below this file or folder, or inside an earlier result (a handle)."),

@@ -24,7 +24,7 @@ def run(asked: Asked) -> Envelope:
     parts = [text.partition("::") for text in asked.texts("path")]
     names = tuple(name.replace("::", ".") for _, _, name in parts if name)
     paths = workspace.path_filter([path for path, _, _ in parts])
-    result = outline(workspace.views(), OutlineRequest(paths, asked.flag("deep"), names))
+    result = outline(asked.views(), OutlineRequest(paths, asked.flag("deep"), names))
     files = [file for file in result.files if file.symbols]
     if names and not files and result.share == 1.0:
         raise NotFoundError(f"there is no {', '.join(names)} in {parts[0][0]}", hint="`outline` shows what there is.")
@@ -36,8 +36,12 @@ def run(asked: Asked) -> Envelope:
         f"{found} ({languages})" if len(files) > 1 and languages else found,
         groups=tuple(group_of(file, workspace) for file in files),
         notes=freshness_notes(result.pending, result.share),
-        data={"files": [asdict(file) for file in result.files], "languages": result.languages},
+        data={"files": [data_of(file) for file in result.files], "languages": result.languages},
     )
+
+
+def data_of(file: FileOutline) -> dict[str, object]:
+    return {**asdict(file), "symbols": [symbol._asdict() for symbol in file.symbols]}
 
 
 def group_of(file: FileOutline, workspace: Workspace) -> Group:
@@ -59,6 +63,7 @@ TOOL = Tool(
     summary="The symbols of a file, a folder or the whole repository: a map.",
     run=run,
     steady=True,
+    quick=True,
     arguments=(
         Argument("path", "strings", "A file, a folder, or path::Class; without one, everything."),
         Argument("deep", "boolean", "Members too, not only what stands at the top of files."),

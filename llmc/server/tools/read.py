@@ -258,6 +258,7 @@ TOOL = Tool(
     name="read",
     summary="A file, path:10-40, path::symbol, the rest of a reply (its handle), or item 3 of it (handle:3).",
     run=run,
+    quick=True,
     arguments=(
         Argument(
             "target",

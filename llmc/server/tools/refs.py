@@ -22,7 +22,7 @@ def run(asked: Asked) -> Envelope:
     workspace = asked.workspace
     kinds = frozenset(asked.texts("kind"))
     request = RefsRequest(asked.text("name"), kinds, workspace.path_filter(asked.texts("path")))
-    result = refs(workspace.views(), request)
+    result = refs(asked.views(), request)
     return Envelope(
         "refs",
         found_words(result, callees=not kinds),
@@ -97,6 +97,7 @@ TOOL = Tool(
     summary="Where a name is defined, and every use, call and subclass of it.",
     run=run,
     steady=True,
+    quick=True,
     arguments=(
         Argument("name", "string", "A name, perhaps qualified: parse_header, Parser.feed.", required=True),
         Argument("kind", "strings", "Only these: call, import, inherit, type, use."),

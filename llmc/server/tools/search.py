@@ -37,7 +37,7 @@ def run(asked: Asked) -> Envelope:
         limit=asked.number("limit", 10),
         room=ROOM_OF_TOKEN * asked.number("budget", ROOM // ROOM_OF_TOKEN),
     )
-    result = workspace.answers.search(workspace.views(), request)
+    result = workspace.answers.search(asked.views(), request)
     if not asked.number("limit", 0) and not asked.flag("all"):
         result = replace(result, files=near_enough(result.files))
     envelope = envelope_of(result, workspace, explain=asked.flag("explain"))
@@ -132,6 +132,7 @@ TOOL = Tool(
     summary="Ranked places for words, a symbol or a question.",
     run=run,
     steady=True,
+    quick=True,
     arguments=(
         Argument(
             "query",

@@ -28,7 +28,7 @@ def run(asked: Asked) -> Envelope:
     workspace = asked.workspace
     paths = workspace.path_filter(asked.texts("path"))
     depth = max(1, asked.number("depth", 2))
-    views = workspace.views()
+    views = asked.views()
     groups: list[Group] = []
     entries: list[dict[str, object]] = []
     total = 0
@@ -143,6 +143,7 @@ TOOL = Tool(
     summary="Folders with their counts, to a depth.",
     run=run,
     steady=True,
+    quick=True,
     arguments=(
         Argument("path", "strings", "A folder; without one, the roots."),
         Argument("depth", "integer", "How many levels (2)."),

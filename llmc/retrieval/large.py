@@ -1,0 +1,129 @@
+"""What is known of files that are too large for the index: which trigrams they hold, and whether they hold a NUL byte.
+
+Otherwise every grep reads them here, and four of them took 7 ms of the 9 that a word nobody uses took among 30,000
+files. One is looked at beside the first answer that needs it, and again when its stamp changes. Only trigrams in ASCII
+are kept: a bit for each that there can be, 256 KB for a file.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from llmc.door import settled
+from llmc.errors import LlmcError
+from llmc.retrieval.lines import searched_end
+from llmc.store.trigrams import fold
+from llmc.text import Binary, decode
+
+if TYPE_CHECKING:
+    from llmc.model import Stamp
+    from llmc.retrieval.view import View
+    from llmc.store.protocols import Trigrams
+
+__all__ = ["LARGE", "Large"]
+
+MOST_FILES: Final = 64
+LARGEST_READ: Final = 64 << 20
+LETTER_BITS: Final = 7
+NONE: Final = bytes(1 << 3 * LETTER_BITS - 3)
+ALL: Final = b"\xff" * len(NONE)
+
+
+class Known(NamedTuple):
+    """`whole`: there is no NUL byte in it, so that ripgrep searches all of it."""
+
+    stamp: Stamp
+    bits: bytes
+    whole: bool
+
+
+class Large:
+    """For one process, from any thread."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[tuple[str, str], Known] = OrderedDict()
+        self._taking: set[tuple[str, str]] = set()
+        self._lock = threading.Lock()
+        self._beside = ThreadPoolExecutor(1, "llmc-large")
+
+    def may_hold(self, view: View, path: str, condition: Trigrams) -> bool:
+        """False only for a file that is as it was when it was looked at, and that lacks some."""
+        known = self._current(view, path)
+        return known is None or meets(known.bits, condition)
+
+    def is_whole(self, view: View, path: str) -> bool:
+        known = self._current(view, path)
+        return known is not None and known.whole
+
+    def _current(self, view: View, path: str) -> Known | None:
+        """None for now if it was never looked at, or has changed since."""
+        try:
+            seen = view.door.stat(path)
+        except LlmcError:
+            return None
+        place = (view.root.id, path)
+        with self._lock:
+            known = self._known.get(place)
+            if known is not None and seen is not None and seen.stamp == known.stamp:
+                self._known.move_to_end(place)
+                return known
+            if place not in self._taking:
+                self._taking.add(place)
+                self._beside.submit(self._take, view, path)
+        return None
+
+    def _take(self, view: View, path: str) -> None:
+        place = (view.root.id, path)
+        try:
+            known = looked_at(view, path)
+        finally:
+            with self._lock:
+                self._taking.discard(place)
+        if known is not None:
+            with self._lock:
+                self._known[place] = known
+                while len(self._known) > MOST_FILES:
+                    self._known.popitem(last=False)
+
+
+def looked_at(view: View, path: str) -> Known | None:
+    """None for one that cannot be read, or has just been written."""
+    try:
+        data, stamp = view.door.read(path, LARGEST_READ)
+    except LlmcError:
+        return None
+    if not settled(stamp):
+        return None
+    text = decode(data)
+    if isinstance(text, Binary):
+        return Known(stamp, ALL if searched_end(data) else NONE, whole=False)
+    letters = np.frombuffer(fold(text.text).encode("utf-8", "replace"), np.uint8)
+    first, second, third = letters[:-2], letters[1:-1], letters[2:]
+    plain = (first | second | third) < 1 << LETTER_BITS
+    codes = first[plain].astype(np.uint32) << 2 * LETTER_BITS
+    codes |= second[plain].astype(np.uint32) << LETTER_BITS
+    codes |= third[plain]
+    bits = np.zeros(1 << 3 * LETTER_BITS, np.bool_)
+    bits[codes] = True
+    return Known(stamp, np.packbits(bits).tobytes(), whole=0 not in data)
+
+
+def meets(bits: bytes, condition: Trigrams) -> bool:
+    every = all(has(bits, trigram) for trigram in condition.all)
+    return every and all(any(meets(bits, one) for one in group) for group in condition.any)
+
+
+def has(bits: bytes, trigram: str) -> bool:
+    if not trigram.isascii():
+        return True
+    first, second, third = trigram.encode()
+    code = first << 2 * LETTER_BITS | second << LETTER_BITS | third
+    return bool(bits[code >> 3] & 0x80 >> (code & 7))
+
+
+LARGE = Large()
