@@ -35,6 +35,19 @@ LONG = "class Ledger:\n" + "".join(
     f"    def entry_{number}(self):\n        return {number}\n\n" for number in range(120)
 )
 
+USE = """\
+def helper(x):
+    return x
+
+def first():
+    one = helper(1)
+    two = helper(2)
+    return one + two
+
+def second():
+    return helper(one)
+"""
+
 
 @pytest.fixture(scope="module")
 def ask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Reply]]:
@@ -47,6 +60,8 @@ def ask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Repl
         "src/linter.js": "export class Linter {\n  verify(text) {\n    const found = [];\n    return found;\n  }\n}\n",
         "types/index.d.ts": "export class Linter {\n  verify(text: string): string[];\n}\n",
         "shop/long.py": LONG,
+        "calls/use.py": USE,
+        "calls/test_use.py": "from calls.use import helper\n\ndef test_helper():\n    assert helper(3)\n",
     }.items():
         (root / name).parent.mkdir(exist_ok=True)
         (root / name).write_text(text)
@@ -129,3 +144,18 @@ def test_a_search_shows_the_best_place_at_length_and_of_the_rest_a_line(ask: Cal
     assert "console.log(attempts" in best
     assert others
     assert all(other.count("\n ") <= 2 for other in others[2:])
+
+
+def test_callers_are_told_by_what_holds_the_call_and_uses_by_their_line(ask: Callable[..., Reply]) -> None:
+    callers = ask("refs", name="helper", kind="call").text
+    assert callers.startswith("1 definition, 4 calls")
+    assert " 5, 6 in first" in callers
+    assert " 10 in second" in callers
+    assert "helper(1)" not in callers
+    uses = ask("refs", name="helper").text
+    assert " 5 one = helper(1) · in first" in uses
+    assert " 4 in test_helper" in uses
+
+
+def test_overloads_are_one_definition(ask: Callable[..., Reply]) -> None:
+    assert "several definitions" not in ask("refs", name="retry").text

@@ -8,14 +8,18 @@ import pytest
 
 from llmc import Workspace
 from llmc.envelope.handles import Handles
-from llmc.retrieval.prose import documentation
+from llmc.retrieval.prose import documentation, imports
 from llmc.server.tools import answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-POOL = '''"""Pools of connections."""
+POOL = '''# Copyright: whoever wrote it.
+
+from connections import (
+    Connection,  # of a pool
+)
 
 
 class Pool:
@@ -56,6 +60,10 @@ TESTS = """class PoolTests:
 
 class OtherPoolTests:
     def test_pool_limit(self):
+        class PoolOfOne:
+            def pool(self):
+                return 1
+
         assert limit()
 """
 
@@ -86,6 +94,8 @@ def test_the_code_that_decides_is_quoted_and_its_documentation_in_a_line(ask: Ca
     assert "return self.connect(now)" in told
     assert "Decide whether a connection of the pool is too old." in told
     assert "is measured from when" not in told
+    assert "import" not in told
+    assert "Copyright" not in told
 
 
 def test_of_a_long_function_the_part_that_answers_comes_with_the_line_that_names_it(ask: Callable[..., str]) -> None:
@@ -101,6 +111,7 @@ def test_who_asks_for_tests_is_told_their_names(ask: Callable[..., str]) -> None
     named = ("class PoolTests:", "class OtherPoolTests:", "def test_pool_reuses", "def test_pool_limit")
     assert all(name in told for name in named)
     assert "assert" not in told
+    assert "PoolOfOne" not in told
 
 
 def test_who_asks_for_a_class_is_told_its_members(ask: Callable[..., str]) -> None:
@@ -140,3 +151,16 @@ def test_a_file_that_changed_a_moment_ago_is_quoted_as_it_is(ask: Callable[..., 
 )
 def test_documentation_is_told_from_code(text: str, expected: set[int]) -> None:
     assert set(documentation(enumerate(text.split("\n"), 1))) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("import os\nfrom a.b import (\n    c,\n)\nimported = 1\nfrom_ = 2", {1, 2, 3, 4}),
+        ('package main\n\nimport (\n\t"fmt"\n)\nfunc f() {}', {1, 3, 4, 5}),
+        ('#include <a.h>\n#define A 1\nimport { a } from "b";\nconst m = await import("c");', {1, 3}),
+        ('const fs = require("fs");\nuse std::fmt;\npub use a::{\n    B,\n};\nuse_it();', {1, 2, 3, 4, 5}),
+    ],
+)
+def test_imports_are_told_from_code(text: str, expected: set[int]) -> None:
+    assert set(imports(enumerate(text.split("\n"), 1))) == expected

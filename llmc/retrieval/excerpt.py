@@ -17,9 +17,9 @@ from itertools import groupby, islice, pairwise
 from typing import TYPE_CHECKING, Final
 
 from llmc.languages import GRAMMARS
-from llmc.retrieval.prose import documentation, says
+from llmc.retrieval.prose import documentation, imports, says
 from llmc.retrieval.results import Passage
-from llmc.retrieval.weigh import named_like, weigh
+from llmc.retrieval.weigh import mentions, named_like, weigh
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -37,6 +37,8 @@ LONGEST_LINE: Final = 1_000  # characters; what is longer is data, and says no m
 NAME_WITHIN: Final = 30  # lines of decorators and comments that may stand before a name
 LINE, TITLE = 4, 24  # characters that a line and a title cost beside what is on them
 THRIFT: Final = 0.5  # how much cost counts against likelihood: 0 not at all, 1 in full
+# What is worth so much less than the best is left out, room or not: 2 % fewer tokens, and the answer as often.
+BEHIND: Final = 5.0
 # What has fewer lines of code is declared here and done elsewhere.
 STUB, LEAST_CODE = -1.5, 4
 # What is asked of a class beside its name, when its members are meant.
@@ -99,12 +101,17 @@ class _Text:
         self._lines = _Lines(candidate.text or ())
         self._sizes = _Sizes(self._lines)
         self._symbols = _around(candidate)
-        self._shares = self._looked_at(candidate)
-        self._numbers = sorted(self._shares)
         self._is_code = candidate.language in GRAMMARS
+        self._shares = self._looked_at(candidate)
+        self._numbers = self._telling(sorted(self._shares))
         said = documentation((number, self._lines[number]) for number in self._numbers) if self._is_code else ()
         self._prose = frozenset(said)
         self._owners = self._owned()
+
+    def _telling(self, numbers: list[int]) -> list[int]:
+        """Without imports, unless there is nothing else."""
+        idle = set(imports((number, self._lines[number]) for number in numbers)) if self._is_code else set()
+        return [number for number in numbers if number not in idle] or numbers
 
     def _looked_at(self, candidate: Candidate) -> dict[int, float]:
         """Number → share of its chunk."""
@@ -152,7 +159,7 @@ class _Text:
         texts, units = [], []
         for unit in self._units(room):
             text = "\n".join([self._lines[number][:LONGEST_LINE] for number in unit.numbers])
-            if says(text):
+            if says(text) and not self._is_licence(unit, text, asked):
                 texts.append(text)
                 units.append(unit)
         lines = [self._shown(unit) for unit in units]
@@ -161,12 +168,20 @@ class _Text:
         worth = [weight - THRIFT * math.log(cost) for weight, cost in zip(weights, costs, strict=True)]
         worth = [value + STUB * self._is_stub(numbers) for value, numbers in zip(worth, lines, strict=True)]
         kept: set[int] = set()
-        for at in sorted(range(len(units)), key=worth.__getitem__, reverse=True):
+        near = [at for at, value in enumerate(worth) if value >= max(worth) - BEHIND]
+        for at in sorted(near, key=worth.__getitem__, reverse=True):
             if costs[at] <= room or not kept:
                 taken = lines[at] if costs[at] <= room else self.fitting(lines[at], room)
                 kept.update(taken)
                 room -= self._cost(taken)
         return sorted(kept | self._between(kept))
+
+    def _is_licence(self, unit: Unit, text: str, asked: Asked) -> bool:
+        """Or another comment that belongs to nothing and says nothing of what is asked."""
+        if not self._is_code or unit.owner is not None:
+            return False
+        idle = all(number in self._prose or self._sizes[number] == LINE for number in unit.numbers)
+        return idle and not mentions(text, asked)
 
     def _is_stub(self, numbers: Collection[int]) -> bool:
         return self._is_code and len(numbers) - len(self._prose.intersection(numbers)) < LEAST_CODE
@@ -289,6 +304,8 @@ def _asked_for_by_name(candidate: Candidate, asked: Asked) -> list[Symbol]:
 
 def _tests(asked: Asked, symbols: Sequence[Symbol]) -> list[Symbol]:
     """Those that are named after what is asked for: whole classes of them, then each by itself."""
+    code = tuple(f"{symbol.qualified}." for symbol in symbols if symbol.kind in {"function", "method"})
+    symbols = [symbol for symbol in symbols if not symbol.qualified.startswith(code)]
     scores = named_like(asked, [symbol.qualified for symbol in symbols])
     holders = {symbol.container for symbol in symbols}
     ranked = sorted(zip(scores, symbols, strict=True), key=lambda one: (one[1].qualified not in holders, -one[0]))

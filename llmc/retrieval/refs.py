@@ -113,7 +113,8 @@ def refs(views: Sequence[View], request: RefsRequest) -> RefsResult:
         elsewhere += others(last, docs, request, reader, [*definitions, *references])
     if not definitions and not references:
         raise nothing_found(views, name)
-    sureness = Sureness.NONE if not definitions else Sureness.ONE if len(definitions) == 1 else Sureness.SEVERAL
+    distinct = {(place.root, place.path, place.within) for place in definitions}  # overloads are one
+    sureness = Sureness.NONE if not definitions else Sureness.ONE if len(distinct) == 1 else Sureness.SEVERAL
     return RefsResult(
         name=name,
         definitions=tuple(definitions),

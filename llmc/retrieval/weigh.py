@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from llmc.retrieval.asked import Asked
 
-__all__ = ["named_like", "weigh"]
+__all__ = ["mentions", "named_like", "weigh"]
 
 BODY, NAME, CHUNK = 2.0, 2.0, 9.0
 
@@ -36,6 +36,10 @@ def named_like(asked: Asked, names: Sequence[str]) -> list[float]:
     return compared(
         names, {term: weight for term, weight in asked_terms(asked.query.telling).items() if term not in kinds}
     )
+
+
+def mentions(text: str, asked: Asked) -> bool:
+    return not asked_terms(asked.query.telling).keys().isdisjoint(words.body(text).split())
 
 
 def scaled(values: Sequence[float]) -> list[float]:

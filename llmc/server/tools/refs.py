@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from llmc.envelope import Envelope, Group, Item, Row
+from llmc.retrieval.naming import naming
 from llmc.retrieval.refs import RefsRequest, Sureness, refs
 from llmc.server.tools.base import Argument, Asked, Tool
 from llmc.server.tools.words import freshness_notes, plural, shown_path
@@ -26,7 +27,7 @@ def run(asked: Asked) -> Envelope:
     return Envelope(
         "refs",
         found_words(result, callees=not kinds),
-        groups=tuple(groups_of(result, workspace)),
+        groups=tuple(groups_of(result, workspace, callers=kinds == {"call"})),
         notes=freshness_notes(result.pending, result.share),
         data={
             "name": result.name,
@@ -42,7 +43,9 @@ def run(asked: Asked) -> Envelope:
 
 def found_words(result: RefsResult, *, callees: bool) -> str:
     """`callees`: who asks for the uses of one kind has not asked what the definition itself calls."""
-    words = [plural(len(result.definitions), "definition"), plural(len(result.references), "use")]
+    words = [plural(len(result.definitions), "definition")]
+    if len(result.callers) < len(result.references) or not result.references:
+        words.append(plural(len(result.references), "use"))
     if result.callers:
         words.append(plural(len(result.callers), "call"))
     if result.implementations:
@@ -57,17 +60,29 @@ def found_words(result: RefsResult, *, callees: bool) -> str:
     return " · ".join(said)
 
 
-def groups_of(result: RefsResult, workspace: Workspace) -> Iterator[Group]:
+def groups_of(result: RefsResult, workspace: Workspace, *, callers: bool) -> Iterator[Group]:
+    """Who asks for callers is told them, and so is everybody of tests; of other uses the line is told."""
     for (root, path), places in by_file(result.definitions):
         yield Group(
             f"{shown_path(workspace, root, path)} defines", tuple(item_of(place, place.kind) for place in places)
         )
     for (root, path), places in by_file(result.references):
-        items = tuple(use_items(places))
+        told = caller_items if callers or naming(path).role == "test" else use_items
+        items = tuple(told(places))
         yield Group(shown_path(workspace, root, path), items, len(items))
     if result.holding:
         holding = (Item((), f"{shown_path(workspace, one.root, one.path)} · {one.lines}") for one in result.holding)
         yield Group("the word alone", tuple(holding))
+
+
+def caller_items(places: Iterable[Place]) -> Iterator[Item]:
+    for within, run in groupby(places, key=lambda place: place.within):
+        uses = list(run)
+        if within:
+            lines = ", ".join(str(line) for line in dict.fromkeys(place.line for place in uses))
+            yield Item((), f"{lines} in {within}", uses[0].root, uses[0].path, uses[0].line, uses[-1].end_line)
+        else:
+            yield from use_items(uses)
 
 
 def use_items(places: Iterable[Place]) -> Iterator[Item]:
