@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 __all__ = ["documentation", "imports", "says"]
 
@@ -19,7 +19,7 @@ _QUOTES: Final = re.compile(r"\s*[rRbBuU]{0,2}(\"\"\"|''')")
 _OPENED: Final = re.compile(r"\s*(/\*|<!--|\{-)")
 _CLOSED: Final = {"/*": "*/", "<!--": "-->", "{-": "-}"}
 _IMPORT: Final = re.compile(
-    r"\s*(?:import\b(?!\()|from\s+[\w.]+\s+import\b|#\s*include\b|(?:pub\s+)?use\s+[\w:{]+.*;?$|using\s+[\w.]+;"
+    r"\s*(?:import\b(?!\()|from\s+[\w.]+\s+import\b|#\s*include\b|(?:pub\s+)?use\s+[\w:]+.*[;{,]\s*$|using\s+[\w.]+;"
     r"|package\s+[\w.]+;?\s*$|(?:const|let|var)\s[^=]*=\s*require\()"
 )
 _BRACKETS: Final = {"(": ")", "{": "}"}
@@ -33,27 +33,38 @@ def says(line: str) -> bool:
 
 def documentation(lines: Iterable[tuple[int, str]]) -> Iterator[int]:
     """The numbers of those that are nothing else."""
-    until = ""
-    for number, line in lines:
-        if until:
-            yield number
-            until = "" if until in line else until
-        elif _COMMENT.match(line):
-            yield number
-        elif opened := _QUOTES.match(line) or _OPENED.match(line):
-            yield number
-            closing = _CLOSED.get(opened[1], opened[1])
-            until = "" if closing in line[opened.end() :] else closing
+    return _until_closed(lines, _documents)
 
 
 def imports(lines: Iterable[tuple[int, str]]) -> Iterator[int]:
     """The numbers of those that name what other files define, in brackets over several lines too."""
+    return _until_closed(lines, _imports)
+
+
+def _until_closed(lines: Iterable[tuple[int, str]], closing: Callable[[str], str | None]) -> Iterator[int]:
+    """`closing` says of a line what ends it, nothing if it ends by itself, and None if it is none of them."""
     until = ""
     for number, line in lines:
         if until:
             yield number
             until = "" if until in line else until
-        elif _IMPORT.match(line):
+        elif (closed := closing(line)) is not None:
             yield number
-            opened = next((mark for mark in line if mark in _BRACKETS), "")
-            until = _BRACKETS[opened] if opened and _BRACKETS[opened] not in line else ""
+            until = closed
+
+
+def _documents(line: str) -> str | None:
+    if _COMMENT.match(line):
+        return ""
+    opened = _QUOTES.match(line) or _OPENED.match(line)
+    if not opened:
+        return None
+    closing = _CLOSED.get(opened[1], opened[1])
+    return "" if closing in line[opened.end() :] else closing
+
+
+def _imports(line: str) -> str | None:
+    if not _IMPORT.match(line):
+        return None
+    closing = next((_BRACKETS[mark] for mark in line if mark in _BRACKETS), "")
+    return "" if closing in line else closing
