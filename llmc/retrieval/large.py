@@ -8,7 +8,7 @@ are kept: a bit for each that there can be, 256 KB for a file.
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -21,14 +21,18 @@ from llmc.store.trigrams import fold
 from llmc.text import Binary, decode
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from llmc.model import Stamp
     from llmc.retrieval.view import View
     from llmc.store.protocols import Trigrams
 
 __all__ = ["LARGE", "Large"]
 
-MOST_FILES: Final = 64
-LARGEST_READ: Final = 64 << 20
+MOST_FILES: Final = 64  # those met first; 16 MB
+CLEARED_SECONDS: Final = 600.0
+LARGEST_READ: Final = 16 << 20
+BLOCK_BYTES: Final = 1 << 20
 LETTER_BITS: Final = 7
 NONE: Final = bytes(1 << 3 * LETTER_BITS - 3)
 ALL: Final = b"\xff" * len(NONE)
@@ -46,8 +50,9 @@ class Large:
     """For one process, from any thread."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[tuple[str, str], Known] = OrderedDict()
+        self._known: dict[tuple[str, str], Known] = {}
         self._taking: set[tuple[str, str]] = set()
+        self._cleared = time.monotonic()
         self._lock = threading.Lock()
         self._beside = ThreadPoolExecutor(1, "llmc-large")
 
@@ -70,9 +75,8 @@ class Large:
         with self._lock:
             known = self._known.get(place)
             if known is not None and seen is not None and seen.stamp == known.stamp:
-                self._known.move_to_end(place)
                 return known
-            if place not in self._taking:
+            if place not in self._taking and (known is not None or self._has_room()):
                 self._taking.add(place)
                 self._beside.submit(self._take, view, path)
         return None
@@ -87,8 +91,14 @@ class Large:
         if known is not None:
             with self._lock:
                 self._known[place] = known
-                while len(self._known) > MOST_FILES:
-                    self._known.popitem(last=False)
+
+    def _has_room(self) -> bool:
+        """Some may be of files that are long gone: when there are too many, all are looked at anew, now and then."""
+        full = len(self._known) + len(self._taking) >= MOST_FILES
+        if full and time.monotonic() - self._cleared >= CLEARED_SECONDS:
+            self._cleared = time.monotonic()
+            self._known.clear()
+        return not full
 
 
 def looked_at(view: View, path: str) -> Known | None:
@@ -102,15 +112,21 @@ def looked_at(view: View, path: str) -> Known | None:
     text = decode(data)
     if isinstance(text, Binary):
         return Known(stamp, ALL if searched_end(data) else NONE, whole=False)
-    letters = np.frombuffer(fold(text.text).encode("utf-8", "replace"), np.uint8)
+    bits = np.zeros(1 << 3 * LETTER_BITS, np.bool_)
+    folded = fold(text.text).encode("utf-8", "replace")
+    for start in range(0, len(folded), BLOCK_BYTES):
+        bits[codes_of(folded[start : start + BLOCK_BYTES + 2])] = True
+    return Known(stamp, np.packbits(bits).tobytes(), whole=0 not in data)
+
+
+def codes_of(text: bytes) -> npt.NDArray[np.uint32]:
+    letters = np.frombuffer(text, np.uint8)
     first, second, third = letters[:-2], letters[1:-1], letters[2:]
     plain = (first | second | third) < 1 << LETTER_BITS
-    codes = first[plain].astype(np.uint32) << 2 * LETTER_BITS
-    codes |= second[plain].astype(np.uint32) << LETTER_BITS
+    codes: npt.NDArray[np.uint32] = np.left_shift(first[plain], 2 * LETTER_BITS, dtype=np.uint32)
+    codes |= np.left_shift(second[plain], LETTER_BITS, dtype=np.uint32)
     codes |= third[plain]
-    bits = np.zeros(1 << 3 * LETTER_BITS, np.bool_)
-    bits[codes] = True
-    return Known(stamp, np.packbits(bits).tobytes(), whole=0 not in data)
+    return codes
 
 
 def meets(bits: bytes, condition: Trigrams) -> bool:
