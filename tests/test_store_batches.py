@@ -174,8 +174,8 @@ def test_skipped_and_failed_files_are_listed_with_their_reasons(tmp_path: Path) 
         failed = state("locked.py", status=FileStatus.FAILED, reason="permission denied")
         store.apply(Batch(ROOT, (skipped, failed)))
 
-        assert store.catalog.skipped(ROOT) == [skipped]
-        assert store.catalog.failed(ROOT) == [failed]
+        assert list(store.catalog.skipped(ROOT)) == [skipped]
+        assert list(store.catalog.failed(ROOT)) == [failed]
         assert store.counts().files == {"skipped": 1, "failed": 1}
         assert len(store.catalog.places(ROOT)) == 0
 

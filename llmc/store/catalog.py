@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from llmc.model import CONTROLS, HOLDS_NUL, TOO_LARGE, FileState, FileStatus, Root, Stamp
 from llmc.store.definitions import Definitions
@@ -21,7 +22,7 @@ from llmc.store.places import Places
 from llmc.store.values import Counts, Embedding, Extent, Moment
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection, Hashable, Sequence
     from pathlib import Path
 
     from llmc.model import ChunkPlace
@@ -36,12 +37,14 @@ INODES = 1 << 64
 NAMES = sys.getfilesystemencoding()
 OF_ROOT = "root = (SELECT root FROM roots WHERE path = ?)"
 
+Found = TypeVar("Found")
+
 
 class Catalog(Definitions):
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self._places: dict[str, tuple[int, Places]] = {}
-        self._lists: dict[tuple[str, str], tuple[int, tuple[str, ...]]] = {}
+        self._kept: dict[Hashable, tuple[int, Any]] = {}
 
     # --- the whole
 
@@ -83,11 +86,15 @@ class Catalog(Definitions):
         start = os.fsencode(folder.rstrip("/")) + b"/"
         return self._states(root, "AND f.path >= ? AND f.path < ?", start, start[:-1] + b"0")
 
-    def skipped(self, root: str) -> list[FileState]:
-        return self._states(root, "AND f.status = ?", STATUSES.index(FileStatus.SKIPPED))
+    def skipped(self, root: str) -> Sequence[FileState]:
+        return self._of_status(root, FileStatus.SKIPPED)
 
-    def failed(self, root: str) -> list[FileState]:
-        return self._states(root, "AND f.status = ?", STATUSES.index(FileStatus.FAILED))
+    def failed(self, root: str) -> Sequence[FileState]:
+        return self._of_status(root, FileStatus.FAILED)
+
+    def _of_status(self, root: str, status: FileStatus) -> Sequence[FileState]:
+        number = STATUSES.index(status)
+        return self._while_current((root, status), lambda: tuple(self._states(root, "AND f.status = ?", number)))
 
     def unvouched(self, root: str) -> tuple[str, ...]:
         """Files that may be text and are not in the index: too large for it, full of control characters, or unreadable
@@ -103,13 +110,20 @@ class Catalog(Definitions):
         return self._paths(root, "doc IS NULL")
 
     def _paths(self, root: str, where: str) -> tuple[str, ...]:
+        def paths() -> tuple[str, ...]:
+            rows = self.rows(f"SELECT path FROM files WHERE {OF_ROOT} AND {where}", (os.fsencode(root),))  # noqa: S608
+            return tuple(os.fsdecode(path) for (path,) in rows)
+
+        return self._while_current((root, where), paths)
+
+    def _while_current(self, key: Hashable, make: Callable[[], Found]) -> Found:
         """Kept until the generation changes."""
         generation = self.generation()
-        kept = self._lists.get((root, where))
+        kept = self._kept.get(key)
         if kept is None or kept[0] != generation:
-            rows = self.rows(f"SELECT path FROM files WHERE {OF_ROOT} AND {where}", (os.fsencode(root),))  # noqa: S608
-            kept = self._lists[root, where] = (generation, tuple(os.fsdecode(path) for (path,) in rows))
-        return kept[1]
+            kept = self._kept[key] = (generation, make())
+        found: Found = kept[1]
+        return found
 
     def _states(self, root: str, where: str = "", *values: Any) -> list[FileState]:
         rows = self.rows(
@@ -228,6 +242,9 @@ class Catalog(Definitions):
 
     def counts(self, root: str | None = None) -> Counts:
         """Of a root, or of the whole store. Sizes on disk are the store's to add."""
+        return self._while_current(("counts", root), partial(self._counted, root))
+
+    def _counted(self, root: str | None) -> Counts:
         where = "" if root is None else f"WHERE {OF_ROOT}"
         values = () if root is None else (os.fsencode(root),)
         statuses = self.rows(f"SELECT status, count(*) FROM files {where} GROUP BY status", values)  # noqa: S608 constants
