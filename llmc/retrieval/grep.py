@@ -213,8 +213,13 @@ def search_slice(
     few = matcher is not None and len(paths) <= IN_PROCESS
     apart = set(paths) if few else perhaps_binary(view).intersection(paths)
     rest = [path for path in paths if path not in apart]
-    found, undecided = one_by_one(view, sorted(apart), request, matcher, deadline)
-    found += by_ripgrep(view, rest + undecided, request, deadline)
+    found, undecided, begun = one_by_one(view, sorted(apart), request, matcher, deadline)
+    if request.files_only and begun:
+        lines = by_ripgrep(view, list(begun), replace(request, files_only=False), deadline)
+        matched = by_ripgrep(view, rest + undecided, request, deadline) + lines
+    else:
+        matched = by_ripgrep(view, [*rest, *undecided, *begun], request, deadline)
+    found += [file for one in matched if (file := up_to(one, begun.get(one.path), request)).count]
     return sorted(found, key=lambda file: file.path)
 
 
@@ -227,26 +232,28 @@ def perhaps_binary(view: View) -> set[str]:
 
 def one_by_one(
     view: View, paths: Iterable[str], request: GrepRequest, matcher: Matcher | None, deadline: float
-) -> tuple[list[FileMatches], list[str]]:
-    """(matches, those that only ripgrep can decide)."""
+) -> tuple[list[FileMatches], list[str], dict[str, int]]:
+    """(matches, those that only ripgrep can decide, and of how many of these only so many lines count)."""
     found: list[FileMatches] = []
     undecided: list[str] = []
+    begun: dict[str, int] = {}
     for path in paths:
         if time.monotonic() > deadline:
             raise too_long(request)
         try:
-            matches = in_process(view, path, request, matcher, deadline)
-        except Undecided:
-            undecided.append(path)
+            matches = in_process(view, path, request, matcher)
+        except Undecided as decided:
+            if decided.lines is None:
+                undecided.append(path)
+            else:
+                begun[path] = decided.lines
             continue
         if matches:
             found.append(matches)
-    return found, undecided
+    return found, undecided, begun
 
 
-def in_process(
-    view: View, path: str, request: GrepRequest, matcher: Matcher | None, deadline: float
-) -> FileMatches | None:
+def in_process(view: View, path: str, request: GrepRequest, matcher: Matcher | None) -> FileMatches | None:
     try:
         data, _ = view.door.read(path, READ_LIMIT)
     except ReadError as error:
@@ -263,9 +270,7 @@ def in_process(
     try:
         hits = hits_in(searched, request, matcher)
     except Undecided:
-        if not is_cut:
-            raise
-        return beginning(view, path, request, searched.count(b"\n"), deadline)
+        raise Undecided(searched.count(b"\n") if is_cut else None) from None
     if not hits:
         return None
     rows = b"" if request.files_only or request.count_only else rows_of(searched, hits, request.before, request.after)
@@ -278,13 +283,14 @@ def hits_in(data: bytes, request: GrepRequest, matcher: Matcher | None) -> list[
     return matcher.lines(data, 1 if request.files_only else None)
 
 
-def beginning(view: View, path: str, request: GrepRequest, lines: int, deadline: float) -> FileMatches | None:
-    """What ripgrep finds in the first lines of a file. Given one by name it searches all of it."""
-    found = by_ripgrep(view, [path], replace(request, files_only=False), deadline)
-    listed = found[0].rows.split(b"\n") if found else []
+def up_to(file: FileMatches, lines: int | None, request: GrepRequest) -> FileMatches:
+    """Its first lines alone, since ripgrep searches all of a file that it is given by name."""
+    if lines is None:
+        return file
+    listed = file.rows.split(b"\n")
     rows = b"\n".join(row for row in listed if (number := ROW.match(row)) and int(number[1]) <= lines)
     matched = sum(line.matched for line in read_rows(rows))
-    return FileMatches(view.root.id, path, matched, b"" if request.files_only else rows) if matched else None
+    return replace(file, count=matched, rows=b"" if request.files_only else rows)
 
 
 def by_ripgrep(view: View, paths: Sequence[str], request: GrepRequest, deadline: float) -> list[FileMatches]:

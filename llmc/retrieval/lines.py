@@ -21,7 +21,11 @@ __all__ = ["ROW", "Line", "Matcher", "Undecided", "read_rows", "rows_of", "searc
 
 
 class Undecided(Exception):  # noqa: N818 - not an error: ripgrep is asked instead
-    """Only ripgrep knows for this file."""
+    """Only ripgrep knows for this file; of its `lines`, so many count, None for all."""
+
+    def __init__(self, lines: int | None = None) -> None:
+        super().__init__()
+        self.lines = lines
 
 
 @dataclass(frozen=True, slots=True)
