@@ -233,7 +233,7 @@ def perhaps_binary(view: View) -> set[str]:
 def one_by_one(
     view: View, paths: Iterable[str], request: GrepRequest, matcher: Matcher | None, deadline: float
 ) -> tuple[list[FileMatches], list[str], dict[str, int]]:
-    """(matches, those that only ripgrep can decide, and of how many of these only so many lines count)."""
+    """(matches; what only ripgrep can decide; the same, where no more than so many lines count)."""
     found: list[FileMatches] = []
     undecided: list[str] = []
     begun: dict[str, int] = {}
