@@ -10,6 +10,7 @@ import csv
 import json
 from typing import TYPE_CHECKING, Any
 
+from bench.suites import SUITES
 from bench.workload import Row, tables
 
 if TYPE_CHECKING:
@@ -54,6 +55,9 @@ FURTHER = (
 )
 
 
+QUESTIONS = {part.name: part.question for parts in SUITES.values() for part in parts}
+
+
 def summary(found: dict[str, Any]) -> Iterator[str]:
     yield "# Summary"
     raw = found["raw"]
@@ -65,7 +69,8 @@ def summary(found: dict[str, Any]) -> Iterator[str]:
         yield from session(raw["session"])
     for name in FURTHER:
         if name in raw:
-            yield from plain(name, raw[name])
+            yield from ("", f"## {name}: {QUESTIONS[name]}")
+            yield from laid_out(raw[name])
     failed = [done for done in found["run"].get("done", ()) if done["problem"]]
     if failed:
         yield from ("", "## What could not run", "")
@@ -83,7 +88,9 @@ def shown(value: object) -> str:
     if isinstance(value, bool) or value is None:
         return "" if value is None else str(value)
     if isinstance(value, float):
-        return f"{value:,.1f}" if abs(value) < 1000 else f"{value:,.0f}"
+        return f"{value:.3g}" if abs(value) < 10 else f"{value:,.1f}" if abs(value) < 1000 else f"{value:,.0f}"
+    if isinstance(value, list | tuple):
+        return " to ".join(map(shown, value))
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
@@ -168,18 +175,22 @@ def session(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
     )
 
 
-def plain(name: str, value: Any) -> Iterator[str]:
-    """Figures that have no table of their own, as `name: value`."""
-    yield from ("", f"## {name}", "")
-    yield from (f"- {key}: {shown(one)}" for key, one in flat(value))
+def laid_out(value: Any, name: str = "") -> Iterator[str]:
+    """Figures that have no table of their own: what has the same keys is a table, the rest a line each or a part."""
+    if isinstance(value, list):
+        value = {str(number): one for number, one in enumerate(value, 1)}
+    alone = {key: one for key, one in value.items() if not is_nested(one)}
+    if alone:
+        yield from table((name or "figure", ""), list(alone.items()))
+    rows: dict[tuple[str, ...], dict[str, dict[str, Any]]] = {}
+    for key, one in value.items():
+        if isinstance(one, dict) and not any(map(is_nested, one.values())):
+            rows.setdefault(tuple(one), {})[key] = one
+        elif is_nested(one):
+            yield from laid_out(one, f"{name} {key}".strip())
+    for columns, cells in rows.items():
+        yield from table((name, *columns), [[key, *one.values()] for key, one in cells.items()])
 
 
-def flat(value: Any, before: str = "") -> Iterator[tuple[str, Any]]:
-    if isinstance(value, dict):
-        for key, one in value.items():
-            yield from flat(one, f"{before} {key}".strip())
-    elif isinstance(value, list) and any(isinstance(one, dict | list) for one in value):
-        for number, one in enumerate(value, 1):
-            yield from flat(one, f"{before} {number}".strip())
-    else:
-        yield before, " to ".join(map(shown, value)) if isinstance(value, list) else value
+def is_nested(value: Any) -> bool:
+    return isinstance(value, dict) or (isinstance(value, list) and any(isinstance(one, dict | list) for one in value))
