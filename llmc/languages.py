@@ -267,7 +267,7 @@ _FOLDERS = {
 _WHOLE_NAMES = {
     "generated": """package-lock.json npm-shrinkwrap.json pnpm-lock.yaml yarn.lock cargo.lock poetry.lock uv.lock
         pdm.lock gemfile.lock composer.lock pipfile.lock mix.lock flake.lock pubspec.lock podfile.lock
-        packages.lock.json .terraform.lock.hcl package.resolved go.sum bun.lock gradlew gradlew.bat""",
+        packages.lock.json .terraform.lock.hcl package.resolved go.sum bun.lock gradlew gradlew.bat pkg-info""",
     "test": "conftest.py spec_helper.rb test_helper.rb test_helper.exs rails_helper.rb",
     "doc": """readme changelog changes history news license licence copying copyright notice authors contributors
         contributing todo thanks""",
@@ -307,6 +307,8 @@ def _sought(table: dict[str, str]) -> dict[str, str]:
 _BY_FOLDER, _BY_WHOLE, _BY_ENDING, _BY_PART = (_sought(table) for table in (_FOLDERS, _WHOLE_NAMES, _ENDINGS, _PARTS))
 _RANK = {role: rank for rank, role in enumerate(ROLES)}
 _JOINTS = re.compile(r"[._-]+")
+# A copy of somebody else's release: include/cargo/syn-3.0.6/src/lib.rs
+_RELEASE = re.compile(r"[a-z][\w.+-]*-v?\d+\.\d+\.\d+[\w.+-]*", re.IGNORECASE)
 _CAMEL_TEST = re.compile(r"Test[A-Z]\w*|\w*[a-z0-9](?:Tests?|Specs?|TestCase|Benchmark|IT)")
 _BUILD_FILES = frozenset({"dockerfile", "make", "cmake", "bazel", "meson"})
 _CODE = frozenset(GRAMMARS) - _BUILD_FILES - {"html", "json", "toml"}
@@ -329,6 +331,8 @@ def _folder_roles(folders: list[str], name: str) -> Iterator[str]:
             role = "test"
         if role is None and _CAMEL_TEST.fullmatch(folder):
             role = "test"
+        if depth and _RELEASE.fullmatch(folder):
+            role = "vendored"
         # `django/test/client.py` is a library for tests, `app/i18n/load.ts` is code.
         inner_package = (
             folder == "test" and depth and name.endswith(".py") and not name.startswith(("test", "__init__"))

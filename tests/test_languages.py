@@ -16,7 +16,8 @@ LANGUAGES = {
 }  # fmt: skip
 
 ROLE_OF = {
-    "vendored": ["vendor/x/test/y.go", "node_modules/a/index.js", "static/admin/js/vendor/jquery/jquery.js"],
+    "vendored": ["vendor/x/test/y.go", "node_modules/a/index.js", "static/admin/js/vendor/jquery/jquery.js",
+                 "include/cargo/syn-3.0.6/src/lib.rs"],
     "generated": ["a_pb2.py", "x_pb2_grpc.py", "api.pb.go", "app.min.js", "yarn.lock", "zz_generated.a.go"],
     "test": [
         "tests/model/x.py", "src/test/java/FooTest.java", "lib/foo_test.go", "FooTests.swift", "spec/foo_spec.rb",
