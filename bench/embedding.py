@@ -74,8 +74,8 @@ def fused(keyword: Sequence[Listed], scores: Scores | None, queries: Sequence[Qu
     for number, query in enumerate(queries):
         vector = {} if scores is None else vector_list(scores[number])
         found = fuse_views([Recalled(keyword[number], vector)], VECTOR_WEIGHT[query.route])
-        for place, score in found.items():
-            total[number, place.doc] = score.score
+        for (_, doc, _), score in found.items():
+            total[number, doc] = score.score
     return total
 
 

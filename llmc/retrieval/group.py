@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmc.retrieval.candidate import Candidate, Place
+from llmc.retrieval.candidate import Candidate
 from llmc.retrieval.fuse import Fused, fuse, normalised
 from llmc.retrieval.naming import naming
 from llmc.retrieval.results import Share
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from llmc.model import ChunkPlace, Symbol
     from llmc.retrieval.asked import Asked
+    from llmc.retrieval.candidate import Place
     from llmc.retrieval.recall import Recalled
     from llmc.retrieval.scope import Scope
     from llmc.retrieval.view import View
@@ -33,15 +34,15 @@ ALONE = Share("chunks", 1.0, "1 in this file")
 
 def fuse_views(recalled: Sequence[Recalled], weight: float) -> dict[Place, Fused]:
     """All views in one pool, so that the best hit of each root is measured by the same rod."""
-    keyword = {Place(i, *at): score for i, one in enumerate(recalled) for at, score in one.keyword.items()}
-    vector = {Place(i, *at): score for i, one in enumerate(recalled) for at, score in one.vector.items()}
+    keyword = {(i, doc, at): score for i, one in enumerate(recalled) for (doc, at), score in one.keyword.items()}
+    vector = {(i, doc, at): score for i, one in enumerate(recalled) for (doc, at), score in one.vector.items()}
     return fuse(normalised(keyword, floor=0.0), normalised(vector), weight)
 
 
 def grouped(views: Sequence[View], scopes: Sequence[Scope], fused: dict[Place, Fused]) -> Iterator[Candidate]:
     files: dict[tuple[int, int], list[tuple[int, Fused]]] = {}
-    for place, score in fused.items():
-        files.setdefault((place.view, place.doc), []).append((place.ordinal, score))
+    for (view, doc, ordinal), score in fused.items():
+        files.setdefault((view, doc), []).append((ordinal, score))
     paths = [scope.places.named([doc for of, doc in files if of == at]) for at, scope in enumerate(scopes)]
     for (at, doc), found in files.items():
         if len(found) > 1:

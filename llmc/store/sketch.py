@@ -30,7 +30,7 @@ BLOCK = 256
 # Rows that are turned at a time.
 TURN_ROWS = 4_096
 # One in so many rows passes the first step, within bounds.
-FIRST_SHARE = 24
+FIRST_SHARE = 40
 FIRST_LEAST, FIRST_MOST = 4_000, 30_000
 # A product of more rows is spread over threads by the BLAS, which spend 20 times as long waiting for each other.
 PRODUCT_ROWS = 1_024
