@@ -232,3 +232,23 @@ def test_what_is_known_of_a_large_file_ends_with_its_next_change(large: tuple[Wo
     assert ours(workspace, Asked(("zeppelin",))) == []
     (folder / "plain.py").write_text("a zeppelin\n")
     assert ours(workspace, Asked(("zeppelin",))) == ["plain.py\x001:a zeppelin"]
+
+
+@pytest.mark.parametrize("in_process", [True, False])
+def test_a_first_page_looks_at_no_more_of_a_file_than_anybody_reads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_process: bool
+) -> None:
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree" / "long.txt").write_text("needle\n" * 3_000)
+    (tmp_path / "tree" / "short.txt").write_text("needle\n" * 900)
+    monkeypatch.setattr(grep_module, "IN_PROCESS", 10_000 if in_process else 0)
+    with Workspace.open(str(tmp_path / "tree"), home=str(tmp_path / "home"), settings=PLAIN) as workspace:
+        workspace.index()
+        page = grep_module.grep(workspace.views(), GrepRequest(("needle",), stop=1_500))
+        assert [(file.count, file.cut) for file in page.files] == [(1_000, True), (900, False)]
+        assert not page.complete
+        everything = grep_module.grep(workspace.views(), GrepRequest(("needle",)))
+        assert everything.matches == 3_900
+        assert everything.complete
+        counted = grep_module.grep(workspace.views(), GrepRequest(("needle",), count_only=True, stop=200))
+        assert counted.files[0].count == 3_000

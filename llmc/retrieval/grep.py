@@ -37,6 +37,8 @@ IN_PROCESS = 60
 FIRST_SLICE = 300
 GROWTH = 4
 ENOUGH = 1.5
+# Of one file, for a first page: `.` in some hundred long files is more than anybody pages through.
+MOST_LINES = 1_000
 MAX_PATTERN = 10_000
 READ_LIMIT = 64 * 1024 * 1024
 
@@ -64,12 +66,14 @@ class GrepRequest:
 
 @dataclass(frozen=True)
 class FileMatches:
-    """`count` lines match. `rows` are they, as ripgrep prints them; `lines` reads them when somebody looks."""
+    """`count` lines match. `rows` are they, as ripgrep prints them; `lines` reads them when somebody looks. `cut`: they
+    were more than enough for a first page, so that the rest of the file was not looked at."""
 
     root: str
     path: str
     count: int
     rows: bytes = b""
+    cut: bool = False
 
     @cached_property
     def lines(self) -> tuple[Line, ...]:
@@ -78,7 +82,8 @@ class FileMatches:
 
 @dataclass(frozen=True, slots=True)
 class GrepResult:
-    """`complete` is False when the search ended at `stop`: then `unread` files may hold further matches."""
+    """`complete` is False when the search ended at `stop`: then `unread` files, or the one in which it ended, may hold
+    further matches."""
 
     files: tuple[FileMatches, ...]
     complete: bool = True
@@ -110,7 +115,7 @@ def grep(views: Sequence[View], request: GrepRequest) -> GrepResult:
         unread += len(paths) - read
     return GrepResult(
         files=tuple(found),
-        complete=unread == 0,
+        complete=unread == 0 and not any(file.cut for file in found),
         unread=unread,
         searched=searched,
         pending=sum(len(view.pending) for view in views),
@@ -274,13 +279,18 @@ def in_process(view: View, path: str, request: GrepRequest, matcher: Matcher | N
     if not hits:
         return None
     rows = b"" if request.files_only or request.count_only else rows_of(searched, hits, request.before, request.after)
-    return FileMatches(view.root.id, path, len(hits), rows)
+    return FileMatches(view.root.id, path, len(hits), rows, cut=len(hits) == most_lines(request))
 
 
 def hits_in(data: bytes, request: GrepRequest, matcher: Matcher | None) -> list[tuple[int, int, int]]:
     if matcher is None:
         raise Undecided
-    return matcher.lines(data, 1 if request.files_only else None)
+    return matcher.lines(data, 1 if request.files_only else most_lines(request))
+
+
+def most_lines(request: GrepRequest) -> int | None:
+    """Of one file, where a first page is wanted."""
+    return None if request.stop is None or request.files_only or request.count_only else MOST_LINES
 
 
 def up_to(file: FileMatches, lines: int | None, request: GrepRequest) -> FileMatches:
@@ -313,7 +323,7 @@ def counted(root: str, file: ripgrep.FileRows, request: GrepRequest) -> FileMatc
     count = file.rows.count(b"\n") + 1
     if request.before or request.after:
         count = sum(line.matched for line in read_rows(file.rows))
-    return FileMatches(root, file.path, count, file.rows)
+    return FileMatches(root, file.path, count, file.rows, cut=count == most_lines(request))
 
 
 def options_of(request: GrepRequest) -> list[str]:
@@ -333,6 +343,8 @@ def options_of(request: GrepRequest) -> list[str]:
         options.append(f"--before-context={request.before}")
     if request.after and not request.files_only:
         options.append(f"--after-context={request.after}")
+    if most := most_lines(request):
+        options.append(f"--max-count={most}")
     return options + [f"--regexp={pattern}" for pattern in request.patterns]
 
 

@@ -77,7 +77,7 @@ def found_words(result: GrepResult, request: GrepRequest) -> str:
         return "no matches"
     more = "" if result.complete else "+"
     files = plural(len(result.files), "file")
-    unread = "" if result.complete else f", {plural(result.unread, 'file')} unread"
+    unread = f", {plural(result.unread, 'file')} unread" if result.unread else ""
     if request.files_only:
         return f"{files}{unread}"
     return f"{result.matches:,}{more} match{'' if result.matches == 1 else 'es'} in {files}{unread}"
@@ -112,7 +112,7 @@ def group_of(file: FileMatches, workspace: Workspace) -> Group:
     if rows and items:
         last = items[-1]
         items[-1] = Item((*last.rows, *rows), root=file.root, path=file.path, start=last.start, end=last.end)
-    return Group(shown_path(workspace, file.root, file.path), tuple(items), file.count)
+    return Group(shown_path(workspace, file.root, file.path), tuple(items), None if file.cut else file.count)
 
 
 def row_of(line: Line) -> Row:
