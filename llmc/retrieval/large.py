@@ -7,6 +7,7 @@ are kept: a bit for each that there can be, 256 KB for a file.
 
 from __future__ import annotations
 
+import codecs
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +19,6 @@ from llmc.door import settled
 from llmc.errors import LlmcError
 from llmc.retrieval.lines import searched_end
 from llmc.store.trigrams import fold
-from llmc.text import Binary, decode
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -32,7 +32,8 @@ __all__ = ["LARGE", "Large"]
 MOST_FILES: Final = 64  # those met first; 16 MB
 CLEARED_SECONDS: Final = 600.0
 LARGEST_READ: Final = 16 << 20
-BLOCK_BYTES: Final = 1 << 20
+BLOCK_BYTES: Final = 1 << 18
+OVERLAP: Final = 16  # bytes, so that no letter and no trigram is lost between two blocks
 LETTER_BITS: Final = 7
 NONE: Final = bytes(1 << 3 * LETTER_BITS - 3)
 ALL: Final = b"\xff" * len(NONE)
@@ -109,13 +110,14 @@ def looked_at(view: View, path: str) -> Known | None:
         return None
     if not settled(stamp):
         return None
-    text = decode(data)
-    if isinstance(text, Binary):
-        return Known(stamp, ALL if searched_end(data) else NONE, whole=False)
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return Known(stamp, ALL, whole=False)
+    if searched_end(data) == 0:
+        return Known(stamp, NONE, whole=False)
     bits = np.zeros(1 << 3 * LETTER_BITS, np.bool_)
-    folded = fold(text.text).encode("utf-8", "replace")
-    for start in range(0, len(folded), BLOCK_BYTES):
-        bits[codes_of(folded[start : start + BLOCK_BYTES + 2])] = True
+    for start in range(0, len(data), BLOCK_BYTES):  # all at once it would take ten times the memory
+        block = data[max(0, start - OVERLAP) : start + BLOCK_BYTES + OVERLAP]
+        bits[codes_of(fold(block.decode("utf-8", "replace")).encode())] = True
     return Known(stamp, np.packbits(bits).tobytes(), whole=0 not in data)
 
 

@@ -38,7 +38,8 @@ __all__ = ["ask_here", "open_service", "opened_here", "stream_here"]
 CLOSE_SECONDS = 30.0
 # A reply is made of thousands of small values that live for milliseconds. Looking for garbage after every 700 of them,
 # as Python does, takes a third of the slowest replies: 46 ms → 31 ms (p95) for 200 KB of matches on a busy machine.
-GARBAGE = (20_000, 20, 20)
+# After 50,000 instead of 20,000 a search takes 14.4 ms instead of 16.1, and the daemon has no more memory.
+GARBAGE = (50_000, 20, 20)
 
 
 def open_service(home: Home, environ: Mapping[str, str], *, alone: bool = False) -> Opened:
