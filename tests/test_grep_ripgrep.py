@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 import subprocess
-import time
 from typing import TYPE_CHECKING, Any
 
 import grep_world
@@ -16,12 +15,14 @@ from hypothesis import strategies as st
 
 from llmc.errors import QueryError
 from llmc.retrieval import grep as grep_module
+from llmc.retrieval import large as large_module
 from llmc.retrieval import ripgrep
 from llmc.retrieval.grep import GrepRequest
 from llmc.retrieval.large import LARGE
 from llmc.settings import EmbedderSettings, Settings
 from llmc.settings.sections import Index
 from llmc.store.protocols import Trigrams
+from llmc.store.trigrams import trigrams
 from llmc.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -186,25 +187,24 @@ def test_a_file_that_changed_a_moment_ago_is_searched_as_it_is(world: tuple[Work
 
 
 @pytest.fixture
-def large(tmp_path: Path) -> Iterator[tuple[Workspace, Path]]:
-    """Everything in it is too large for the index."""
+def large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Workspace, Path]]:
+    """Everything in it is too large for the index, and nobody writes there while it is looked at."""
+    monkeypatch.setattr(large_module, "settled", lambda _stamp: True)
     folder = tmp_path / "tree"
     grep_world.write(folder)
     (folder / "binary.txt").write_bytes(b"alpha\n\0alpha\n" * 9)
     (folder / "late.txt").write_bytes(b"alpha beta\n" * 9_000 + b"\0\nalphabet\n")
-    for path in folder.rglob("*"):
-        os.utime(path, (1, 1))
     settings = Settings(index=Index(max_file_bytes=1), embedder=EmbedderSettings(kind="hash"))
     with Workspace.open(str(folder), home=str(tmp_path / "home"), settings=settings, watch=True) as workspace:
         workspace.index()
         yield workspace, folder
 
 
-def looked_at(view: View, path: str) -> None:
-    deadline = time.monotonic() + 20
-    while not LARGE.is_whole(view, path):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+def look_at_all(workspace: Workspace) -> View:
+    """They are looked at one after the other, beside a first answer."""
+    ours(workspace, Asked(("alpha",)))
+    LARGE._beside.submit(int).result(20)
+    return workspace.views()[0]
 
 
 @pytest.mark.parametrize("flags", [{}, {"ignore_case": True}], ids=["plain", "ignore_case"])
@@ -213,22 +213,17 @@ def test_what_is_too_large_for_the_index_is_found_by_what_is_known_of_it(
 ) -> None:
     workspace, folder = large
     assert not differs(workspace, folder, Asked(("alpha",), flags))
-    view = workspace.views()[0]
-    for path in ("plain.py", "unicode.md", "crlf.c", "deep/er/words.txt"):
-        looked_at(view, path)
+    view = look_at_all(workspace)
+    assert all(LARGE.is_whole(view, path) for path in ("plain.py", "unicode.md", "crlf.c", "deep/er/words.txt"))
     assert [pattern for pattern in TRAPS if differs(workspace, folder, Asked((pattern,), flags))] == []
-    assert not LARGE.may_hold(view, "plain.py", trigrams_of("zeppelin"))
-    assert not LARGE.may_hold(view, "binary.txt", trigrams_of("alpha"))
-
-
-def trigrams_of(word: str) -> Trigrams:
-    return Trigrams(frozenset(word[at : at + 3] for at in range(len(word) - 2)))
+    assert not LARGE.may_hold(view, "plain.py", Trigrams(all=trigrams("zeppelin")))
+    assert not LARGE.may_hold(view, "binary.txt", Trigrams(all=trigrams("alpha")))
 
 
 def test_what_is_known_of_a_large_file_ends_with_its_next_change(large: tuple[Workspace, Path]) -> None:
     workspace, folder = large
     assert ours(workspace, Asked(("zeppelin",))) == []
-    looked_at(workspace.views()[0], "plain.py")
+    assert LARGE.is_whole(look_at_all(workspace), "plain.py")
     assert ours(workspace, Asked(("zeppelin",))) == []
     (folder / "plain.py").write_text("a zeppelin\n")
     assert ours(workspace, Asked(("zeppelin",))) == ["plain.py\x001:a zeppelin"]

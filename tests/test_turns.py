@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-import time
+from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -14,57 +14,118 @@ from llmc.turns import Turns
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+SECONDS = 20
 
-def together(acts: list[Callable[[], object]]) -> None:
-    threads = [threading.Thread(target=act) for act in acts]
+
+class Line(deque[threading.Lock]):
+    """Tells when somebody stands in it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._came = threading.Semaphore(0)
+
+    def append(self, called: threading.Lock) -> None:
+        super().append(called)
+        self._came.release()
+
+    def wait(self) -> None:
+        assert self._came.acquire(timeout=SECONDS)
+
+
+def with_lines(at_once: int) -> tuple[Turns, Line, Line]:
+    """(turns, the line of those who have not begun, that of those who come back)."""
+    turns = Turns(at_once)
+    turns._new, turns._back = lines = Line(), Line()
+    return turns, *lines
+
+
+def started(act: Callable[[], object]) -> threading.Thread:
+    thread = threading.Thread(target=act)
+    thread.start()
+    return thread
+
+
+def ended(threads: list[threading.Thread]) -> None:
     for thread in threads:
-        thread.start()
-        time.sleep(0.002)  # in this order
-    for thread in threads:
-        thread.join(20)
+        thread.join(SECONDS)
         assert not thread.is_alive()
 
 
 def test_no_more_at_once_than_there_are_turns_and_all_get_one() -> None:
-    turns, lock = Turns(2), threading.Lock()
-    inside, most, done = 0, 0, []
+    turns, lock, pair = Turns(2), threading.Lock(), threading.Barrier(2, timeout=SECONDS)
+    inside, most, done = 0, 0, 0
 
-    def act(number: int) -> None:
-        nonlocal inside, most
+    def act() -> None:
+        nonlocal inside, most, done
         with turns.turn():
             with lock:
                 inside += 1
                 most = max(most, inside)
-                done.append(number)
-            time.sleep(0.01)
+            pair.wait()  # the other turn is somebody's too
             with lock:
                 inside -= 1
+                done += 1
 
-    together([partial(act, number) for number in range(12)])
-    assert most == 2
-    assert done == list(range(12))
+    ended([started(act) for _ in range(12)])
+    assert (most, done) == (2, 12)
+
+
+def test_turns_are_given_in_the_order_in_which_they_were_asked_for() -> None:
+    turns, new, _ = with_lines(1)
+    begun, may_go, done = threading.Event(), threading.Event(), list[int]()
+
+    def first() -> None:
+        with turns.turn():
+            begun.set()
+            assert may_go.wait(SECONDS)
+
+    def act(number: int) -> None:
+        with turns.turn():
+            done.append(number)
+
+    threads = [started(first)]
+    assert begun.wait(SECONDS)
+    for number in range(10):
+        threads.append(started(partial(act, number)))
+        new.wait()
+    may_go.set()
+    ended(threads)
+    assert done == list(range(10))
 
 
 def test_who_waits_lets_others_go_on_and_comes_before_those_who_have_not_begun() -> None:
-    turns, said = Turns(1), list[str]()
-    begun, may_go = threading.Event(), threading.Event()
+    turns, new, back = with_lines(1)
+    given, inside, said = threading.Event(), threading.Event(), list[str]()
+    may_go, may_end = threading.Event(), threading.Event()
 
     def waits() -> None:
         with turns.turn():
-            begun.set()
             with turns.waiting():
-                may_go.wait(20)
+                given.set()
+                assert may_go.wait(SECONDS)
             said.append("first")
 
-    def computes(name: str) -> None:
-        begun.wait(20)
+    def second() -> None:
         with turns.turn():
-            if name == "second":
-                may_go.set()
-                time.sleep(0.05)  # the others are in line by now
+            inside.set()
+            assert may_end.wait(SECONDS)
+            said.append("second")
+
+    def later(name: str) -> None:
+        with turns.turn():
             said.append(name)
 
-    together([waits, *(partial(computes, name) for name in ("second", "third", "fourth"))])
+    threads = [started(waits)]
+    assert given.wait(SECONDS)
+    threads.append(started(second))
+    assert inside.wait(SECONDS)
+    for name in ("third", "fourth"):
+        threads.append(started(partial(later, name)))
+        new.wait()
+    may_go.set()
+    back.wait()
+    may_end.set()
+    ended(threads)
     assert said == ["second", "first", "third", "fourth"]
 
 

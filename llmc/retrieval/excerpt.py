@@ -168,7 +168,8 @@ class _Text:
         worth = [weight - THRIFT * math.log(cost) for weight, cost in zip(weights, costs, strict=True)]
         worth = [value + STUB * self._is_stub(numbers) for value, numbers in zip(worth, lines, strict=True)]
         kept: set[int] = set()
-        near = [at for at, value in enumerate(worth) if value >= max(worth) - BEHIND]
+        least = max(worth, default=0.0) - BEHIND
+        near = [at for at, value in enumerate(worth) if value >= least]
         for at in sorted(near, key=worth.__getitem__, reverse=True):
             if costs[at] <= room or not kept:
                 taken = lines[at] if costs[at] <= room else self.fitting(lines[at], room)

@@ -11,6 +11,7 @@ import codecs
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -60,7 +61,7 @@ class Large:
     def may_hold(self, view: View, path: str, condition: Trigrams) -> bool:
         """False only for a file that is as it was when it was looked at, and that lacks some."""
         known = self._current(view, path)
-        return known is None or meets(known.bits, condition)
+        return known is None or condition.met(partial(has, known.bits))
 
     def is_whole(self, view: View, path: str) -> bool:
         known = self._current(view, path)
@@ -129,11 +130,6 @@ def codes_of(text: bytes) -> npt.NDArray[np.uint32]:
     codes |= np.left_shift(second[plain], LETTER_BITS, dtype=np.uint32)
     codes |= third[plain]
     return codes
-
-
-def meets(bits: bytes, condition: Trigrams) -> bool:
-    every = all(has(bits, trigram) for trigram in condition.all)
-    return every and all(any(meets(bits, one) for one in group) for group in condition.any)
 
 
 def has(bits: bytes, trigram: str) -> bool:

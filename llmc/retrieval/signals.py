@@ -80,11 +80,14 @@ TYPES = frozenset({"class", "struct", "interface", "enum", "trait", "protocol", 
 
 def definition(asked: Asked, candidate: Candidate) -> Share | None:
     """It defines what the query names."""
-    if not may_define(asked, candidate):
+    known = list(named(candidate))
+    # Most files have none of them, and then their names, hundreds in a long one, need not be looked at one by one.
+    together = spelled("\n".join([qualified for qualified, _ in known]))
+    if not any(name in together for name in asked.names):
         return None
     stem = spelled(naming(candidate.path).name)
     best, name = 0.0, ""
-    for qualified, kind in named(candidate):
+    for qualified, kind in known:
         container, _, last = qualified.rpartition(".")
         called = spelled(last)
         if called and called in asked.names:
@@ -92,18 +95,6 @@ def definition(asked: Asked, candidate: Candidate) -> Share | None:
             if weight > best:
                 best, name = weight, qualified
     return Share("definition", 1 + 0.5 * best, name) if best else None
-
-
-def may_define(asked: Asked, candidate: Candidate) -> bool:
-    """Most files do not, and then their names, hundreds in a long one, need not be looked at one by one."""
-    together = spelled("\n".join(names_of(candidate)))
-    return any(name in together for name in asked.names)
-
-
-def names_of(candidate: Candidate) -> Iterator[str]:
-    chunks = candidate.chunks
-    yield from chunks.names if isinstance(chunks, ChunkPlaces) else (chunk.name for chunk in chunks)
-    yield from (symbol.qualified for symbol in candidate.defines)
 
 
 def named(candidate: Candidate) -> Iterator[tuple[str, str]]:

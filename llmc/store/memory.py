@@ -120,7 +120,7 @@ class MemoryKeywords:
         found = []
         for doc, texts in self._parts.items():
             together = [frozenset().union(*texts)] if across_lines else texts
-            if any(meets(condition, text) for text in together):
+            if any(condition.met(text.__contains__) for text in together):
                 found.append(doc)
         return sorted(found)[:limit]
 
@@ -130,11 +130,6 @@ class MemoryKeywords:
 
 def windows(text: str) -> Iterable[str]:
     return (text[at : at + 3] for at in range(len(text) - 2))
-
-
-def meets(condition: Trigrams, text: frozenset[str]) -> bool:
-    groups = all(any(meets(one, text) for one in group) for group in condition.any)
-    return condition.all <= text and groups
 
 
 class MemoryVectors:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     import numpy as np
     import numpy.typing as npt
@@ -66,6 +66,10 @@ class Trigrams:
     @property
     def is_empty(self) -> bool:
         return not self.all and not self.any
+
+    def met(self, has: Callable[[str], bool]) -> bool:
+        """By a text of which `has` says whether it holds a trigram."""
+        return all(map(has, self.all)) and all(any(one.met(has) for one in group) for group in self.any)
 
 
 class KeywordStore(Protocol):
