@@ -149,7 +149,7 @@ def test_a_search_shows_the_best_place_at_length_and_of_the_rest_a_line(ask: Cal
 def test_callers_are_told_by_what_holds_the_call_and_uses_by_their_line(ask: Callable[..., Reply]) -> None:
     callers = ask("refs", name="helper", kind="call").text
     assert callers.startswith("1 definition, 4 calls")
-    assert " 5, 6 in first" in callers
+    assert "\ncalls/use.py\n 5, 6 in first" in callers
     assert " 10 in second" in callers
     assert "helper(1)" not in callers
     uses = ask("refs", name="helper").text

@@ -60,7 +60,8 @@ def showing_words(envelope: Envelope, shown: int | None, total: int | None) -> s
 
 def group_line(group: Group) -> str:
     """The count is left out where all can be seen; a list of names alone has nothing else to show."""
-    if group.count is None or (group.count == len(group.items) and all(item.rows for item in group.items)):
+    seen = all(item.rows or item.title for item in group.items)
+    if group.count is None or (seen and group.count == len(group.items)):
         return group.title
     return f"{group.title} · {group.count:,}"
 
