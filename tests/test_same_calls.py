@@ -1,16 +1,22 @@
-"""The same call again is answered from memory, and never differs from a reply that is made anew."""
+"""The same call again is answered from memory, and never differs from a reply that is made anew; calls that wait
+together share what is made after they came, and nothing that was made before."""
 
 from __future__ import annotations
 
 import random
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from daemons import private_place
+from mcp_world import raw
 from search_world import write
 
 from llmc.envelope.handles import Handles
+from llmc.lately import Lately
 from llmc.retrieval.cache import Answers
+from llmc.server.calls import Call, Client
 from llmc.server.tools import answer
 from llmc.settings import EmbedderSettings, Settings
 from llmc.workspace import Workspace
@@ -18,6 +24,8 @@ from llmc.workspace import Workspace
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from mcp_world import Raw
 
     from llmc.server.tools import Reply
 
@@ -40,8 +48,8 @@ class World:
     def __init__(self, workspace: Workspace, handles: Handles, folder: Path) -> None:
         self.workspace, self.handles, self.folder = workspace, handles, folder
 
-    def ask(self, name: str, args: dict[str, Any]) -> Reply:
-        return answer(self.workspace, self.handles, name, args)
+    def ask(self, name: str, args: dict[str, Any], call: Call | None = None) -> Reply:
+        return answer(self.workspace, self.handles, name, args, call=call)
 
     def anew(self, name: str, args: dict[str, Any]) -> Reply:
         """As a process would reply that has answered nothing yet."""
@@ -124,3 +132,62 @@ def test_everything_and_what_a_question_chooses_are_not_kept(world: World) -> No
     world.settle()
     for more in ({"all": True}, {"context_focus_question": "how long does it wait?"}):
         assert not any(world.from_memory("grep", {"pattern": "def", **more}) for _ in range(2))
+
+
+def test_who_came_before_a_reply_was_begun_gets_it_too_and_who_came_later_a_new_one(world: World) -> None:
+    name, args = "grep", {"pattern": "NEWS"}
+    first, second = (Call(Client(1, "a")) for _ in range(2))
+    made = world.ask(name, args, first)
+    (world.folder / "src/depot/news.py").write_text("NEWS = 1\n")
+    shared = world.ask(name, args, second)
+    assert shared.text == made.text
+    assert shared.weight is not None
+    assert shared.weight.cached
+    assert "src/depot/news.py" in world.ask(name, args, Call(Client(1, "a"))).text
+
+
+def test_only_what_was_begun_after_one_came_counts_and_the_oldest_is_forgotten() -> None:
+    lately: Lately[str] = Lately(2)
+    lately.keep("a", 1.0, "A")
+    assert lately.since(0.9, "a") == "A"
+    assert lately.since(1.0, "a") is None
+    lately.keep("b", 2.0, "B")
+    lately.keep("a", 3.0, "AA")
+    lately.keep("c", 4.0, "C")
+    assert [lately.since(0.0, key) for key in "abc"] == ["AA", None, "C"]
+    lately.forget()
+    assert lately.since(0.0, "a") is None
+
+
+def test_in_a_crowd_that_asks_the_same_everybody_finds_what_he_wrote_and_set_before_asking(tmp_path: Path) -> None:
+    clients, rounds = 6, 12
+    folder = write(tmp_path / "project")
+    for number in range(clients):
+        (folder / f"mark_{number}.py").write_text("")
+
+    def write_and_ask(number: int, peer: Raw) -> None:
+        for step in range(rounds):
+            (folder / f"mark_{number}.py").write_text(f"MARK = 'mark-{number}-{step}-'\n")
+            assert f"mark-{number}-{step}-" in said(peer, pattern="MARK = 'mark", budget=900)
+
+    def set_and_ask(peer: Raw) -> None:
+        for step in range(rounds):
+            (folder / "llmc.toml").write_text(f"[envelope]\ngrep_budget = {(50, 2_000)[step % 2]}\n")
+            assert ("→ h" in said(peer, pattern="def |class ")) == (step % 2 == 0)
+
+    def act(number: int) -> None:
+        with raw(place, folder) as peer:
+            peer.handshake()
+            write_and_ask(number, peer) if number else set_and_ask(peer)
+
+    with private_place() as place, ThreadPoolExecutor(clients) as pool:
+        done = place.llmc("index", "--once", cwd=folder)
+        assert done.returncode == 0, done.stderr
+        list(pool.map(act, range(clients)))
+
+
+def said(peer: Raw, **arguments: Any) -> str:
+    result = peer.call("grep", **arguments)["result"]
+    assert not result.get("isError"), result
+    text: str = result["content"][0]["text"]
+    return text

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from llmc.door import settled
 from llmc.errors import LlmcError
+from llmc.lately import Lately
 from llmc.retrieval.search import Looked, SearchRequest, search_with
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ class Answers:
         self._size = size
         self._kept: OrderedDict[Hashable, tuple[Any, tuple[Looked, ...]]] = OrderedDict()
         self._lock = threading.Lock()
+        self.lately: Lately[Any] = Lately(size)
         self.hits = 0
         self._here = threading.local()
 
@@ -46,6 +48,7 @@ class Answers:
     def forget(self) -> None:
         with self._lock:
             self._kept.clear()
+        self.lately.forget()
 
     def search(self, views: Sequence[View], request: SearchRequest) -> SearchResult:
         return self.answer(views, request, lambda looked: search_with(views, request, looked))

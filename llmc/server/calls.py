@@ -7,11 +7,12 @@ never learns how it was reached. The `Service` is the handler of the daemon; tes
 from __future__ import annotations
 
 import threading
+import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Hashable, Mapping
 
 __all__ = ["Call", "Client", "Handler"]
 
@@ -34,12 +35,18 @@ class Client:
     config: str = ""
     version: str = ""
 
+    @property
+    def place(self) -> Hashable:
+        """Clients with the same have the same workspace."""
+        return (self.cwd, frozenset(self.environ.items()), self.flags, self.config)
+
 
 class Call:
-    """One request while it is worked on; used from the worker's thread."""
+    """One request while it is worked on; used from the worker's thread. `came`: when, by `time.monotonic`."""
 
     def __init__(self, client: Client, emit: Callable[[JsonObject], None] | None = None) -> None:
         self.client = client
+        self.came = time.monotonic()
         self._emit = emit
         self._cancelled = threading.Event()
 

@@ -21,6 +21,7 @@ from llmc.envelope.handles import Handles
 from llmc.errors import LlmcError, QueryError, RootError
 from llmc.heap import give_back
 from llmc.indexer.library import Library
+from llmc.lately import Lately
 from llmc.retrieval.cache import Answers
 from llmc.retrieval.scope import forget_scopes
 from llmc.roots import make_root
@@ -57,6 +58,7 @@ STATUS_SECONDS = 1.0
 # The first search after it takes some 50 ms longer, on 30,000 files.
 REST_SECONDS = 60.0
 STREAMED_FILES = 200
+MOST_WORKSPACES = 16
 
 
 class Shown:
@@ -88,6 +90,7 @@ class Service:
         theirs = ("LLMC_", "PRUNER_", "MCP_PRUNER_")
         self._environ = {name: value for name, value in os.environ.items() if not name.startswith(theirs)}
         self._answers = Answers()
+        self._workspaces: Lately[Workspace] = Lately(MOST_WORKSPACES)
         self._calls = 0
         self._asked_at = time.monotonic()  # 0: the memory has been given back since
         kept = settings.ledger
@@ -132,6 +135,7 @@ class Service:
             self._asked_at = 0.0
             self._library.rest()
             self._answers.forget()
+            self._workspaces.forget()
             forget_scopes()
             gc.collect()
             give_back()
@@ -167,11 +171,15 @@ class Service:
 
     def workspace(self, call: Call, named: list[str] | None = None) -> Workspace:
         """The workspace of a client; `named` roots come before those of its settings."""
-        client = call.client
+        client, began = call.client, time.monotonic()
+        key = (client.place, tuple(named or ()))
+        if known := self._workspaces.since(call.came, key):
+            return known
         loaded = self._load(client)
         entries = [RootEntry(path=Path(path)) for path in named or ()] or loaded.roots()
         workspace = Workspace.within(self._library, loaded.settings, entries, client.cwd)
         workspace.answers = self._answers
+        self._workspaces.keep(key, began, workspace)
         return workspace
 
     def offer(self, client: Client, settings: Settings) -> Offer | None:

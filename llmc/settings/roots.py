@@ -51,6 +51,8 @@ def check_inside(sheet: Sheet, hint: str) -> None:
 
 
 def is_trusted(folder: Path, trust: Sequence[str]) -> bool:
+    if not trust:
+        return False
     real = os.path.realpath(folder)
     return any(real == each or (each.endswith("/*") and real.startswith(each[:-1])) for each in trust)
 

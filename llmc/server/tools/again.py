@@ -8,6 +8,7 @@ anything pending, another stamp of a file that is in the reply, a handle that is
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from llmc.envelope import Envelope
+    from llmc.lately import Lately
     from llmc.retrieval.view import View
     from llmc.server.tools.base import Asked, Tool
     from llmc.server.tools.enclose import Reply
@@ -39,7 +41,18 @@ class Replied:
 
 def replied_before(asked: Asked, wanted: Tool, enclose: Callable[[Envelope], Reply]) -> Reply:
     """The reply from memory, or `enclose` of what the tool finds."""
+    began = time.monotonic()
     workspace, handles = asked.workspace, asked.handles
+    arguments = json.dumps(asked.args, sort_keys=True, default=str)
+    same = (wanted.name, arguments, asked.owner, asked.data, workspace.cwd, wanted.speaks_json(asked.session))
+
+    def holds(kept: Replied) -> bool:
+        alive = not kept.reply.handle or handles.has(kept.reply.handle, asked.owner)
+        return alive and kept.settings == workspace.settings
+
+    lately: Lately[Replied] = workspace.answers.lately
+    if asked.call and (known := lately.since(asked.call.came, same)) and holds(known):
+        return cached(known.reply)
     if not all(keeper.is_watched() for keeper in workspace.keepers):
         return enclose(wanted.run(asked))  # what changes there may be seen late
     views = tuple(workspace.views())
@@ -49,16 +62,13 @@ def replied_before(asked: Asked, wanted: Tool, enclose: Callable[[Envelope], Rep
         looked += files_of(views, envelope)
         return Replied(enclose(envelope), workspace.settings)
 
-    def holds(kept: Replied) -> bool:
-        alive = not kept.reply.handle or handles.has(kept.reply.handle, asked.owner)
-        return alive and kept.settings == workspace.settings
-
-    arguments = json.dumps(asked.args, sort_keys=True, default=str)
-    same = (wanted.name, arguments, asked.owner, asked.data, workspace.cwd, wanted.speaks_json(asked.session))
     kept = workspace.answers.answer(views, same, make, holds)
-    if not workspace.answers.hit or kept.reply.weight is None:
-        return kept.reply
-    return replace(kept.reply, weight=replace(kept.reply.weight, cached=True))
+    lately.keep(same, began, kept)
+    return cached(kept.reply) if workspace.answers.hit else kept.reply
+
+
+def cached(reply: Reply) -> Reply:
+    return reply if reply.weight is None else replace(reply, weight=replace(reply.weight, cached=True))
 
 
 def files_of(views: Sequence[View], envelope: Envelope) -> Iterator[Looked]:
