@@ -61,12 +61,13 @@ class Lines:
 
 
 class Request:
-    """A question that has no answer yet."""
+    """A question whose answer is not written yet; `heard`: it has come, and must not come twice."""
 
     def __init__(self, line: bytes, message: dict[str, Any]) -> None:
         self.line = line
         self.message = message
         self.again = False
+        self.heard = False
 
     @property
     def repeatable(self) -> bool:
@@ -161,8 +162,12 @@ class Relay:
     def _resumed(self) -> list[bytes]:
         """The handshake, whose reply the client may have had, and everything that waits."""
         begun = _key(_parsed(self._handshake[0]).get("id")) if self._handshake else ""
-        self._unheard = {begun} if begun and begun not in self._open else set()
-        return [*self._handshake, *(one.line for key, one in self._open.items() if key != begun)]
+        waiting = self._waiting()
+        self._unheard = {begun} if begun and begun not in waiting else set()
+        return [*self._handshake, *(one.line for key, one in waiting.items() if key != begun)]
+
+    def _waiting(self) -> dict[str, Request]:
+        return {key: one for key, one in self._open.items() if not one.heard}
 
     def _lost(self, peer: socket.socket) -> None:
         """The daemon went away; called by whoever notices."""
@@ -171,17 +176,17 @@ class Relay:
                 return
             self._peer = None
             peer.close()
-            for key, one in list(self._open.items()):
+            for key, one in self._waiting().items():
                 if one.again or not one.repeatable:
                     del self._open[key]
                     self._fail(one, "the daemon died while it worked on this; it may or may not have been done")
                 one.again = True
-            if self._open:
+            if self._waiting():
                 self._connect()
 
     def _give_up(self, why: str) -> None:
-        waiting, self._open = list(self._open.values()), {}
-        for one in waiting:
+        for key, one in self._waiting().items():
+            del self._open[key]
             self._fail(one, why)
         self._answered.notify_all()
 
@@ -212,6 +217,8 @@ class Relay:
             if key in self._unheard:
                 self._unheard.discard(key)
                 return
+            if key in self._open:
+                self._open[key].heard = True
         self._write(line)
         with self._lock:
             if self._open.pop(key, None) is not None:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import socket
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from daemons import Place, private_place, until
+from daemons import PATIENCE, Place, private_place, until
 from mcp_world import HANDSHAKE, MODERN, Raw, raw
 from twin_mcp import LARGEST
 
-from llmc.relay import REPEATABLE
+from llmc.relay import CHUNK, REPEATABLE, Relay
 from llmc.server.tools import tool
 
 if TYPE_CHECKING:
@@ -152,6 +155,38 @@ def test_a_daemon_that_left_while_nobody_asked_is_started_by_the_next_question(s
     place.wait_until_free()
     assert len(served.ask("tools/list")["result"]["tools"]) == 2
     assert place.pid != first
+
+
+def test_a_reply_that_is_being_written_when_the_daemon_goes_comes_once() -> None:
+    first, second = socket.socketpair(), socket.socketpair()
+    daemons = iter((first[0], second[0]))
+    (source, ask), (told, sink) = os.pipe(), os.pipe()
+    running = threading.Thread(target=Relay(lambda: (next(daemons), b""), source, sink).run)
+    running.start()
+    with os.fdopen(ask, "wb", 0) as client, os.fdopen(told, "rb") as replies:
+        client.write(line(1, method="initialize"))
+        assert ids(first[1].recv(CHUNK)) == [1]
+        first[1].sendall(line(1, result="x" * (1 << 20)))  # more than a pipe holds
+        replies.peek(1)  # it has begun to come
+        first[1].close()
+        client.write(line(2, method="tools/list"))
+        assert ids(second[1].recv(CHUNK)) == [1, 2]
+        second[1].sendall(line(1, result="again") + line(2, result="list"))
+        assert ids(replies.readline() + replies.readline()) == [1, 2]
+        client.close()
+        running.join(PATIENCE)
+        os.close(sink)
+        assert replies.read() == b""
+    second[1].close()
+    os.close(source)
+
+
+def line(number: int, **said: str) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", "id": number, **said}).encode() + b"\n"
+
+
+def ids(lines: bytes) -> list[int]:
+    return [json.loads(one)["id"] for one in lines.splitlines()]
 
 
 def test_a_stateless_session_survives_the_daemon_too(served: Raw, place: Place) -> None:
