@@ -38,7 +38,7 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
     ("refs", {"name": "RetryPolicy"}),
     ("outline", {"path": "src"}),
     ("tree", {"depth": 3}),
-    ("find", {"name": "po", "long": True}),
+    ("find", {"name": "po"}),
     ("find", {"name": "*.bin"}),
     ("context", {"query": "how long does it wait"}),
 ]
@@ -132,6 +132,11 @@ def test_everything_and_what_a_question_chooses_are_not_kept(world: World) -> No
     world.settle()
     for more in ({"all": True}, {"context_focus_question": "how long does it wait?"}):
         assert not any(world.from_memory("grep", {"pattern": "def", **more}) for _ in range(2))
+
+
+def test_sizes_and_dates_are_looked_up_each_time(world: World) -> None:
+    world.settle()
+    assert not any(world.from_memory("find", {"name": "po", "long": True}) for _ in range(2))
 
 
 def test_who_came_before_a_reply_was_begun_gets_it_too_and_who_came_later_a_new_one(world: World) -> None:

@@ -215,11 +215,12 @@ class _Cleaning:
 
 
 def items_by_file(envelope: Envelope) -> dict[tuple[str, str], list[_Run]]:
-    """(root, path) → its items in each group; what has no path is by itself in each group."""
+    """(root, path) → its items in each group that has any text; what has no path is by itself in each group."""
     files: dict[tuple[str, str], list[_Run]] = {}
     for at, group in enumerate(envelope.groups):
-        for file, run in runs_of(at, group):
-            files.setdefault(file, []).append(run)
+        if any(item.rows for item in group.items):
+            for file, run in runs_of(at, group):
+                files.setdefault(file, []).append(run)
     return files
 
 

@@ -59,7 +59,7 @@ def replied_before(asked: Asked, wanted: Tool, enclose: Callable[[Envelope], Rep
 
     def make(looked: list[Looked]) -> Replied:
         envelope = wanted.run(replace(asked, seen=views))
-        looked += files_of(views, envelope)
+        looked += () if wanted.names else files_of(views, envelope)
         return Replied(enclose(envelope), workspace.settings)
 
     kept = workspace.answers.answer(views, same, make, holds)

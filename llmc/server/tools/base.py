@@ -128,11 +128,11 @@ class Tool:
     `needs` is a setting that must be on. `repeatable`: running it twice does no harm, so a call that was lost is asked
     again. `acts`: it does more than read, such as running a command or asking the web; what does not is marked as
     read-only, so that clients need not ask the user each time. `steady`: the same call has the same reply as long as
-    the index and the files in it stay as they are, but for those with an argument in `fleeting`. `quick`: it computes
-    for milliseconds, and takes turns with others like it. `forward` names another tool that answers instead, with its
-    arguments. `json_in` are the profiles whose contract is JSON: there the reply's text is the data of the envelope.
-    `input_schema` is the schema of a tool that others describe (a delegate, a downstream tool); its `arguments` are
-    made of it.
+    the index and the files in it stay as they are, but for those with an argument in `fleeting`; `names`: the index
+    alone will do, since the reply has nothing of the files but their names. `quick`: it computes for milliseconds, and
+    takes turns with others like it. `forward` names another tool that answers instead, with its arguments. `json_in`
+    are the profiles whose contract is JSON: there the reply's text is the data of the envelope. `input_schema` is the
+    schema of a tool that others describe (a delegate, a downstream tool); its `arguments` are made of it.
     """
 
     name: str
@@ -150,6 +150,7 @@ class Tool:
     acts: bool = False
     steady: bool = False
     fleeting: tuple[str, ...] = ()
+    names: bool = False
     quick: bool = False
     forward: Callable[[Asked], tuple[str, dict[str, Any]] | None] | None = None
     json_in: frozenset[str] = frozenset()

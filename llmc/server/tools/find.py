@@ -33,7 +33,8 @@ def run(asked: Asked) -> Envelope:
     if result.files and result.files[0].how == "fuzzy":
         found += " with these letters in order"
     notes = freshness_notes(result.pending, result.share)
-    return Envelope("find", found, groups, notes, data={"files": [file._asdict() for file in result.files]})
+    data = {"files": [file._asdict() for file in result.files]} if asked.wants_data else {}
+    return Envelope("find", found, groups, notes, data=data)
 
 
 def day(seconds: float) -> str:
@@ -45,7 +46,8 @@ TOOL = Tool(
     summary="Files by name: part of it, a glob, or letters in order.",
     run=run,
     steady=True,
-    fleeting=("newer", "older"),
+    fleeting=("newer", "older", "larger", "smaller", "long", "fields"),
+    names=True,
     quick=True,
     arguments=(
         Argument("name", "string", "Part of a path, a glob, or letters in order; empty lists all."),
