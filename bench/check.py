@@ -23,7 +23,7 @@ from bench.corpus import indexed
 from bench.fixed import DEMO, PROFILES, counted
 from bench.judged import GOLDEN, demo, golden
 from bench.quality import ask, bundled, ndcg
-from bench.session import opened, play, settle
+from bench.session import Length, opened, play, settle
 from bench.tasks import TUNED
 from llmc.server.profiles import instructions_of, listed
 from llmc.server.schemas import definition_of
@@ -92,7 +92,7 @@ def frame() -> Iterator[tuple[str, float]]:
         shutil.copytree(DEMO, tree)
         flags = ("embedder.kind=hash",)
         settle(service, tree, flags)
-        told = play(service, tree, CALLS, *flags)
+        told = play(service, tree, Length(CALLS, "calls"), *flags)
     ours = sum(one.frame for one in told)
     yield "frame demo session, %", round(100 * ours / (sum(one.tokens for one in told) - ours), 3)
 

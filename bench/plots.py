@@ -56,7 +56,7 @@ def sessions(target: Path, rows: list[dict[str, Any]]) -> None:
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(figsize=(7, 3.2))
-    names = [f"{row['calls']} calls" for row in rows]
+    names = [row["session"] for row in rows]
     definitions = [100 * row["definitions"] / row["content"] for row in rows]
     frame = [row["frame, % of content"] for row in rows]
     axes.bar(names, definitions, color=THEIRS, label="definitions and instructions", width=0.5)

@@ -39,7 +39,9 @@ def rows(found: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
             yield from of_workload(answers, *words)
     for row in raw.get("session", ()):
         overhead = f"{row['overhead, % of content']:.2f} % of content"
-        yield f"definitions and frame, {row['calls']} calls ({row['stands for']})", overhead, "the content served"
+        length = ", ".join(dict.fromkeys((row["session"], f"{row['calls']} calls")))
+        hours = f" ({row['stands for']})" if row["stands for"] else ""
+        yield f"definitions and frame, {length}{hours}", overhead, "the content served"
     for row in raw.get("logs", ()):
         told = f"{row['tokens']:,} tokens, no failure missing" if not row["missing"] else f"{row['missing']} missing"
         yield (

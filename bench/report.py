@@ -169,10 +169,8 @@ def told(row: dict[str, Any]) -> str:
 
 def session(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
     yield from ("", "## Sessions")
-    keys = list(rows[0])
-    yield from table(
-        ("", *(f"{row['calls']} calls" for row in rows)), [[key, *(row[key] for row in rows)] for key in keys]
-    )
+    keys = [key for key in rows[0] if key != "session"]
+    yield from table(("", *(row["session"] for row in rows)), [[key, *(row[key] for row in rows)] for key in keys])
 
 
 def laid_out(value: Any, name: str = "") -> Iterator[str]:

@@ -1,9 +1,10 @@
 """What does llmc add to a whole session, and what stays in the context at its end?
 
-    python -m bench.session [--calls 50,600] [--tree DIR] [--json FILE]
+    python -m bench.session [--lengths "50 questions, 600 calls, 50 calls"] [--tree DIR] [--json FILE]
 
 A session is worked through as an agent works: a question, the places that it found, a pattern, who uses it, a range
-read again after an edit, the rest of a cut reply. 50 calls stand for two hours, 600 for twelve; the script is drawn
+read again after an edit, the rest of a cut reply. Two hours are 50 questions of a user, with all the calls that each
+leads to; twelve hours are 600 calls; the first 50 calls are shown too, as the stricter reading. The script is drawn
 with a fixed seed from the questions of `questions.txt` and from what the replies name, on a copy of Django whose
 files it edits. Definitions and instructions are paid once; frame is what llmc puts around content (handles,
 `showing`, notes). Fair because every reply goes through the surface that MCP clients reach, because nothing is left
@@ -26,7 +27,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from bench.fixed import counted
 from bench.ground import ground
@@ -39,17 +40,35 @@ from llmc.server.sessions import Session
 from llmc.server.surface import ToolSurface, Visit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from llmc.server.service import Service
     from llmc.server.tools import Reply
 
-__all__ = ["Told", "figures", "opened", "play", "settle"]
+__all__ = ["Length", "Told", "figures", "opened", "play", "settle"]
 
 QUESTIONS = Path(__file__).parent / "tasks" / "questions.txt"
-LENGTHS = {50: "two hours", 600: "twelve hours"}
 PATH = re.compile(r"^([\w./-]+\.\w+)(?: · .*)?$", re.MULTILINE)
 NAMED = re.compile(r"^ ([A-Za-z_][\w.]*) (\d+)-(\d+)$", re.MULTILINE)
+
+
+class Length(NamedTuple):
+    number: int
+    unit: str  # questions of a user, or calls of an agent
+
+    @classmethod
+    def of(cls, text: str) -> Self:
+        number, unit = text.split()
+        if unit not in UNITS:
+            raise argparse.ArgumentTypeError(f"{text!r}: a length is so many {' or '.join(UNITS)}")
+        return cls(int(number), unit)
+
+    def __str__(self) -> str:
+        return f"{self.number} {self.unit}"
+
+
+UNITS = ("questions", "calls")
+LENGTHS = {Length(50, "questions"): "two hours", Length(600, "calls"): "twelve hours", Length(50, "calls"): ""}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +92,13 @@ class Agent:
         self._read: list[str] = []
         self._before: dict[Path, bytes] = {}
         self._edits = 0
+        self.asked = 0  # questions
 
     def calls(self) -> Iterator[tuple[str, dict[str, Any], list[str]]]:
         """(tool, arguments, where its reply goes); one round is what a question leads to."""
         for number in range(10_000):
             said: list[str] = []
+            self.asked += 1
             yield "search", {"query": self._questions[number % len(self._questions)]}, said
             names, paths = NAMED.findall(said[0]), PATH.findall(said[0])
             if paths:
@@ -118,7 +139,7 @@ class Agent:
             file.write_bytes(data)
 
 
-def play(service: Service, tree: Path, calls: int, *flags: str) -> list[Told]:
+def play(service: Service, tree: Path, length: Length, *flags: str) -> list[Told]:
     client = Client(os.getpid(), "bench", str(tree), {}, flags)
     session = Session("bench")
     visit, surface = Visit(client, session), ToolSurface(service, "lean", data=False)
@@ -127,7 +148,8 @@ def play(service: Service, tree: Path, calls: int, *flags: str) -> list[Told]:
     seen: set[str] = set()
     agent = Agent(tree)
     for tool, args, said in agent.calls():
-        if len(told) == calls:
+        done = len(told) if length.unit == "calls" else agent.asked - 1
+        if done == length.number:
             break
         asked = json.dumps({"name": tool, "arguments": args}, separators=(",", ":"))
         began = time.perf_counter()
@@ -166,22 +188,23 @@ def figures(told: list[Told], plain: list[Told], fixed: int) -> dict[str, Any]:
     }
 
 
-def measure(source: Path, lengths: list[int]) -> list[dict[str, Any]]:
+def measure(source: Path, lengths: Sequence[Length]) -> list[dict[str, Any]]:
     """All on one copy, whose edits are undone after each session: it is indexed once."""
     with tempfile.TemporaryDirectory(prefix="llmc-bench-", ignore_cleanup_errors=True) as name:
         tree = Path(name) / "tree"
         shutil.copytree(source, tree, symlinks=True, ignore=shutil.ignore_patterns(".git"))
         with opened(Path(name)) as service:
-            return [one_length(service, tree, calls) for calls in lengths]
+            return [one_length(service, tree, length) for length in lengths]
 
 
-def one_length(service: Service, tree: Path, calls: int) -> dict[str, Any]:
+def one_length(service: Service, tree: Path, length: Length) -> dict[str, Any]:
     runs = []
     for flags in ((), ("envelope.differential=false",)):
-        print(f"  {calls} calls {' '.join(flags)}", file=sys.stderr, flush=True)
+        print(f"  {length} {' '.join(flags)}", file=sys.stderr, flush=True)
         settle(service, tree, flags)
-        runs.append(play(service, tree, calls, *flags))
-    return {"stands for": LENGTHS.get(calls, ""), **figures(runs[0], runs[1], fixed_cost())}
+        runs.append(play(service, tree, length, *flags))
+    named = {"session": str(length), "stands for": LENGTHS.get(length, "")}
+    return {**named, **figures(runs[0], runs[1], fixed_cost())}
 
 
 @contextlib.contextmanager
@@ -212,11 +235,11 @@ def fixed_cost() -> int:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--calls", default="50,600", help="how long the sessions are")
+    parser.add_argument("--lengths", default=", ".join(map(str, LENGTHS)), help="how long the sessions are")
     parser.add_argument("--tree", type=Path, help="a repository; Django by default")
     parser.add_argument("--json", type=Path, help="write the figures here")
     given = parser.parse_args()
-    rows = measure(given.tree or ground("django").folder, [int(one) for one in given.calls.split(",")])
+    rows = measure(given.tree or ground("django").folder, [Length.of(one) for one in given.lengths.split(",")])
     for row in rows:
         print(json.dumps(row))
     if given.json:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 import sys
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
+from search_world import write
 
 from bench import readme, report
 from bench.actors import ACTORS, both_ends
@@ -17,13 +19,11 @@ from bench.fixed import counted
 from bench.ground import PACKAGES, Ground
 from bench.packages import read_list
 from bench.servers import PEERS, CannotRun, Peer, installed
+from bench.session import LENGTHS, QUESTIONS, Length, opened, play, settle
 from bench.stdio import Server, ServerError
 from bench.suites import SUITES, Part, run
 from bench.tasks import FILES, HELD_OUT, LATER, TUNED, evidence_of, failed_tests, tasks
 from bench.workload import Row, figures, held, tables
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ECHO = """
 import json, sys
@@ -140,6 +140,18 @@ def test_a_shell_keeps_both_ends() -> None:
     assert text.startswith("aaa")
     assert text.endswith("bbb")
     assert "10000 characters" in text
+
+
+def test_a_session_is_as_long_as_it_is_said_to_be(tmp_path: Path) -> None:
+    tree, flags = write(tmp_path / "tree"), ("embedder.kind=hash",)
+    with opened(tmp_path) as service:
+        settle(service, tree, flags)
+        assert [one.tool for one in play(service, tree, Length.of("3 questions"), *flags)].count("search") == 3
+        assert len(play(service, tree, Length.of("3 calls"), *flags)) == 3
+    with pytest.raises(argparse.ArgumentTypeError, match="questions or calls"):
+        Length.of("3 hours")
+    asked = Path(QUESTIONS).read_text("utf-8").splitlines()
+    assert len(set(asked)) == len(asked) >= next(iter(LENGTHS)).number
 
 
 def test_the_guard_names_what_became_worse() -> None:
