@@ -233,13 +233,17 @@ def fixed_cost() -> int:
     return counted(entries, instructions_of("lean"))["fixed"]
 
 
+def lengths_of(text: str) -> list[Length]:
+    return [Length.of(one) for one in text.split(",")]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--lengths", default=", ".join(map(str, LENGTHS)), help="how long the sessions are")
+    parser.add_argument("--lengths", type=lengths_of, default=list(LENGTHS), help="how long the sessions are")
     parser.add_argument("--tree", type=Path, help="a repository; Django by default")
     parser.add_argument("--json", type=Path, help="write the figures here")
     given = parser.parse_args()
-    rows = measure(given.tree or ground("django").folder, [Length.of(one) for one in given.lengths.split(",")])
+    rows = measure(given.tree or ground("django").folder, given.lengths)
     for row in rows:
         print(json.dumps(row))
     if given.json:
