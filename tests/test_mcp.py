@@ -37,7 +37,7 @@ class World:
 
         return asyncio.run(run())
 
-    def call(self, name: str, **arguments: Any) -> CallToolResult:
+    def call(self, name: str, /, **arguments: Any) -> CallToolResult:
         result: CallToolResult = self.talk(lambda connected: connected.call_tool(name, arguments))
         return result
 
@@ -115,6 +115,27 @@ def test_mistakes_are_told_to_the_model_with_the_nearest_right_name(world: World
     assert "must be a text" in kind
     assert "must be a whole number" in number
     assert "src/depot/courier.py" in path
+
+
+def test_what_was_asked_for_is_not_said_back_at_any_length(world: World) -> None:
+    long = "x" * 100_000
+    calls: dict[str, dict[str, Any]] = {
+        "read": {"target": long},
+        "grep": {"pattern": f"({long}"},
+        "search": {"query": "retry", "path": f"src/{long}"},
+        "llmc": {"name": long, "args": {}},
+    }
+    for name, arguments in calls.items():
+        result = world.call(name, **arguments)
+        assert result.is_error, name
+        assert 20 < len(text_of(result)) < 2_500
+
+    async def talk(connected: Client) -> None:
+        with pytest.raises(MCPError, match="there is no tool") as raised:
+            await connected.call_tool(long)
+        assert len(str(raised.value)) < 500
+
+    world.talk(talk)
 
 
 def test_an_unknown_tool_is_a_protocol_error_that_names_the_nearest(world: World) -> None:

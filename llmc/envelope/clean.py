@@ -49,6 +49,7 @@ _EXACT: Final = frozenset({"root", "path", "root_id", "folder"})
 # A shorter one may well be a common word of the same file.
 SHORTEST_ELSEWHERE: Final = 8
 SHORTEST_HALF: Final = 4
+LONGEST_ERROR: Final = 2_000
 
 _BUILT_IN: Final = Redactor()
 
@@ -190,8 +191,10 @@ class _Cleaning:
         return visible(self._redactor.redact(text, path).text) if text else ""
 
     def _said_in_error(self, text: str) -> str:
-        """An error may have several lines; none of them can be taken for another line of a reply."""
-        return visible_text(self._redactor.redact(text).text).replace("\n", "\n  ").replace("\n    ", "\n  ")
+        """An error may have several lines; none of them can be taken for another line of a reply. What was asked for is
+        not said back at any length."""
+        done = visible_text(self._redactor.redact(text).text).replace("\n", "\n  ").replace("\n    ", "\n  ")
+        return done if len(done) <= LONGEST_ERROR else f"{done[: LONGEST_ERROR // 2]} … {done[-LONGEST_ERROR // 2 :]}"
 
     def _data(self, value: Any, root: str, path: str) -> Any:
         if isinstance(value, dict):

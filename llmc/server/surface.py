@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["InvalidParamsError", "Surface", "ToolSurface", "Visit"]
 
 PROGRESS_SECONDS = 0.2
+LONGEST_NAME = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +136,7 @@ class ToolSurface:
             return f"{name} is not among the tools of {visit.session.agent or 'this session'}: {', '.join(known)}"
         near = get_close_matches(name, known, 1)
         meant = f"Did you mean {near[0]}?" if near else f"There are {', '.join(known)}."
-        return f"there is no tool {name!r}. {meant}"
+        return f"there is no tool {name[:LONGEST_NAME]!r}. {meant}"
 
     def _indexed(self, workspace: Workspace, call: Call) -> None:
         if self.service.alone:
