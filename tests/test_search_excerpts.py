@@ -132,6 +132,14 @@ def test_a_larger_budget_is_a_longer_quotation(ask: Callable[..., str]) -> None:
     assert len(ask(query, path="ledger.py", budget=2_000)) > len(ask(query, path="ledger.py")) + 1_000
 
 
+def test_of_one_file_alone_more_is_quoted(ask: Callable[..., str]) -> None:
+    query = "the cents of entries that are settled, among other things"
+    among, alone = ask(query, limit=10), ask(query, path="ledger.py")
+    assert among.splitlines()[1] == alone.splitlines()[1] == "ledger.py"
+    assert "notes_" in among
+    assert alone.count("total_") > among.count("total_") > 0
+
+
 def test_a_file_that_changed_a_moment_ago_is_quoted_as_it_is(ask: Callable[..., str], folder: Path) -> None:
     (folder / "pool.py").write_text("# first\n" + POOL.replace("age > self.limit", "age >= self.limit"))
     told = ask("which code decides that a connection of the pool is too old and opens a new one")

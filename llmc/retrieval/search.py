@@ -45,6 +45,8 @@ MOST_READ = 200
 # Where the second file scores less than half of the first, the first is right 95 times of 100 (golden suite, 180
 # questions); from seven tenths on it is right half the time and the second every third time, so that it is quoted too.
 NEAR, QUOTED = 0.75, 2
+# Where there is one file alone, it gets the room that the names of others would have taken.
+ALONE = 1.5
 
 
 @dataclass(frozen=True)
@@ -110,9 +112,10 @@ def search_with(views: Sequence[View], request: SearchRequest, looked: list[Look
 
 
 def _hits(final: Sequence[Candidate], asked: Asked, request: SearchRequest) -> Iterator[FileHits]:
+    most = request.room if len(final) > 1 else round(ALONE * request.room)
     for rank, file in enumerate(final):
         near = rank < QUOTED and file.score >= NEAR * final[0].score
-        room = request.room if rank == 0 else request.room // 2 if near else 0
+        room = most if rank == 0 else most // 2 if near else 0
         yield file_hits(file, asked, request.per_file, passages(file, asked, room) if room else ())
 
 
