@@ -43,7 +43,7 @@ class Reader:
     def read(self, lines: list[str], start: int, end: int) -> Envelope:
         envelope = reading(lines, start, end)
         if all_known(envelope, self.sent, {("/r", "a.py"): len(lines)}):
-            return unchanged(envelope, self.sent)
+            return unchanged(envelope)
         envelope = without_known(envelope, self.sent)
         self.sent.remember(envelope)
         self.has |= {row.number: row.text for item in envelope.items() for row in item.rows if row.number}
@@ -143,11 +143,17 @@ def test_another_session_and_no_session_are_given_everything(world: tuple[Path, 
     assert "unchanged" not in texts.pop()
 
 
-def test_how_to_see_it_again_is_said_now_and_then(world: tuple[Path, Workspace, Handles]) -> None:
+def test_a_reply_without_text_always_says_how_to_see_it_again(world: tuple[Path, Workspace, Handles]) -> None:
     session = Session("s")
-    texts = [ask(world, session, "a.py:1-200").text for _ in range(13)][1:]
-    assert [text.endswith("fresh=true shows it again") for text in texts] == [True, *[False] * 9, True, False]
-    assert all("unchanged since you read it" in text for text in texts)
+    texts = [ask(world, session, "a.py:1-200").text for _ in range(4)][1:]
+    assert all(text.endswith("unchanged since you read it · fresh=true shows it again") for text in texts)
+
+
+def test_where_some_lines_are_left_out_that_is_said_now_and_then(world: tuple[Path, Workspace, Handles]) -> None:
+    session = Session("s")
+    texts = [ask(world, session, f"a.py:1-{end}").text for end in range(20, 150, 10)][1:]
+    assert all(" unchanged" in text.split("\n")[0] for text in texts)
+    assert ["fresh=true shows it again" in text for text in texts] == [True, *[False] * 9, True, False]
 
 
 def test_a_long_file_read_twice_is_one_line_and_its_handle(world: tuple[Path, Workspace, Handles]) -> None:

@@ -2,8 +2,9 @@
 
 `Sent` is the memory of one session: a hash of every line that a `read` showed, by its number. A line counts as known
 only while that number had the very same text when it was last shown, so that no change is ever hidden, a shorter file
-included. A client may have forgotten what it was given (its context was compacted), so the first such reply and every
-tenth says how to get the text again, and what was given some hundred thousand tokens ago is forgotten here too.
+included. Whoever asks may not have what the session was given (its context was compacted, or it is an agent that
+another one sent), so a reply without any text says how to get it, and what was given some hundred thousand tokens ago
+is forgotten here too. Where only some lines are left out, that is said with the first such reply and every tenth.
 """
 
 from __future__ import annotations
@@ -92,9 +93,9 @@ def all_known(envelope: Envelope, sent: Sent, ends: Mapping[tuple[str, str], int
     return whole and rows >= FEWEST and all(sent.knows(file, row) for file, item in texts for row in item.rows)
 
 
-def unchanged(envelope: Envelope, sent: Sent) -> Envelope:
+def unchanged(envelope: Envelope) -> Envelope:
     """The one line."""
-    return replace(envelope, found=f"{envelope.found}, unchanged since you read it", groups=(), notes=sent.hint())
+    return replace(envelope, found=f"{envelope.found}, unchanged since you read it", groups=(), notes=(AGAIN,))
 
 
 def without_known(envelope: Envelope, sent: Sent) -> Envelope:

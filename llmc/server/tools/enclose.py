@@ -102,7 +102,7 @@ def cut(asked: Asked, wanted: Tool, envelope: Envelope, budget: int, ends: dict[
         return written(asked, wanted, fitted)
     if not asked.flag("fresh"):
         if all_known(fitted.envelope, sent, ends):
-            return written(asked, wanted, replace(fitted, envelope=unchanged(fitted.envelope, sent)))
+            return written(asked, wanted, replace(fitted, envelope=unchanged(fitted.envelope)))
         fitted = fitted_to(asked, without_known(envelope, sent), budget)
     if not asked.cancelled:  # else it does not arrive
         sent.remember(fitted.envelope)
