@@ -351,7 +351,7 @@ def test_variables_that_the_settings_name_come_from_the_client_and_no_others(
 def test_a_delegate_is_reached_over_http_too(world: World) -> None:
     from urllib.request import Request, urlopen
 
-    world.twin("twin")
+    world.twin("twin", expose=["echo"])
     world.delegate("clerk", "say:Over HTTP.", {"twin": ["echo"]})
     out = world.folder / "http"
     command = [sys.executable, "-m", "llmc", "serve", "--config", str(world.config), "--http", "127.0.0.1:0"]
@@ -365,6 +365,11 @@ def test_a_delegate_is_reached_over_http_too(world: World) -> None:
         body = json.dumps({"query": "?"}).encode()
         with urlopen(Request(f"{url}/tools/clerk", body, headers), timeout=60) as reply:
             assert "Over HTTP." in reply.read().decode()
+        with urlopen(Request(f"{url}/openapi.json", headers=headers), timeout=60) as reply:
+            paths = json.load(reply)["paths"]
+        assert {"/tools/clerk", "/tools/twin.echo", "/tools/search"} <= paths.keys()
+        schema = paths["/tools/twin.echo"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+        assert "text" in schema["properties"]
     finally:
         process.terminate()
         process.communicate()

@@ -58,6 +58,11 @@ class Offer:
     def listed(self, allowed: frozenset[str] | None) -> tuple[Tool, ...]:
         return tuple(one for one in self.delegates(allowed) if one.profiles)
 
+    def tools(self, allowed: frozenset[str] | None) -> tuple[Tool, ...]:
+        """All that can be called now."""
+        exposed = [tool for one in self.exposed.values() for tool in one.tools().values()]
+        return (*self.delegates(allowed), *(one for one in exposed if self.open_to(one.name, allowed)))
+
     def find(self, name: str) -> Tool | None:
         """By its name; a delegate also when it cannot work, so that it can say why."""
         if name in self.workers:

@@ -112,7 +112,7 @@ def operation(tool: Tool) -> dict[str, Any]:
         "operationId": tool.name,
         "summary": tool.summary,
         "parameters": [AGENT, PROFILE, SESSION],
-        "requestBody": {"content": {"application/json": {"schema": arguments(tool.arguments)}}},
+        "requestBody": {"content": {"application/json": {"schema": tool.input_schema or arguments(tool.arguments)}}},
         "responses": {"200": response("The reply.", "Reply"), **errors()},
     }
 

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from llmc.server.http.visits import Visits
     from llmc.server.surface import Visit
     from llmc.server.tools import Reply
+    from llmc.server.tools.base import Tool
 
 __all__ = ["Rest", "arguments"]
 
@@ -83,8 +84,7 @@ class Rest:
 
     async def openapi(self, request: Request) -> Response:
         visit = await self.enter(request, "")
-        settings = self.visits.service.settings_of(visit.client)
-        return json_bytes(orjson.dumps(document(offered(settings, visit.session.allowed), self._url)))
+        return json_bytes(orjson.dumps(document(await self.in_thread(partial(self._callable, visit)), self._url)))
 
     async def tools(self, request: Request) -> Response:
         visit = await self.enter(request, request.headers.get("llmc-session", ""))
@@ -128,6 +128,16 @@ class Rest:
         finally:
             leaving.cancel()
             working.cancel()
+
+    def _callable(self, visit: Visit) -> list[Tool]:
+        """Every tool, whatever the profile lists, and what the user's own servers and delegates add."""
+        service, allowed = self.visits.service, visit.session.allowed
+        settings = service.settings_of(visit.client)
+        found = [*offered(settings, allowed)]
+        if offer := service.offer(visit.client, settings):
+            offer.settle()
+            found += offer.tools(allowed)
+        return found
 
     def _health(self) -> dict[str, Any]:
         """Answers as long as there is anybody to answer: a root in trouble is told, not hidden behind a status."""
