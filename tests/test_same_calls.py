@@ -4,6 +4,7 @@ together share what is made after they came, and nothing that was made before.""
 from __future__ import annotations
 
 import random
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -48,8 +49,8 @@ class World:
     def __init__(self, workspace: Workspace, handles: Handles, folder: Path) -> None:
         self.workspace, self.handles, self.folder = workspace, handles, folder
 
-    def ask(self, name: str, args: dict[str, Any], call: Call | None = None) -> Reply:
-        return answer(self.workspace, self.handles, name, args, call=call)
+    def ask(self, name: str, args: dict[str, Any], call: Call | None = None, came: float | None = None) -> Reply:
+        return answer(self.workspace, self.handles, name, args, call=call, came=came)
 
     def anew(self, name: str, args: dict[str, Any]) -> Reply:
         """As a process would reply that has answered nothing yet."""
@@ -149,14 +150,22 @@ def test_sizes_and_dates_are_looked_up_each_time(world: World) -> None:
 
 def test_who_came_before_a_reply_was_begun_gets_it_too_and_who_came_later_a_new_one(world: World) -> None:
     name, args = "grep", {"pattern": "NEWS"}
-    first, second = (Call(Client(1, "a")) for _ in range(2))
-    made = world.ask(name, args, first)
+    came = time.monotonic()
+    made = world.ask(name, args, came=came)
     (world.folder / "src/depot/news.py").write_text("NEWS = 1\n")
-    shared = world.ask(name, args, second)
+    shared = world.ask(name, args, came=came)
     assert shared.text == made.text
     assert shared.weight is not None
     assert shared.weight.cached
-    assert "src/depot/news.py" in world.ask(name, args, Call(Client(1, "a"))).text
+    assert "src/depot/news.py" in world.ask(name, args, came=time.monotonic()).text
+
+
+def test_a_step_of_a_longer_work_sees_what_an_earlier_one_did(world: World) -> None:
+    """As of a delegate, whose steps are all part of one call."""
+    name, args, call = "grep", {"pattern": "NEWS"}, Call(Client(1, "a"))
+    assert world.ask(name, args, call).text == "no matches"
+    (world.folder / "src/depot/news.py").write_text("NEWS = 1\n")
+    assert "src/depot/news.py" in world.ask(name, args, call).text
 
 
 def test_only_what_was_begun_after_one_came_counts_and_the_oldest_is_forgotten() -> None:

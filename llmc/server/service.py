@@ -223,7 +223,7 @@ class Service:
             workspace.index(Shown(call))
         args, data = params.get("args") or {}, params.get("data", True)
         started = time.perf_counter()
-        reply = answer(workspace, self.handles, params["name"], args, call=call, data=data)
+        reply = answer(workspace, self.handles, params["name"], args, call=call, data=data, came=call.came)
         self.ledger.note(None, params["name"], time.perf_counter() - started, reply)
         if params.get("stream") and not reply.error:
             files = reply.data.get("files", [])

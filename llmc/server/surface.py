@@ -174,7 +174,7 @@ class ToolSurface:
                 self._indexed(workspace, call)
             args = without_session(name, args, offer)
             options: Any = {"session": visit.session, "call": call, "data": self.data, "offer": offer}
-            reply = answer(workspace, self.service.handles, name, args, **options)
+            reply = answer(workspace, self.service.handles, name, args, came=call.came, **options)
         except LlmcError as error:
             envelope = clean(failure(name, error))
             return Reply(render(envelope), envelope.data, error=error.code)

@@ -83,17 +83,20 @@ def answer(
     call: Call | None = None,
     data: bool = True,
     offer: Offer | None = None,
+    came: float | None = None,
 ) -> Reply:
     """The reply to one call; an error of llmc's is a reply too. Without `data` it has text only. `offer` are the tools
-    that the user's own servers and delegates add."""
+    that the user's own servers and delegates add. `came`: when it was asked, if what was made since may be shared; not
+    for a step of a longer work, which may itself have changed what it asks about."""
     try:
         wanted = (offer.find(name) if offer and name not in TOOLS else None) or tool(name)
         if session is not None and not may(session, name, offer):
             raise QueryError(f"{name} is not for this session", hint="`llmc` lists what is.")
         checked = wanted.check(args)
-        asked = Asked(workspace, handles, checked, session.owner if session else "local", session, call, offer, data)
+        owner = session.owner if session else "local"
+        asked = Asked(workspace, handles, checked, owner, session, call, offer, data, came=came)
         if wanted.forward is not None and (other := wanted.forward(asked)) is not None:
-            return answer(workspace, handles, *other, session=session, call=call, data=data, offer=offer)
+            return answer(workspace, handles, *other, session=session, call=call, data=data, offer=offer, came=came)
         with turn() if wanted.quick else nullcontext():
             return replied(asked, wanted)
     except LlmcError as error:

@@ -51,7 +51,7 @@ def replied_before(asked: Asked, wanted: Tool, enclose: Callable[[Envelope], Rep
         return alive and kept.settings == workspace.settings
 
     lately: Lately[Replied] = workspace.answers.lately
-    if asked.call and (known := lately.since(asked.call.came, same)) and holds(known):
+    if asked.came and (known := lately.since(asked.came, same)) and holds(known):
         return cached(known.reply)
     if not all(keeper.is_watched() for keeper in workspace.keepers):
         return enclose(wanted.run(asked))  # what changes there may be seen late

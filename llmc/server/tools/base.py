@@ -55,6 +55,7 @@ class Asked:
     offer: Offer | None = None
     data: bool = True  # whether a machine reads the reply
     seen: tuple[View, ...] = ()
+    came: float | None = None  # see `answer`
 
     def views(self) -> Sequence[View]:
         """The roots as they are now, or as they were seen when this call was looked up among earlier ones."""
