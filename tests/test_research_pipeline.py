@@ -176,3 +176,17 @@ def test_a_file_made_a_moment_ago_is_in_the_report(world: World) -> None:
         file.write("def moor_zeppelin(mast):\n    return mast\n")
     report = world.report("where is moor_zeppelin defined")
     assert report["locator"]["value"]["references"][0] == "src/depot/zeppelin.py:1"
+
+
+def test_code_of_an_example_explains_more_than_a_table_that_says_the_word(tmp_path: Path) -> None:
+    folder = write(tmp_path / "depot")
+    files = {
+        "examples/balloon.py": "def inflate_balloon(volume):\n    return volume * 2\n",
+        "tables/balloon.tsv": "balloon\tinflate balloon\tballoon\n" * 3,
+    }
+    for path, text in files.items():
+        (folder / path).parent.mkdir()
+        (folder / path).write_text(text)
+    with opened(tmp_path / "home", folder) as world:
+        said = world.ask("analyze_component", component="balloon").text
+        assert said.startswith("inflate_balloon at examples/balloon.py:1")
