@@ -61,6 +61,17 @@ def test_a_test_stands_behind_the_code_unless_it_is_asked_for(project: Workspace
     assert paths(project, "test that the retry policy waits longer")[0] == "tests/test_retry.py"
 
 
+def test_a_list_of_words_stands_behind_what_says_something_of_them(project: Workspace) -> None:
+    words = ["attic", "postage", "refunds", "returns", "label", "zebra", *(f"word{number}" for number in range(40))]
+    (root_of(project) / "vocabulary.txt").write_text("\n".join(sorted(words)))
+    (root_of(project) / "docs/attic.md").write_text("What is kept in the attic is listed once a year.\n" * 3)
+    project.index()
+    assert paths(project, "attic") == ["docs/attic.md", "vocabulary.txt"]
+    (_, behind) = project.search("attic").files
+    assert ("list", 0.3) in {(share.signal, share.effect) for share in behind.shares}
+    assert paths(project, "vocabulary.txt")[0] == "vocabulary.txt"
+
+
 def test_a_path_is_found_by_its_end(project: Workspace) -> None:
     assert paths(project, "depot/courier.py")[0] == "src/depot/courier.py"
     assert paths(project, "returns.md")[0] == "docs/returns.md"

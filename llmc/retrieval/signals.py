@@ -121,9 +121,27 @@ def coverage(asked: Asked, candidate: Candidate) -> Share | None:
     """How many of the words are met in its chunks, however often each is."""
     if candidate.text is None or not asked.terms:
         return None
-    text = "\n".join([passage(candidate.text, candidate.chunks[ordinal]) for ordinal, _ in candidate.found]).lower()
+    text = found_text(candidate).lower()
     met = sum(term in text for term in asked.terms)
     return Share("coverage", 1 + 0.4 * met / len(asked.terms), f"{met} of {len(asked.terms)} words")
+
+
+def found_text(candidate: Candidate) -> str:
+    lines = candidate.text or ()
+    return "\n".join([passage(lines, candidate.chunks[ordinal]) for ordinal, _ in candidate.found])
+
+
+# Lines, and how many words they may have between them.
+LISTED, SINGLE = 20, 1.1
+
+
+def word_list(_asked: Asked, candidate: Candidate) -> Share | None:
+    """A vocabulary, a list of bad passwords, of files: it has every word and says nothing of any."""
+    if candidate.role not in {"doc", "data"}:
+        return None
+    text = found_text(candidate)
+    lines = text.count("\n") + 1
+    return Share("list", 0.3, "of words") if lines >= LISTED and len(text.split()) <= SINGLE * lines else None
 
 
 PATH_STAGE = (
@@ -133,5 +151,8 @@ PATH_STAGE = (
     Signal("path", "the query is this path", exact_path),
 )
 TABLE_STAGE = (Signal("definition", "it defines a name of the query", definition),)
-READ_STAGE = (Signal("coverage", "more of the query's words are met", coverage),)
+READ_STAGE = (
+    Signal("coverage", "more of the query's words are met", coverage),
+    Signal("list", "a list of words has every word and says nothing of it", word_list),
+)
 SIGNALS = (*PATH_STAGE, *TABLE_STAGE, *READ_STAGE)
