@@ -2,7 +2,8 @@
 
 Agents that work together ask alike, and a search, its cleaning, cutting and keeping take 10 to 20 ms. What makes two
 calls the same: tool, arguments, asker, workspace and settings. What makes a reply stale: another state of the index,
-anything pending, another stamp of a file that is in the reply, a handle that is gone.
+anything pending, another stamp of a file that is in the reply, a handle that is gone. A call that has waited takes a
+reply that was begun after it came (`lately`) without looking at any of these but settings and handle.
 """
 
 from __future__ import annotations
