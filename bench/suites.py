@@ -56,6 +56,12 @@ SUITES: dict[str, tuple[Part, ...]] = {
     "quality": (
         Part("quality", "How good is the ranking?", ("--golden", "--demo", "--json"), printed=True),
         Part(
+            "excerpts",
+            "Is the answer in what a search quotes?",
+            ("--cache", "{cache}/packages", "--json"),
+            printed=True,
+        ),
+        Part(
             "research", "Does a report name the right place?", ("--cache", "{cache}/packages", "--json"), printed=True
         ),
     ),

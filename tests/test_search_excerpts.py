@@ -66,6 +66,32 @@ class OtherPoolTests:
 
         assert limit()
 """
+HOSTS = '''class Retry:
+    """Try a request again when the host is busy."""
+
+    busy_host_request_again = 3
+    busy_request_pause_again = 0.5
+    busy_host_pause = 2
+
+    def again(self, reply):
+        pause = reply.headers.get("Retry-After")
+        if reply.status == 503 and pause:
+            self.sleep(float(pause))
+            return self.send(reply.request)
+        return reply
+'''
+GUIDE = """Backups
+=======
+
+.. _nightly-backups-of-the-archive:
+
+Nightly backups of the archive are made by the scheduler, and whoever keeps the archive is told by mail of every
+nightly backup of the archive that the scheduler could not make for whatever reason, the size of its volume included, so
+that a backup of the archive is never missing for longer than two nights before somebody who can mend it hears
+of it and makes that backup of the archive by hand.
+
+.. _archive: https://example.org/archive/backups
+"""
 
 
 @pytest.fixture
@@ -145,6 +171,39 @@ def test_a_file_that_changed_a_moment_ago_is_quoted_as_it_is(ask: Callable[..., 
     told = ask("which code decides that a connection of the pool is too old and opens a new one")
     assert "if age >= self.limit:" in told
     assert "if age > self.limit:" not in told
+
+
+def test_code_that_decides_is_quoted_before_the_head_of_its_class(folder: Path, ask: Callable[..., str]) -> None:
+    (folder / "retry.py").write_text(HOSTS)
+    told = ask("request again when the host is busy", path="retry.py", budget=300)
+    assert "if reply.status == 503 and pause:" in told
+    assert "busy_host_pause" not in told
+
+
+def test_documentation_is_quoted_from_the_beginning_of_a_sentence_and_without_labels(
+    folder: Path, ask: Callable[..., str]
+) -> None:
+    (folder / "backups.rst").write_text(GUIDE)
+    told = ask("who hears of a nightly backup of the archive", path="backups.rst")
+    assert "Nightly backups of the archive are made by the scheduler" in told
+    assert "makes that backup of the archive by hand." in told
+    assert ".. _" not in told
+
+
+def test_three_files_that_are_as_near_are_all_quoted(folder: Path, ask: Callable[..., str]) -> None:
+    for name in ("first", "second", "third", "fourth"):
+        (folder / f"{name}_tariff.py").write_text(
+            f"def {name}_tariff(parcel):\n    rate = parcel.weight * 3\n    fuel = rate / 10\n    return rate + fuel\n"
+        )
+    assert ask("tariff of a parcel by weight").count("return rate + fuel") == 3
+
+
+def test_a_name_that_is_asked_for_lists_every_file_that_has_it(folder: Path, ask: Callable[..., str]) -> None:
+    (folder / "plugins").mkdir()
+    (folder / "beacon.py").write_text("class Beacon:\n    def beacon(self):\n        return Beacon()\n")
+    for number in range(5):
+        (folder / "plugins" / f"beacon_{number}.py").write_text(f"VALUE_{number} = {number}\n" * 40)
+    assert ask("beacon").count("plugins/beacon_") == 5
 
 
 @pytest.mark.parametrize(

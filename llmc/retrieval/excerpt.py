@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 from llmc.languages import GRAMMARS
 from llmc.retrieval.prose import documentation, imports, says
 from llmc.retrieval.results import Passage
+from llmc.retrieval.signals import TYPES
 from llmc.retrieval.weigh import mentions, named_like, weigh
 
 if TYPE_CHECKING:
@@ -33,14 +34,15 @@ __all__ = ["passages"]
 MOST_PLACES: Final = 5  # of a file; with eight the answer was found no more often
 LONGEST_DEFINITION: Final = 120  # lines that are looked at around a place
 PIECE, LEAST_PIECE = 320, 120  # characters of a long definition that stay together, at the latest and at a blank line
+MOST_PIECE, SENTENCE_ENDS = 640, (".", ":", ";", "!", "?", ")")
 LONGEST_LINE: Final = 1_000  # characters; what is longer is data, and says no more
 NAME_WITHIN: Final = 30  # lines of decorators and comments that may stand before a name
 LINE, TITLE = 4, 24  # characters that a line and a title cost beside what is on them
-THRIFT: Final = 0.5  # how much cost counts against likelihood: 0 not at all, 1 in full
-# What is worth so much less than the best is left out, room or not: 2 % fewer tokens, and the answer as often.
-BEHIND: Final = 5.0
-# What has fewer lines of code is declared here and done elsewhere.
-STUB, LEAST_CODE = -1.5, 4
+THRIFT: Final = 0.3  # how much cost counts against likelihood: 0 not at all, 1 in full
+# What is worth so much less than the best is left out, room or not: 6 % fewer characters, and the answer as often.
+BEHIND: Final = 2.5
+# What has fewer lines of code is declared here and done elsewhere; what a class has beside its members are values.
+STUB, HEAD, LEAST_CODE = -2.5, -3.0, 4
 # What is asked of a class beside its name, when its members are meant.
 HELD: Final = frozenset({"method", "methods", "member", "members", "function", "functions", "class", "api", "outline"})
 OF_NO_BODY: Final = frozenset({"constant", "variable", "field", "property", "parameter", "key"})
@@ -101,6 +103,7 @@ class _Text:
         self._lines = _Lines(candidate.text or ())
         self._sizes = _Sizes(self._lines)
         self._symbols = _around(candidate)
+        self._holders = frozenset(symbol.container for symbol in self._symbols)
         self._is_code = candidate.language in GRAMMARS
         self._shares = self._looked_at(candidate)
         self._numbers = self._telling(sorted(self._shares))
@@ -165,8 +168,10 @@ class _Text:
         lines = [self._shown(unit) for unit in units]
         weights = weigh(texts, [unit.name for unit in units], [unit.share for unit in units], asked)
         costs = [self._cost(numbers) for numbers in lines]
-        worth = [weight - THRIFT * math.log(cost) for weight, cost in zip(weights, costs, strict=True)]
-        worth = [value + STUB * self._is_stub(numbers) for value, numbers in zip(worth, lines, strict=True)]
+        worth = [
+            weight + self._kind(unit, numbers) - THRIFT * math.log(cost)
+            for weight, unit, numbers, cost in zip(weights, units, lines, costs, strict=True)
+        ]
         kept: set[int] = set()
         least = max(worth, default=0.0) - BEHIND
         near = [at for at, value in enumerate(worth) if value >= least]
@@ -184,8 +189,13 @@ class _Text:
         idle = all(number in self._prose or self._sizes[number] == LINE for number in unit.numbers)
         return idle and not mentions(text, asked)
 
-    def _is_stub(self, numbers: Collection[int]) -> bool:
-        return self._is_code and len(numbers) - len(self._prose.intersection(numbers)) < LEAST_CODE
+    def _kind(self, unit: Unit, numbers: Collection[int]) -> float:
+        """What is taken off where little can be decided."""
+        if not self._is_code:
+            return 0.0
+        owner = unit.owner
+        head = owner is not None and owner.kind in TYPES and owner.qualified in self._holders
+        return HEAD * head + STUB * (len(numbers) - len(self._prose.intersection(numbers)) < LEAST_CODE)
 
     def _units(self, room: int) -> Iterator[Unit]:
         """Runs of lines of one definition; what is longer than there is room for goes by paragraphs."""
@@ -211,10 +221,17 @@ class _Text:
             piece.append(number)
             size += self._sizes[number]
             if size >= PIECE or (size >= LEAST_PIECE and self._sizes[number] == LINE):
+                if size < MOST_PIECE and self._goes_on(number):
+                    continue
                 yield piece
                 piece, size = [], 0
         if piece:
             yield piece
+
+    def _goes_on(self, number: int) -> bool:
+        """A sentence of documentation, which says little from its middle on."""
+        line = self._lines[number].rstrip()
+        return not self._is_code and line != "" and not line.endswith(SENTENCE_ENDS)
 
     def _shown(self, unit: Unit) -> list[int]:
         """Its code, of each comment the first line that says something, and where it is named."""

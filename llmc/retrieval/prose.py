@@ -24,11 +24,12 @@ _IMPORT: Final = re.compile(
 )
 _BRACKETS: Final = {"(": ")", "{": "}"}
 _WORD: Final = re.compile(r"\w\w")
+_TARGET: Final = re.compile(r"^\s*\.\. _.*:.*$", re.MULTILINE)  # reStructuredText: names what follows, or a link
 
 
-def says(line: str) -> bool:
-    """Whether there is more on it than signs."""
-    return _WORD.search(line) is not None
+def says(text: str) -> bool:
+    """Whether there is more in it than signs and names of places."""
+    return _WORD.search(_TARGET.sub("", text) if ".. _" in text else text) is not None
 
 
 def documentation(lines: Iterable[tuple[int, str]]) -> Iterator[int]:
