@@ -77,9 +77,11 @@ def plain_size(envelope: Envelope) -> int:
             continue
         size += len(group.title) + bool(group.title)
         for item in group.items:
-            size += len(item.title) + 2 * bool(item.title)
+            if item.title:
+                size += len(item.title) + 2
             for row in item.rows:
-                size += len(row.text) + 2 + (len(str(row.number)) + 1 if row.number else 0)
-            if size > ENOUGH:
-                return size
+                number = row.number
+                size += len(row.text) + (len(str(number)) + 3 if number else 2)
+        if size > ENOUGH:
+            return size
     return size
