@@ -8,7 +8,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from bench.goals import FRUGAL, TYPICAL
 from bench.report import share, shown
+from bench.workload import OURS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,8 +37,9 @@ def rows(found: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
         yield "definitions and instructions, paid in every session", f"{servers['llmc lean']['fixed']} tokens", against
     for table, words in ANSWERS.items():
         answers = found["workload"].get(table, {})
-        if "llmc" in answers:
+        if OURS in answers:
             yield from of_workload(answers, *words)
+            yield from without_texts(found["apart"].get(table, {}).get("others", {}))
     for row in raw.get("session", ()):
         overhead = f"{row['overhead, % of content']:.2f} % of content"
         length = ", ".join(dict.fromkeys((row["session"], f"{row['calls']} calls")))
@@ -55,11 +58,11 @@ def rows(found: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
 
 
 def of_workload(answers: dict[str, dict[str, Any]], which: str, caution: str) -> Iterator[tuple[str, str, str]]:
-    own = answers["llmc"]
+    own = answers[OURS]
     first = f"{share(own['answered'])} answered, {share(own['in the first reply'])} in the first reply"
     yield f"{own['tasks']} {which}", f"{own['tokens']:,} tokens, {first}", caution
     for name, one in answers.items():
-        if name == "llmc" or "to llmc" not in one:
+        if name == OURS or "to llmc" not in one:
             continue
         ratio = f"{one['to llmc']:.1f} × fewer ({one.get('to llmc without it', 0):.1f} × without {one['largest task']})"
         if name == "llmc untrained":
@@ -69,6 +72,15 @@ def of_workload(answers: dict[str, dict[str, Any]], which: str, caution: str) ->
             ratio,
             f"{name}: {shown(one['tokens'])} tokens, {share(one['answered'])} answered",
         )
+
+
+def without_texts(others: dict[str, dict[str, Any]]) -> Iterator[tuple[str, str, str]]:
+    """What is left when those are taken out that ask for a text as such."""
+    told = [(name, one["to llmc"]) for name in (TYPICAL, FRUGAL) if "to llmc" in (one := others.get(name, {}))]
+    if told and OURS in others:
+        ratios = " and ".join(f"{ratio:.1f} ×" for _, ratio in told)
+        names = ", ".join(name for name, _ in told)
+        yield f"of these, the {others[OURS]['tasks']} that ask for no text as such", f"{ratios} fewer", names
 
 
 def put(readme: Path, found: dict[str, Any]) -> bool:

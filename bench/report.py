@@ -10,16 +10,15 @@ import csv
 import json
 from typing import TYPE_CHECKING, Any
 
+from bench.goals import goals
 from bench.suites import SUITES
-from bench.workload import Row, tables
+from bench.workload import OURS, Row, apart, tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
 __all__ = ["gathered", "summary", "table", "write"]
-
-TARGETS = {"typical": 25.0, "frugal": 4.0}
 
 
 def write(run: Path) -> dict[str, Any]:
@@ -37,7 +36,7 @@ def gathered(raw: Path) -> dict[str, Any]:
     measured = {path.stem: json.loads(path.read_text("utf-8")) for path in sorted(raw.glob("*.json"))}
     told = measured.pop("run", {})
     rows = [Row(**row) for row in measured.get("workload", ())]
-    return {"run": told, "raw": measured, "workload": tables(rows)}
+    return {"run": told, "raw": measured, "workload": tables(rows), "apart": apart(rows)}
 
 
 def write_csv(path: Path, rows: Sequence[dict[str, Any]]) -> None:
@@ -50,8 +49,8 @@ def write_csv(path: Path, rows: Sequence[dict[str, Any]]) -> None:
 
 # Without a table of their own, in this order.
 FURTHER = (
-    *("sessions", "frame", "focus", "logs", "quality", "research", "server", "grep", "delegates", "ledger"),
-    *("indexing", "scale"),
+    *("sessions", "frame", "focus", "logs", "quality", "excerpts", "research", "server", "grep", "delegates"),
+    *("ledger", "indexing", "scale"),
 )
 
 
@@ -61,6 +60,7 @@ QUESTIONS = {part.name: part.question for parts in SUITES.values() for part in p
 def summary(found: dict[str, Any]) -> Iterator[str]:
     yield "# Summary"
     raw = found["raw"]
+    yield from against_goals(found)
     if "fixed" in raw:
         yield from fixed(raw["fixed"])
     if found["workload"]:
@@ -98,6 +98,17 @@ def share(value: float) -> str:
     return f"{100 * value:.1f} %"
 
 
+def against_goals(found: dict[str, Any]) -> Iterator[str]:
+    signs = {"more": "≥", "less": "≤"}
+    rows = [
+        (one.question, f"{signs[one.better]} {one.bound:g} {one.unit}", one.figure, "yes" if one.met else "no")
+        for one in goals(found)
+    ]
+    if rows:
+        yield from ("", "## Goals, as they were set before llmc was built")
+        yield from table(("", "goal", "measured", "reached"), rows)
+
+
 def fixed(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
     yield from ("", "## Fixed cost: what a session pays before anything is asked", "")
     yield "o200k tokens: compact JSON of name, description and input schema of each tool, and the instructions."
@@ -122,8 +133,8 @@ def fixed(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
 
 def workload(found: dict[str, Any], rows: Sequence[dict[str, Any]]) -> Iterator[str]:
     heads = ("tasks", "calls", "tokens", "median", "recall", "answered", "in the first reply", "seconds")
-    for name, actors in found["workload"].items():
-        yield from ("", f"## Workload: {TABLES[name]}")
+    for table_name, actors in found["workload"].items():
+        yield from ("", f"## Workload: {TABLES[table_name]}")
         cells = [[name, *(one[h] if h in PLAIN else share(one[h]) for h in heads)] for name, one in actors.items()]
         yield from table(("actor", *heads), cells)
         ratios = ("to llmc", "to llmc without it", "largest task", "median of ratios", "to llmc, arguments too")
@@ -137,6 +148,7 @@ def workload(found: dict[str, Any], rows: Sequence[dict[str, Any]]) -> Iterator[
             "with arguments",
         )
         yield from table(head, [[name, *(one.get(r) for r in ratios)] for name, one in others])
+        yield from with_and_without_texts(found["apart"].get(table_name, {}))
     yield from ("", "## Workload, task by task: tokens (calls), * if evidence is missing")
     actors_seen = list(dict.fromkeys(row["actor"] for row in rows))
     tasks = list(dict.fromkeys((row["repository"], row["task"], row["kind"]) for row in rows))
@@ -150,6 +162,19 @@ def workload(found: dict[str, Any], rows: Sequence[dict[str, Any]]) -> Iterator[
     )
     failed = {(row["actor"], row["problem"]) for row in rows if row["problem"]}
     yield from (f"\n{actor}: {problem}" for actor, problem in sorted(failed))
+
+
+def with_and_without_texts(halves: dict[str, dict[str, dict[str, Any]]]) -> Iterator[str]:
+    """What was asked for as a text costs everybody as much as it is long."""
+    rows = [
+        [f"{words}, against {name}", one["tasks"], one["tokens"], actors[OURS]["tokens"], one["to llmc"]]
+        for half, words in (("text", "a text as such"), ("others", "anything else"))
+        if OURS in (actors := halves.get(half, {}))
+        for name, one in actors.items()
+        if name != OURS and one.get("tasks") == actors[OURS]["tasks"]
+    ]
+    if rows:
+        yield from table(("of these, tasks that ask for", "tasks", "tokens", "llmc's", "ratio"), rows)
 
 
 TABLES = {

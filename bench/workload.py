@@ -7,9 +7,10 @@ A script stops when all evidence is in what was returned, unless the task asks f
 evidence is looked for in every actor's replies; because it stops at the right moment for all of them, which an agent
 would not; because ours are counted with everything that they return, notes and handles included; and because every
 task begins a new session for us. Tokens are the text of the replies, `asked` the calls' own. Two ways of counting:
-`A` asks for an answer, `B` for content, of which llmc returns a map first; B is shown and never part of a claim. What
-is held out (`bench.tasks.HELD_OUT`), and what was until it had been looked at (`LATER`), have tables of their own: llmc
-was made while looking at the others.
+`A` asks for an answer, `B` for content, of which llmc returns a map first; B is shown and never part of a claim. Of A
+some ask for a text as such (`asks = "text"`: the goal says read it, or show it), which nobody can give for less than
+it is long; they count, and are shown apart besides. What is held out (`bench.tasks.HELD_OUT`), and what was until it
+had been looked at (`LATER`), have tables of their own: llmc was made while looking at the others.
 """
 
 from __future__ import annotations
@@ -38,14 +39,14 @@ if TYPE_CHECKING:
     from bench.ground import Ground
     from bench.tasks import Task
 
-__all__ = ["Row", "figures", "measure", "summary", "tables"]
+__all__ = ["Row", "apart", "figures", "measure", "summary", "tables"]
 
 OURS = "llmc"
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """`found` of `evidence` patterns; `first` is how many of them were in the first reply."""
+    """`found` of `evidence` patterns; `first` is how many of them were in the first reply. `text` was asked for."""
 
     repository: str
     task: str
@@ -59,6 +60,7 @@ class Row:
     found: int
     first: int
     problem: str = ""
+    text: bool = False
 
     @property
     def whole(self) -> bool:
@@ -94,7 +96,8 @@ def with_actor(name: str, here: Ground, wanted: Sequence[Task], scratch: Path, *
         with open_actor(name, here, scratch) as actor:
             return [run(name, actor, task, here, show=show) for task in able]
     except (CannotRun, ServerError) as error:
-        return [Row(task.repository, task.id, task.kind, name, 0, 0, 0, 0.0, 1, 0, 0, str(error)) for task in able]
+        told = str(error)
+        return [Row(task.repository, task.id, task.kind, name, 0, 0, 0, 0.0, 1, 0, 0, told, task.text) for task in able]
 
 
 def run(name: str, actor: Actor, task: Task, here: Ground, *, show: bool) -> Row:
@@ -134,18 +137,34 @@ def row_of(name: str, task: Task, evidence: tuple[str, ...], said: list[Said], p
         held(evidence, said),
         held(evidence, said[:1]),
         problem,
+        task.text,
     )
 
 
 def tables(rows: Sequence[Row]) -> dict[str, dict[str, dict[str, Any]]]:
     """Figures for `A`, `A later`, `A held out` and `B`, where there are any."""
-    parts = {
+    return {name: found for name, part in parts(rows).items() if (found := figures(part, name[0]))}
+
+
+def apart(rows: Sequence[Row]) -> dict[str, dict[str, dict[str, dict[str, Any]]]]:
+    """The tables of A once more: tasks that ask for a `text` as such, and the `others`."""
+    return {
+        name: {
+            "text": figures([row for row in part if row.text]),
+            "others": figures([row for row in part if not row.text]),
+        }
+        for name, part in parts(rows).items()
+        if name != "B" and any(row.text for row in part)
+    }
+
+
+def parts(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    return {
         "A": [row for row in rows if row.repository not in (*LATER, *HELD_OUT)],
         "A later": [row for row in rows if row.repository in LATER],
         "A held out": [row for row in rows if row.repository in HELD_OUT],
-        "B": rows,
+        "B": list(rows),
     }
-    return {name: found for name, part in parts.items() if (found := figures(part, name[0]))}
 
 
 def figures(rows: Sequence[Row], kind: str = "A") -> dict[str, dict[str, Any]]:

@@ -6,16 +6,18 @@ import argparse
 import json
 import re
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from search_world import write
 
-from bench import readme, report
+from bench import excerpts, readme, report
 from bench.actors import ACTORS, both_ends
 from bench.check import BASELINE, RULES, compare
 from bench.fixed import counted
+from bench.goals import FRUGAL, TYPICAL, goals
 from bench.ground import PACKAGES, Ground
 from bench.packages import read_list
 from bench.servers import PEERS, CannotRun, Peer, installed
@@ -23,7 +25,7 @@ from bench.session import LENGTHS, QUESTIONS, Length, opened, play, settle
 from bench.stdio import Server, ServerError
 from bench.suites import SUITES, Part, run
 from bench.tasks import FILES, HELD_OUT, LATER, TUNED, evidence_of, failed_tests, tasks
-from bench.workload import Row, figures, held, tables
+from bench.workload import OURS, Row, figures, held, tables
 
 ECHO = """
 import json, sys
@@ -185,3 +187,69 @@ def test_a_report_is_made_of_what_there_is(tmp_path: Path) -> None:
     assert "old" not in page.read_text()
     assert page.read_text().startswith("# Title\n")
     assert "no peer ran" in page.read_text()
+
+
+def test_texts_that_were_asked_for_count_and_are_shown_apart(tmp_path: Path) -> None:
+    asked = [
+        replace(row(actor, "read it", tokens, tree=TUNED[0]), text=True)
+        for actor, tokens in ((OURS, 90), (TYPICAL, 90))
+    ]
+    rows = [row(OURS, "a", 10, tree=TUNED[0]), row(TYPICAL, "a", 400, tree=TUNED[0]), *asked]
+    found = written(tmp_path, workload=[asdict(one) for one in rows])
+    assert found["workload"]["A"][TYPICAL]["to llmc"] == 4.9
+    assert {half: actors[TYPICAL]["to llmc"] for half, actors in found["apart"]["A"].items()} == {
+        "text": 1,
+        "others": 40,
+    }
+    assert ("of these, the 1 that ask for no text as such", "40.0 × fewer", TYPICAL) in list(readme.rows(found))
+    told = (tmp_path / "summary.md").read_text()
+    assert f"| a text as such, against {TYPICAL} | 1 | 90 | 90 | 1 |" in told
+
+
+def test_a_goal_that_is_missed_is_said_first(tmp_path: Path) -> None:
+    rows = [row(OURS, "a", 10, tree=TUNED[0]), row(FRUGAL, "a", 30, tree=TUNED[0])]
+    found = written(tmp_path, workload=[asdict(one) for one in rows], ledger={"size_ms": 0.5, "with_writing_ms": 0.1})
+    assert [(goal.bound, goal.met) for goal in goals(found)] == [(4, False), (95, True), (1, True)]
+    told = (tmp_path / "summary.md").read_text().split("## ")
+    assert told[1].startswith("Goals")
+    assert f"| tokens against {FRUGAL} (tuned) | ≥ 4 × fewer | 3 | no |" in told[1]
+    assert "| the ledger, for the largest call | ≤ 1 ms | 0.6 | yes |" in told[1]
+
+
+def written(folder: Path, **measured: object) -> dict[str, Any]:
+    (folder / "raw").mkdir()
+    for name, one in measured.items():
+        (folder / "raw" / f"{name}.json").write_text(json.dumps(one))
+    return report.write(folder)
+
+
+PACKAGE = '''def kept(parcel):
+    """Keep a parcel that nobody asked for.
+
+    For a while.
+    """
+    shelf = parcel.shelf
+    shelf.add(parcel)
+    shelf.sort()
+    shelf.count += 1
+    return shelf
+
+
+def brief(parcel):
+    """Return the weight of a parcel in grams."""
+    return parcel.grams
+'''
+
+
+def test_sentences_are_drawn_from_functions_that_decide_something(tmp_path: Path) -> None:
+    for path, text in {"depot.py": PACKAGE, "test_depot.py": PACKAGE, "broken.py": "def ("}.items():
+        (tmp_path / path).write_text(text)
+    (one,) = excerpts.sentences(tmp_path, "seed")
+    assert (one.path, one.text, one.function) == ("depot.py", "Keep a parcel that nobody asked for", range(1, 11))
+    (question,) = excerpts.documented([one], "seed")
+    assert len(question.text.split()) == 4
+    (question,) = excerpts.undocumented([one], tmp_path)
+    ((path, lines),) = question.wanted
+    left = (tmp_path / path).read_text().split("\n")
+    assert [left[at - 1] for at in (lines[0], lines[-1])] == ["def kept(parcel):", "    return shelf"]
+    assert "nobody asked for" not in "\n".join(left)

@@ -31,12 +31,13 @@ SAID = re.compile(r"^\w*(?:Error|Exception): (.*)$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """`scripts` by actor's key; an actor without one has no tool for it."""
+    """`scripts` by actor's key; an actor without one has no tool for it. `text`: it asks for a text as such."""
 
     repository: str
     ground: str
     id: str
     kind: str
+    text: bool
     goal: str
     whole: bool
     evidence: tuple[str, ...]
@@ -51,12 +52,13 @@ def tasks(repository: str) -> list[Task]:
 
 
 def task_of(repository: str, row: dict[str, Any]) -> Task:
-    named = {"id", "kind", "goal", "ground", "whole", "evidence", "lines", "failures"}
+    named = {"id", "kind", "asks", "goal", "ground", "whole", "evidence", "lines", "failures"}
     return Task(
         repository,
         row.get("ground", repository),
         row["id"],
         row["kind"],
+        row.get("asks") == "text",
         row["goal"],
         row.get("whole", row["kind"] == "B"),
         tuple(row.get("evidence", ())),
