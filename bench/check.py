@@ -2,7 +2,8 @@
 
     python -m bench.check [--quick] [--write]
 
-It fails when definitions or frame grow, when evidence is lost, or when the ranking falls, and names the figure.
+It fails when definitions or frame grow, when evidence is lost, when the ranking falls or a first reply has the answer
+less often, and names the figure.
 `--quick` leaves out what needs the network: the workload's repositories and the golden packages. `--write` takes
 today's figures as the new baseline, for a change that is wanted; the diff of that file is then part of its review.
 """
@@ -61,6 +62,7 @@ RULES = {
     "first": Rule("more"),
     "tokens": Rule("less", SLACK),
     "ndcg": Rule("more", 0.005),
+    "answered": Rule("more", 0.01),
 }
 
 
@@ -69,7 +71,7 @@ def figures(*, quick: bool) -> dict[str, float]:
     rule."""
     parts: list[Callable[[], Iterator[tuple[str, float]]]] = [definitions, frame, of_logs, demo_ranking]
     if not quick:
-        parts += [workload, golden_ranking]
+        parts += [workload, golden_ranking, quoted]
     found: dict[str, float] = {}
     for part in parts:
         print(f"  {part.__name__}", file=sys.stderr, flush=True)
@@ -122,6 +124,16 @@ def golden_ranking() -> Iterator[tuple[str, float]]:
             for answer in ask(corpus, indexed(corpus.folder, Path(stores), embedder))
         ]
         yield "ndcg golden", round(sum(map(ndcg, answers)) / len(answers), 4)
+
+
+def quoted() -> Iterator[tuple[str, float]]:
+    """How often a first reply has the answer."""
+    from bench import trees
+    from bench.excerpts import measure
+
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
+        for name, found in measure(trees.cache() / "packages", Path(scratch)).items():
+            yield f"answered {name}, %", round(100 * found["answered"], 1)
 
 
 def workload() -> Iterator[tuple[str, float]]:

@@ -121,7 +121,7 @@ def test_a_repeated_read_is_one_line_that_says_how_to_get_it_again(world: tuple[
     first = ask(world, session, "a.py:1-200")
     again = ask(world, session, "a.py:1-200")
     assert "line 150 of the file" in first.text
-    assert again.text == "a.py:1-200 of 400 lines, unchanged since you read it · fresh=true shows it again"
+    assert again.text == "a.py:1-200 of 400 lines, unchanged since you read it · fresh=true shows it"
     assert count(again.text) < count(first.text) / 50
     assert ask(world, session, "a.py:1-200", fresh=True).text == first.text
 
@@ -146,14 +146,14 @@ def test_another_session_and_no_session_are_given_everything(world: tuple[Path, 
 def test_a_reply_without_text_always_says_how_to_see_it_again(world: tuple[Path, Workspace, Handles]) -> None:
     session = Session("s")
     texts = [ask(world, session, "a.py:1-200").text for _ in range(4)][1:]
-    assert all(text.endswith("unchanged since you read it · fresh=true shows it again") for text in texts)
+    assert all(text.endswith("unchanged since you read it · fresh=true shows it") for text in texts)
 
 
 def test_where_some_lines_are_left_out_that_is_said_now_and_then(world: tuple[Path, Workspace, Handles]) -> None:
     session = Session("s")
     texts = [ask(world, session, f"a.py:1-{end}").text for end in range(20, 150, 10)][1:]
     assert all(" unchanged" in text.split("\n")[0] for text in texts)
-    assert ["fresh=true shows it again" in text for text in texts] == [True, *[False] * 9, True, False]
+    assert ["fresh=true shows it" in text for text in texts] == [True, *[False] * 9, True, False]
 
 
 def test_a_long_file_read_twice_is_one_line_and_its_handle(world: tuple[Path, Workspace, Handles]) -> None:
@@ -162,7 +162,7 @@ def test_a_long_file_read_twice_is_one_line_and_its_handle(world: tuple[Path, Wo
     again = ask(world, session, "a.py", budget=400)
     assert again.handle == first.handle
     assert again.text.split("\n") == [
-        "a.py · 400 lines, unchanged since you read it · fresh=true shows it again",
+        "a.py · 400 lines, unchanged since you read it · fresh=true shows it",
         first.text.split("\n")[-1],
     ]
 

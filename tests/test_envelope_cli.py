@@ -243,7 +243,7 @@ def test_over_mcp_a_repeated_read_is_one_line_and_another_client_gets_all(world:
         client.handshake()
         first = said(client, "read", target="long.py:1-60")
         again = said(client, "read", target="long.py:1-60")
-        assert again == "long.py:1-60 of 899 lines, unchanged since you read it · fresh=true shows it again"
+        assert again == "long.py:1-60 of 899 lines, unchanged since you read it · fresh=true shows it"
         assert said(client, "read", target="long.py:1-60", fresh=True) == first
         assert "1-60 unchanged" in said(client, "read", target="long.py:1-70")
         assert said(client, "find", name="module07", fields=["path"]).split("\n") == ["1 file", "path", " module07.py"]

@@ -29,8 +29,8 @@ MOST_LINES: Final = 10_000
 FEWEST: Final = 6
 MOST_SPANS: Final = 4
 DIGEST: Final = 8
-AGAIN: Final = "fresh=true shows it again"
-# Six tokens; in every such reply they were a third of all that llmc added to a session of 600 calls.
+AGAIN: Final = "fresh=true shows it"
+# Five tokens; in every such reply they were a third of all that llmc added to a session of 600 calls.
 SAID_EVERY: Final = 10
 
 File = tuple[str, str, str]  # root, path, which text of it: its lines, or its outline

@@ -82,6 +82,6 @@ def plain_size(envelope: Envelope) -> int:
             for row in item.rows:
                 number = row.number
                 size += len(row.text) + (len(str(number)) + 3 if number else 2)
-        if size > ENOUGH:
-            return size
+            if size > ENOUGH:
+                return size
     return size

@@ -34,7 +34,7 @@ __all__ = ["passages"]
 MOST_PLACES: Final = 5  # of a file; with eight the answer was found no more often
 LONGEST_DEFINITION: Final = 120  # lines that are looked at around a place
 PIECE, LEAST_PIECE = 320, 120  # characters of a long definition that stay together, at the latest and at a blank line
-MOST_PIECE, SENTENCE_ENDS = 640, (".", ":", ";", "!", "?", ")")
+MOST_PIECE, SENTENCE_ENDS = 640, (".", ":", ";", "!", "?", ")")  # documentation is cut where a sentence ends
 LONGEST_LINE: Final = 1_000  # characters; what is longer is data, and says no more
 NAME_WITHIN: Final = 30  # lines of decorators and comments that may stand before a name
 LINE, TITLE = 4, 24  # characters that a line and a title cost beside what is on them
@@ -169,7 +169,7 @@ class _Text:
         weights = weigh(texts, [unit.name for unit in units], [unit.share for unit in units], asked)
         costs = [self._cost(numbers) for numbers in lines]
         worth = [
-            weight + self._kind(unit, numbers) - THRIFT * math.log(cost)
+            weight + self._penalty(unit, numbers) - THRIFT * math.log(cost)
             for weight, unit, numbers, cost in zip(weights, units, lines, costs, strict=True)
         ]
         kept: set[int] = set()
@@ -189,8 +189,8 @@ class _Text:
         idle = all(number in self._prose or self._sizes[number] == LINE for number in unit.numbers)
         return idle and not mentions(text, asked)
 
-    def _kind(self, unit: Unit, numbers: Collection[int]) -> float:
-        """What is taken off where little can be decided."""
+    def _penalty(self, unit: Unit, numbers: Collection[int]) -> float:
+        """Where little can be decided."""
         if not self._is_code:
             return 0.0
         owner = unit.owner

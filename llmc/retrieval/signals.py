@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from llmc.retrieval.asked import Asked
     from llmc.retrieval.candidate import Candidate
 
-__all__ = ["PATH_STAGE", "READ_STAGE", "SIGNALS", "TABLE_STAGE", "Signal", "apply"]
+__all__ = ["PATH_STAGE", "READ_STAGE", "SIGNALS", "TABLE_STAGE", "TYPES", "Signal", "apply"]
 
 
 @dataclass(frozen=True, slots=True)
