@@ -65,7 +65,8 @@ class Browser:
 
     def shot(self, name: str) -> None:
         if folder := os.environ.get("LLMC_SCREENSHOTS"):
-            self.driver.save_screenshot(str(Path(folder, f"{name}.png")))
+            Path(folder).mkdir(parents=True, exist_ok=True)
+            assert self.driver.save_screenshot(str(Path(folder, f"{name}.png")))
 
     def complaints(self) -> list[str]:
         """What the browser refused to run or load, and errors of scripts."""
