@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from llmc.retrieval.asked import Asked
     from llmc.retrieval.candidate import Candidate
 
-__all__ = ["passages"]
+__all__ = ["PLACES", "passages"]
 
-MOST_PLACES: Final = 5  # of a file; with eight the answer was found no more often
+PLACES: Final = 5  # that are looked at in a file; with eight the answer was found no more often
 LONGEST_DEFINITION: Final = 120  # lines that are looked at around a place
 PIECE, LEAST_PIECE = 320, 120  # characters of a long definition that stay together, at the latest and at a blank line
 MOST_PIECE, SENTENCE_ENDS = 640, (".", ":", ";", "!", "?", ")")  # documentation is cut where a sentence ends
@@ -61,9 +61,9 @@ class Unit:
         return self.owner.qualified if self.owner else ""
 
 
-def passages(candidate: Candidate, asked: Asked, room: int) -> tuple[Passage, ...]:
+def passages(candidate: Candidate, asked: Asked, room: int, places: int = PLACES) -> tuple[Passage, ...]:
     """The best of a file within `room` characters, in the order of its lines."""
-    text = _Text(candidate)
+    text = _Text(candidate, places)
     if listed := _asked_for_by_name(candidate, asked):
         return (text.listed(listed, room),)
     return tuple(text.told(text.best(asked, room)))
@@ -99,13 +99,13 @@ class _Text:
     Numbers are those of lines, from 1.
     """
 
-    def __init__(self, candidate: Candidate) -> None:
+    def __init__(self, candidate: Candidate, places: int) -> None:
         self._lines = _Lines(candidate.text or ())
         self._sizes = _Sizes(self._lines)
-        self._symbols = _around(candidate)
+        self._symbols = _around(candidate, places)
         self._holders = frozenset(symbol.container for symbol in self._symbols)
         self._is_code = candidate.language in GRAMMARS
-        self._shares = self._looked_at(candidate)
+        self._shares = self._looked_at(candidate, places)
         self._numbers = self._telling(sorted(self._shares))
         said = documentation((number, self._lines[number]) for number in self._numbers) if self._is_code else ()
         self._prose = frozenset(said)
@@ -116,11 +116,11 @@ class _Text:
         idle = set(imports((number, self._lines[number]) for number in numbers)) if self._is_code else set()
         return [number for number in numbers if number not in idle] or numbers
 
-    def _looked_at(self, candidate: Candidate) -> dict[int, float]:
+    def _looked_at(self, candidate: Candidate, places: int) -> dict[int, float]:
         """Number → share of its chunk."""
         found: dict[int, float] = {}
         most = candidate.found[0][1].score or 1.0
-        for ordinal, score in candidate.found[:MOST_PLACES]:
+        for ordinal, score in candidate.found[:places]:
             chunk = candidate.chunks[ordinal]
             start, end = self._whole(chunk.start_line, chunk.end_line)
             lines = dict(enumerate(self._lines.all[start - 1 : end], start))
@@ -288,11 +288,11 @@ class _Text:
             yield Passage(owner.qualified if owner else "", start, end, lines)
 
 
-def _around(candidate: Candidate) -> list[Symbol]:
+def _around(candidate: Candidate, places: int) -> list[Symbol]:
     """Definitions that may reach into what is looked at, an outer one before its inner ones."""
-    places = [candidate.chunks[ordinal] for ordinal, _ in candidate.found[:MOST_PLACES]]
-    first = min(place.start_line for place in places) - LONGEST_DEFINITION
-    last = max(place.end_line for place in places) + LONGEST_DEFINITION + 1
+    chunks = [candidate.chunks[ordinal] for ordinal, _ in candidate.found[:places]]
+    first = min(chunk.start_line for chunk in chunks) - LONGEST_DEFINITION
+    last = max(chunk.end_line for chunk in chunks) + LONGEST_DEFINITION + 1
     known = candidate.view.store.catalog.symbols_around(candidate.doc, first, last) if _is_known(candidate) else ()
     found = [symbol for symbol in known if symbol.kind not in OF_NO_BODY]
     return sorted(found, key=lambda symbol: (symbol.start_line, -symbol.end_line))

@@ -23,6 +23,8 @@ _IMPORT: Final = re.compile(
     r"|package\s+[\w.]+;?\s*$|(?:const|let|var)\s[^=]*=\s*require\()"
 )
 _BRACKETS: Final = {"(": ")", "{": "}"}
+# How such lines begin: most lines begin otherwise, and need no pattern.
+_MAY_DOCUMENT, _MAY_IMPORT = frozenset("/#-;*\"'rRbBuU<{"), frozenset("if#pucvl")
 _WORD: Final = re.compile(r"\w\w")
 _TARGET: Final = re.compile(r"^\s*\.\. _.*:.*$", re.MULTILINE)  # reStructuredText: names what follows, or a link
 
@@ -55,6 +57,8 @@ def _until_closed(lines: Iterable[tuple[int, str]], closing: Callable[[str], str
 
 
 def _documents(line: str) -> str | None:
+    if line.lstrip()[:1] not in _MAY_DOCUMENT:
+        return None
     if _COMMENT.match(line):
         return ""
     opened = _QUOTES.match(line) or _OPENED.match(line)
@@ -65,7 +69,7 @@ def _documents(line: str) -> str | None:
 
 
 def _imports(line: str) -> str | None:
-    if not _IMPORT.match(line):
+    if line.lstrip()[:1] not in _MAY_IMPORT or not _IMPORT.match(line):
         return None
     closing = next((_BRACKETS[mark] for mark in line if mark in _BRACKETS), "")
     return "" if closing in line else closing

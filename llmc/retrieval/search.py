@@ -12,7 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from llmc.retrieval.asked import Asked
-from llmc.retrieval.excerpt import passages
+from llmc.retrieval.excerpt import PLACES, passages
 from llmc.retrieval.fresh import pending_candidates, read, settle
 from llmc.retrieval.globs import PathFilter
 from llmc.retrieval.group import fuse_views, grouped, look_up, once
@@ -115,8 +115,9 @@ def _hits(final: Sequence[Candidate], asked: Asked, request: SearchRequest) -> I
     most = request.room if len(final) > 1 else round(ALONE * request.room)
     for rank, file in enumerate(final):
         near = rank < QUOTED and file.score >= NEAR * final[0].score
-        room = most if rank == 0 else most // 2 if near else 0
-        yield file_hits(file, asked, request.per_file, passages(file, asked, room) if room else ())
+        part = 1 if rank == 0 else 2
+        quoted = passages(file, asked, most // part, PLACES // part) if most and near else ()
+        yield file_hits(file, asked, request.per_file, quoted)
 
 
 def _paths_within(view: View, request: SearchRequest) -> frozenset[str] | None:
