@@ -78,7 +78,7 @@ def without_texts(others: dict[str, dict[str, Any]]) -> Iterator[tuple[str, str,
     """What is left when those are taken out that ask for a text as such."""
     told = [(name, one["to llmc"]) for name in (TYPICAL, FRUGAL) if "to llmc" in (one := others.get(name, {}))]
     if told and OURS in others:
-        ratios = " and ".join(f"{ratio:.1f} ×" for _, ratio in told)
+        ratios = " and ".join(f"{ratio:.3g} ×" for _, ratio in told)
         names = ", ".join(name for name, _ in told)
         yield f"of these, the {others[OURS]['tasks']} that ask for no text as such", f"{ratios} fewer", names
 

@@ -201,7 +201,7 @@ def test_texts_that_were_asked_for_count_and_are_shown_apart(tmp_path: Path) -> 
         "text": 1,
         "others": 40,
     }
-    assert ("of these, the 1 that ask for no text as such", "40.0 × fewer", TYPICAL) in list(readme.rows(found))
+    assert ("of these, the 1 that ask for no text as such", "40 × fewer", TYPICAL) in list(readme.rows(found))
     told = (tmp_path / "summary.md").read_text()
     assert f"| a text as such, against {TYPICAL} | 1 | 90 | 90 | 1 |" in told
 

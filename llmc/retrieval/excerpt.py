@@ -29,9 +29,10 @@ if TYPE_CHECKING:
     from llmc.retrieval.asked import Asked
     from llmc.retrieval.candidate import Candidate
 
-__all__ = ["PLACES", "passages"]
+__all__ = ["FEWER_PLACES", "PLACES", "passages"]
 
-PLACES: Final = 5  # that are looked at in a file; with eight the answer was found no more often
+# That are looked at in the best file and in others; with eight and five the answer was found no more often.
+PLACES, FEWER_PLACES = 5, 3
 LONGEST_DEFINITION: Final = 120  # lines that are looked at around a place
 PIECE, LEAST_PIECE = 320, 120  # characters of a long definition that stay together, at the latest and at a blank line
 MOST_PIECE, SENTENCE_ENDS = 640, (".", ":", ";", "!", "?", ")")  # documentation is cut where a sentence ends
@@ -61,7 +62,7 @@ class Unit:
         return self.owner.qualified if self.owner else ""
 
 
-def passages(candidate: Candidate, asked: Asked, room: int, places: int = PLACES) -> tuple[Passage, ...]:
+def passages(candidate: Candidate, asked: Asked, room: int, places: int) -> tuple[Passage, ...]:
     """The best of a file within `room` characters, in the order of its lines."""
     text = _Text(candidate, places)
     if listed := _asked_for_by_name(candidate, asked):

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from llmc.retrieval.asked import Asked
-from llmc.retrieval.excerpt import PLACES, passages
+from llmc.retrieval.excerpt import FEWER_PLACES, PLACES, passages
 from llmc.retrieval.fresh import pending_candidates, read, settle
 from llmc.retrieval.globs import PathFilter
 from llmc.retrieval.group import fuse_views, grouped, look_up, once
@@ -115,8 +115,8 @@ def _hits(final: Sequence[Candidate], asked: Asked, request: SearchRequest) -> I
     most = request.room if len(final) > 1 else round(ALONE * request.room)
     for rank, file in enumerate(final):
         near = rank < QUOTED and file.score >= NEAR * final[0].score
-        part = 1 if rank == 0 else 2
-        quoted = passages(file, asked, most // part, PLACES // part) if most and near else ()
+        room, places = (most, PLACES) if rank == 0 else (most // 2, FEWER_PLACES)
+        quoted = passages(file, asked, room, places) if room and near else ()
         yield file_hits(file, asked, request.per_file, quoted)
 
 
