@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-__all__ = ["PEERS", "CannotRun", "Peer", "installed", "started"]
+__all__ = ["PEERS", "CannotRun", "Peer", "installed", "reason_of", "started"]
 
 SECONDS = 1_200
 
@@ -133,8 +133,14 @@ def run(command: list[str]) -> None:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise CannotRun(str(error)) from error
     if done.returncode:
-        said = [line for line in (done.stderr or done.stdout).splitlines() if "rror" in line] or ["it said nothing"]
-        raise CannotRun(f"cannot be installed: {said[0].strip()[:300]}")
+        raise CannotRun(f"cannot be installed: {reason_of(done.stdout + done.stderr)}")
+
+
+def reason_of(said: str) -> str:
+    """The line that says error; the last one if none does."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    errors = [line for line in lines if "error" in line.lower()]
+    return (errors[:1] or lines[-1:] or ["it said nothing"])[0][:300]
 
 
 def started(peer: Peer, repo: Path, scratch: Path) -> Server:

@@ -20,7 +20,7 @@ from bench.fixed import counted
 from bench.goals import FRUGAL, TYPICAL, goals
 from bench.ground import PACKAGES, Ground
 from bench.packages import read_list
-from bench.servers import PEERS, CannotRun, Peer, installed
+from bench.servers import PEERS, CannotRun, Peer, installed, reason_of
 from bench.session import LENGTHS, QUESTIONS, Length, opened, play, settle
 from bench.stdio import Server, ServerError
 from bench.suites import SUITES, Part, run
@@ -124,6 +124,13 @@ def test_a_peer_without_node_is_reported_and_not_an_error(tmp_path: Path, monkey
     monkeypatch.setenv("LLMC_BENCH_CACHE", str(tmp_path))
     with pytest.raises(CannotRun, match="no node"):
         installed(Peer("one", "npm", "one", "1.0", "one"))
+
+
+def test_a_peer_that_cannot_be_installed_says_what_its_installer_said() -> None:
+    pip = "WARNING: retrying\nERROR: Could not find a version that satisfies one==1.0\nERROR: No matching distribution"
+    assert reason_of(pip) == "ERROR: Could not find a version that satisfies one==1.0"
+    assert reason_of("npm is lost\n\n") == "npm is lost"
+    assert reason_of("") == "it said nothing"
 
 
 def test_peers_are_pinned() -> None:
