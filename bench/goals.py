@@ -13,7 +13,7 @@ from bench.workload import OURS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Goal", "goals"]
+__all__ = ["FRUGAL", "TYPICAL", "Goal", "goals"]
 
 LARGEST_PEER, TYPICAL, FRUGAL = "desktop-commander", "desktop-commander typical", "desktop-commander frugal"
 SETS = {"A": "tuned", "A later": "held out until looked at", "A held out": "held out"}

@@ -107,6 +107,10 @@ def against_goals(found: dict[str, Any]) -> Iterator[str]:
     if rows:
         yield from ("", "## Goals, as they were set before llmc was built")
         yield from table(("", "goal", "measured", "reached"), rows)
+        yield from (
+            "",
+            "Lines with no text as such are no goals of their own: they show what such texts do to a ratio.",
+        )
 
 
 def fixed(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
@@ -171,7 +175,7 @@ def with_and_without_texts(halves: dict[str, dict[str, dict[str, Any]]]) -> Iter
         for half, words in (("text", "a text as such"), ("others", "anything else"))
         if OURS in (actors := halves.get(half, {}))
         for name, one in actors.items()
-        if name != OURS and one.get("tasks") == actors[OURS]["tasks"]
+        if name != OURS and one["tasks"] == actors[OURS]["tasks"] and "to llmc" in one
     ]
     if rows:
         yield from table(("of these, tasks that ask for", "tasks", "tokens", "llmc's", "ratio"), rows)

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from bench.ground import Ground
     from bench.tasks import Task
 
-__all__ = ["Row", "apart", "figures", "measure", "summary", "tables"]
+__all__ = ["OURS", "Row", "apart", "figures", "measure", "summary", "tables"]
 
 OURS = "llmc"
 
