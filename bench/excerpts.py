@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from llmc.retrieval.results import SearchResult
 
-__all__ = ["Sentence", "documented", "main", "sentences", "undocumented"]
+__all__ = ["Sentence", "documented", "main", "measure", "sentences", "undocumented"]
 
 PACKAGES = ("jinja2", "peewee", "paramiko", "werkzeug", "dramatiq", "scrapy")
 MOST, MOST_OF_A_FILE = 60, 4
@@ -82,8 +82,8 @@ class Told:
 
 def sentences(folder: Path, seed: str) -> list[Sentence]:
     """Drawn from the functions of a package, tests excepted."""
-    found = [one for path in sorted(folder.rglob("*.py")) if "test" not in path.name for one in said_in(folder, path)]
-    found = [one for one in found if not one.path.startswith("test") and "/test" not in one.path]
+    paths = [path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*.py")) if "test" not in path.name]
+    found = [one for path in paths if "/test" not in f"/{path}" for one in said_in(folder, path)]
     random.Random(seed).shuffle(found)
     taken: Counter[str] = Counter()
     kept = []
@@ -94,19 +94,18 @@ def sentences(folder: Path, seed: str) -> list[Sentence]:
     return kept[:MOST]
 
 
-def said_in(folder: Path, path: Path) -> Iterator[Sentence]:
+def said_in(folder: Path, path: str) -> Iterator[Sentence]:
     try:
-        tree = ast.parse(path.read_text("utf-8"))
+        tree = ast.parse((folder / path).read_text("utf-8"))
     except (SyntaxError, ValueError):
         return
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (said := ast.get_docstring(node)):
-            docstring = lines_of(node.body[0])
-            function = range(node.lineno, lines_of(node).stop)
+            function, docstring = lines_of(node), lines_of(node.body[0])
             text = first_sentence(said)
             apart = docstring.start > node.lineno and function.stop - docstring.stop >= LEAST_CODE
             if apart and SHORTEST <= len(text.split()) <= LONGEST:
-                yield Sentence(path.relative_to(folder).as_posix(), text, function, docstring)
+                yield Sentence(path, text, function, docstring)
 
 
 def lines_of(node: ast.stmt) -> range:

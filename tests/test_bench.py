@@ -66,9 +66,7 @@ def test_what_is_held_out_has_a_table_of_its_own_and_no_part_in_the_others(tmp_p
     assert {name: list(actors) for name, actors in found.items()} == {"A": ["llmc"], "A held out": ["llmc", "peer"]}
     assert found["A"]["llmc"]["tokens"] == 10
     assert found["A held out"]["peer"]["to llmc"] == 2
-    (tmp_path / "raw").mkdir()
-    (tmp_path / "raw" / "workload.json").write_text(json.dumps([asdict(one) for one in rows]))
-    told = list(readme.rows(report.write(tmp_path)))
+    told = list(readme.rows(written(tmp_path, workload=[asdict(one) for one in rows])))
     assert "## Workload: tasks that ask for an answer, held out" in (tmp_path / "summary.md").read_text()
     assert [question for question, *_ in told] == [
         "1 tasks that ask for an answer",
@@ -177,14 +175,11 @@ def test_the_baseline_has_a_rule_for_every_figure() -> None:
 
 
 def test_a_report_is_made_of_what_there_is(tmp_path: Path) -> None:
-    raw = tmp_path / "raw"
-    raw.mkdir()
     servers = [
         {"server": "llmc lean", "version": "1", **counted([], "hello there")},
         {"server": "peer", "version": "2", "problem": "there is no node on this machine"},
     ]
-    (raw / "fixed.json").write_text(json.dumps(servers))
-    found = report.write(tmp_path)
+    found = written(tmp_path, fixed=servers)
     assert "could not run: there is no node" in (tmp_path / "summary.md").read_text()
     page = tmp_path / "README.md"
     page.write_text("# Title\n")
