@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 from bench.fixed import at_home
 from bench.servers import PEERS, replaced, started
 from bench.stdio import Server
-from llmc.retrieval import ripgrep
+from llmc.retrieval.grep import ripgrep
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -26,9 +26,9 @@ from bench.judged import GOLDEN, demo, golden
 from bench.quality import ask, bundled, ndcg
 from bench.session import Length, opened, play, settle
 from bench.tasks import TUNED
-from llmc.server.profiles import instructions_of, listed
-from llmc.server.schemas import definition_of
 from llmc.settings import Settings
+from llmc.tools.profiles import instructions_of, listed
+from llmc.tools.schemas import definition_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

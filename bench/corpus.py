@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
-from llmc.door import Door
+from llmc.base.model import Root
+from llmc.base.root_fs import RootFs
 from llmc.indexer import scan
-from llmc.indexer.pipeline import Limits, index_paths
+from llmc.indexer.pipeline import BatchLimits, index_paths
 from llmc.indexer.pool import Inline
-from llmc.model import Root
 from llmc.retrieval.view import View
 from llmc.store import Store
 
@@ -26,8 +26,10 @@ def indexed(folder: Path, stores: Path, embedder: Embedder | None) -> View:
     path = str(folder.resolve())
     place = stores / hashlib.blake2b(path.encode(), digest_size=8).hexdigest()
     name, dimension = (embedder.name, embedder.dimension) if embedder else (None, 0)
-    door = Door(path)
+    root_fs = RootFs(path)
     with Store.open(place, name, dimension, write=True, rebuild=True) as store:
-        paths = [file for listing in scan.scan(door, scan.Rules(door), scan.Limits()) for file in listing.files]
-        index_paths(path, paths, door=door, store=store, digester=Inline(embedder), limits=Limits())
-    return View(Root(path, folder.name, place.name), door, Store.open(place, name, dimension), embedder)
+        paths = [
+            file for listing in scan.scan(root_fs, scan.Rules(root_fs), scan.ScanLimits()) for file in listing.files
+        ]
+        index_paths(path, paths, root_fs=root_fs, store=store, digester=Inline(embedder), limits=BatchLimits())
+    return View(Root(path, folder.name, place.name), root_fs, Store.open(place, name, dimension), embedder)

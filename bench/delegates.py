@@ -27,11 +27,11 @@ import time
 from pathlib import Path
 from typing import Any
 
+from llmc.base.home import Home
+from llmc.envelope.request import ClientInfo, RunningRequest
 from llmc.envelope.tokens import count
-from llmc.home import Home
-from llmc.server.calls import Call, Client
 from llmc.server.local import open_service
-from llmc.server.surface import ToolSurface, Visit
+from llmc.server.surface import RequestContext, ToolSurface
 
 TESTS = Path(__file__).parent.parent / "tests"
 TWIN = str(TESTS / "twin_downstream.py")
@@ -54,13 +54,13 @@ class Bench:
         handler: Any = open_service(
             home, {**os.environ, "LLMC_HOME": home.path, "XDG_CONFIG_HOME": str(folder)}
         ).handler
-        self.client = Client(os.getpid(), "bench", str(folder / "work"), config=str(config))
+        self.client = ClientInfo(os.getpid(), "bench", str(folder / "work"), config=str(config))
         self.service: Any = handler
         self.surface = ToolSurface(self.service, data=False)
-        self.visit = Visit(self.client, self.service.sessions.enter("bench"))
+        self.visit = RequestContext(self.client, self.service.sessions.enter("bench"))
 
     def call(self, tool: str, **arguments: Any) -> str:
-        return self.surface.call(self.visit, tool, arguments, Call(self.client)).text
+        return self.surface.call(self.visit, tool, arguments, RunningRequest(self.client)).text
 
     def close(self) -> None:
         self.service.close()

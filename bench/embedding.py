@@ -29,8 +29,8 @@ from llmc.retrieval.group import fuse_views
 from llmc.retrieval.query import Query, parse
 from llmc.retrieval.recall import KEYWORD_HITS, LEAST_COSINE, VECTOR_HITS, Recalled
 from llmc.retrieval.search import VECTOR_WEIGHT
-from llmc.store.inspection import SHELVES
-from llmc.store.keywords import TantivyKeywords
+from llmc.store.integrity.inspection import SHELVES
+from llmc.store.keywords.keyword_store import TantivyKeywords
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -35,8 +35,8 @@ from bench.research import DATA, judged
 from llmc.envelope import render
 from llmc.envelope.tokens import count
 from llmc.retrieval.search import SearchRequest
-from llmc.server.tools import search
 from llmc.settings import Settings
+from llmc.tools import search
 from llmc.workspace import Workspace
 
 if TYPE_CHECKING:

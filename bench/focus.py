@@ -27,11 +27,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench.packages import Package, unpacked
-from llmc.envelope.focus import Block, prune
+from llmc.base.languages import language_of
+from llmc.base.words import STOP_WORDS, query_words
 from llmc.envelope.tokens import count, count_line
 from llmc.indexer.syntax import outline
-from llmc.languages import language_of
-from llmc.words import STOP_WORDS, query_words
+from llmc.retrieval.passages.prune import prune
+from llmc.tools.focus import Block
 from training.examples import first_sentence
 
 if TYPE_CHECKING:

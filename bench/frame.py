@@ -22,24 +22,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench import trees
+from llmc.base.text import DecodedText, decode
 from llmc.envelope import fit, render, shorten
 from llmc.envelope.clean import clean
 from llmc.envelope.handles import LOCAL, Handles
-from llmc.envelope.redact import redact
+from llmc.envelope.redact.redactor import redact
 from llmc.envelope.tokens import count
 from llmc.server.local import GARBAGE
-from llmc.server.sessions import Session
-from llmc.server.tools import answer, tool
-from llmc.server.tools.base import Asked
 from llmc.settings import EmbedderSettings, Settings
-from llmc.text import Text, decode
+from llmc.state.connected_sessions import ConnectedSession
+from llmc.tool import ToolRequest
+from llmc.tools import answer, tool
 from llmc.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from llmc.envelope import Envelope
-    from llmc.server.tools import Reply
+    from llmc.tools import Reply
 
 RAW = 200_000  # characters of matches
 REDACTED = 4_000_000
@@ -67,7 +67,7 @@ class Told:
 
 def workload(workspace: Workspace, handles: Handles) -> list[Told]:
     """A session; the files that it reads are those that its questions found."""
-    session, told = Session("bench"), []
+    session, told = ConnectedSession("bench"), []
 
     def ask(name: str, /, **args: Any) -> Reply:
         reply = answer(workspace, handles, name, args, session=session, data=True)
@@ -102,7 +102,7 @@ def workload(workspace: Workspace, handles: Handles) -> list[Told]:
 
 def envelope_of(workspace: Workspace, handles: Handles) -> Envelope:
     """Some 200 KB of matches."""
-    found = tool("grep").run(Asked(workspace, handles, {"pattern": "import|def |func |return", "all": True}))
+    found = tool("grep").run(ToolRequest(workspace, handles, {"pattern": "import|def |func |return", "all": True}))
     groups, size = [], 0
     for group in found.groups:
         groups.append(group)
@@ -140,7 +140,7 @@ def redaction_speed(folder: Path) -> float:
     size = 0
     for path in sorted(folder.rglob("*.py")) + sorted(folder.rglob("*.go")):
         text = decode(path.read_bytes())
-        if isinstance(text, Text) and size < REDACTED:
+        if isinstance(text, DecodedText) and size < REDACTED:
             texts.append((text.text, path.name))
             size += len(text.text)
     for _ in range(2):
@@ -163,7 +163,7 @@ def measure(folder: Path) -> dict[str, Any]:
         told = workload(workspace, handles)
         envelope = envelope_of(workspace, handles)
         whole, cut = milliseconds(enveloping(envelope, handles))
-        usual = tool("search").run(Asked(workspace, handles, {"query": QUESTIONS[0]}))
+        usual = tool("search").run(ToolRequest(workspace, handles, {"query": QUESTIONS[0]}))
         fitted = fit(clean(usual, data=False), 400)
         kept = fitted.whole or usual
         names: list[str] = []

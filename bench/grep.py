@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench import trees
-from llmc.retrieval import ripgrep
-from llmc.retrieval.grep import GrepRequest, grep
+from llmc.retrieval.grep import ripgrep
+from llmc.retrieval.grep.grep import GrepRequest, grep
 from llmc.settings import EmbedderSettings, Settings
 from llmc.workspace import Workspace
 

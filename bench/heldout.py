@@ -12,8 +12,8 @@ import random
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from llmc.base.model import Chunk, Document, Parsed, Symbol
 from llmc.indexer.digest import document_key, embedded_texts
-from llmc.model import Chunk, Document, Parsed, Symbol
 from training.collect import read_list
 from training.examples import extract, first_sentence
 from training.functions import signature

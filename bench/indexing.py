@@ -118,8 +118,8 @@ def second_work_tree(bench: Bench) -> None:
 
 def save_to_searchable(bench: Bench, saves: int = 40) -> None:
     """From the end of a save until `status` reports it committed; asked with a unique word, through the warm daemon."""
-    from llmc.client import Caller
-    from llmc.home import Home
+    from llmc.base.home import Home
+    from llmc.client.daemon_client import Caller
 
     caller = Caller(
         Home(str(bench.home)), os.environ, cwd=str(bench.tree), flags=[], config="", notify=lambda _text: None
@@ -182,8 +182,8 @@ def queries_while_building(bench: Bench, queries: int = 60) -> None:
 
 
 def latencies(bench: Bench, words: list[str], queries: int) -> list[float]:
-    from llmc.client import Caller
-    from llmc.home import Home
+    from llmc.base.home import Home
+    from llmc.client.daemon_client import Caller
 
     caller = Caller(
         Home(str(bench.home)), os.environ, cwd=str(bench.tree), flags=[], config="", notify=lambda _text: None

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.packages import read_list, unpacked
-from llmc.languages import language_of
+from llmc.base.languages import language_of
 
 __all__ = ["GOLDEN", "Corpus", "Question", "demo", "golden", "judged"]
 

@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from llmc.envelope import Envelope, Group, Item, Row
-from llmc.envelope.weight import plain_size, weigh
-from llmc.server.ledger import Book, Ledger, Wanted, figures
-from llmc.server.sessions import Session
-from llmc.server.tools import Reply
+from llmc.envelope.token_accounting import plain_size, weigh
+from llmc.state.connected_sessions import ConnectedSession
+from llmc.state.ledger import Ledger, LedgerDatabase, LedgerFilter, figures
+from llmc.tools import Reply
 
 __all__ = ["measure"]
 
@@ -40,8 +40,8 @@ def measure(calls: int = 20_000) -> dict[str, Any]:
     reply = Reply(text, handle="habcd", weight=weight)
     sized = sizing()
     with tempfile.TemporaryDirectory() as folder:
-        ledger = Ledger(Book(str(Path(folder, "ledger.db"))))
-        session, taken = Session("bench"), []
+        ledger = Ledger(LedgerDatabase(str(Path(folder, "ledger.db"))))
+        session, taken = ConnectedSession("bench"), []
         begun = time.perf_counter()
         for _ in range(calls):
             at = time.perf_counter()
@@ -52,7 +52,7 @@ def measure(calls: int = 20_000) -> dict[str, Any]:
         ledger.flush()
         whole = (time.perf_counter() - begun) / calls
         at = time.perf_counter()
-        found = figures(ledger.book, Wanted())
+        found = figures(ledger.book, LedgerFilter())
         read = time.perf_counter() - at
         size = sum(path.stat().st_size for path in Path(folder).iterdir())
         ledger.close()

@@ -22,20 +22,20 @@ from typing import TYPE_CHECKING, Any
 
 from bench import trees
 from llmc.agents import AgentRegistry, AgentTimeoutError
-from llmc.server.agents.inline import TomlAgent
-from llmc.server.agents.sandbox import pool
-from llmc.server.agents.script import LuaAgent
-from llmc.settings import Agent, AgentArgument, AgentContext
+from llmc.extend.personas.inline import TomlAgent
+from llmc.extend.personas.sandbox import pool
+from llmc.extend.personas.script import LuaAgent
+from llmc.settings import AgentArgumentEntry, AgentEntry, AgentSearchEntry
 from llmc.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-INLINE = Agent(
+INLINE = AgentEntry(
     description="two searches",
     system_prompt="You know {topic}.",
-    arguments=(AgentArgument(name="topic"),),
-    context=(AgentContext(search="{topic} conventions"), AgentContext(search="how does {topic} work")),
+    arguments=(AgentArgumentEntry(name="topic"),),
+    context=(AgentSearchEntry(search="{topic} conventions"), AgentSearchEntry(search="how does {topic} work")),
 )
 LUA = """
 return { arguments = { { name = "topic" } }, resolve = function(args, config, context)
@@ -75,8 +75,8 @@ def registry_in(folder: Path) -> AgentRegistry:
 
 def topics(workspace: Workspace, seed: int) -> Iterator[str]:
     """Names that the tree defines, no two alike."""
-    lane = workspace.library.lane(workspace.keepers[0])
-    paths = sorted(set(lane.store.catalog.places(workspace.keepers[0].root.id).values()))
+    writer_thread = workspace.registry.writer_thread(workspace.root_indexes[0])
+    paths = sorted(set(writer_thread.store.catalog.places(workspace.root_indexes[0].root.id).values()))
     words = sorted({Path(path).stem.replace("_", " ") for path in paths})
     random.Random(seed).shuffle(words)
     yield from words
@@ -112,8 +112,10 @@ def measure(tree: Path, home: str, rounds: int) -> dict[str, Any]:
         registry = registry_in(Path(made))
         words = topics(workspace, 7)
         registry.resolve(workspace, "inline", {"topic": "warm"})
-        keeper = workspace.keepers[0]
-        found: dict[str, Any] = {"files": len(workspace.library.lane(keeper).store.catalog.places(keeper.root.id))}
+        root_index = workspace.root_indexes[0]
+        found: dict[str, Any] = {
+            "files": len(workspace.registry.writer_thread(root_index).store.catalog.places(root_index.root.id))
+        }
         found["lua, first"] = rounds_of(registry, workspace, "lua", ["warm"])["p50"]
         for name in ("inline", "lua"):
             asked = [next(words) for _ in range(rounds)]

@@ -27,8 +27,8 @@ from typing import TYPE_CHECKING, Any
 
 from bench.corpus import indexed
 from bench.judged import GOLDEN, demo, golden, judged
+from llmc.base.errors import EmbedError
 from llmc.embed import open_embedder
-from llmc.errors import EmbedError
 from llmc.retrieval.search import SearchRequest, search
 from llmc.retrieval.signals import SIGNALS
 from llmc.settings import EmbedderSettings

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench.redaction_corpus import generic, harmless, known
-from llmc.envelope.redact import redact
-from llmc.text import Text, decode
+from llmc.base.text import DecodedText, decode
+from llmc.envelope.redact.redactor import redact
 
 if TYPE_CHECKING:
     from bench.redaction_corpus import Case
@@ -43,7 +43,7 @@ def speed(folder: Path) -> tuple[float, float]:
     """(MB, MB/s) over every text below the folder, the second time."""
     files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
     decoded = [(decode(path.read_bytes()), str(path.relative_to(folder))) for path in files]
-    texts = [(text.text, name) for text, name in decoded if isinstance(text, Text)]
+    texts = [(text.text, name) for text, name in decoded if isinstance(text, DecodedText)]
     size = sum(len(text.encode("utf-8", "replace")) for text, _ in texts) / 1e6
     for _ in range(2):
         began = time.perf_counter()

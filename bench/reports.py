@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 
 from bench.judged import GOLDEN
 from bench.packages import read_list, unpacked
+from llmc.answers.research import envelope_of, open_inquiry, research
 from llmc.envelope import fit, render
-from llmc.server.research import envelope_of, open_inquiry, research
 from llmc.settings import EmbedderSettings, Settings
 from llmc.workspace import Workspace
 

@@ -29,11 +29,11 @@ from statistics import fmean, quantiles
 from typing import TYPE_CHECKING
 
 from bench.packages import read_list, unpacked
+from llmc.answers.research import envelope_of, open_inquiry, research
+from llmc.answers.research.question import understand
 from llmc.envelope import fit, render
 from llmc.envelope.tokens import count
-from llmc.retrieval import ripgrep
-from llmc.server.research import envelope_of, open_inquiry, research
-from llmc.server.research.question import understand
+from llmc.retrieval.grep import ripgrep
 from llmc.settings import Settings
 from llmc.workspace import Workspace
 

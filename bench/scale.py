@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 from bench.grep import cpu
 from llmc.retrieval.find import FindRequest, find
-from llmc.retrieval.grep import GrepRequest, grep
+from llmc.retrieval.grep.grep import GrepRequest, grep
 from llmc.retrieval.search import SearchRequest, search
 from llmc.settings import Settings
 from llmc.workspace import Workspace

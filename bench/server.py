@@ -28,10 +28,10 @@ from pathlib import Path
 from typing import Any
 
 from bench import trees
-from llmc.home import Home
-from llmc.server.calls import Call, Client
+from llmc.base.home import Home
+from llmc.envelope.request import ClientInfo, RunningRequest
 from llmc.server.local import open_service
-from llmc.server.tools import answer
+from llmc.tools import answer
 
 HELLO_WORLD = """
 from mcp.server import MCPServer
@@ -132,11 +132,11 @@ class Bench:
 
     def in_process(self, asked: list[tuple[str, dict[str, Any]]]) -> list[float]:
         service: Any = open_service(Home(self.home), self.environ).handler
-        client = Client(os.getpid(), "bench", self.tree, self.environ)
+        client = ClientInfo(os.getpid(), "bench", self.tree, self.environ)
 
         def once(name: str, args: dict[str, Any]) -> float:
             began = time.perf_counter()
-            answer(service.workspace(Call(client)), service.handles, name, args, data=False)
+            answer(service.workspace(RunningRequest(client)), service.handles, name, args, data=False)
             return (time.perf_counter() - began) * 1000
 
         for name, args in asked:

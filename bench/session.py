@@ -31,19 +31,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from bench.fixed import counted
 from bench.ground import ground
+from llmc.base.home import Home
+from llmc.envelope.request import ClientInfo, RunningRequest
 from llmc.envelope.tokens import count
-from llmc.home import Home
-from llmc.server.calls import Call, Client
 from llmc.server.local import open_service
-from llmc.server.profiles import instructions_of
-from llmc.server.sessions import Session
-from llmc.server.surface import ToolSurface, Visit
+from llmc.server.surface import RequestContext, ToolSurface
+from llmc.state.connected_sessions import ConnectedSession
+from llmc.tools.profiles import instructions_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from llmc.server.service import Service
-    from llmc.server.tools import Reply
+    from llmc.tools import Reply
 
 __all__ = ["Length", "Told", "figures", "opened", "play", "settle"]
 
@@ -140,9 +140,9 @@ class Agent:
 
 
 def play(service: Service, tree: Path, length: Length, *flags: str) -> list[Told]:
-    client = Client(os.getpid(), "bench", str(tree), {}, flags)
-    session = Session("bench")
-    visit, surface = Visit(client, session), ToolSurface(service, "lean", data=False)
+    client = ClientInfo(os.getpid(), "bench", str(tree), {}, flags)
+    session = ConnectedSession("bench")
+    visit, surface = RequestContext(client, session), ToolSurface(service, "lean", data=False)
     surface.definitions(visit)
     told: list[Told] = []
     seen: set[str] = set()
@@ -153,7 +153,7 @@ def play(service: Service, tree: Path, length: Length, *flags: str) -> list[Told
             break
         asked = json.dumps({"name": tool, "arguments": args}, separators=(",", ":"))
         began = time.perf_counter()
-        reply = surface.call(visit, tool, args, Call(client))
+        reply = surface.call(visit, tool, args, RunningRequest(client))
         told.append(of(tool, asked, reply, time.perf_counter() - began, again=asked in seen))
         seen.add(asked)
         said.append(reply.text)
@@ -220,14 +220,14 @@ def opened(folder: Path) -> Iterator[Service]:
 
 
 def settle(service: Service, tree: Path, flags: tuple[str, ...]) -> None:
-    workspace = service.workspace(Call(Client(os.getpid(), "bench", str(tree), {}, flags)))
+    workspace = service.workspace(RunningRequest(ClientInfo(os.getpid(), "bench", str(tree), {}, flags)))
     workspace.index()
 
 
 def fixed_cost() -> int:
-    from llmc.server.profiles import listed
-    from llmc.server.schemas import definition_of
     from llmc.settings import Settings
+    from llmc.tools.profiles import listed
+    from llmc.tools.schemas import definition_of
 
     entries = [definition_of(one).as_dict() for one in listed(Settings())]
     return counted(entries, instructions_of("lean"))["fixed"]

@@ -25,11 +25,11 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 from bench.server import Bench, Peer
+from llmc.base.daemon_lock import read_owner
+from llmc.base.home import Home
 from llmc.envelope.tokens import count
-from llmc.home import Home
-from llmc.server.lock import read_owner
-from llmc.server.memory import Memory
-from llmc.server.profiles import instructions_of
+from llmc.state.sessions import Memory
+from llmc.tools.profiles import instructions_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

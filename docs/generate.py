@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from llmc.cli import cli
-from llmc.server.tools import TOOLS, tool
 from llmc.settings import Secret, Settings
 from llmc.settings.overrides import variable
-from llmc.settings.rows import Kind, Row, rows_of, walk
+from llmc.settings.rows import SettingRow, ValueKind, rows_of, walk
+from llmc.tools import TOOLS, tool
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -110,16 +110,16 @@ _SETTINGS_HEAD = inspect.cleandoc("""
 """).splitlines()
 
 
-def _section(section: Row, title: str, of: type, *, personal: bool) -> Iterator[str]:
-    names = {Kind.ENTRIES: f"[{title}.NAME]", Kind.TABLES: f"[[{title}]]"}
+def _section(section: SettingRow, title: str, of: type, *, personal: bool) -> Iterator[str]:
+    names = {ValueKind.ENTRIES: f"[{title}.NAME]", ValueKind.TABLES: f"[[{title}]]"}
     yield from ("", f"## {names.get(section.kind, f'[{title}]')}", "", section.doc, "")
     if personal:
         yield from ("*Personal.*", "")
-    prefix = {Kind.ENTRIES: f"{title}.NAME.", Kind.TABLES: ""}.get(section.kind, f"{title}.")
+    prefix = {ValueKind.ENTRIES: f"{title}.NAME.", ValueKind.TABLES: ""}.get(section.kind, f"{title}.")
     yield from _settings_table(list(walk(of)), prefix, all_personal=personal)
 
 
-def _settings_table(rows: list[Row], prefix: str, *, all_personal: bool = False) -> Iterator[str]:
+def _settings_table(rows: list[SettingRow], prefix: str, *, all_personal: bool = False) -> Iterator[str]:
     yield from ("| key | value | default | |", "|---|---|---|---|")
     for row in rows:
         name = row.name.replace("[]", "[…]")
@@ -127,7 +127,7 @@ def _settings_table(rows: list[Row], prefix: str, *, all_personal: bool = False)
         yield f"| `{prefix}{name}` | {_value(row)} | {_default(row)} | {row.doc}{marks} |"
 
 
-def _value(row: Row) -> str:
+def _value(row: SettingRow) -> str:
     if row.choices:
         return ", ".join(f"`{choice}`" for choice in row.choices)
     kind = row.kind.removeprefix("a ")
@@ -136,7 +136,7 @@ def _value(row: Row) -> str:
     return kind.replace("(hidden)", "*(hidden)*")
 
 
-def _default(row: Row) -> str:
+def _default(row: SettingRow) -> str:
     if row.name == "home":
         return f"`llmc` in the XDG cache folder (`{variable('home')}`)"
     if row.required:

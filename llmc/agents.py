@@ -3,12 +3,12 @@ installed package, or `register` it in a program that has llmc inside."""
 
 from __future__ import annotations
 
-from llmc.errors import AgentError, AgentTimeoutError, ArgumentError
-from llmc.server.agents.base import Agent
-from llmc.server.agents.context import AgentContext, Document, Found, Source
-from llmc.server.agents.model import AgentArgument, AgentInfo, AgentPrompt, PromptMessage
-from llmc.server.agents.plugins import register
-from llmc.server.agents.registry import AgentRegistry
+from llmc.base.errors import AgentError, AgentTimeoutError, ArgumentError
+from llmc.extend.personas.base import Agent
+from llmc.extend.personas.context import AgentContext, ContextDocument, ContextPassage, ContextSource
+from llmc.extend.personas.model import AgentArgument, AgentInfo, AgentPrompt, PromptMessage
+from llmc.extend.personas.plugins import register
+from llmc.extend.personas.registry import AgentRegistry
 
 __all__ = [
     "Agent",
@@ -20,9 +20,9 @@ __all__ = [
     "AgentRegistry",
     "AgentTimeoutError",
     "ArgumentError",
-    "Document",
-    "Found",
+    "ContextDocument",
+    "ContextPassage",
+    "ContextSource",
     "PromptMessage",
-    "Source",
     "register",
 ]

@@ -19,28 +19,28 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from llmc.errors import LlmcError, NotFoundError, OutsideError
-from llmc.home import Home, find_home
-from llmc.indexer.library import Library
+from llmc.base.errors import LlmcError, NotFoundError, OutsideError
+from llmc.base.home import Home, find_home
+from llmc.base.nesting import nested
+from llmc.base.roots import make_root
+from llmc.base.text import Binary, decode
+from llmc.indexer.registry import IndexRegistry
 from llmc.indexer.verify import Discrepancy, verify_root
-from llmc.nesting import nested
-from llmc.retrieval.cache import Answers
 from llmc.retrieval.find import FindRequest, find
 from llmc.retrieval.globs import PathFilter
-from llmc.retrieval.grep import GrepRequest, grep
+from llmc.retrieval.grep.grep import GrepRequest, grep
 from llmc.retrieval.search import SearchRequest
+from llmc.retrieval.search_cache import SearchCache
 from llmc.retrieval.view import View
-from llmc.roots import make_root
 from llmc.settings import RootEntry, Settings, load
-from llmc.text import Binary, decode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from llmc.indexer.keeper import Keeper
-    from llmc.indexer.lane import Lane
+    from llmc.indexer.root_index import RootIndex
+    from llmc.indexer.writer_thread import WriterThread
     from llmc.retrieval.find import FindResult
-    from llmc.retrieval.grep import GrepResult
+    from llmc.retrieval.grep.grep import GrepResult
     from llmc.retrieval.results import SearchResult
 
 __all__ = ["Workspace"]
@@ -50,13 +50,13 @@ __all__ = ["Workspace"]
 class Workspace:
     """`owned`: the library was made for this workspace and ends with it."""
 
-    library: Library
+    registry: IndexRegistry
     settings: Settings
-    keepers: Sequence[Keeper]
+    root_indexes: Sequence[RootIndex]
     cwd: str
     notes: tuple[str, ...] = ()
     owned: bool = False
-    answers: Answers = field(default_factory=Answers)
+    answers: SearchCache = field(default_factory=SearchCache)
 
     @classmethod
     def open(
@@ -71,21 +71,21 @@ class Workspace:
         settings = settings or load(cwd, os.environ).settings
         place = Home(os.path.realpath(home)) if home else find_home(os.environ)
         place.make()
-        library = Library(place, watching=watch, processes=False)
+        registry = IndexRegistry(place, watching=watch, processes=False)
         entries = [RootEntry(path=Path(path)) for path in paths] or settings.roots
-        workspace = cls.within(library, settings, entries, cwd)
+        workspace = cls.within(registry, settings, entries, cwd)
         workspace.owned = True
         return workspace
 
     @classmethod
-    def within(cls, library: Library, settings: Settings, entries: Sequence[RootEntry], cwd: str) -> Self:
+    def within(cls, registry: IndexRegistry, settings: Settings, entries: Sequence[RootEntry], cwd: str) -> Self:
         """A workspace in a library that others share."""
         roots = [make_root(str(entry.path), entry.name) for entry in entries]
         own = {root.id: with_patterns(settings, entry) for root, entry in zip(roots, entries, strict=True)}
         kept, notes = nested(roots, own) if len(roots) > 1 else ([(root, own[root.id]) for root in roots], ())
-        keepers = [library.open(root, rules) for root, rules in kept]
-        anew = {library.lane(keeper).note for keeper in keepers} - {""}
-        return cls(library, settings, keepers, cwd, (*notes, *sorted(anew)))
+        root_indexes = [registry.open(root, rules) for root, rules in kept]
+        anew = {registry.writer_thread(root_index).note for root_index in root_indexes} - {""}
+        return cls(registry, settings, root_indexes, cwd, (*notes, *sorted(anew)))
 
     def __enter__(self) -> Self:
         return self
@@ -95,108 +95,119 @@ class Workspace:
 
     def close(self) -> None:
         if self.owned:
-            self.library.close()
+            self.registry.close()
 
     # ---- indexing ----
 
-    def index(self, on_progress: Callable[[Keeper], bool] = lambda _keeper: True) -> None:
+    def index(self, on_progress: Callable[[RootIndex], bool] = lambda _keeper: True) -> None:
         """Bring every root up to date, and wait for it. `on_progress` is called now and then; False stops the
         waiting.
         """
-        self.library.catch_up(self.keepers, self.settings.index.barrier_ms / 1000)
-        for keeper in self.keepers:
-            while on_progress(keeper) and not keeper.pending.wait_settled(PROGRESS_SECONDS):
-                if keeper.error or self.library.lane(keeper).trouble:
+        self.registry.catch_up(self.root_indexes, self.settings.index.barrier_ms / 1000)
+        for root_index in self.root_indexes:
+            while on_progress(root_index) and not root_index.pending.wait_settled(PROGRESS_SECONDS):
+                if root_index.error or self.registry.writer_thread(root_index).trouble:
                     break
-            on_progress(keeper)
+            on_progress(root_index)
 
     def verify(self) -> list[Discrepancy]:
         """What differs between the disk and the index, and between the stores themselves; nobody writes meanwhile."""
         found: list[Discrepancy] = []
-        for keeper in self.keepers:
-            lane = self.library.lane(keeper)
-            found += lane.do(partial(verify_root, keeper, lane.store.catalog)).result()
-        for lane in self.lanes:
-            differences = lane.do(lane.store.verify).result()
-            found += [Discrepancy(lane.folder, one.problem, one.path, str(one)) for one in differences]
+        for root_index in self.root_indexes:
+            writer_thread = self.registry.writer_thread(root_index)
+            found += writer_thread.do(partial(verify_root, root_index, writer_thread.store.catalog)).result()
+        for writer_thread in self.writer_threads:
+            differences = writer_thread.do(writer_thread.store.verify).result()
+            found += [Discrepancy(writer_thread.folder, one.problem, one.path, str(one)) for one in differences]
         return found
 
     def rebuild(self) -> None:
         """Throw the index of these roots away; `index` makes it anew."""
-        for lane in self.lanes:
-            lane.do(lane.rebuild).result()
+        for writer_thread in self.writer_threads:
+            writer_thread.do(writer_thread.rebuild).result()
 
     @property
-    def lanes(self) -> list[Lane]:
+    def writer_threads(self) -> list[WriterThread]:
         """One for each family, however many roots of it there are."""
-        return list({keeper.root.family: self.library.lane(keeper) for keeper in self.keepers}.values())
+        return list(
+            {
+                root_index.root.family: self.registry.writer_thread(root_index) for root_index in self.root_indexes
+            }.values()
+        )
 
     # ---- asking ----
 
     def views(self) -> list[View]:
         """The roots as they are now: waits for the barrier and, a little, for what is pending."""
-        fresh = self.library.settle(self.keepers, self.settings.index.barrier_ms / 1000, SETTLE_SECONDS)
+        fresh = self.registry.settle(self.root_indexes, self.settings.index.barrier_ms / 1000, SETTLE_SECONDS)
         return [
-            self._view(keeper, state.pending, state.share) for keeper, state in zip(self.keepers, fresh, strict=True)
+            self._view(root_index, state.pending, state.share)
+            for root_index, state in zip(self.root_indexes, fresh, strict=True)
         ]
 
-    def _view(self, keeper: Keeper, pending: frozenset[str], share: float) -> View:
-        lane = self.library.lane(keeper)
-        lane.store.refresh()
-        return View(keeper.root, keeper.door, lane.store, lane.embedder, pending, share)
+    def _view(self, root_index: RootIndex, pending: frozenset[str], share: float) -> View:
+        writer_thread = self.registry.writer_thread(root_index)
+        writer_thread.store.refresh()
+        return View(root_index.root, root_index.root_fs, writer_thread.store, writer_thread.embedder, pending, share)
 
     def path_filter(self, paths: Sequence[str] = (), **conditions: tuple[str, ...]) -> PathFilter:
         """What a person typed, as paths of the roots that have them."""
         found = [place for typed in paths for place in self.places(typed)]
         return PathFilter(
-            under=tuple(path for _, path in found), roots=tuple(keeper.root.id for keeper, _ in found), **conditions
+            under=tuple(path for _, path in found),
+            roots=tuple(root_index.root.id for root_index, _ in found),
+            **conditions,
         )
 
-    def locate(self, typed: str) -> tuple[Keeper, str]:
+    def locate(self, typed: str) -> tuple[RootIndex, str]:
         """(root, path in it) of what a person typed."""
         return self.places(typed)[0]
 
-    def places(self, typed: str) -> list[tuple[Keeper, str]]:
+    def places(self, typed: str) -> list[tuple[RootIndex, str]]:
         """Every root that has what a person typed: relative to the current folder; else to a root, or to each that has
         it; absolute; or as replies name it when there are several roots, `root:path`. At least one."""
         outside: OutsideError | None = None
         is_inside = False
         for tries in self._readings(typed):
             found = []
-            for keeper, text, base in tries:
+            for root_index, text, base in tries:
                 try:
-                    path = keeper.door.relative(text, base)
+                    path = root_index.root_fs.relative(text, base)
                 except OutsideError as error:
                     outside = error
                     continue
                 is_inside = True
-                if not path or keeper.door.stat(path) is not None:
-                    found.append((keeper, path))
+                if not path or root_index.root_fs.stat(path) is not None:
+                    found.append((root_index, path))
             if found:
                 return found
         if is_inside or outside is None:
             raise NotFoundError(f"there is no {typed!r} in the roots", path=typed)
         raise outside
 
-    def _readings(self, typed: str) -> Iterator[list[tuple[Keeper, str, str]]]:
+    def _readings(self, typed: str) -> Iterator[list[tuple[RootIndex, str, str]]]:
         """(root, path, what the path is relative to), the likelier first."""
-        yield [(keeper, typed, self.cwd) for keeper in self.keepers]
-        yield [(keeper, typed, keeper.root.path) for keeper in self.keepers]
+        yield [(root_index, typed, self.cwd) for root_index in self.root_indexes]
+        yield [(root_index, typed, root_index.root.path) for root_index in self.root_indexes]
         name, colon, path = typed.partition(":")
         if colon:
-            yield [(keeper, path or ".", keeper.root.path) for keeper in self.keepers if keeper.root.name == name]
+            yield [
+                (root_index, path or ".", root_index.root.path)
+                for root_index in self.root_indexes
+                if root_index.root.name == name
+            ]
 
-    def keeper(self, root: str) -> Keeper:
-        for keeper in self.keepers:
-            if keeper.root.id == root:
-                return keeper
+    def root_index(self, root: str) -> RootIndex:
+        for root_index in self.root_indexes:
+            if root_index.root.id == root:
+                return root_index
         raise NotFoundError("this result is of another workspace", hint="Ask again from that folder.")
 
     def file_stamp(self, path: str, root: str | None = None) -> str:
         """Changes when the file does; empty when it is gone."""
-        for keeper in self.keepers:
-            if root in (None, keeper.root.id):
-                seen = keeper.door.stat(path)
+        for root_index in self.root_indexes:
+            if root in (None, root_index.root.id):
+                seen = root_index.root_fs.stat(path)
                 if seen is not None:
                     return f"{seen.stamp.size}-{seen.stamp.mtime_ns}-{seen.stamp.ctime_ns}"
         return ""
@@ -204,7 +215,7 @@ class Workspace:
     def text_of(self, root: str, path: str) -> str | None:
         """The text of a file as it is now; None when there is none."""
         try:
-            text = decode(self.keeper(root).door.read(path, LARGEST_TEXT)[0])
+            text = decode(self.root_index(root).root_fs.read(path, LARGEST_TEXT)[0])
         except LlmcError:
             return None
         return None if isinstance(text, Binary) else text.text
@@ -212,7 +223,8 @@ class Workspace:
     def stamp(self) -> str:
         """Changes whenever anything that is indexed does."""
         return " ".join(
-            f"{keeper.root.id}@{self.library.lane(keeper).store.catalog.generation()}" for keeper in self.keepers
+            f"{root_index.root.id}@{self.registry.writer_thread(root_index).store.catalog.generation()}"
+            for root_index in self.root_indexes
         )
 
     def search(self, query: str, **options: object) -> SearchResult:

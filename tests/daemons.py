@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import llmc
-from llmc.client import Caller, Connection
-from llmc.home import find_home
-from llmc.server.lock import read_owner
+from llmc.base.daemon_lock import read_owner
+from llmc.base.home import find_home
+from llmc.client.daemon_client import Caller, DaemonConnection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -40,7 +40,7 @@ class Place:
         environ = {**self.environ, **variables}
         return Caller(self.home, environ, cwd="/", notify=self.said.append, command=[sys.executable, TWIN])
 
-    def connect(self, *, start: bool = True, **variables: str) -> Connection:
+    def connect(self, *, start: bool = True, **variables: str) -> DaemonConnection:
         return self.caller(**variables).connect(start=start)
 
     def twin(self, **options: Any) -> subprocess.Popen[str]:

@@ -10,8 +10,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from llmc.retrieval import ripgrep
-from llmc.retrieval.grep import GrepRequest, grep
+from llmc.retrieval.grep import ripgrep
+from llmc.retrieval.grep.grep import GrepRequest, grep
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from store_world import DIMENSION, EMBEDDER, ROOT, document
 
-from llmc.model import FileState, FileStatus, Stamp
+from llmc.base.model import FileState, FileStatus, Stamp
 from llmc.store import Batch, Store
-from llmc.store.schema import FORMAT
+from llmc.store.catalog.schema import FORMAT
 
 FORMATS = Path(__file__).parent / "formats"
 

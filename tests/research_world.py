@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 import search_world
 
 from llmc.envelope.handles import Handles
-from llmc.server.sessions import Session
-from llmc.server.tools import answer
 from llmc.settings import EmbedderSettings, RootEntry, Settings
+from llmc.state.connected_sessions import ConnectedSession
+from llmc.tools import answer
 from llmc.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from llmc.server.tools import Reply
+    from llmc.tools import Reply
 
 __all__ = ["TOKEN", "World", "opened", "write"]
 
@@ -98,7 +98,7 @@ class World:
         self.handles = handles
 
     def ask(self, tool: str, profile: str = "", /, **args: Any) -> Reply:
-        session = Session("test", profile=profile) if profile else None
+        session = ConnectedSession("test", profile=profile) if profile else None
         return answer(self.workspace, self.handles, tool, args, session=session)
 
     def report(self, question: str, **args: Any) -> dict[str, Any]:

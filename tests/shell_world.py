@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from daemons import Place, private_place
 
-from llmc.client import Caller
+from llmc.client.daemon_client import Caller
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

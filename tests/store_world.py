@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from llmc.model import Chunk, Document, FileState, FileStatus, Parsed, Reference, Stamp, Symbol
+from llmc.base.model import Chunk, Document, FileState, FileStatus, Parsed, Reference, Stamp, Symbol
 from llmc.store import Batch, Store
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def contents(store: Store, root: str = ROOT) -> dict[str, str | None]:
 
 def found_by_word(store: Store, word: str, root: str = ROOT) -> set[str]:
     """The paths that a search for one word gives."""
-    from llmc import words
+    from llmc.base import words
     from llmc.store.protocols import Clause, KeywordQuery
 
     places = store.catalog.places(root)
@@ -115,8 +115,8 @@ def found_by_word(store: Store, word: str, root: str = ROOT) -> set[str]:
 
 def found_by_substring(store: Store, text: str, root: str = ROOT) -> set[str]:
     """The paths that may hold a text, by trigrams."""
+    from llmc.store.keywords.trigrams import trigrams
     from llmc.store.protocols import Trigrams
-    from llmc.store.trigrams import trigrams
 
     places = store.catalog.places(root)
     return {places[doc] for doc in store.keywords.candidates(Trigrams(all=trigrams(text))) if doc in places}

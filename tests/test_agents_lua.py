@@ -15,9 +15,9 @@ from daemons import until
 
 from llmc import Workspace
 from llmc.agents import AgentError, AgentRegistry, AgentTimeoutError
-from llmc.errors import LlmcError
-from llmc.server.agents.sandbox import Job, LuaPool, pool
-from llmc.server.agents.script import LuaAgent
+from llmc.base.errors import LlmcError
+from llmc.extend.personas.sandbox import LuaPool, ScriptJob, pool
+from llmc.extend.personas.script import LuaAgent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -237,7 +237,7 @@ def test_scripts_at_once_have_workers_of_their_own() -> None:
     answers: dict[str, Any] = {}
 
     def ask(number: str) -> None:
-        job = Job("s.lua", script, "resolve", {"args": {"n": number}, "config": {}}, 60.0)
+        job = ScriptJob("s.lua", script, "resolve", {"args": {"n": number}, "config": {}}, 60.0)
         answers[number] = workers.run(job, meet, [])["system"]
 
     threads = [threading.Thread(target=ask, args=(str(number),)) for number in range(3)]
@@ -251,7 +251,9 @@ def test_scripts_at_once_have_workers_of_their_own() -> None:
 
 def test_a_worker_that_was_killed_is_replaced() -> None:
     workers = LuaPool()
-    job = Job("s.lua", "return { resolve = function() return { system = 'x' } end }", "resolve", {"args": {}}, 20.0)
+    job = ScriptJob(
+        "s.lua", "return { resolve = function() return { system = 'x' } end }", "resolve", {"args": {}}, 20.0
+    )
     assert workers.run(job, lambda _name, _args: (False, "[]"), [])["system"] == "x"
     spare = workers._spare
     assert spare is not None
@@ -262,9 +264,11 @@ def test_a_worker_that_was_killed_is_replaced() -> None:
 
 
 def test_a_worker_that_nobody_needs_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("llmc.server.agents.sandbox.IDLE_SECONDS", 0.01)
+    monkeypatch.setattr("llmc.extend.personas.sandbox.IDLE_SECONDS", 0.01)
     workers = LuaPool()
-    job = Job("s.lua", "return { resolve = function() return { system = 'x' } end }", "resolve", {"args": {}}, 20.0)
+    job = ScriptJob(
+        "s.lua", "return { resolve = function() return { system = 'x' } end }", "resolve", {"args": {}}, 20.0
+    )
     workers.run(job, lambda _name, _args: (False, "[]"), [])
     until(lambda: workers._spare is None)
 
@@ -301,10 +305,10 @@ print(tried(lambda: os.execv("/bin/echo", ["echo", "ran"])))
 def test_a_script_that_never_ends_describing_itself_holds_a_list_up_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    runs: list[Job] = []
+    runs: list[ScriptJob] = []
     run = pool.run
 
-    def counted(job: Job, *others: Any) -> Any:
+    def counted(job: ScriptJob, *others: Any) -> Any:
         runs.append(job)
         return run(job, *others)
 

@@ -23,7 +23,7 @@ from llmc.agents import (
     AgentTimeoutError,
     PromptMessage,
 )
-from llmc.server.agents.plugins import unregister
+from llmc.extend.personas.plugins import unregister
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,8 +11,8 @@ import pytest
 from crew_model import role_of, serving_crew
 from research_world import TOKEN, World, opened, write
 
-from llmc.server.crew.router import command_of, kind_of
-from llmc.settings import Crew, Provider, Role, Secret, Shell
+from llmc.answers.ask.router import command_of, kind_of
+from llmc.settings import Crew, Provider, RoleEntry, Secret, Shell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -133,7 +133,7 @@ def test_one_model_plays_all_four_and_each_sees_its_own_slice(plain: World, serv
 
 def test_each_role_may_have_a_model_of_its_own(plain: World, server: ModelServer) -> None:
     provider = Provider(base_url=server.url, api_key=Secret("k3y"))
-    roles = {name: Role(provider="local", model=f"{name}:good") for name in ("beatrice", "otto", "rem", "grace")}
+    roles = {name: RoleEntry(provider="local", model=f"{name}:good") for name in ("beatrice", "otto", "rem", "grace")}
     found = asked(with_settings(plain, providers={"local": provider}, roles=roles))
     assert {one["role"]: one["model"] for one in found["costs"]} == {name: f"{name}:good" for name in roles}
 
@@ -141,7 +141,7 @@ def test_each_role_may_have_a_model_of_its_own(plain: World, server: ModelServer
 def test_the_model_of_one_role_serves_the_others(plain: World, server: ModelServer) -> None:
     provider = Provider(base_url=server.url)
     world = with_settings(
-        plain, providers={"local": provider}, roles={"grace": Role(provider="local", model="grace:good+x")}
+        plain, providers={"local": provider}, roles={"grace": RoleEntry(provider="local", model="grace:good+x")}
     )
     assert {one["model"] for one in asked(world)["costs"]} == {"grace:good+x"}
 

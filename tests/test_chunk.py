@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from llmc.base.text import count_lines
 from llmc.indexer.chunk import parse
 from llmc.indexer.digest import embedded_texts
-from llmc.text import count_lines
 
 ENDINGS = [
     "py", "js", "jsx", "ts", "tsx", "go", "rs", "java", "c", "h", "cpp", "cs", "rb", "php", "kt", "swift", "scala",

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from llmc.base.languages import GRAMMARS
 from llmc.indexer.chunk import parse
 from llmc.indexer.syntax import outline
-from llmc.languages import GRAMMARS
 
 # One name for each language that has a reader of its own.
 PATHS = {

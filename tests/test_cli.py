@@ -16,8 +16,8 @@ from daemons import PATIENCE, Place, private_place
 
 import llmc
 from llmc import __version__
+from llmc.base.daemon_lock import read_owner
 from llmc.cli import COMMANDS, run
-from llmc.server.lock import read_owner
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

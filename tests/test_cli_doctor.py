@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 import pytest
 from daemons import Place, private_place
 
-from llmc.cli import checks, index_checks
-from llmc.cli.checks import Finding, Patient
-from llmc.cli.options import Options
+from llmc.cli import _checks as checks
+from llmc.cli import _index_checks as index_checks
+from llmc.cli._checks import CheckContext, CheckResult
+from llmc.cli._options import Options
 from llmc.settings import examine
 
 if TYPE_CHECKING:
@@ -34,14 +35,14 @@ def place(tmp_path: Path) -> Iterator[Place]:
 @pytest.fixture
 def look(
     place: Place, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> Callable[[Callable[[Patient], Iterator[Finding]]], list[Finding]]:
+) -> Callable[[Callable[[CheckContext], Iterator[CheckResult]]], list[CheckResult]]:
     """Run one check as the command would, in a root of the test's own."""
     monkeypatch.setenv("LLMC_HOME", place.home.path)
     monkeypatch.chdir(tmp_path)
 
-    def run(check: Callable[[Patient], Iterator[Finding]], *flags: str) -> list[Finding]:
+    def run(check: Callable[[CheckContext], Iterator[CheckResult]], *flags: str) -> list[CheckResult]:
         loaded = examine(tmp_path, place.environ, flags or [f"roots={tmp_path}"])
-        return list(check(Patient(Options(), loaded)))
+        return list(check(CheckContext(Options(), loaded)))
 
     return run
 
@@ -77,7 +78,7 @@ def test_what_fails_is_said_with_its_fix_and_the_exit_code(place: Place, tmp_pat
 
 
 def test_a_package_that_cannot_be_imported_is_named(
-    look: Callable[..., list[Finding]], monkeypatch: pytest.MonkeyPatch
+    look: Callable[..., list[CheckResult]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(checks, "MODULES", {"json": "json", "no_such_module": "no-such-package"})
     (finding,) = look(checks.check_packages)
@@ -85,31 +86,31 @@ def test_a_package_that_cannot_be_imported_is_named(
     assert "No module named 'no_such_module'" in finding.text
 
 
-def test_a_full_disk_is_a_failure(look: Callable[..., list[Finding]], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_a_failure(look: Callable[..., list[CheckResult]], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checks, "FREE_FAIL", 1 << 60)
     assert ("disk", "fail") in [(each.name, each.state) for each in look(checks.check_home)]
 
 
-def test_a_home_inside_a_root_is_a_warning(look: Callable[..., list[Finding]], place: Place) -> None:
+def test_a_home_inside_a_root_is_a_warning(look: Callable[..., list[CheckResult]], place: Place) -> None:
     findings = look(checks.check_home, f"roots={Path(place.home.path).parent}")
     assert ("home", "warn") in [(each.name, each.state) for each in findings]
 
 
 def test_a_daemon_is_well_hung_or_of_another_build(
-    look: Callable[..., list[Finding]], place: Place, monkeypatch: pytest.MonkeyPatch
+    look: Callable[..., list[CheckResult]], place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (idle,) = look(checks.check_daemon)
     assert (idle.state, idle.text) == ("ok", "not running; any command starts it")
     place.connect(LLMC_TWIN_VERSION="99.0").close()
     (other,) = look(checks.check_daemon)
     assert (other.state, f"pid {place.pid}" in other.text, "another build" in other.text) == ("warn", True, True)
-    monkeypatch.setattr("llmc.client.HELLO_SECONDS", 0.1)
+    monkeypatch.setattr("llmc.client.daemon_client.HELLO_SECONDS", 0.1)
     os.kill(place.pid, signal.SIGSTOP)
     (hung,) = look(checks.check_daemon)
     assert (hung.state, "llmc stop --force" in hung.fix) == ("fail", True)
 
 
-def test_errors_in_the_log_are_counted(look: Callable[..., list[Finding]], place: Place) -> None:
+def test_errors_in_the_log_are_counted(look: Callable[..., list[CheckResult]], place: Place) -> None:
     with place.connect() as connection, pytest.raises(Exception, match="out of order"):
         connection.call("fail", {"kind": "unknown"})
     (finding,) = look(checks.check_log)
@@ -117,7 +118,7 @@ def test_errors_in_the_log_are_counted(look: Callable[..., list[Finding]], place
 
 
 def test_a_root_that_is_gone_and_a_work_tree_without_its_repository_are_named(
-    look: Callable[..., list[Finding]], tmp_path: Path
+    look: Callable[..., list[CheckResult]], tmp_path: Path
 ) -> None:
     (gone,) = look(index_checks.check_roots, f"roots={tmp_path}/gone")
     assert (gone.state, "does not exist" in gone.text) == ("fail", True)
@@ -127,7 +128,7 @@ def test_a_root_that_is_gone_and_a_work_tree_without_its_repository_are_named(
 
 
 def test_too_few_watches_are_a_warning(
-    look: Callable[..., list[Finding]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    look: Callable[..., list[CheckResult]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "limit").write_text("0\n")
     monkeypatch.setattr(index_checks, "WATCH_LIMIT", str(tmp_path / "limit"))
@@ -135,13 +136,13 @@ def test_too_few_watches_are_a_warning(
     assert (finding.state, "max_user_watches" in finding.fix) == ("warn", True)
 
 
-def test_an_embedder_that_cannot_be_opened_fails(look: Callable[..., list[Finding]], tmp_path: Path) -> None:
+def test_an_embedder_that_cannot_be_opened_fails(look: Callable[..., list[CheckResult]], tmp_path: Path) -> None:
     flags = ("embedder.kind=openai", "embedder.endpoint=http://127.0.0.1:9/v1", "embedder.model=m")
     (finding,) = look(index_checks.check_embedder, f"roots={tmp_path}", *flags)
     assert finding.state == "fail"
 
 
-def test_a_corrupt_store_fails(look: Callable[..., list[Finding]], place: Place) -> None:
+def test_a_corrupt_store_fails(look: Callable[..., list[CheckResult]], place: Place) -> None:
     place.home.make()
     catalog = Path(place.home.stores, "family", "catalog.db")
     catalog.parent.mkdir(parents=True)

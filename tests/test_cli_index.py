@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 from daemons import PATIENCE, Place, private_place
 
-from llmc.server.lock import read_owner
+from llmc.base.daemon_lock import read_owner
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 from daemons import Place, private_place
 
-from llmc.cli.units import unit_for
-from llmc.errors import ConfigError
-from llmc.server.lock import read_owner
+from llmc.base.daemon_lock import read_owner
+from llmc.base.errors import ConfigError
+from llmc.cli._service_units import unit_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,7 +11,7 @@ import pytest
 from daemons import Standing, private_place
 
 from llmc.envelope.tokens import count
-from llmc.retrieval import ripgrep
+from llmc.retrieval.grep import ripgrep
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING
 import pytest
 from daemons import PATIENCE, Place, private_place, until, wait_for_lock
 
-from llmc.errors import DaemonError, DaemonGoneError, DaemonRunningError, NotFoundError
-from llmc.home import SOCKET_PATH_LIMIT
-from llmc.protocol import is_newer
-from llmc.server.lock import DaemonLock, Owner, read_owner
+from llmc.base.daemon_lock import DaemonLock, Owner, read_owner
+from llmc.base.errors import DaemonError, DaemonGoneError, DaemonRunningError, NotFoundError
+from llmc.base.home import SOCKET_PATH_LIMIT
+from llmc.base.protocol import is_newer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from llmc.client import Connection
+    from llmc.client.daemon_client import DaemonConnection
 
 
 @pytest.fixture
@@ -138,7 +138,7 @@ def test_a_stop_answers_what_is_under_way_and_closes_the_handler(place: Place, h
     assert not Path(place.home.socket).exists()
 
 
-def _stop(place: Place, how: str, connection: Connection) -> None:
+def _stop(place: Place, how: str, connection: DaemonConnection) -> None:
     if how == "stop":
         connection.call("stop")
     else:
@@ -323,7 +323,7 @@ def test_a_lock_is_free_whatever_its_text_says(place: Place) -> None:
 
 
 def test_a_daemon_that_hangs_is_named_instead_of_waited_for(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("llmc.client.HELLO_SECONDS", 0.2)
+    monkeypatch.setattr("llmc.client.daemon_client.HELLO_SECONDS", 0.2)
     place.connect().close()
     os.kill(place.pid, signal.SIGSTOP)
     with pytest.raises(DaemonGoneError, match="does not answer"):

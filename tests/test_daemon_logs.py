@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from llmc import logs
+from llmc.base import logs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from daemons import Place, private_place
 
-from llmc.errors import DaemonError, NotFoundError
-from llmc.protocol import MAX_MESSAGE
+from llmc.base.errors import DaemonError, NotFoundError
+from llmc.base.protocol import MAX_MESSAGE
 from llmc.server.rpc import peer_of
 
 if TYPE_CHECKING:

@@ -378,13 +378,13 @@ def test_a_delegate_is_reached_over_http_too(world: World) -> None:
 def test_an_extra_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     import asyncio
 
-    from llmc.errors import ConfigError
-    from llmc.server.delegates.loop import Record, converse
+    from llmc.base.errors import ConfigError
+    from llmc.extend.delegates.loop import ConversationRecord, converse
     from llmc.settings import Delegate, Provider
 
     monkeypatch.setitem(sys.modules, "anthropic", None)
     delegate = Delegate(provider="anthropic", model="claude")
-    talking = converse(Provider(kind="anthropic"), delegate, ("You are a clerk.", "?"), dict, Record())
+    talking = converse(Provider(kind="anthropic"), delegate, ("You are a clerk.", "?"), dict, ConversationRecord())
     with pytest.raises(ConfigError) as error:
         asyncio.run(talking)
     assert "pip install 'llmc[models]'" in error.value.hint

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from llmc.errors import ConfigError
-from llmc.server.delegates.delegate import provider_of
+from llmc.base.errors import ConfigError
+from llmc.extend.delegates.delegate import provider_of
 from llmc.settings import load
 
 if TYPE_CHECKING:

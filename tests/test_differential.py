@@ -9,19 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llmc.envelope import Envelope, Group, Item, Row
-from llmc.envelope.differential import Sent, all_known, unchanged, without_known
+from llmc.envelope.differential import SentLines, all_known, unchanged, without_known
 from llmc.envelope.handles import Handles
 from llmc.envelope.tokens import count
-from llmc.server.sessions import Session
-from llmc.server.tools import answer
 from llmc.settings import EmbedderSettings, EnvelopeSettings, Settings
+from llmc.state.connected_sessions import ConnectedSession
+from llmc.tools import answer
 from llmc.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from llmc.server.tools import Reply
+    from llmc.tools import Reply
 
 LINES = [f"line {number} of the file" for number in range(1, 401)]
 
@@ -37,7 +37,7 @@ class Reader:
     """A client that keeps what it was given, as a model does."""
 
     def __init__(self) -> None:
-        self.sent = Sent()
+        self.sent = SentLines()
         self.has: dict[int, str] = {}
 
     def read(self, lines: list[str], start: int, end: int) -> Envelope:
@@ -93,7 +93,7 @@ def test_a_file_that_lost_its_end_is_not_called_unchanged() -> None:
 
 
 def test_memory_is_bounded_and_forgets_the_file_that_was_given_longest_ago() -> None:
-    sent = Sent(100)
+    sent = SentLines(100)
     rows = [Row(text, number) for number, text in enumerate(LINES[:60], 1)]
     for path in ("a", "b"):
         sent.add(("/r", path, ""), rows)
@@ -112,12 +112,12 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Work
         yield folder, workspace, Handles(str(home / "handles"))
 
 
-def ask(world: tuple[Path, Workspace, Handles], session: Session | None, target: str, **args: object) -> Reply:
+def ask(world: tuple[Path, Workspace, Handles], session: ConnectedSession | None, target: str, **args: object) -> Reply:
     return answer(world[1], world[2], "read", {"target": target, "budget": 8000, **args}, session=session)
 
 
 def test_a_repeated_read_is_one_line_that_says_how_to_get_it_again(world: tuple[Path, Workspace, Handles]) -> None:
-    session = Session("s")
+    session = ConnectedSession("s")
     first = ask(world, session, "a.py:1-200")
     again = ask(world, session, "a.py:1-200")
     assert "line 150 of the file" in first.text
@@ -127,7 +127,7 @@ def test_a_repeated_read_is_one_line_that_says_how_to_get_it_again(world: tuple[
 
 
 def test_overlapping_ranges_give_only_what_is_new(world: tuple[Path, Workspace, Handles]) -> None:
-    session = Session("s")
+    session = ConnectedSession("s")
     ask(world, session, "a.py:1-200")
     assert "unchanged" in ask(world, session, "a.py:50-100").text
     partly = ask(world, session, "a.py:150-250").text
@@ -138,26 +138,28 @@ def test_overlapping_ranges_give_only_what_is_new(world: tuple[Path, Workspace, 
 
 
 def test_another_session_and_no_session_are_given_everything(world: tuple[Path, Workspace, Handles]) -> None:
-    texts = {ask(world, session, "a.py:1-200").text for session in (Session("a"), Session("b"), None, None)}
+    texts = {
+        ask(world, session, "a.py:1-200").text for session in (ConnectedSession("a"), ConnectedSession("b"), None, None)
+    }
     assert len(texts) == 1
     assert "unchanged" not in texts.pop()
 
 
 def test_a_reply_without_text_always_says_how_to_see_it_again(world: tuple[Path, Workspace, Handles]) -> None:
-    session = Session("s")
+    session = ConnectedSession("s")
     texts = [ask(world, session, "a.py:1-200").text for _ in range(4)][1:]
     assert all(text.endswith("unchanged since you read it · fresh=true shows it") for text in texts)
 
 
 def test_where_some_lines_are_left_out_that_is_said_now_and_then(world: tuple[Path, Workspace, Handles]) -> None:
-    session = Session("s")
+    session = ConnectedSession("s")
     texts = [ask(world, session, f"a.py:1-{end}").text for end in range(20, 150, 10)][1:]
     assert all(" unchanged" in text.split("\n")[0] for text in texts)
     assert ["fresh=true shows it" in text for text in texts] == [True, *[False] * 9, True, False]
 
 
 def test_a_long_file_read_twice_is_one_line_and_its_handle(world: tuple[Path, Workspace, Handles]) -> None:
-    session = Session("s")
+    session = ConnectedSession("s")
     first = ask(world, session, "a.py", budget=400)
     again = ask(world, session, "a.py", budget=400)
     assert again.handle == first.handle
@@ -168,7 +170,7 @@ def test_a_long_file_read_twice_is_one_line_and_its_handle(world: tuple[Path, Wo
 
 
 def test_an_edited_line_is_shown_and_the_others_are_named(world: tuple[Path, Workspace, Handles]) -> None:
-    folder, session = world[0], Session("s")
+    folder, session = world[0], ConnectedSession("s")
     ask(world, session, "a.py:1-100")
     changed = [*LINES]
     changed[41] = "something else"
@@ -183,7 +185,7 @@ def test_an_edited_line_is_shown_and_the_others_are_named(world: tuple[Path, Wor
 def test_a_setting_switches_it_off(world: tuple[Path, Workspace, Handles]) -> None:
     folder, workspace, handles = world
     off = Settings(embedder=EmbedderSettings(kind="hash"), envelope=EnvelopeSettings(differential=False))
-    silent = Workspace(workspace.library, off, workspace.keepers, str(folder))
-    session = Session("s")
+    silent = Workspace(workspace.registry, off, workspace.root_indexes, str(folder))
+    session = ConnectedSession("s")
     texts = [answer(silent, handles, "read", {"target": "a.py:1-50"}, session=session).text for _ in range(2)]
     assert texts[0] == texts[1]

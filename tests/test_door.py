@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from llmc import beneath
-from llmc.door import Door, Entry, Kind, ReadError, Refusal, settled
-from llmc.errors import LlmcError, NotFoundError, OutsideError, RootError
-from llmc.model import Stamp
+from llmc.base import openat as beneath
+from llmc.base.errors import LlmcError, NotFoundError, OutsideError, RootError
+from llmc.base.model import Stamp
+from llmc.base.root_fs import DirectoryEntry, FileKind, ReadError, ReadRefusal, RootFs, settled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -45,9 +45,9 @@ def root(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def door(root: Path, opener: beneath.Opener) -> Iterator[Door]:
-    with Door(str(root), opener=opener) as door:
-        yield door
+def root_fs(root: Path, opener: beneath.Opener) -> Iterator[RootFs]:
+    with RootFs(str(root), opener=opener) as root_fs:
+        yield root_fs
 
 
 def refusal(read: Callable[[], object]) -> str:
@@ -56,95 +56,100 @@ def refusal(read: Callable[[], object]) -> str:
     return caught.value.refusal
 
 
-def test_a_read_gives_the_bytes_and_the_stamp_that_a_stat_gives(door: Door, root: Path) -> None:
-    data, stamp = door.read("sub/a.txt", LIMIT)
+def test_a_read_gives_the_bytes_and_the_stamp_that_a_stat_gives(root_fs: RootFs, root: Path) -> None:
+    data, stamp = root_fs.read("sub/a.txt", LIMIT)
     status = (root / "sub/a.txt").stat()
     assert data == b"inside\n"
     assert stamp == Stamp(7, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
-    seen = door.stat("sub/a.txt")
+    seen = root_fs.stat("sub/a.txt")
     assert seen is not None
-    assert (seen.kind, seen.stamp) == (Kind.FILE, stamp)
+    assert (seen.kind, seen.stamp) == (FileKind.FILE, stamp)
 
 
-def test_the_head_of_a_file_is_as_long_as_asked_and_no_longer_than_the_file(door: Door) -> None:
-    assert door.head("sub/a.txt", 3) == b"ins"
-    assert door.head("sub/a.txt", 300) == b"inside\n"
+def test_the_head_of_a_file_is_as_long_as_asked_and_no_longer_than_the_file(root_fs: RootFs) -> None:
+    assert root_fs.head("sub/a.txt", 3) == b"ins"
+    assert root_fs.head("sub/a.txt", 300) == b"inside\n"
 
 
-def test_a_folder_lists_every_entry_with_its_kind(door: Door, root: Path) -> None:
+def test_a_folder_lists_every_entry_with_its_kind(root_fs: RootFs, root: Path) -> None:
     (root / "link").symlink_to("sub")
     os.mkfifo(root / "pipe")
     (root / "file").touch()
-    entries = [Entry("file", Kind.FILE), Entry("link", Kind.LINK), Entry("pipe", Kind.OTHER), Entry("sub", Kind.FOLDER)]
-    assert door.list("") == entries
-    assert [entry.name for entry in door.list("sub")] == ["a.txt"]
+    entries = [
+        DirectoryEntry("file", FileKind.FILE),
+        DirectoryEntry("link", FileKind.LINK),
+        DirectoryEntry("pipe", FileKind.OTHER),
+        DirectoryEntry("sub", FileKind.FOLDER),
+    ]
+    assert root_fs.list("") == entries
+    assert [entry.name for entry in root_fs.list("sub")] == ["a.txt"]
 
 
 @pytest.mark.parametrize("path", ["/etc/passwd", "../secret", "sub/../../secret", "..", "sub/.."])
-def test_a_path_that_leads_out_is_refused_before_it_is_opened(door: Door, path: str) -> None:
-    for ask in (lambda: door.read(path, LIMIT), lambda: door.stat(path), lambda: door.list(path)):
+def test_a_path_that_leads_out_is_refused_before_it_is_opened(root_fs: RootFs, path: str) -> None:
+    for ask in (lambda: root_fs.read(path, LIMIT), lambda: root_fs.stat(path), lambda: root_fs.list(path)):
         with pytest.raises(OutsideError):
             ask()
 
 
 @pytest.mark.parametrize("path", ["a\0b", "sub//a.txt", "./sub", "sub/", "x" * 5000, "\ud83d", "sub/a.txt/x", "none"])
-def test_a_name_that_no_file_has_is_not_found(door: Door, path: str) -> None:
+def test_a_name_that_no_file_has_is_not_found(root_fs: RootFs, path: str) -> None:
     with pytest.raises(NotFoundError):
-        door.read(path, LIMIT)
-    assert door.stat(path) is None
+        root_fs.read(path, LIMIT)
+    assert root_fs.stat(path) is None
 
 
 @pytest.mark.parametrize("target", ["../secret", "/etc/passwd", "sub/../../secret", "/proc/self/root/etc/passwd"])
-def test_no_link_leads_out_even_when_it_is_to_be_followed(door: Door, root: Path, target: str) -> None:
+def test_no_link_leads_out_even_when_it_is_to_be_followed(root_fs: RootFs, root: Path, target: str) -> None:
     (root / "link").symlink_to(target)
     (root / "way").symlink_to("..")
-    assert refusal(lambda: door.read("link", LIMIT)) is Refusal.LINK
+    assert refusal(lambda: root_fs.read("link", LIMIT)) is ReadRefusal.LINK
     for path in ("link", "way/secret", "way/rootsibling/a.txt"):
         with pytest.raises(OutsideError):
-            door.read(path, LIMIT, follow=True)
-    assert refusal(lambda: door.list("way")) is Refusal.LINK
+            root_fs.read(path, LIMIT, follow=True)
+    assert refusal(lambda: root_fs.list("way")) is ReadRefusal.LINK
 
 
-def test_a_link_that_stays_inside_is_served_only_on_request(door: Door, root: Path) -> None:
+def test_a_link_that_stays_inside_is_served_only_on_request(root_fs: RootFs, root: Path) -> None:
     (root / "sub" / "b").symlink_to("../sub/./a.txt")
     (root / "again").symlink_to("sub")
-    assert refusal(lambda: door.read("sub/b", LIMIT)) is Refusal.LINK
-    assert refusal(lambda: door.read("again/a.txt", LIMIT)) is Refusal.LINK
-    assert door.read("sub/b", LIMIT, follow=True)[0] == b"inside\n"
-    assert door.read("again/b", LIMIT, follow=True)[0] == b"inside\n"
-    assert door.stat("again/a.txt") is None
-    seen = door.stat("again")
+    assert refusal(lambda: root_fs.read("sub/b", LIMIT)) is ReadRefusal.LINK
+    assert refusal(lambda: root_fs.read("again/a.txt", LIMIT)) is ReadRefusal.LINK
+    assert root_fs.read("sub/b", LIMIT, follow=True)[0] == b"inside\n"
+    assert root_fs.read("again/b", LIMIT, follow=True)[0] == b"inside\n"
+    assert root_fs.stat("again/a.txt") is None
+    seen = root_fs.stat("again")
     assert seen is not None
-    assert seen.kind is Kind.LINK
+    assert seen.kind is FileKind.LINK
 
 
-def test_links_in_a_circle_are_refused(door: Door, root: Path) -> None:
+def test_links_in_a_circle_are_refused(root_fs: RootFs, root: Path) -> None:
     (root / "here").symlink_to("there")
     (root / "there").symlink_to("here")
     (root / "sub" / "up").symlink_to("../sub")
-    assert refusal(lambda: door.read("here", LIMIT, follow=True)) is Refusal.LINK
-    assert refusal(lambda: door.read("sub" + "/up" * 60 + "/a.txt", LIMIT, follow=True)) is Refusal.LINK
-    assert door.read("sub" + "/up" * 30 + "/a.txt", LIMIT, follow=True)[0] == b"inside\n"
+    assert refusal(lambda: root_fs.read("here", LIMIT, follow=True)) is ReadRefusal.LINK
+    assert refusal(lambda: root_fs.read("sub" + "/up" * 60 + "/a.txt", LIMIT, follow=True)) is ReadRefusal.LINK
+    assert root_fs.read("sub" + "/up" * 30 + "/a.txt", LIMIT, follow=True)[0] == b"inside\n"
 
 
-def test_fifo_socket_device_and_folder_are_refused_at_once(door: Door, root: Path) -> None:
+def test_fifo_socket_device_and_folder_are_refused_at_once(root_fs: RootFs, root: Path) -> None:
     os.mkfifo(root / "pipe")
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(root / "socket"))
-        assert refusal(lambda: door.read("pipe", LIMIT)) is Refusal.SPECIAL
-        assert refusal(lambda: door.read("socket", LIMIT)) is Refusal.SPECIAL
-    assert refusal(lambda: door.read("sub", LIMIT)) is Refusal.FOLDER
-    with Door("/dev") as devices:
-        assert refusal(lambda: devices.read("zero", LIMIT)) is Refusal.SPECIAL
+        assert refusal(lambda: root_fs.read("pipe", LIMIT)) is ReadRefusal.SPECIAL
+        assert refusal(lambda: root_fs.read("socket", LIMIT)) is ReadRefusal.SPECIAL
+    assert refusal(lambda: root_fs.read("sub", LIMIT)) is ReadRefusal.FOLDER
+    with RootFs("/dev") as devices:
+        assert refusal(lambda: devices.read("zero", LIMIT)) is ReadRefusal.SPECIAL
 
 
-def test_a_file_over_the_limit_is_refused_by_its_size_and_not_read(door: Door, root: Path) -> None:
+def test_a_file_over_the_limit_is_refused_by_its_size_and_not_read(root_fs: RootFs, root: Path) -> None:
     with (root / "sparse").open("wb") as file:
         file.truncate(5 << 30)
     with pytest.raises(ReadError, match="5,368,709,120 bytes") as caught:
-        door.read("sparse", LIMIT)
-    assert caught.value.refusal is Refusal.TOO_LARGE
-    assert door.head("sparse", 10) == bytes(10)
+        root_fs.read("sparse", LIMIT)
+    assert caught.value.refusal is ReadRefusal.TOO_LARGE
+    assert root_fs.head("sparse", 10) == bytes(10)
 
 
 def test_a_file_without_permission_is_refused_and_says_so(root: Path) -> None:
@@ -154,33 +159,33 @@ def test_a_file_without_permission_is_refused_and_says_so(root: Path) -> None:
             raise OSError(errno.EACCES, os.strerror(errno.EACCES))
         return beneath.pick()(at, path, flags, follow=follow)
 
-    with Door(str(root), opener=deny) as door:
+    with RootFs(str(root), opener=deny) as root_fs:
         with pytest.raises(ReadError, match=r"cannot read sub/a.txt: permission denied") as caught:
-            door.read("sub/a.txt", LIMIT)
-        assert caught.value.refusal is Refusal.DENIED
-        assert door.stat("sub/a.txt") is not None
+            root_fs.read("sub/a.txt", LIMIT)
+        assert caught.value.refusal is ReadRefusal.DENIED
+        assert root_fs.stat("sub/a.txt") is not None
 
 
 @pytest.mark.parametrize(
     "name", [b"new\nline", b"quote'\"", "emoji\U0001f600".encode(), b"\xff\xfe", b" ", b"-rf", b"a\\b"]
 )
-def test_odd_names_are_listed_and_read(door: Door, root: Path, name: bytes) -> None:
+def test_odd_names_are_listed_and_read(root_fs: RootFs, root: Path, name: bytes) -> None:
     path = os.fsencode(root) + b"/" + name
     with open(path, "wb") as file:  # noqa: PTH123 - a Path cannot be made of bytes
         file.write(b"odd")
-    listed = [entry.name for entry in door.list("") if entry.kind is Kind.FILE]
+    listed = [entry.name for entry in root_fs.list("") if entry.kind is FileKind.FILE]
     assert listed == [os.fsdecode(name)]
-    assert door.read(listed[0], LIMIT)[0] == b"odd"
+    assert root_fs.read(listed[0], LIMIT)[0] == b"odd"
 
 
-def test_a_path_of_two_hundred_levels_is_read(door: Door, root: Path) -> None:
+def test_a_path_of_two_hundred_levels_is_read(root_fs: RootFs, root: Path) -> None:
     deep = "/".join(["d"] * 200)
     (root / deep).mkdir(parents=True)
     (root / deep / "f").write_bytes(b"deep")
-    assert door.read(f"{deep}/f", LIMIT)[0] == b"deep"
+    assert root_fs.read(f"{deep}/f", LIMIT)[0] == b"deep"
 
 
-def test_a_file_that_grows_while_it_is_read_is_never_given_torn(door: Door, root: Path) -> None:
+def test_a_file_that_grows_while_it_is_read_is_never_given_torn(root_fs: RootFs, root: Path) -> None:
     path = root / "log"
     path.write_bytes(b"")
     stop = threading.Event()
@@ -196,12 +201,12 @@ def test_a_file_that_grows_while_it_is_read_is_never_given_torn(door: Door, root
     with running(write, stop):
         for _ in range(2000):
             try:
-                data, stamp = door.read("log", LIMIT)
+                data, stamp = root_fs.read("log", LIMIT)
                 outcomes.add(len(data) == stamp.size)
             except ReadError as error:
                 outcomes.add(error.refusal)
     assert True in outcomes
-    assert outcomes <= {True, Refusal.UNSTABLE}
+    assert outcomes <= {True, ReadRefusal.UNSTABLE}
 
 
 class running:  # noqa: N801 - reads as a word in a with statement
@@ -227,7 +232,7 @@ def swap(one: Path, other: Path, stop: threading.Event) -> None:
 @pytest.mark.parametrize("follow", [False, True])
 @pytest.mark.parametrize("swapped", ["file", "folder", "relative link"])
 def test_a_path_that_is_swapped_while_it_is_read_leaks_nothing(
-    door: Door, root: Path, swapped: str, *, follow: bool
+    root_fs: RootFs, root: Path, swapped: str, *, follow: bool
 ) -> None:
     outside = root.parent / "outside"
     outside.mkdir()
@@ -240,7 +245,7 @@ def test_a_path_that_is_swapped_while_it_is_read_leaks_nothing(
     with running(lambda: swap(one, root / "evil", stop), stop):
         for _ in range(4000):
             try:
-                outcome = door.read("sub/a.txt", LIMIT, follow=follow)[0].decode()
+                outcome = root_fs.read("sub/a.txt", LIMIT, follow=follow)[0].decode()
             except LlmcError as error:
                 outcome = type(error).__name__
             outcomes[outcome] = outcomes.get(outcome, 0) + 1
@@ -249,35 +254,35 @@ def test_a_path_that_is_swapped_while_it_is_read_leaks_nothing(
     assert len(outcomes) > 1
 
 
-def test_a_root_that_is_deleted_and_made_again_is_noticed(door: Door, root: Path) -> None:
+def test_a_root_that_is_deleted_and_made_again_is_noticed(root_fs: RootFs, root: Path) -> None:
     (root / "sub" / "a.txt").unlink()
     (root / "sub").rmdir()
     root.rmdir()
     with pytest.raises(RootError, match="No such file"):
-        door.read("sub/a.txt", LIMIT)
+        root_fs.read("sub/a.txt", LIMIT)
     root.mkdir()
     (root / "new").write_bytes(b"new")
-    assert door.read("new", LIMIT)[0] == b"new"
-    assert door.generation == 1
+    assert root_fs.read("new", LIMIT)[0] == b"new"
+    assert root_fs.generation == 1
 
 
-def test_a_root_that_is_moved_away_is_not_read_at_its_new_place(door: Door, root: Path) -> None:
+def test_a_root_that_is_moved_away_is_not_read_at_its_new_place(root_fs: RootFs, root: Path) -> None:
     root.rename(root.parent / "moved")
     with pytest.raises(RootError):
-        door.read("sub/a.txt", LIMIT)
+        root_fs.read("sub/a.txt", LIMIT)
     root.symlink_to(root.parent / "rootsibling")
     with pytest.raises(RootError):
-        door.read("a.txt", LIMIT)
+        root_fs.read("a.txt", LIMIT)
 
 
-def test_readers_in_threads_survive_a_root_that_comes_and_goes(door: Door, root: Path) -> None:
+def test_readers_in_threads_survive_a_root_that_comes_and_goes(root_fs: RootFs, root: Path) -> None:
     stop = threading.Event()
     outcomes: set[str] = set()
 
     def read() -> None:
         while not stop.is_set():
             try:
-                outcomes.add(door.read("sub/a.txt", LIMIT)[0].decode())
+                outcomes.add(root_fs.read("sub/a.txt", LIMIT)[0].decode())
             except LlmcError as error:
                 outcomes.add(type(error).__name__)
 
@@ -287,8 +292,8 @@ def test_readers_in_threads_survive_a_root_that_comes_and_goes(door: Door, root:
             (root / "sub").mkdir(parents=True)
             (root / "sub" / "a.txt").write_bytes(b"new\n")
     assert outcomes <= {"inside\n", "new\n", "", "RootError", "NotFoundError", "ReadError"}
-    assert door.read("sub/a.txt", LIMIT)[0] == b"new\n"
-    assert 0 < door.generation <= 61
+    assert root_fs.read("sub/a.txt", LIMIT)[0] == b"new\n"
+    assert 0 < root_fs.generation <= 61
 
 
 PART = st.sampled_from(["a", "b", "c", "..", "."])
@@ -313,8 +318,8 @@ def test_both_openers_say_the_same_of_every_path(
             put(root, path, target)
         answers = []
         for opener in (beneath.by_kernel, beneath.by_component):
-            with Door(str(root), opener=opener) as door:
-                answers.append([answer(door, path, follow=follow) for path in asked for follow in (False, True)])
+            with RootFs(str(root), opener=opener) as root_fs:
+                answers.append([answer(root_fs, path, follow=follow) for path in asked for follow in (False, True)])
         assert answers[0] == answers[1]
         assert SECRET not in answers[0]
 
@@ -329,9 +334,9 @@ def put(root: Path, path: str, target: str) -> None:
         at.symlink_to(target) if target else at.write_text(path, encoding="utf-8")
 
 
-def answer(door: Door, path: str, *, follow: bool) -> object:
+def answer(root_fs: RootFs, path: str, *, follow: bool) -> object:
     try:
-        return door.read(path, LIMIT, follow=follow)[0]
+        return root_fs.read(path, LIMIT, follow=follow)[0]
     except ReadError as error:
         return error.refusal
     except LlmcError as error:
@@ -341,34 +346,34 @@ def answer(door: Door, path: str, *, follow: bool) -> object:
 def test_a_closed_door_says_so_and_leaks_no_descriptor(root: Path, opener: beneath.Opener) -> None:
     before = len(list(Path("/proc/self/fd").iterdir()))
     for _ in range(50):
-        door = Door(str(root), opener=opener)
-        door.read("sub/a.txt", LIMIT)
+        root_fs = RootFs(str(root), opener=opener)
+        root_fs.read("sub/a.txt", LIMIT)
         (root / "link").unlink(missing_ok=True)
         (root / "link").symlink_to("sub/../../secret")
         for path in ("link", "none/x", "sub"):
             with pytest.raises(LlmcError):
-                door.read(path, LIMIT, follow=True)
-        door.close()
+                root_fs.read(path, LIMIT, follow=True)
+        root_fs.close()
         with pytest.raises(RootError, match="closed"):
-            door.read("sub/a.txt", LIMIT)
+            root_fs.read("sub/a.txt", LIMIT)
     assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
-def test_a_typed_path_becomes_the_path_in_the_root(door: Door, root: Path) -> None:
+def test_a_typed_path_becomes_the_path_in_the_root(root_fs: RootFs, root: Path) -> None:
     (root.parent / "alias").symlink_to(root)
     (root.parent / "deep").symlink_to(root / "sub")
     (root / "out").symlink_to("../secret")
     cwd = str(root / "sub")
-    assert door.relative("a.txt", cwd) == "sub/a.txt"
-    assert door.relative("../sub/a.txt", cwd) == "sub/a.txt"
-    assert door.relative(str(root), cwd) == ""
-    assert door.relative("..", cwd) == ""
-    assert door.relative("alias/sub/new file", str(root.parent)) == "sub/new file"
-    assert door.relative("a.txt", str(root.parent / "deep")) == "sub/a.txt"
-    assert door.relative("out", str(root)) == "out"
+    assert root_fs.relative("a.txt", cwd) == "sub/a.txt"
+    assert root_fs.relative("../sub/a.txt", cwd) == "sub/a.txt"
+    assert root_fs.relative(str(root), cwd) == ""
+    assert root_fs.relative("..", cwd) == ""
+    assert root_fs.relative("alias/sub/new file", str(root.parent)) == "sub/new file"
+    assert root_fs.relative("a.txt", str(root.parent / "deep")) == "sub/a.txt"
+    assert root_fs.relative("out", str(root)) == "out"
 
 
-def test_a_typed_path_outside_looks_the_same_whether_it_exists_or_not(door: Door, root: Path) -> None:
+def test_a_typed_path_outside_looks_the_same_whether_it_exists_or_not(root_fs: RootFs, root: Path) -> None:
     cases = [
         "../secret",
         "../nothing",
@@ -381,7 +386,7 @@ def test_a_typed_path_outside_looks_the_same_whether_it_exists_or_not(door: Door
     texts = set()
     for typed in cases[:-1]:
         with pytest.raises(OutsideError) as caught:
-            door.relative(typed, str(root))
+            root_fs.relative(typed, str(root))
         texts.add(str(caught.value))
         assert not caught.value.context
     assert len(texts) == 1

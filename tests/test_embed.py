@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from llmc.base.errors import EmbedError
 from llmc.embed import BUNDLED, KINDS, open_embedder
 from llmc.embed.combined import CombinedEmbedder
 from llmc.embed.hashing import HashEmbedder
 from llmc.embed.static import StaticEmbedder
 from llmc.embed.vectors import unit_rows
-from llmc.errors import EmbedError
 from llmc.settings import EmbedderSettings
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ import httpx
 import numpy as np
 import pytest
 
+from llmc.base.errors import EmbedError
 from llmc.embed import endpoint
 from llmc.embed.endpoint import HttpEmbedder
-from llmc.errors import EmbedError
 from llmc.settings import EmbedderSettings, Secret
 
 if TYPE_CHECKING:

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from llmc.base.errors import QueryError
 from llmc.envelope import Envelope, Group, Item, Row, fit, render, shorten
 from llmc.envelope.clean import clean
 from llmc.envelope.fields import columns, records_of, select
 from llmc.envelope.tokens import count
-from llmc.errors import QueryError
-from llmc.retrieval.lines import Line
-from llmc.server.tools.grep import LONGEST_LINE, row_of
+from llmc.retrieval.grep.match_lines import MatchedLine
+from llmc.tools.grep import LONGEST_LINE, row_of
 
 SECRETS = {
     "aws": "AKIAQ3EGR7KZ2MPLT5WX",
@@ -29,7 +29,7 @@ SECRETS = {
 def test_a_secret_where_a_long_line_is_cut_never_shows_a_part(name: str, at: int, more: bool) -> None:
     secret = SECRETS[name]
     filler = ("var x = 1; " * 60)[: at - 1] + " "
-    line = Line(3, filler + secret + ("; var y = 2" * 900 if more else ""))
+    line = MatchedLine(3, filler + secret + ("; var y = 2" * 900 if more else ""))
     envelope = Envelope(
         "grep", "1 match", (Group("app.min.js", (Item((row_of(line),), "", "/r", "app.min.js", 3, 3),)),)
     )

@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.fit import leave, pick
-from llmc.envelope.focus import Block, prune, read_blocks
-from llmc.envelope.focus.align import aligned
-from llmc.envelope.focus.apply import focus
-from llmc.envelope.focus.score import scores
-from llmc.envelope.focus.units import cut
 from llmc.envelope.tokens import count
+from llmc.retrieval.passages.prune import prune
+from llmc.retrieval.passages.score import scores
+from llmc.retrieval.passages.units import cut
+from llmc.tools.focus import Block, read_blocks
+from llmc.tools.focus.align import aligned
+from llmc.tools.focus.apply import focus
 
 if TYPE_CHECKING:
     from collections.abc import Callable

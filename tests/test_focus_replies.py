@@ -12,9 +12,9 @@ from pruner_world import FAILING, Pruner, running_pruner
 
 from llmc.envelope.handles import Handles
 from llmc.envelope.tokens import count
-from llmc.server.schemas import definition_of, signature
-from llmc.server.tools import TOOLS, Reply, answer, tool
 from llmc.settings import EmbedderSettings, EnvelopeSettings, Settings
+from llmc.tools import TOOLS, Reply, answer, tool
+from llmc.tools.schemas import definition_of, signature
 from llmc.workspace import Workspace
 
 if TYPE_CHECKING:

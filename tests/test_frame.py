@@ -66,7 +66,7 @@ def test_heavy_packages_are_imported_where_they_are_needed() -> None:
 
 
 def test_a_daemon_and_a_command_line_start_without_heavy_packages() -> None:
-    start = "import sys, llmc.cli, llmc.relay, llmc.server.service, llmc.server.daemon; print(*sys.modules)"
+    start = "import sys, llmc.cli, llmc.client.relay, llmc.server.service, llmc.server.daemon; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", start], capture_output=True, text=True, check=True).stdout.split()
     assert not {name.partition(".")[0] for name in loaded} & HEAVY
 

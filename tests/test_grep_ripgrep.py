@@ -13,16 +13,16 @@ from grep_world import Asked, ours, theirs
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from llmc.errors import QueryError
-from llmc.retrieval import grep as grep_module
-from llmc.retrieval import large as large_module
-from llmc.retrieval import ripgrep
-from llmc.retrieval.grep import GrepRequest
-from llmc.retrieval.large import LARGE
+from llmc.base.errors import QueryError
+from llmc.retrieval.grep import grep as grep_module
+from llmc.retrieval.grep import large_files as large_module
+from llmc.retrieval.grep import ripgrep
+from llmc.retrieval.grep.grep import GrepRequest
+from llmc.retrieval.grep.large_files import LARGE
 from llmc.settings import EmbedderSettings, Settings
 from llmc.settings.sections import Index
+from llmc.store.keywords.trigrams import trigrams
 from llmc.store.protocols import Trigrams
-from llmc.store.trigrams import trigrams
 from llmc.workspace import Workspace
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from llmc.base.errors import NotFoundError
 from llmc.envelope import Envelope, Group, Item, Row, fit, render
 from llmc.envelope.handles import HANDLE, LOCAL, Handles
 from llmc.envelope.packing import pack, unpack
 from llmc.envelope.tokens import count
-from llmc.errors import NotFoundError
 
 if TYPE_CHECKING:
     from pathlib import Path

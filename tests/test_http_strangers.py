@@ -20,7 +20,7 @@ import pytest
 from daemons import Place, private_place
 from http_world import Served, served
 
-from llmc.errors import ConfigError
+from llmc.base.errors import ConfigError
 from llmc.server.http.address import Address, parse_address
 
 if TYPE_CHECKING:

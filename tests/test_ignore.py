@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from llmc.door import Door
-from llmc.indexer.ignore import Rules
-from llmc.indexer.scan import Limits, scan
+from llmc.base.ignore import Rules
+from llmc.base.root_fs import RootFs
+from llmc.indexer.scan import ScanLimits, scan
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,9 +23,9 @@ def write(root: Path, files: dict[str, str | bytes]) -> None:
 
 
 def shown(root: Path, include: tuple[str, ...] = (), exclude: tuple[str, ...] = (), *, hidden: bool = True) -> set[str]:
-    with Door(str(root)) as door:
-        rules = Rules(door, include=include, exclude=exclude, hidden=hidden)
-        found = {path for listing in scan(door, rules, Limits()) for path in listing.files}
+    with RootFs(str(root)) as root_fs:
+        rules = Rules(root_fs, include=include, exclude=exclude, hidden=hidden)
+        found = {path for listing in scan(root_fs, rules, ScanLimits()) for path in listing.files}
         every = {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file() and not path.is_symlink()}
         assert {path for path in every if not rules.ignored(path, is_folder=False)} == found
     return {path for path in found if not path.rpartition("/")[2].endswith("ignore")}
@@ -60,8 +60,8 @@ def test_an_ignore_file_that_is_a_link_counts_only_if_it_stays_inside(tmp_path: 
     (tmp_path / "root/.gitignore").symlink_to("../outside")
     (tmp_path / "root/.ignore").symlink_to("rules")
     assert shown(tmp_path / "root") == {"a.py", "rules"}
-    with Door(str(tmp_path / "root")) as door:
-        rules = Rules(door)
+    with RootFs(str(tmp_path / "root")) as root_fs:
+        rules = Rules(root_fs)
         rules.frame("")
         assert list(rules.left_out) == [".gitignore"]
 
@@ -100,9 +100,9 @@ def test_include_keeps_only_what_it_names_and_shows_nothing_ignored(
 
 def test_folders_in_which_nothing_can_be_included_are_not_walked(tmp_path: Path) -> None:
     write(tmp_path, {"src/deep/a": "", "docs/b/c": "", "src/other/d": ""})
-    with Door(str(tmp_path)) as door:
-        rules = Rules(door, include=("src/deep",))
-        assert [listing.folder for listing in scan(door, rules, Limits())] == ["", "src", "src/deep"]
+    with RootFs(str(tmp_path)) as root_fs:
+        rules = Rules(root_fs, include=("src/deep",))
+        assert [listing.folder for listing in scan(root_fs, rules, ScanLimits())] == ["", "src", "src/deep"]
 
 
 def test_hidden_files_can_be_left_out_and_called_back(tmp_path: Path) -> None:
@@ -120,8 +120,8 @@ def test_a_name_that_is_not_utf8_can_be_ignored_and_does_not_end_the_file(tmp_pa
 
 def test_a_changed_ignore_file_counts_after_forgetting_its_folder(tmp_path: Path) -> None:
     write(tmp_path, {"sub/deep/a.py": "", "sub/.gitignore": "*.log"})
-    with Door(str(tmp_path)) as door:
-        rules = Rules(door)
+    with RootFs(str(tmp_path)) as root_fs:
+        rules = Rules(root_fs)
         assert not rules.ignored("sub/deep/a.py", is_folder=False)
         write(tmp_path, {"sub/.gitignore": "deep/"})
         rules.forget("sub")
@@ -131,11 +131,14 @@ def test_a_changed_ignore_file_counts_after_forgetting_its_folder(tmp_path: Path
 
 def test_a_walk_of_a_folder_brings_its_changed_rules_into_force(tmp_path: Path) -> None:
     write(tmp_path, {"sub/deep/a.py": "", "sub/b.py": ""})
-    with Door(str(tmp_path)) as door:
-        rules = Rules(door)
-        assert {path for each in scan(door, rules, Limits()) for path in each.files} == {"sub/deep/a.py", "sub/b.py"}
+    with RootFs(str(tmp_path)) as root_fs:
+        rules = Rules(root_fs)
+        assert {path for each in scan(root_fs, rules, ScanLimits()) for path in each.files} == {
+            "sub/deep/a.py",
+            "sub/b.py",
+        }
         write(tmp_path, {"sub/.gitignore": "deep/\n.gitignore\n"})
-        assert {path for each in scan(door, rules, Limits(), "sub") for path in each.files} == {"sub/b.py"}
+        assert {path for each in scan(root_fs, rules, ScanLimits(), "sub") for path in each.files} == {"sub/b.py"}
         assert rules.ignored("sub/deep/a.py", is_folder=False)
 
 
@@ -152,8 +155,8 @@ def test_a_walk_of_a_folder_brings_its_changed_rules_into_force(tmp_path: Path) 
 )
 def test_what_a_hostile_ignore_file_loses_is_said_and_the_rest_counts(tmp_path: Path, content: str, note: str) -> None:
     write(tmp_path, {".gitignore": content, "a.log": "", "b": ""})
-    with Door(str(tmp_path)) as door:
-        rules = Rules(door)
+    with RootFs(str(tmp_path)) as root_fs:
+        rules = Rules(root_fs)
         assert rules.ignored("a.log", is_folder=False)
         assert not rules.ignored("b", is_folder=False)
         assert note in rules.left_out[".gitignore"]
@@ -164,9 +167,9 @@ def test_globs_made_to_stall_do_not(tmp_path: Path) -> None:
     write(tmp_path, {".gitignore": knots, "sub/.gitignore": knots + "x", "sub/deep/.gitignore": knots + "y"})
     write(tmp_path, {f"sub/deep/{'ab' * 100}{n}": "" for n in range(500)})
     began = time.process_time()
-    with Door(str(tmp_path)) as door:
-        rules = Rules(door)
-        list(scan(door, rules, Limits()))
+    with RootFs(str(tmp_path)) as root_fs:
+        rules = Rules(root_fs)
+        list(scan(root_fs, rules, ScanLimits()))
         assert set(rules.left_out) == {".gitignore", "sub/.gitignore", "sub/deep/.gitignore"}
     assert time.process_time() - began < 30  # CPU, not wall clock: unlimited, one name takes a tenth of a second
 
@@ -174,7 +177,10 @@ def test_globs_made_to_stall_do_not(tmp_path: Path) -> None:
 def test_ignore_files_without_number_are_given_up_at_a_limit(tmp_path: Path) -> None:
     for folder in range(40):
         write(tmp_path, {f"{folder}/.gitignore": f"{folder}\n" * 20_000, f"{folder}/a": ""})
-    with Door(str(tmp_path)) as door:
-        rules = Rules(door)
-        assert len({path for each in scan(door, rules, Limits()) for path in each.files if path.endswith("/a")}) == 40
+    with RootFs(str(tmp_path)) as root_fs:
+        rules = Rules(root_fs)
+        assert (
+            len({path for each in scan(root_fs, rules, ScanLimits()) for path in each.files if path.endswith("/a")})
+            == 40
+        )
         assert "the ignore files before it are too many" in str(rules.left_out)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmc.errors import ConfigError
+from llmc.base.errors import ConfigError
 from llmc.install import ServerRecord, codex_overrides, mcp_servers_config, why_not
 
 if TYPE_CHECKING:

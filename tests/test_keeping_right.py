@@ -119,7 +119,7 @@ def test_a_query_sees_every_operation_that_ended_before_it(watched: Workspace, s
 
 
 def os_path(workspace: Workspace) -> Path:
-    return Path(workspace.keepers[0].root.path)
+    return Path(workspace.root_indexes[0].root.path)
 
 
 def test_a_change_of_the_ignore_rules_is_followed(watched: Workspace) -> None:
@@ -154,7 +154,7 @@ def test_a_root_that_is_deleted_and_made_again_is_indexed_again(watched: Workspa
     (folder / "old.py").write_text("zeppelin = 1\n")
     assert watched.grep("zeppelin").matches == 1
     shutil.rmtree(folder)
-    until(lambda: str(watched.keepers[0].health()).find("gone") >= 0)
+    until(lambda: str(watched.root_indexes[0].health()).find("gone") >= 0)
     assert watched.grep("zeppelin").matches == 0
     folder.mkdir()
     (folder / "new.py").write_text("dirigible = 1\n")
@@ -199,7 +199,7 @@ def test_a_branch_switch_is_seen_and_costs_no_second_parse_of_what_comes_back(re
             assert workspace.grep(rf"{other}\b").matches == 0
         workspace.index()
         assert workspace.verify() == []
-        assert workspace.lanes[0].store.catalog.counts().dead == 30
+        assert workspace.writer_threads[0].store.catalog.counts().dead == 30
 
 
 def test_a_second_work_tree_shares_the_documents_and_never_the_answers(repository: Path, tmp_path: Path) -> None:
@@ -208,8 +208,8 @@ def test_a_second_work_tree_shares_the_documents_and_never_the_answers(repositor
     home = str(tmp_path / "home")
     with Workspace.open(str(repository), str(second), home=home, settings=PLAIN) as both:
         both.index()
-        assert len(both.lanes) == 1
-        documents = both.lanes[0].store.counts().documents
+        assert len(both.writer_threads) == 1
+        documents = both.writer_threads[0].store.counts().documents
     assert documents == 60 + 30
     with Workspace.open(str(second), home=home, settings=PLAIN) as far:
         assert far.grep(r"old4\b").matches == 0
@@ -224,10 +224,10 @@ def test_another_model_embeds_what_is_there_already(repository: Path, tmp_path: 
     home = str(tmp_path / "home")
     with Workspace.open(str(repository), home=home, settings=PLAIN) as before:
         before.index()
-        assert before.lanes[0].store.embedding.name.startswith("hash")
+        assert before.writer_threads[0].store.embedding.name.startswith("hash")
     with Workspace.open(str(repository), home=home, settings=Settings()) as after:
         after.index()
-        store = after.lanes[0].store
+        store = after.writer_threads[0].store
         store.refresh()
         assert store.embedding.name.startswith("llmc-code")
         assert store.without_vectors() == set()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from llmc.languages import GRAMMARS, NAMES, ROLES, language_of, looks_generated, named, role_of
+from llmc.base.languages import GRAMMARS, NAMES, ROLES, language_of, looks_generated, named, role_of
 
 LANGUAGES = {
     "a/b.py": "python", "a.PY": "python", "x.d.ts": "typescript", "x.tsx": "tsx", "x.h": "c",

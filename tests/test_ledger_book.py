@@ -11,52 +11,52 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from llmc.envelope.weight import Weight, plain_size, weigh
-from llmc.server.ledger import Book, Call, Ledger, Wanted, figures
-from llmc.server.ledger.ledger import CLIENT_TOKENS
-from llmc.server.sessions import Session
-from llmc.server.tools import Reply
+from llmc.envelope.token_accounting import TokenAccount, plain_size, weigh
+from llmc.state.connected_sessions import ConnectedSession
+from llmc.state.ledger import CallEntry, Ledger, LedgerDatabase, LedgerFilter, figures
+from llmc.state.ledger.ledger import CLIENT_TOKENS
+from llmc.tools import Reply
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
 @pytest.fixture
-def book(tmp_path: Path) -> Iterator[Book]:
-    made = Book(str(tmp_path / "ledger.db"))
+def book(tmp_path: Path) -> Iterator[LedgerDatabase]:
+    made = LedgerDatabase(str(tmp_path / "ledger.db"))
     yield made
     made.close()
 
 
-def line(at: float | None = None, **fields: object) -> Call:
-    made = Call(time.time() if at is None else at, "s", "c", "mcp", "grep", 0.01, 100, 5, 400)
+def line(at: float | None = None, **fields: object) -> CallEntry:
+    made = CallEntry(time.time() if at is None else at, "s", "c", "mcp", "grep", 0.01, 100, 5, 400)
     return replace(made, **fields)  # type: ignore[arg-type]
 
 
-def noted(ledger: Ledger, weight: Weight, **fields: str) -> None:
-    ledger.note(Session("s"), weight.tool or "grep", 0.01, Reply("text", weight=weight, **fields))  # type: ignore[arg-type]
+def noted(ledger: Ledger, weight: TokenAccount, **fields: str) -> None:
+    ledger.note(ConnectedSession("s"), weight.tool or "grep", 0.01, Reply("text", weight=weight, **fields))  # type: ignore[arg-type]
 
 
-def calls(book: Book) -> int:
-    return figures(book, Wanted()).tokens.calls
+def calls(book: LedgerDatabase) -> int:
+    return figures(book, LedgerFilter()).tokens.calls
 
 
-def test_what_is_written_is_read_by_the_next_process(book: Book) -> None:
+def test_what_is_written_is_read_by_the_next_process(book: LedgerDatabase) -> None:
     book.write([line(), line(error="query")])
-    again = Book(book.path)
-    found = figures(again, Wanted())
+    again = LedgerDatabase(book.path)
+    found = figures(again, LedgerFilter())
     again.close()
     assert (found.tokens.calls, found.tokens.errors, found.tokens.kept_back) == (2, 1, 600)
 
 
-def test_a_full_disk_loses_lines_and_says_how_many(book: Book) -> None:
+def test_a_full_disk_loses_lines_and_says_how_many(book: LedgerDatabase) -> None:
     book.write([line()])
     book.rows("PRAGMA max_page_count = 12")
     for _ in range(40):
         book.write([line()] * 50)
         book.rows("PRAGMA max_page_count = 12")
     assert book.lost > 0
-    assert any("not written down" in note and "full" in note for note in figures(book, Wanted()).notes)
+    assert any("not written down" in note and "full" in note for note in figures(book, LedgerFilter()).notes)
     book.close()
     before = calls(book)
     book.write([line()])
@@ -64,18 +64,18 @@ def test_a_full_disk_loses_lines_and_says_how_many(book: Book) -> None:
 
 
 @pytest.mark.parametrize("damage", [b"garbage" * 4000, b"SQLite format 3\0" + b"\xff" * 8000, b"SQLite"])
-def test_a_damaged_file_is_begun_anew_with_a_note(book: Book, damage: bytes) -> None:
+def test_a_damaged_file_is_begun_anew_with_a_note(book: LedgerDatabase, damage: bytes) -> None:
     book.write([line()])
     book.close()
     Path(book.path).write_bytes(damage)
     book.write([line()])
-    found = figures(book, Wanted())
+    found = figures(book, LedgerFilter())
     assert found.tokens.calls == 1
     assert "begun anew" in found.notes[0]
     assert Path(f"{book.path}.damaged").read_bytes() == damage
 
 
-def test_pages_overwritten_while_it_is_open_cost_no_call(book: Book) -> None:
+def test_pages_overwritten_while_it_is_open_cost_no_call(book: LedgerDatabase) -> None:
     book.write([line()] * 2000)
     book.close()
     data = bytearray(Path(book.path).read_bytes())
@@ -84,10 +84,10 @@ def test_pages_overwritten_while_it_is_open_cost_no_call(book: Book) -> None:
     book.write([line()])
     book.write([line()])
     assert calls(book) >= 1
-    assert any("begun anew" in note for note in figures(book, Wanted()).notes)
+    assert any("begun anew" in note for note in figures(book, LedgerFilter()).notes)
 
 
-def test_a_file_of_another_version_is_put_aside(book: Book) -> None:
+def test_a_file_of_another_version_is_put_aside(book: LedgerDatabase) -> None:
     book.write([line()])
     book.close()
     with sqlite3.connect(book.path) as raw:
@@ -95,11 +95,11 @@ def test_a_file_of_another_version_is_put_aside(book: Book) -> None:
     raw.close()
     book.write([line()])
     assert calls(book) == 1
-    assert "version 99" in figures(book, Wanted()).notes[0]
+    assert "version 99" in figures(book, LedgerFilter()).notes[0]
 
 
 def test_a_folder_that_cannot_be_written_fails_no_call(tmp_path: Path) -> None:
-    ledger = Ledger(Book(str(tmp_path / "nowhere" / "ledger.db")))
+    ledger = Ledger(LedgerDatabase(str(tmp_path / "nowhere" / "ledger.db")))
     noted(ledger, weigh("text"))
     ledger.flush()
     assert ledger.book.lost == 1
@@ -107,14 +107,14 @@ def test_a_folder_that_cannot_be_written_fails_no_call(tmp_path: Path) -> None:
 
 
 def test_old_lines_and_those_over_the_limit_go(tmp_path: Path) -> None:
-    book = Book(str(tmp_path / "ledger.db"), days=2, most=100)
+    book = LedgerDatabase(str(tmp_path / "ledger.db"), days=2, most=100)
     book.write([line(at=time.time() - 3 * 86_400)] * 50)
     book.write([line()] * 6_000)
     assert calls(book) == 100
     book.close()
 
 
-def test_lines_of_many_threads_are_all_there(book: Book) -> None:
+def test_lines_of_many_threads_are_all_there(book: LedgerDatabase) -> None:
     ledger = Ledger(book)
 
     def many() -> None:
@@ -131,45 +131,45 @@ def test_lines_of_many_threads_are_all_there(book: Book) -> None:
     ledger.close()
 
 
-def test_what_a_plain_tool_would_return_is_capped_at_what_a_client_shows(book: Book) -> None:
+def test_what_a_plain_tool_would_return_is_capped_at_what_a_client_shows(book: LedgerDatabase) -> None:
     ledger = Ledger(book)
-    noted(ledger, Weight(content=1_000, frame=10, raw=900_000))
-    noted(ledger, Weight(content=60_000, frame=0, raw=900_000))
+    noted(ledger, TokenAccount(content=1_000, frame=10, raw=900_000))
+    noted(ledger, TokenAccount(content=60_000, frame=0, raw=900_000))
     ledger.flush()
-    found = figures(book, Wanted())
+    found = figures(book, LedgerFilter())
     assert found.tokens.raw == CLIENT_TOKENS + 60_000
     assert found.tokens.kept_back == CLIENT_TOKENS - 1_000
     ledger.close()
 
 
-def test_a_reply_that_costs_more_than_a_plain_one_is_negative(book: Book) -> None:
+def test_a_reply_that_costs_more_than_a_plain_one_is_negative(book: LedgerDatabase) -> None:
     ledger = Ledger(book)
-    noted(ledger, Weight(content=500, frame=20, raw=400))
+    noted(ledger, TokenAccount(content=500, frame=20, raw=400))
     ledger.flush()
-    found = figures(book, Wanted())
+    found = figures(book, LedgerFilter())
     assert (found.tokens.negative, found.tokens.lost, found.net) == (1, 120, -120)
     ledger.close()
 
 
-def test_a_ledger_that_is_switched_off_writes_nothing(book: Book) -> None:
+def test_a_ledger_that_is_switched_off_writes_nothing(book: LedgerDatabase) -> None:
     ledger = Ledger(book, enabled=False)
     noted(ledger, weigh("text"))
-    ledger.listed(Session("s"), (), "words")
+    ledger.listed(ConnectedSession("s"), (), "words")
     ledger.close()
     assert not Path(book.path).exists()
 
 
-def test_a_handle_of_the_network_is_kept_in_part_only(book: Book) -> None:
+def test_a_handle_of_the_network_is_kept_in_part_only(book: LedgerDatabase) -> None:
     ledger = Ledger(book)
     noted(ledger, weigh("text"), handle="h" + "a" * 26)
     ledger.flush()
-    assert figures(book, Wanted()).largest[0].handle == "haaaa"
+    assert figures(book, LedgerFilter()).largest[0].handle == "haaaa"
     ledger.close()
 
 
-def test_shares_and_percentiles_are_those_of_the_lines(book: Book) -> None:
+def test_shares_and_percentiles_are_those_of_the_lines(book: LedgerDatabase) -> None:
     book.write([line(seconds=number / 1000) for number in range(101)])
-    found = figures(book, Wanted())
+    found = figures(book, LedgerFilter())
     assert found.share == pytest.approx(0.05)
     assert [found.latency.p50, found.latency.p95, found.latency.p99] == pytest.approx([0.05, 0.095, 0.099])
     assert [round(one.seconds, 3) for one in found.slowest[:2]] == [0.1, 0.099]

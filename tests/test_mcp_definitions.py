@@ -9,11 +9,11 @@ import jsonschema
 import pytest
 
 from llmc.envelope.tokens import count
-from llmc.server.profiles import instructions_of, listed
-from llmc.server.schemas import call_form, definition_of, signature
-from llmc.server.tools import TOOLS, tool
-from llmc.server.tools.base import FOCUS
 from llmc.settings import Settings
+from llmc.tool import FOCUS
+from llmc.tools import TOOLS, tool
+from llmc.tools.profiles import instructions_of, listed
+from llmc.tools.schemas import call_form, definition_of, signature
 
 
 def settings(profile: str) -> Settings:

@@ -15,8 +15,8 @@ from daemons import PATIENCE, Place, private_place, until
 from mcp_world import HANDSHAKE, MODERN, Raw, raw
 from twin_mcp import LARGEST
 
-from llmc.relay import CHUNK, REPEATABLE, Relay
-from llmc.server.tools import tool
+from llmc.client.relay import CHUNK, REPEATABLE, Relay
+from llmc.tools import tool
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

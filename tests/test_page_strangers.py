@@ -13,7 +13,7 @@ import pytest
 from http_world import Served, served
 from page_world import PAGES, Seen, login_url, visitor
 
-from llmc.home import Home
+from llmc.base.home import Home
 from llmc.server.http.logins import Logins, seal
 from llmc.server.http.peers import uid_of
 from llmc.server.http.token import make_token, rotate_token

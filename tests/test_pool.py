@@ -8,7 +8,7 @@ import sys
 import psutil
 import pytest
 
-from llmc.indexer.pool import Inline, Pool, Promise
+from llmc.indexer.pool import DigestPool, Inline, Promise
 from llmc.settings import EmbedderSettings, Settings
 
 SETTINGS = Settings(embedder=EmbedderSettings(kind="hash"))
@@ -30,7 +30,7 @@ def values(promises: list[Promise]) -> list[object]:
 
 
 def test_what_a_pool_sends_back_is_what_this_process_would_make() -> None:
-    pool = Pool(SETTINGS, 1, embed=False)
+    pool = DigestPool(SETTINGS, 1, embed=False)
     try:
         assert values(pool.submit(FILES, embed=False)) == values(Inline(None).submit(FILES, embed=False))
     finally:

@@ -18,7 +18,7 @@ from daemons import PATIENCE, Place, private_place, until
 from mcp_world import HANDSHAKE, Raw, client, raw, text_of
 from pruner_world import Pruner, running_pruner
 
-from llmc.server.pruner.running import run_free
+from llmc.extend.pruner.uncontained import run_free
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

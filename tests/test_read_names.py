@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from llmc.envelope.handles import Handles
-from llmc.server.tools import answer
 from llmc.settings import EmbedderSettings, Settings
+from llmc.tools import answer
 from llmc.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from llmc.server.tools import Reply
+    from llmc.tools import Reply
 
 PRICE = "def net(x):\n    return x\n\n\nclass Price:\n    def total(self, lines):\n        return sum(lines)\n"
 RETRY = """\

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from bench.redaction import damage, missed
 from bench.redaction_corpus import generic, harmless, known
-from llmc.envelope.redact import Redactor, check_rules, redact, redact_lines
-from llmc.envelope.secret.table import table
+from llmc.envelope.redact.redactor import Redactor, check_rules, redact, redact_lines
+from llmc.envelope.redact.table import table
 from llmc.settings import Redaction, RedactionRule
 
 KEY = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from functools import partial
 
+from llmc.base.errors import NotFoundError
 from llmc.envelope import Envelope, Group, Item, Row, failure, render
 from llmc.envelope.clean import clean, clean_text
-from llmc.envelope.redact import Redactor
-from llmc.errors import NotFoundError
+from llmc.envelope.redact.redactor import Redactor
 
 AWS = "AKIAQ3EGR7KZ2MPLT5WX"
 BODY = [

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from llmc.base.errors import NotFoundError
 from llmc.envelope import Envelope, Group, Item, Row, fit, render
 from llmc.envelope.handles import Handles
 from llmc.envelope.tokens import count
-from llmc.errors import NotFoundError
-from llmc.server.tools import TOOLS, answer, tool
 from llmc.settings import EmbedderSettings, Settings, Shell
+from llmc.tools import TOOLS, answer, tool
 from llmc.workspace import Workspace
 
 if TYPE_CHECKING:

@@ -10,12 +10,12 @@ import pytest
 from jsonschema import validate
 from research_world import TOKEN, World, opened, write
 
+from llmc.answers.research.schema import REPORT
+from llmc.base.errors import ConfigError
 from llmc.envelope.tokens import count
-from llmc.errors import ConfigError
-from llmc.server.profiles import listed
-from llmc.server.research.schema import REPORT
-from llmc.server.tools import TOOLS
 from llmc.settings import Server, Settings, load
+from llmc.tools import TOOLS
+from llmc.tools.profiles import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -87,7 +87,7 @@ def test_not_found_names_what_was_searched_and_the_nearest_names(world: World) -
 
 
 def test_scope_restriction(world: World) -> None:
-    depot, elsewhere = (keeper.root.path for keeper in world.workspace.keepers)
+    depot, elsewhere = (root_index.root.path for root_index in world.workspace.root_indexes)
     report = contract(world, "Where is RetryPolicy implemented?", roots=[elsewhere])
     assert report["rootsSearched"] == [elsewhere]
     assert report["locator"]["value"]["references"] == []
@@ -168,7 +168,7 @@ def test_bad_input_is_a_structured_error(world: World, args: dict[str, Any], cod
 
 def test_list_roots_returns_only_configured_roots(world: World) -> None:
     reply = world.ask("list_roots", "research")
-    assert json.loads(reply.text)["roots"] == [keeper.root.path for keeper in world.workspace.keepers]
+    assert json.loads(reply.text)["roots"] == [root_index.root.path for root_index in world.workspace.root_indexes]
     assert world.ask("ping").text == world.ask("ping", "research").text == "pong"
 
 
@@ -192,7 +192,7 @@ def test_the_log_level_does_not_change_what_tools_answer(world: World, monkeypat
         return re.sub(r'"(startedAt|elapsedMs)": \d+', "", json.dumps(report))
 
     before = timeless(world.report("how does a courier deliver a parcel"))
-    monkeypatch.setattr("llmc.logs.logging.root.level", 10)
+    monkeypatch.setattr("llmc.base.logs.logging.root.level", 10)
     assert timeless(world.report("how does a courier deliver a parcel")) == before
 
 

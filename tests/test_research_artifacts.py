@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from research_world import TOKEN, World, opened, write
 
-from llmc.errors import LlmcError, QueryError
-from llmc.server.research.artifact import Artifacts, file_name
-from llmc.server.research.handoff import parse_handoff
-from llmc.settings import Artifacts as ArtifactSettings
+from llmc.answers.research.artifact import ArtifactFolder, file_name
+from llmc.answers.research.handoff import parse_handoff
+from llmc.base.errors import LlmcError, QueryError
+from llmc.settings import ArtifactSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,7 +81,7 @@ def test_a_name_that_leads_out_is_refused(world: World, folder: Path, name: str)
 
 
 def test_links_in_the_artifact_folder_are_not_followed(tmp_path: Path) -> None:
-    artifacts = Artifacts(str(tmp_path / "reports"))
+    artifacts = ArtifactFolder(str(tmp_path / "reports"))
     secret = tmp_path / "secret.md"
     secret.write_text("# Research Handoff\n")
     (tmp_path / "reports").mkdir()
@@ -98,12 +98,12 @@ def test_an_artifact_folder_that_is_a_link_itself_is_refused(tmp_path: Path) -> 
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "reports").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(LlmcError, match="cannot be used"):
-        Artifacts(str(tmp_path / "reports")).write("a.md", "x")
+        ArtifactFolder(str(tmp_path / "reports")).write("a.md", "x")
     assert not list((tmp_path / "elsewhere").iterdir())
 
 
 def test_what_is_there_is_never_written_over(tmp_path: Path) -> None:
-    artifacts = Artifacts(str(tmp_path / "reports"))
+    artifacts = ArtifactFolder(str(tmp_path / "reports"))
     paths = [artifacts.write("same.md", text) for text in "abc"]
     assert [Path(path).read_text() for path in paths] == ["a", "b", "c"]
 
@@ -118,7 +118,7 @@ def test_every_question_gives_a_name_that_is_one(title: str) -> None:
 def test_no_name_writes_outside_the_folder(tmp_path_factory: pytest.TempPathFactory, name: str) -> None:
     place = tmp_path_factory.mktemp("names")
     try:
-        path = Artifacts(str(place / "reports")).write(f"{name}.md", "x")
+        path = ArtifactFolder(str(place / "reports")).write(f"{name}.md", "x")
     except QueryError:
         assert not list(place.iterdir())
     else:

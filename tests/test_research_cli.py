@@ -9,8 +9,8 @@ from daemons import Standing, private_place
 from jsonschema import validate
 from research_world import TOKEN, write
 
+from llmc.answers.research.schema import REPORT
 from llmc.envelope.tokens import count
-from llmc.server.research.schema import REPORT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,7 +12,7 @@ from jsonschema import validate
 from mcp_world import client, text_of
 from research_world import TOKEN, write
 
-from llmc.server.research.schema import REPORT
+from llmc.answers.research.schema import REPORT
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator

@@ -15,9 +15,9 @@ from model_server import ModelServer, serving
 from research_world import TOKEN, World, opened, write
 from true_model import serving_true_model
 
-from llmc.server.research import open_inquiry, research
-from llmc.server.research.schema import REPORT
-from llmc.settings import Limits, Provider, Research, Role, Runtime, Secret, Settings
+from llmc.answers.research import open_inquiry, research
+from llmc.answers.research.schema import REPORT
+from llmc.settings import LimitSettings, Provider, Research, RoleEntry, Runtime, Secret, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,7 +48,7 @@ def with_model(plain: World, server: ModelServer, model: str, **changes: Any) ->
     settings = dataclasses.replace(
         plain.workspace.settings,
         providers={"local": provider},
-        roles={"locator": Role(provider="local", model=model)},
+        roles={"locator": RoleEntry(provider="local", model=model)},
         **changes,
     )
     workspace = dataclasses.replace(plain.workspace, settings=settings, owned=False)
@@ -159,7 +159,7 @@ def test_a_provider_gets_no_more_requests_at_once_than_it_takes(plain: World, se
     settings = dataclasses.replace(
         plain.workspace.settings,
         providers={"local": Provider(base_url=server.url, model=model, max_concurrent=most)},
-        roles={f"extra{number}": Role(base="locator") for number in range(4)},
+        roles={f"extra{number}": RoleEntry(base="locator") for number in range(4)},
         research=Research(provider="local"),
     )
     world = World(dataclasses.replace(plain.workspace, settings=settings, owned=False), plain.handles)
@@ -179,7 +179,7 @@ def test_no_model_is_asked_where_nothing_was_found(plain: World, server: ModelSe
 def test_without_a_provider_no_request_leaves_and_no_library_is_loaded() -> None:
     settings = Settings()
     assert not settings.providers
-    assert (settings.limits, settings.runtime) == (Limits(), Runtime())
+    assert (settings.limits, settings.runtime) == (LimitSettings(), Runtime())
     assert settings.research.provider == ""
 
 
@@ -217,7 +217,7 @@ def test_a_true_model_answers_and_its_inventions_do_not_get_through(tmp_path: Pa
     (tmp_path / "tree" / "mill.py").write_text("def grind_corn(corn):\n    return sorted(corn)\n")
     sections = {
         "providers": {"local": Provider(base_url=llama.url, model="smollm2", timeout_ms=200_000, structured="schema")},
-        "roles": {"locator": Role(provider="local", max_tokens=640)},
+        "roles": {"locator": RoleEntry(provider="local", max_tokens=640)},
         "runtime": Runtime(default_deadline_ms=300_000),
     }
     with opened(tmp_path / "home", tmp_path / "tree", **sections) as world:

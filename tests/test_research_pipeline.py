@@ -9,16 +9,16 @@ import pytest
 from jsonschema import validate
 from research_world import World, opened, write
 
-from llmc.server.calls import Call, Client
-from llmc.server.research import open_inquiry, research
-from llmc.server.research.pipeline import merged
-from llmc.server.research.question import understand
-from llmc.server.research.result import Confidence, Failure, Place, Result, Status, Wrapped
-from llmc.server.research.roles import Brief
-from llmc.server.research.schema import REPORT
-from llmc.server.research.synthesis import synthesize
-from llmc.server.tools import answer
-from llmc.settings import Limits, Role, Runtime
+from llmc.answers.research import open_inquiry, research
+from llmc.answers.research.pipeline import merged
+from llmc.answers.research.question import understand
+from llmc.answers.research.result import Confidence, Failure, Result, ResultPlace, ResultStatus, Wrapped
+from llmc.answers.research.roles import Brief
+from llmc.answers.research.schema import REPORT
+from llmc.answers.research.synthesis import synthesize
+from llmc.envelope.request import ClientInfo, RunningRequest
+from llmc.settings import LimitSettings, RoleEntry, Runtime
+from llmc.tools import answer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,13 +33,16 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 
 def ok(*references: str, findings: tuple[str, ...] = (), confidence: Confidence = Confidence.MED) -> Wrapped:
-    return Wrapped(Status.OK, Result(f"at {references[0]}", references, findings, confidence))
+    return Wrapped(ResultStatus.OK, Result(f"at {references[0]}", references, findings, confidence))
 
 
 BRIEF = Brief(understand("how does a courier deliver"))
 PLACES = {
-    "locator": (Place("/r", "a.py", 3, 9, "deliver", "function"), Place("/r", "b.py", 1, 2, "ring", "function")),
-    "analyzer": (Place("/r", "a.py", 3, 9, "deliver", "function", "definition", "Delivers.", of="deliver"),),
+    "locator": (
+        ResultPlace("/r", "a.py", 3, 9, "deliver", "function"),
+        ResultPlace("/r", "b.py", 1, 2, "ring", "function"),
+    ),
+    "analyzer": (ResultPlace("/r", "a.py", 3, 9, "deliver", "function", "definition", "Delivers.", of="deliver"),),
 }
 
 
@@ -63,8 +66,8 @@ def test_identical_references_are_merged_without_losing_what_each_role_says() ->
     assert set(made.key_findings) == {"calls ring b.py:1", "a.py:3 deliver\ndef deliver():", "implementation: a.py:3"}
 
 
-@pytest.mark.parametrize("status", [Status.TIMEOUT, Status.ERROR, Status.CANCELED])
-def test_a_role_that_fails_is_recorded_and_the_report_stands(status: Status) -> None:
+@pytest.mark.parametrize("status", [ResultStatus.TIMEOUT, ResultStatus.ERROR, ResultStatus.CANCELED])
+def test_a_role_that_fails_is_recorded_and_the_report_stands(status: ResultStatus) -> None:
     wrapped = {"locator": ok("a.py:3"), "analyzer": Wrapped(status, error=Failure("timeout", "too slow"))}
     made = synthesize(BRIEF, wrapped, {"locator": PLACES["locator"]})
     assert made.references == ("a.py:3",)
@@ -72,14 +75,14 @@ def test_a_role_that_fails_is_recorded_and_the_report_stands(status: Status) -> 
 
 
 def test_without_the_locator_there_is_still_a_valid_answer() -> None:
-    made = synthesize(BRIEF, {"locator": Wrapped(Status.TIMEOUT, error=Failure("timeout", "too slow"))}, {})
+    made = synthesize(BRIEF, {"locator": Wrapped(ResultStatus.TIMEOUT, error=Failure("timeout", "too slow"))}, {})
     assert made.references == ()
     assert made.confidence is Confidence.LOW
     assert "the locator role ran out of time" in str(made.notes)
 
 
 def test_some_tasks_of_a_role_may_fail() -> None:
-    made = merged([ok("a.py:3"), Wrapped(Status.TIMEOUT, error=Failure("timeout", "too slow"))])
+    made = merged([ok("a.py:3"), Wrapped(ResultStatus.TIMEOUT, error=Failure("timeout", "too slow"))])
     assert made.value is not None
     assert "1 of 2 tasks" in str(made.value.notes)
 
@@ -94,7 +97,7 @@ def test_the_locator_runs_first_and_is_given_the_roots_and_constraints(world: Wo
     assert {event["role"] for event in events[1:]} == {"analyzer"}
     assert [event["done"] for event in events] == list(range(1, len(events) + 1))
     assert events[0]["keywords"] == ["courier", "deliver"]
-    assert report.roots == (world.workspace.keepers[0].root.path,)
+    assert report.roots == (world.workspace.root_indexes[0].root.path,)
     assert report.progress.files <= 3
     assert report.progress.tasks == len(events)
 
@@ -105,7 +108,7 @@ def test_examples_bring_the_pattern_finder_and_other_questions_do_not(world: Wor
 
 
 def test_files_and_bytes_are_limited_over_the_whole_pipeline(tmp_path: Path) -> None:
-    with opened(tmp_path / "home", write(tmp_path / "depot"), limits=Limits(max_files_read=2)) as world:
+    with opened(tmp_path / "home", write(tmp_path / "depot"), limits=LimitSettings(max_files_read=2)) as world:
         report = world.report("show examples of how a courier delivers a parcel")
         validate(report, REPORT)
         assert report["progress"]["filesRead"] <= 2
@@ -120,7 +123,7 @@ def test_constraints_cannot_widen_what_the_settings_allow(world: World) -> None:
 
 def test_a_deadline_that_has_passed_gives_a_report_and_no_hang(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     gate = threading.Event()
-    monkeypatch.setattr("llmc.server.research.toolbox.search", lambda *_: gate.wait(60))
+    monkeypatch.setattr("llmc.answers.research.toolbox.search", lambda *_: gate.wait(60))
     report = world.report("how does a courier deliver", constraints={"deadlineMs": 30})
     gate.set()
     validate(report, REPORT)
@@ -131,13 +134,13 @@ def test_a_deadline_that_has_passed_gives_a_report_and_no_hang(world: World, mon
 
 def test_a_cancelled_call_ends_with_canceled_roles(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     gate, begun = threading.Event(), threading.Event()
-    call = Call(Client(1, "s"))
+    call = RunningRequest(ClientInfo(1, "s"))
 
     def slow(*_: object) -> bool:
         begun.set()
         return gate.wait(60)
 
-    monkeypatch.setattr("llmc.server.research.toolbox.search", slow)
+    monkeypatch.setattr("llmc.answers.research.toolbox.search", slow)
     replies: list[Any] = []
     args = {"question": "how does a courier deliver"}
     thread = threading.Thread(
@@ -152,7 +155,7 @@ def test_a_cancelled_call_ends_with_canceled_roles(world: World, monkeypatch: py
 
 
 def test_a_full_pool_is_said_in_the_report(tmp_path: Path) -> None:
-    roles = {f"extra{number}": Role(base="locator") for number in range(8)}
+    roles = {f"extra{number}": RoleEntry(base="locator") for number in range(8)}
     runtime = Runtime(max_concurrent_tasks=1, max_queued_tasks=0)
     with opened(tmp_path / "home", write(tmp_path / "depot"), roles=roles, runtime=runtime) as world:
         report = world.report("where is RetryPolicy")
@@ -171,7 +174,7 @@ def test_the_same_question_on_the_same_files_gives_the_same_report(world: World)
 
 
 def test_a_file_made_a_moment_ago_is_in_the_report(world: World) -> None:
-    root = world.workspace.keepers[0].root.path
+    root = world.workspace.root_indexes[0].root.path
     with open(f"{root}/src/depot/zeppelin.py", "w", encoding="utf-8") as file:  # noqa: PTH123 - text paths
         file.write("def moor_zeppelin(mast):\n    return mast\n")
     report = world.report("where is moor_zeppelin defined")

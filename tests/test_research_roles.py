@@ -8,18 +8,18 @@ import pytest
 from jsonschema import validate
 from research_world import World, opened, write
 
-from llmc.server.research import inquire, open_inquiry
-from llmc.server.research.question import Intent, understand
-from llmc.server.research.result import Result, Wrapped, bounded
-from llmc.server.research.roles import ROLES, role
-from llmc.server.research.schema import RESULT, WRAPPED, report_schema
-from llmc.settings import Research, Role
+from llmc.answers.research import inquire, open_inquiry
+from llmc.answers.research.question import Intent, understand
+from llmc.answers.research.result import Result, Wrapped, bounded
+from llmc.answers.research.roles import ROLES, role
+from llmc.answers.research.schema import RESULT, WRAPPED, report_schema
+from llmc.settings import Research, RoleEntry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from llmc.server.research import Report
+    from llmc.answers.research import ResearchReport
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         yield made
 
 
-def played(world: World, name: str, question: str) -> tuple[Report, Result]:
+def played(world: World, name: str, question: str) -> tuple[ResearchReport, Result]:
     report = inquire(open_inquiry(world.workspace, question), name)
     wrapped = report.roles[role(name).key]
     validate(wrapped.as_dict(), WRAPPED)
@@ -153,7 +153,7 @@ def test_a_root_called_thoughts_is_one(tmp_path: Path) -> None:
 
 
 def test_a_role_of_the_users_works_as_its_base_on_its_own_paths(tmp_path: Path) -> None:
-    roles = {"prose": Role(base="locator", paths=("docs/**",)), "crew": Role(model="x")}
+    roles = {"prose": RoleEntry(base="locator", paths=("docs/**",)), "crew": RoleEntry(model="x")}
     with opened(tmp_path / "home", write(tmp_path / "depot"), roles=roles) as world:
         report = world.report("where is a parcel sent back")
         validate(report, report_schema("prose"))
@@ -163,7 +163,7 @@ def test_a_role_of_the_users_works_as_its_base_on_its_own_paths(tmp_path: Path) 
 
 
 def test_a_role_without_a_tool_is_told_so_and_the_others_answer(tmp_path: Path) -> None:
-    roles = {"blind": Role(base="locator", tools=("symbols",))}
+    roles = {"blind": RoleEntry(base="locator", tools=("symbols",))}
     with opened(tmp_path / "home", write(tmp_path / "depot"), roles=roles) as world:
         report = world.report("where are parcels delivered")
         assert report["blind"]["error"]["name"] == "tool_denied"

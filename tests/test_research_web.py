@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from research_world import TOKEN, opened, write
 
-from llmc.errors import ConfigError, LlmcError, WebError
-from llmc.server.research.web import web_search
+from llmc.answers.research.web import web_search
+from llmc.base.errors import ConfigError, LlmcError, WebError
 from llmc.settings import Secret, Settings, WebResearch
 
 if TYPE_CHECKING:

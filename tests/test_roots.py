@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from llmc.door import Door
-from llmc.errors import RootError
-from llmc.model import Root
-from llmc.roots import Checkout, checkout, cover, disambiguate, make_root
+from llmc.base.errors import RootError
+from llmc.base.model import Root
+from llmc.base.root_fs import RootFs
+from llmc.base.roots import Checkout, checkout, cover, disambiguate, make_root
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -85,8 +85,8 @@ def test_a_work_tree_may_name_its_repository_by_a_relative_path(repository: Path
 
 def test_a_submodule_has_a_repository_of_its_own(tmp_path: Path) -> None:
     (tmp_path / ".git").write_text("gitdir: ../.git/modules/sub\r\n", encoding="utf-8")
-    with Door(str(tmp_path)) as door:
-        assert checkout(door) == Checkout(f"{tmp_path.parent}/.git/modules/sub")
+    with RootFs(str(tmp_path)) as root_fs:
+        assert checkout(root_fs) == Checkout(f"{tmp_path.parent}/.git/modules/sub")
 
 
 @pytest.mark.parametrize("hostile", ["huge", "binary", "fifo", "link", "empty", "other text", "nul", "worktrees only"])

@@ -14,12 +14,12 @@ from daemons import private_place
 from mcp_world import raw
 from search_world import write
 
+from llmc.base.coalesce import InFlightCache
 from llmc.envelope.handles import Handles
-from llmc.lately import Lately
-from llmc.retrieval.cache import Answers
-from llmc.server.calls import Call, Client
-from llmc.server.tools import answer
+from llmc.envelope.request import ClientInfo, RunningRequest
+from llmc.retrieval.search_cache import SearchCache
 from llmc.settings import EmbedderSettings, Settings
+from llmc.tools import answer
 from llmc.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from mcp_world import Raw
 
-    from llmc.server.tools import Reply
+    from llmc.tools import Reply
 
 PLAIN = Settings(embedder=EmbedderSettings(kind="hash"))
 CALLS: list[tuple[str, dict[str, Any]]] = [
@@ -49,12 +49,14 @@ class World:
     def __init__(self, workspace: Workspace, handles: Handles, folder: Path) -> None:
         self.workspace, self.handles, self.folder = workspace, handles, folder
 
-    def ask(self, name: str, args: dict[str, Any], call: Call | None = None, came: float | None = None) -> Reply:
+    def ask(
+        self, name: str, args: dict[str, Any], call: RunningRequest | None = None, came: float | None = None
+    ) -> Reply:
         return answer(self.workspace, self.handles, name, args, call=call, came=came)
 
     def anew(self, name: str, args: dict[str, Any]) -> Reply:
         """As a process would reply that has answered nothing yet."""
-        kept, self.workspace.answers = self.workspace.answers, Answers()
+        kept, self.workspace.answers = self.workspace.answers, SearchCache()
         try:
             return self.ask(name, args)
         finally:
@@ -162,14 +164,14 @@ def test_who_came_before_a_reply_was_begun_gets_it_too_and_who_came_later_a_new_
 
 def test_a_step_of_a_longer_work_sees_what_an_earlier_one_did(world: World) -> None:
     """As of a delegate, whose steps are all part of one call."""
-    name, args, call = "grep", {"pattern": "NEWS"}, Call(Client(1, "a"))
+    name, args, call = "grep", {"pattern": "NEWS"}, RunningRequest(ClientInfo(1, "a"))
     assert world.ask(name, args, call).text == "no matches"
     (world.folder / "src/depot/news.py").write_text("NEWS = 1\n")
     assert "src/depot/news.py" in world.ask(name, args, call).text
 
 
 def test_only_what_was_begun_after_one_came_counts_and_the_oldest_is_forgotten() -> None:
-    lately: Lately[str] = Lately(2)
+    lately: InFlightCache[str] = InFlightCache(2)
     lately.keep("a", 1.0, "A")
     assert lately.since(0.9, "a") == "A"
     assert lately.since(1.0, "a") is None

@@ -15,9 +15,9 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from llmc.door import Door
-from llmc.indexer.ignore import Rules
-from llmc.indexer.scan import Limits, scan
+from llmc.base.ignore import Rules
+from llmc.base.root_fs import RootFs
+from llmc.indexer.scan import ScanLimits, scan
 
 RIPGREP = Path(sys.executable).parent / "rg"
 COMMAND = [str(RIPGREP), "--files", "--hidden", "--no-require-git", "--no-messages", "--no-config", "-0", "-g", "!.git"]
@@ -96,10 +96,10 @@ def test_a_walk_finds_the_files_that_ripgrep_finds(
             put(root, f"{folder}/{name}".lstrip("/"), "")
         for folder, name, content in rules:
             put(root, f"{folder}/{name}".lstrip("/"), content.removesuffix("\n") if cut else content)
-        with Door(str(root)) as door:
-            known = Rules(door)
-            found = {path for listing in scan(door, known, Limits()) for path in listing.files}
+        with RootFs(str(root)) as root_fs:
+            known = Rules(root_fs)
+            found = {path for listing in scan(root_fs, known, ScanLimits()) for path in listing.files}
             assert found == by_ripgrep(root, Path(place))
             for path in files_of(root):
                 assert known.ignored(path, is_folder=False) == (path not in found)
-                assert Rules(door).ignored(path, is_folder=False) == (path not in found)
+                assert Rules(root_fs).ignored(path, is_folder=False) == (path not in found)

@@ -8,8 +8,8 @@ import pytest
 
 from llmc import Workspace
 from llmc.envelope.handles import Handles
-from llmc.retrieval.prose import documentation, imports
-from llmc.server.tools import answer
+from llmc.retrieval.passages.documentation import documentation, imports
+from llmc.tools import answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -6,27 +6,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmc.errors import LlmcError, QueryError
-from llmc.retrieval.query import Filter, Route, parse
+from llmc.base.errors import LlmcError, QueryError
+from llmc.retrieval.query import Filter, QueryRoute, parse
 
 
 @pytest.mark.parametrize(
     ("asked", "route"),
     [
-        ("HttpClient", Route.SYMBOL),
-        ("Rails::Engine", Route.SYMBOL),
-        ("session.get", Route.SYMBOL),
-        ("class Parser", Route.SYMBOL),
-        ("parse_url()", Route.SYMBOL),
-        ("src/http/client.py", Route.PATH),
-        ("client.py", Route.PATH),
-        ("src/http/", Route.PATH),
-        ("how are retries delayed", Route.WORDS),
-        ("connection pool", Route.WORDS),
-        ('"connection"', Route.WORDS),
+        ("HttpClient", QueryRoute.SYMBOL),
+        ("Rails::Engine", QueryRoute.SYMBOL),
+        ("session.get", QueryRoute.SYMBOL),
+        ("class Parser", QueryRoute.SYMBOL),
+        ("parse_url()", QueryRoute.SYMBOL),
+        ("src/http/client.py", QueryRoute.PATH),
+        ("client.py", QueryRoute.PATH),
+        ("src/http/", QueryRoute.PATH),
+        ("how are retries delayed", QueryRoute.WORDS),
+        ("connection pool", QueryRoute.WORDS),
+        ('"connection"', QueryRoute.WORDS),
     ],
 )
-def test_a_query_is_routed_by_its_form(asked: str, route: Route) -> None:
+def test_a_query_is_routed_by_its_form(asked: str, route: QueryRoute) -> None:
     assert parse(asked).route is route
 
 

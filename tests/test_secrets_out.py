@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from llmc import logs
+from llmc.base import logs
+from llmc.base.errors import NotFoundError
 from llmc.envelope.clean import without_secrets
-from llmc.envelope.redact import Redactor
-from llmc.errors import NotFoundError
-from llmc.server.status import Difference, IndexResult, Passed, RootStatus, Status
+from llmc.envelope.redact.redactor import Redactor
+from llmc.server.status import IndexDifference, IndexResult, RootStatus, SkippedFileStatus, StatusReport
 from llmc.server.wire import describe
 
 if TYPE_CHECKING:
@@ -75,12 +75,17 @@ def test_an_error_of_the_transport_is_cleaned() -> None:
 
 def test_a_status_is_cleaned_however_deep_and_stays_what_it_is() -> None:
     root = RootStatus(
-        "/path", "name", "family", "ready", error=f"cannot read {KEY}", examples=(Passed(f"{KEY}.txt", "failed", "x"),)
+        "/path",
+        "name",
+        "family",
+        "ready",
+        error=f"cannot read {KEY}",
+        examples=(SkippedFileStatus(f"{KEY}.txt", "failed", "x"),),
     )
-    status = Status((root,), problems=(f"settings: {KEY}",))
+    status = StatusReport((root,), problems=(f"settings: {KEY}",))
     done = without_secrets(status)
     assert KEY not in repr(done)
     assert done.roots[0].path == "/path"
-    assert without_secrets(Status((), problems=("plain",))) == Status((), problems=("plain",))
-    result = IndexResult((), 1.5, (Difference("/r", "a", "stale", KEY),))
+    assert without_secrets(StatusReport((), problems=("plain",))) == StatusReport((), problems=("plain",))
+    result = IndexResult((), 1.5, (IndexDifference("/r", "a", "stale", KEY),))
     assert KEY not in repr(without_secrets(result))

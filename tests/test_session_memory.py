@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from research_world import TOKEN, World, opened, write
 
+from llmc.base.errors import ConflictError, NewerFormatError, NotFoundError, QueryError, StoreError
+from llmc.envelope.request import ClientInfo, RunningRequest
 from llmc.envelope.tokens import count
-from llmc.errors import ConflictError, NewerFormatError, NotFoundError, QueryError, StoreError
-from llmc.server.calls import Call, Client
-from llmc.server.memory import Draft, Entry, Memory, rows
-from llmc.server.memory import memory as memory_module
-from llmc.server.memory.checkpoint import MOST_TOKENS, checkpoint
-from llmc.server.memory.joining import memory_of, recorded
-from llmc.server.sessions import Session
-from llmc.server.surface import Visit
-from llmc.server.tools import answer
-from llmc.settings import Session as SessionSettings
+from llmc.server.surface import RequestContext
+from llmc.settings import SessionSettings
+from llmc.state.connected_sessions import ConnectedSession
+from llmc.state.sessions import Draft, Memory, SessionEntry, rows
+from llmc.state.sessions import memory as memory_module
+from llmc.state.sessions.checkpoint import MOST_TOKENS, checkpoint
+from llmc.state.sessions.join import memory_of, recorded
+from llmc.tools import answer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,7 +41,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         memory_of(made.workspace).close()
 
 
-def say(world: World, session: Session, /, **args: Any) -> dict[str, Any]:
+def say(world: World, session: ConnectedSession, /, **args: Any) -> dict[str, Any]:
     reply = answer(world.workspace, world.handles, "session", args, session=session)
     return {**reply.data, "text": reply.text, "code": reply.error}
 
@@ -93,7 +93,7 @@ def test_of_many_who_compare_and_set_at_once_every_success_is_a_version_of_its_o
                     break
                 except ConflictError:
                     continue
-            memory.append(kept, Entry("log", f"added by {who}"))
+            memory.append(kept, SessionEntry("log", f"added by {who}"))
         memory.close()
 
     threads = [threading.Thread(target=add, args=(who,)) for who in range(4)]
@@ -112,7 +112,7 @@ def test_an_agent_sees_what_is_shared_and_its_own_slice(memory: Memory) -> None:
     kept = memory.open("local")
     memory.put(kept, Draft("notes", "for all", "otto"))
     memory.put(kept, Draft("notes", "mine", "otto", agent="otto"))
-    memory.append(kept, Entry("log", "private", "otto", agent="otto"), Entry("log", "public", "rem"))
+    memory.append(kept, SessionEntry("log", "private", "otto", agent="otto"), SessionEntry("log", "public", "rem"))
     assert [cell.value for cell in memory.cells(kept, "rem")] == ["for all"]
     assert [one.text for one in memory.entries(kept, "rem")] == ["public"]
     own = memory.get(kept, "notes", "otto")
@@ -142,8 +142,8 @@ def test_everything_has_a_bound(memory: Memory, monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(QueryError, match="over 64 KB"):
         memory.put(kept, Draft("k1", "x" * 70_000, "x"))
     with pytest.raises(QueryError, match="over 16 KB"):
-        memory.append(kept, Entry("log", "x" * 20_000))
-    memory.append(kept, *(Entry("log", f"entry {number}") for number in range(400)))
+        memory.append(kept, SessionEntry("log", "x" * 20_000))
+    memory.append(kept, *(SessionEntry("log", f"entry {number}") for number in range(400)))
     left = memory.entries(kept)
     assert len(left) <= 120 + rows.TRIM_EVERY
     assert left[-1].text == "entry 399"
@@ -160,7 +160,7 @@ def test_old_sessions_are_swept(memory: Memory) -> None:
     memory.sweep(9)
     assert [one.name for one in memory.all("local")] == [young.name]
     with pytest.raises(NotFoundError):
-        memory.append(old, Entry("log", "too late"))
+        memory.append(old, SessionEntry("log", "too late"))
 
 
 def test_a_damaged_file_is_put_aside_and_a_newer_one_left_alone(tmp_path: Path) -> None:
@@ -180,7 +180,7 @@ def test_a_damaged_file_is_put_aside_and_a_newer_one_left_alone(tmp_path: Path) 
 
 
 def test_the_solution_from_earlier_is_found_by_words_and_by_meaning(world: World) -> None:
-    session = Session("mcp-recall", client="one")
+    session = ConnectedSession("mcp-recall", client="one")
     for text in ("we tried a longer timeout and it did not help", "lunch at noon", "the build is green"):
         say(world, session, action="append", value=text)
     say(world, session, action="append", value="double the wait after each attempt", act="solution")
@@ -192,11 +192,11 @@ def test_the_solution_from_earlier_is_found_by_words_and_by_meaning(world: World
 
 
 def test_secrets_are_redacted_before_they_are_kept(world: World) -> None:
-    session = Session("mcp-secret", client="one")
+    session = ConnectedSession("mcp-secret", client="one")
     say(world, session, action="set", key="env", value={"token": TOKEN, "password": "hunter2-very-Secret99"})
     say(world, session, action="append", value=f"the token is {TOKEN}")
     say(world, session, action="append", value=f"[2] list of {TOKEN}")
-    files = Path(world.workspace.library.home.path).glob("sessions.sqlite*")
+    files = Path(world.workspace.registry.home.path).glob("sessions.sqlite*")
     raw = b"".join(path.read_bytes() for path in files)
     assert TOKEN.encode() not in raw
     assert b"hunter2-very" not in raw
@@ -208,8 +208,8 @@ def test_a_checkpoint_says_where_it_stands_in_300_tokens(memory: Memory) -> None
     memory.put(kept, Draft("goal", "make couriers retry", "otto"))
     memory.put(kept, Draft("plan", [{"step": "read", "done": True}, {"step": "fix the loop"}], "otto"))
     for number in range(300):
-        memory.append(kept, Entry("log", f"remark {number} " + "about this and that " * 10, "otto", "said"))
-    memory.append(kept, Entry("log", "the wait must double", "rem", "decided"))
+        memory.append(kept, SessionEntry("log", f"remark {number} " + "about this and that " * 10, "otto", "said"))
+    memory.append(kept, SessionEntry("log", "the wait must double", "rem", "decided"))
     lines = checkpoint(memory, kept)
     text = "\n".join(lines)
     assert count(text) <= MOST_TOKENS
@@ -221,8 +221,8 @@ def test_a_checkpoint_says_where_it_stands_in_300_tokens(memory: Memory) -> None
 def test_the_marks_of_a_budget_are_told_once_in_the_frame(world: World) -> None:
     settings = replace(world.workspace.settings, session=SessionSettings(budget_tokens=2_000))
     workspace = replace(world.workspace, settings=settings, owned=False)
-    session = Session("mcp-budget", client="one")
-    visit = Visit(Client(1, "mcp-budget"), session)
+    session = ConnectedSession("mcp-budget", client="one")
+    visit = RequestContext(ClientInfo(1, "mcp-budget"), session)
     told = []
     for _ in range(100):
         reply = answer(workspace, world.handles, "read", {"target": "docs/returns.md", "fresh": True}, session=session)
@@ -234,13 +234,13 @@ def test_the_marks_of_a_budget_are_told_once_in_the_frame(world: World) -> None:
             break
     assert [one for one in told if one] == ["checkpoint", "checkpoint", "over"]
     name = say(world, session, action="show")["session"]
-    say(world, Session("mcp-fresh", client="two"), action="resume", name=name)
+    say(world, ConnectedSession("mcp-fresh", client="two"), action="resume", name=name)
     assert memory_of(workspace).find("local", name).served == 0
 
 
 def test_calls_of_a_joined_connection_are_its_history_and_others_are_not(world: World) -> None:
-    session = Session("mcp-history", client="one")
-    visit = Visit(Client(1, "mcp-history"), session)
+    session = ConnectedSession("mcp-history", client="one")
+    visit = RequestContext(ClientInfo(1, "mcp-history"), session)
 
     def call(name: str, /, **args: Any) -> None:
         recorded(
@@ -260,7 +260,7 @@ def test_calls_of_a_joined_connection_are_its_history_and_others_are_not(world: 
 
 
 def test_mistakes_say_what_would_be_right(world: World) -> None:
-    session = Session("mcp-mistakes", client="one")
+    session = ConnectedSession("mcp-mistakes", client="one")
     mistakes: list[tuple[dict[str, Any], str]] = [
         ({"action": "bogus"}, "There are show, list"),
         ({"action": "get", "key": "plan"}, "there is no session yet"),
@@ -277,7 +277,7 @@ def test_mistakes_say_what_would_be_right(world: World) -> None:
 
 
 def test_first_calls_at_once_begin_one_session(world: World) -> None:
-    session = Session("mcp-together", client="one")
+    session = ConnectedSession("mcp-together", client="one")
     together = threading.Barrier(6)
 
     def append(number: int) -> None:
@@ -293,8 +293,8 @@ def test_first_calls_at_once_begin_one_session(world: World) -> None:
 
 
 def test_a_session_that_was_dropped_is_begun_anew_by_whoever_names_it(world: World) -> None:
-    session = Session("by-name", client="one")
-    call = Call(Client(1, "mcp-another"))
+    session = ConnectedSession("by-name", client="one")
+    call = RunningRequest(ClientInfo(1, "mcp-another"))
 
     def named(**args: Any) -> dict[str, Any]:
         return answer(world.workspace, world.handles, "session", args, session=session, call=call).data
@@ -306,7 +306,7 @@ def test_a_session_that_was_dropped_is_begun_anew_by_whoever_names_it(world: Wor
 
 
 def test_a_value_that_cannot_be_kept_is_refused(world: World) -> None:
-    session = Session("mcp-odd", client="one")
+    session = ConnectedSession("mcp-odd", client="one")
     deep: Any = []
     for _ in range(5_000):
         deep = [deep]
@@ -324,8 +324,8 @@ def test_a_call_is_answered_although_its_session_cannot_be_written(tmp_path: Pat
         book.execute("PRAGMA user_version = 99")
     newer.close()
     with opened(home, write(tmp_path / "depot")) as world:
-        session = Session("mcp-unlucky", client="one")
+        session = ConnectedSession("mcp-unlucky", client="one")
         reply = answer(world.workspace, world.handles, "search", {"query": "courier"}, session=session)
-        visit = Visit(Client(1, "mcp-unlucky"), session)
+        visit = RequestContext(ClientInfo(1, "mcp-unlucky"), session)
         assert recorded(world.workspace, visit, "search", {"query": "courier"}, reply) == reply
         assert say(world, session, action="list")["code"] == "store_newer"

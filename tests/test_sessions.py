@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from llmc.envelope.tokens import count
-from llmc.server.routing import fitting, topics_of
-from llmc.server.sessions import MOST_SESSIONS, Sessions
 from llmc.server.surface import changed, remember
-from llmc.server.tools import TOOLS, Reply, tool
 from llmc.settings import Settings
+from llmc.state.connected_sessions import MOST_SESSIONS, ConnectedSessions
+from llmc.tools import TOOLS, Reply, tool
+from llmc.tools.routing import fitting, topics_of
 
 
 def test_a_reply_is_counted_as_content_and_frame() -> None:
-    session = Sessions().enter("s")
+    session = ConnectedSessions().enter("s")
     text = "12 matches in 3 files · showing 1\na.py\n 1 x\n+11 more → h4k2"
     frame = " · showing 1\n+11 more → h4k2"
     remember(session, "grep", {"pattern": "x"}, Reply(text, handle="h4k2", frame=frame))
@@ -24,13 +24,13 @@ def test_a_reply_is_counted_as_content_and_frame() -> None:
 
 
 def test_a_reply_that_fits_whole_has_no_frame() -> None:
-    session = Sessions().enter("s")
+    session = ConnectedSessions().enter("s")
     remember(session, "grep", {"pattern": "x"}, Reply("1 match in 1 file\na.py\n 1 x"))
     assert session.frame_tokens == 0
 
 
 def test_a_list_that_would_be_another_is_noticed() -> None:
-    session = Sessions().enter("s")
+    session = ConnectedSessions().enter("s")
     plain = Settings()
     session.listed = ("search", "grep", "read", "llmc")
     assert not changed(session, plain, None)
@@ -38,7 +38,7 @@ def test_a_list_that_would_be_another_is_noticed() -> None:
 
 
 def test_the_session_that_was_silent_longest_is_forgotten() -> None:
-    sessions = Sessions()
+    sessions = ConnectedSessions()
     first, second = sessions.enter("first"), sessions.enter("second")
     for number in range(MOST_SESSIONS - 1):
         sessions.enter("first")
@@ -48,7 +48,7 @@ def test_the_session_that_was_silent_longest_is_forgotten() -> None:
 
 
 def test_sessions_of_two_owners_never_meet() -> None:
-    sessions = Sessions()
+    sessions = ConnectedSessions()
     assert sessions.enter("s", "one") is not sessions.enter("s", "two")
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from llmc import settings
-from llmc.errors import ConfigError, RootError
-from llmc.settings import Index, Secret, Settings, Source, examine, load
+from llmc.base.errors import ConfigError, RootError
+from llmc.settings import Index, Secret, Settings, SettingSource, examine, load
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def test_each_layer_wins_over_the_one_below(workspace: Path, env: dict[str, str]
     assert layers["index.debounce_ms"] == "user"
     assert layers["index.settle_ms"] == "workspace"
     assert layers["index.barrier_ms"] == "environment"
-    assert loaded.sources["index.workers"] == Source("flag", "--set index.workers")
+    assert loaded.sources["index.workers"] == SettingSource("flag", "--set index.workers")
     assert "index.max_depth" not in loaded.sources
 
 
@@ -249,4 +249,12 @@ def test_the_public_names_are_these() -> None:
     parts = {"Agent", "AgentArgument", "AgentContext", "AgentScript", "Delegate", "Mcp", "Provider", "RedactionRule"}
     parts |= {"Role", "RootEntry", "Artifacts", "Daemon", "EmbedderSettings", "EnvelopeSettings", "Index", "Limits"}
     parts |= {"Crew", "PrunerProfile", "Redaction", "Research", "Runtime", "Server", "Session", "Shell", "WebResearch"}
-    assert set(settings.__all__) == parts | {"Loaded", "Problem", "Secret", "Settings", "Source", "examine", "load"}
+    assert set(settings.__all__) == parts | {
+        "Loaded",
+        "Problem",
+        "Secret",
+        "Settings",
+        "SettingSource",
+        "examine",
+        "load",
+    }

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from llmc.errors import ConfigError
+from llmc.base.errors import ConfigError
 from llmc.settings import Settings, examine, load
-from llmc.settings.lines import locate
-from llmc.settings.rows import Kind, walk
+from llmc.settings.line_numbers import locate
+from llmc.settings.rows import ValueKind, walk
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -213,7 +213,7 @@ def test_any_document_makes_settings_or_problems_and_never_anything_else(
 def test_every_row_has_a_sentence_and_every_number_has_bounds() -> None:
     for row in walk(Settings):
         assert row.doc.endswith("."), row.name
-        if row.kind in (Kind.WHOLE, Kind.NUMBER):
+        if row.kind in (ValueKind.WHOLE, ValueKind.NUMBER):
             assert row.low is not None, row.name
             assert row.high is not None, row.name
             assert row.low <= float(str(row.default)) <= row.high, row.name

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from llmc.errors import ConfigError
+from llmc.base.errors import ConfigError
 from llmc.settings import Loaded, Settings, examine, load
 from llmc.settings.rows import walk
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import pytest
 import search_world
 
+from llmc.base.home import Home
 from llmc.envelope.handles import Handles
-from llmc.home import Home
-from llmc.indexer.library import Library
-from llmc.server.tools import answer
+from llmc.indexer.registry import IndexRegistry
 from llmc.settings import EmbedderSettings, RootEntry, Settings
+from llmc.tools import answer
 from llmc.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -29,14 +29,14 @@ def found(workspace: Workspace) -> list[str]:
 
 
 @pytest.fixture
-def library(tmp_path: Path) -> Library:
+def registry(tmp_path: Path) -> IndexRegistry:
     home = Home(str(tmp_path / "home"))
     home.make()
-    return Library(home, watching=False, processes=False)
+    return IndexRegistry(home, watching=False, processes=False)
 
 
-def opened(library: Library, settings: Settings, *entries: RootEntry) -> Workspace:
-    workspace = Workspace.within(library, settings, entries, str(entries[0].path))
+def opened(registry: IndexRegistry, settings: Settings, *entries: RootEntry) -> Workspace:
+    workspace = Workspace.within(registry, settings, entries, str(entries[0].path))
     workspace.index()
     return workspace
 
@@ -48,35 +48,35 @@ def make(folder: Path, *names: str) -> list[str]:
     return sorted(str(folder / name) for name in names)
 
 
-def test_a_root_that_the_outer_one_excludes_is_a_root_of_its_own(tmp_path: Path, library: Library) -> None:
+def test_a_root_that_the_outer_one_excludes_is_a_root_of_its_own(tmp_path: Path, registry: IndexRegistry) -> None:
     everything = make(tmp_path / "outer", "a.py", "inner/b.py", "inner/c.md")
     outer = RootEntry(path=tmp_path / "outer", exclude=("inner/",))
-    workspace = opened(library, PLAIN, outer, RootEntry(path=tmp_path / "outer/inner"))
+    workspace = opened(registry, PLAIN, outer, RootEntry(path=tmp_path / "outer/inner"))
     assert found(workspace) == everything
     assert workspace.notes == ()
-    library.close()
+    registry.close()
 
 
 @pytest.mark.parametrize("folder", ["inner", "in[n]er *"])
 def test_a_root_with_rules_of_its_own_is_left_to_itself_by_the_outer_one(
-    tmp_path: Path, library: Library, folder: str
+    tmp_path: Path, registry: IndexRegistry, folder: str
 ) -> None:
     make(tmp_path / "outer", "a.py", "b.md", f"{folder}/c.py", f"{folder}/d.md")
     outer = RootEntry(path=tmp_path / "outer", include=("*.py",))
     inner = RootEntry(path=tmp_path / "outer" / folder, include=("*.md",))
-    workspace = opened(library, PLAIN, outer, inner)
+    workspace = opened(registry, PLAIN, outer, inner)
     assert found(workspace) == sorted([f"{tmp_path}/outer/a.py", f"{tmp_path}/outer/{folder}/d.md"])
-    library.close()
+    registry.close()
 
 
-def test_a_root_with_the_same_rules_is_part_of_the_outer_one(tmp_path: Path, library: Library) -> None:
+def test_a_root_with_the_same_rules_is_part_of_the_outer_one(tmp_path: Path, registry: IndexRegistry) -> None:
     everything = make(tmp_path / "outer", "a.py", "inner/b.py")
     settings = replace(PLAIN, index=replace(PLAIN.index, exclude=("*.log",)))
     entries = [RootEntry(path=tmp_path / "outer"), RootEntry(path=tmp_path / "outer/inner")]
-    workspace = opened(library, settings, *entries)
+    workspace = opened(registry, settings, *entries)
     assert found(workspace) == everything
     assert workspace.notes == (f"{tmp_path}/outer/inner lies in the root {tmp_path}/outer and is part of it",)
-    library.close()
+    registry.close()
 
 
 @pytest.fixture
@@ -91,38 +91,38 @@ def work_trees(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def test_a_text_that_two_work_trees_share_is_answered_once_and_says_both(
-    work_trees: tuple[Path, Path], library: Library
+    work_trees: tuple[Path, Path], registry: IndexRegistry
 ) -> None:
     main, second = work_trees
-    workspace = opened(library, PLAIN, RootEntry(path=main), RootEntry(path=second))
+    workspace = opened(registry, PLAIN, RootEntry(path=main), RootEntry(path=second))
     (hit, *others) = [file for file in workspace.search("RetryPolicy").files if file.path == "src/depot/retry.py"]
     assert others == []
     assert {hit.root, *hit.also} == {str(main), str(second)}
-    library.close()
+    registry.close()
 
 
 def test_a_text_that_differs_between_work_trees_is_answered_from_each(
-    work_trees: tuple[Path, Path], library: Library
+    work_trees: tuple[Path, Path], registry: IndexRegistry
 ) -> None:
     main, second = work_trees
     changed = second / "src/depot/retry.py"
     changed.write_text(changed.read_text().replace("with jitter", "with much jitter"))
-    workspace = opened(library, PLAIN, RootEntry(path=main), RootEntry(path=second))
+    workspace = opened(registry, PLAIN, RootEntry(path=main), RootEntry(path=second))
     hits = [file for file in workspace.search("RetryPolicy").files if file.path == "src/depot/retry.py"]
     assert sorted((file.root, file.also) for file in hits) == [(str(main), ()), (str(second), ())]
     shutil.rmtree(second)
-    library.close()
+    registry.close()
 
 
 @pytest.fixture
-def pair(tmp_path: Path, library: Library) -> Workspace:
+def pair(tmp_path: Path, registry: IndexRegistry) -> Workspace:
     make(tmp_path / "one", "src/a.py", "only/one.py")
     make(tmp_path / "two", "src/a.py", "src/b.py")
-    return opened(library, PLAIN, RootEntry(path=tmp_path / "one"), RootEntry(path=tmp_path / "two"))
+    return opened(registry, PLAIN, RootEntry(path=tmp_path / "one"), RootEntry(path=tmp_path / "two"))
 
 
 def asked(workspace: Workspace, tool: str, **args: str) -> str:
-    return answer(workspace, Handles(workspace.library.home.handles), tool, args).text
+    return answer(workspace, Handles(workspace.registry.home.handles), tool, args).text
 
 
 def test_a_path_as_a_reply_names_it_can_be_read(pair: Workspace) -> None:
@@ -143,7 +143,7 @@ def test_a_path_of_one_root_leaves_the_others_out(pair: Workspace, tmp_path: Pat
 
 def test_a_folder_that_two_roots_have_is_looked_for_in_both(pair: Workspace, tmp_path: Path) -> None:
     elsewhere = Workspace.within(
-        pair.library, PLAIN, [RootEntry(path=tmp_path / "one"), RootEntry(path=tmp_path / "two")], str(tmp_path)
+        pair.registry, PLAIN, [RootEntry(path=tmp_path / "one"), RootEntry(path=tmp_path / "two")], str(tmp_path)
     )
     reply = asked(elsewhere, "grep", pattern="a", path="src")
     assert "one:src/a.py" in reply

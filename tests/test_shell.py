@@ -13,7 +13,7 @@ from daemons import until
 from mcp_world import client, text_of
 from shell_world import World, alive, shell_world
 
-from llmc.server.shell.capture import Capture
+from llmc.extend.shell.capture import Capture
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -164,7 +164,7 @@ def test_a_call_that_is_given_up_ends_its_command(world: World) -> None:
     mark = world.folder / "build" / "waits"
     command = script(world, "wait.sh", "echo $$ > build/waits; sleep 600\n")
     asking = (
-        "import os; from llmc.client import Caller; from llmc.home import find_home;"
+        "import os; from llmc.client.daemon_client import Caller; from llmc.base.home import find_home;"
         f"Caller(find_home(os.environ), os.environ, cwd={str(world.folder)!r}, flags=['shell.enabled=true', {ANY!r}])"
         f".ask('tool', {{'name': 'shell', 'args': {{'command': {command!r}}}}})"
     )

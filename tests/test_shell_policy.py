@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from llmc.errors import LlmcError
-from llmc.server.shell.enriched import enriched
-from llmc.server.shell.line import parse
-from llmc.server.shell.policy import Policy, environment, inside_of
+from llmc.base.errors import LlmcError
+from llmc.extend.shell.command_line import parse
+from llmc.extend.shell.policy import Policy, environment, inside_of
+from llmc.extend.shell.rewrite import enriched
 
 if TYPE_CHECKING:
     from pathlib import Path

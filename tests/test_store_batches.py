@@ -24,9 +24,10 @@ from store_world import (
     writer,
 )
 
-from llmc.errors import StoreError
-from llmc.model import FileStatus, Root, Stamp
-from llmc.store import Batch, Store, keywords
+from llmc.base.errors import StoreError
+from llmc.base.model import FileStatus, Root, Stamp
+from llmc.store import Batch, Store
+from llmc.store.keywords import keyword_store as keywords
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from store_world import ROOT, batch, document, filled, reader, state, writer
 
-from llmc.model import Chunk, ChunkPlace, Document, FileStatus, Parsed, Reference, Root, Symbol
-from llmc.store import Batch, Places
-from llmc.store.packing import (
+from llmc.base.model import Chunk, ChunkPlace, Document, FileStatus, Parsed, Reference, Root, Symbol
+from llmc.store import Batch, DocumentPaths
+from llmc.store.catalog.packing import (
     pack_chunks,
     pack_references,
     pack_symbols,
@@ -177,7 +177,7 @@ PATHS = st.binary(min_size=1, max_size=20).filter(lambda path: b"\0" not in path
 
 @given(st.dictionaries(st.integers(1, 10**9), PATHS, max_size=30), st.integers(1, 10**9))
 def test_places_are_a_mapping_like_any_other(rows: dict[int, bytes], other: int) -> None:
-    places = Places(rows.items())
+    places = DocumentPaths(rows.items())
 
     assert dict(places) == {doc: os.fsdecode(path) for doc, path in rows.items()}
     assert (other in places) == (other in rows)
@@ -194,7 +194,7 @@ NAMED = st.text(st.sampled_from("aAbéİ/"), min_size=1, max_size=6).map(str.enc
     st.text(st.sampled_from("aAé/İ"), min_size=1, max_size=2),
 )
 def test_the_paths_that_hold_a_part_are_those_that_a_look_at_each_finds(rows: dict[int, bytes], part: str) -> None:
-    places = Places(rows.items())
+    places = DocumentPaths(rows.items())
     expected = [(doc, path) for doc, path in places.items() if part.lower() in path.lower()]
 
     assert list(zip(*places.holding(part), strict=True)) == expected
@@ -205,7 +205,7 @@ def test_the_paths_that_hold_a_part_are_those_that_a_look_at_each_finds(rows: di
     st.text(st.sampled_from("ab^]\\é/"), min_size=1, max_size=4),
 )
 def test_the_paths_that_spell_letters_have_them_in_order(rows: dict[int, bytes], letters: str) -> None:
-    places = Places(rows.items())
+    places = DocumentPaths(rows.items())
 
     def spells(path: str) -> bool:
         left = iter(path.lower())

@@ -22,10 +22,11 @@ from store_world import (
     writer,
 )
 
-from llmc import words
-from llmc.errors import CorruptStoreError, NewerFormatError, StoreError
-from llmc.store import Store, schema
-from llmc.store.main_file import MAIN, SEAL
+from llmc.base import words
+from llmc.base.errors import CorruptStoreError, NewerFormatError, StoreError
+from llmc.store import Store
+from llmc.store.catalog import schema
+from llmc.store.integrity.main_file import MAIN, SEAL
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from store_world import ROOT, batch, contents, document, filled, found_by_word, reader, writer
 
-from llmc.errors import StoreFullError
+from llmc.base.errors import StoreFullError
 from llmc.store import vectors
-from llmc.store.ledger import Ledger
-from llmc.store.shelf import Shelf
+from llmc.store.catalog.writer import CatalogWriter
+from llmc.store.keywords.tantivy_index import TantivyIndex
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -119,8 +119,8 @@ def fail_with(error: BaseException) -> Callable[..., Any]:
 @pytest.mark.parametrize(
     ("owner", "name", "error"),
     [
-        (Shelf, "add", StoreFullError("no space left")),
-        (Shelf, "commit", StoreFullError("no space left")),
+        (TantivyIndex, "add", StoreFullError("no space left")),
+        (TantivyIndex, "commit", StoreFullError("no space left")),
         (vectors, "write_all", OSError(errno.ENOSPC, "No space left on device")),
         (os, "fsync", OSError(errno.EDQUOT, "Disk quota exceeded")),
     ],
@@ -188,7 +188,7 @@ def test_a_writer_can_close_on_a_full_disk_and_nothing_is_lost(tmp_path: Path, m
     store.apply(batch(CHANGE))
     with monkeypatch.context() as full:
         for step in ("rest", "checkpoint"):
-            full.setattr(Ledger, step, fail_with(StoreFullError("no space left")))
+            full.setattr(CatalogWriter, step, fail_with(StoreFullError("no space left")))
         store.close()
 
     with reader(tmp_path) as reading:

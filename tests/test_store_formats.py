@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from store_world import DIMENSION, EMBEDDER, ROOT
 
-from llmc.errors import CorruptStoreError
-from llmc.roots import make_root
+from llmc.base.errors import CorruptStoreError
+from llmc.base.roots import make_root
 from llmc.store import Store
-from llmc.store.schema import FORMAT
+from llmc.store.catalog.schema import FORMAT
 
 FORMATS = Path(__file__).parent / "formats"
 OLDER = sorted(number for path in FORMATS.glob("*.tar.gz") if (number := int(path.name.partition(".")[0])) < FORMAT)

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from store_world import document
 
-from llmc import words
-from llmc.store.keywords import TantivyKeywords
+from llmc.base import words
+from llmc.store.keywords.keyword_store import TantivyKeywords
+from llmc.store.keywords.trigrams import parts, trigrams
 from llmc.store.memory import MemoryKeywords
 from llmc.store.protocols import Clause, KeywordQuery, KeywordStore, Trigrams
-from llmc.store.trigrams import parts, trigrams
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from store_world import DIMENSION, EMBEDDER, batch, contents, filled, found_by_word, reader, writer
 
-from llmc.errors import StoreError
+from llmc.base.errors import StoreError
 from llmc.store import Store
 
 WORDS = ["zebra", "quagga", "okapi", "gnu"]

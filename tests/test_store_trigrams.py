@@ -8,7 +8,7 @@ import re2
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmc.store.trigrams import PART_CHARACTERS, fold, parts, trigrams
+from llmc.store.keywords.trigrams import PART_CHARACTERS, fold, parts, trigrams
 
 EVERY = [chr(code) for code in range(sys.maxunicode + 1) if not 0xD800 <= code <= 0xDFFF]
 

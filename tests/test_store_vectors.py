@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from store_world import DIMENSION, unit_vectors
 
-from llmc.errors import CorruptStoreError
+from llmc.base.errors import CorruptStoreError
 from llmc.store import table
 from llmc.store.lance import LanceVectors
 from llmc.store.memory import MemoryVectors

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from llmc.base.languages import GRAMMARS
 from llmc.indexer.chunk import parse
 from llmc.indexer.syntax import grammar
-from llmc.languages import GRAMMARS
 
 SAMPLES = sorted((Path(__file__).parent / "golden" / "symbols").glob("*.txt"))
 RULE = "--------\n"

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmc.model import ChunkPlace
-from llmc.retrieval.plain_lines import PlainLines, passage
-from llmc.text import Binary, Text, count_lines, decode, split_lines
+from llmc.base.model import ChunkPlace
+from llmc.base.text import Binary, DecodedText, count_lines, decode, split_lines
+from llmc.retrieval.passages.lazy_lines import PlainLines, passage
 
 SAMPLE = "def größe(x):\n    return x  # naïve 😀\n"
 
@@ -20,29 +20,29 @@ SAMPLE = "def größe(x):\n    return x  # naïve 😀\n"
 @pytest.mark.parametrize(
     ("data", "wanted"),
     [
-        (b"", Text("", "utf-8")),
-        (b"plain\n", Text("plain\n", "utf-8")),
-        (SAMPLE.encode(), Text(SAMPLE, "utf-8")),
-        (codecs.BOM_UTF8 + SAMPLE.encode(), Text(SAMPLE, "utf-8-sig")),
-        (codecs.BOM_UTF16_LE + SAMPLE.encode("utf-16-le"), Text(SAMPLE, "utf-16-le")),
-        (codecs.BOM_UTF16_BE + SAMPLE.encode("utf-16-be"), Text(SAMPLE, "utf-16-be")),
-        (SAMPLE.encode("utf-16-le"), Text(SAMPLE, "utf-16-le")),
-        (SAMPLE.encode("utf-16-be"), Text(SAMPLE, "utf-16-be")),
-        ("größe = 1\n".encode("latin-1"), Text("größe = 1\n", "latin-1")),
-        (b"\x1b[31mred\x1b[0m\x08\x0c\n", Text("\x1b[31mred\x1b[0m\x08\x0c\n", "utf-8")),
+        (b"", DecodedText("", "utf-8")),
+        (b"plain\n", DecodedText("plain\n", "utf-8")),
+        (SAMPLE.encode(), DecodedText(SAMPLE, "utf-8")),
+        (codecs.BOM_UTF8 + SAMPLE.encode(), DecodedText(SAMPLE, "utf-8-sig")),
+        (codecs.BOM_UTF16_LE + SAMPLE.encode("utf-16-le"), DecodedText(SAMPLE, "utf-16-le")),
+        (codecs.BOM_UTF16_BE + SAMPLE.encode("utf-16-be"), DecodedText(SAMPLE, "utf-16-be")),
+        (SAMPLE.encode("utf-16-le"), DecodedText(SAMPLE, "utf-16-le")),
+        (SAMPLE.encode("utf-16-be"), DecodedText(SAMPLE, "utf-16-be")),
+        ("größe = 1\n".encode("latin-1"), DecodedText("größe = 1\n", "latin-1")),
+        (b"\x1b[31mred\x1b[0m\x08\x0c\n", DecodedText("\x1b[31mred\x1b[0m\x08\x0c\n", "utf-8")),
     ],
 )
-def test_each_encoding_is_known_by_its_bytes(data: bytes, wanted: Text) -> None:
+def test_each_encoding_is_known_by_its_bytes(data: bytes, wanted: DecodedText) -> None:
     assert decode(data) == wanted
 
 
 def test_a_few_bad_bytes_do_not_spoil_the_rest_of_a_utf8_file() -> None:
-    assert decode("größe grün ".encode() + b"\xff") == Text("größe grün \ufffd", "utf-8", lossy=True)
+    assert decode("größe grün ".encode() + b"\xff") == DecodedText("größe grün \ufffd", "utf-8", lossy=True)
 
 
 def test_utf16_with_half_a_pair_is_still_text() -> None:
     data = codecs.BOM_UTF16_LE + "class A {}\r\n".encode("utf-16-le") + b"\x00\xd8"
-    assert decode(data) == Text("class A {}\r\n\ufffd", "utf-16-le", lossy=True)
+    assert decode(data) == DecodedText("class A {}\r\n\ufffd", "utf-16-le", lossy=True)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_binary_is_told_from_text(data: bytes) -> None:
 @given(st.binary())
 def test_whatever_the_bytes_the_text_can_be_stored_as_utf8(data: bytes) -> None:
     decoded = decode(data)
-    if isinstance(decoded, Text):
+    if isinstance(decoded, DecodedText):
         assert decoded.text.encode().decode() == decoded.text
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from llmc.turns import Turns
+from llmc.base.compute_slots import ComputeSlots
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,9 +32,9 @@ class Line(deque[threading.Lock]):
         assert self._came.acquire(timeout=SECONDS)
 
 
-def with_lines(at_once: int) -> tuple[Turns, Line, Line]:
+def with_lines(at_once: int) -> tuple[ComputeSlots, Line, Line]:
     """(turns, the line of those who have not begun, that of those who come back)."""
-    turns = Turns(at_once)
+    turns = ComputeSlots(at_once)
     turns._new, turns._back = lines = Line(), Line()
     return turns, *lines
 
@@ -52,7 +52,7 @@ def ended(threads: list[threading.Thread]) -> None:
 
 
 def test_no_more_at_once_than_there_are_turns_and_all_get_one() -> None:
-    turns, lock, pair = Turns(2), threading.Lock(), threading.Barrier(2, timeout=SECONDS)
+    turns, lock, pair = ComputeSlots(2), threading.Lock(), threading.Barrier(2, timeout=SECONDS)
     inside, most, done = 0, 0, 0
 
     def act() -> None:
@@ -130,7 +130,7 @@ def test_who_waits_lets_others_go_on_and_comes_before_those_who_have_not_begun()
 
 
 def test_a_turn_within_a_turn_is_the_same_one_and_an_error_gives_it_back() -> None:
-    turns = Turns(1)
+    turns = ComputeSlots(1)
     for _ in range(2):
         with pytest.raises(ValueError, match="wrong"), turns.turn(), turns.turn():
             raise ValueError("wrong")

@@ -20,7 +20,7 @@ from llmc.indexer.watch.linux import LinuxWatcher
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from llmc.model import Root
+    from llmc.base.model import Root
 
 
 @contextmanager

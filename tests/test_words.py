@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmc import words
+from llmc.base import words
 
 
 @pytest.mark.parametrize(

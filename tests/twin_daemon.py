@@ -14,18 +14,18 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from llmc.errors import NotFoundError, RootError
+from llmc.base.errors import NotFoundError, RootError
 from llmc.server import daemon
 from llmc.server.__main__ import main
 from llmc.server.daemon import Opened
-from llmc.server.status import Difference, IndexResult, RootStatus, Status
+from llmc.server.status import IndexDifference, IndexResult, RootStatus, StatusReport
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Mapping
 
-    from llmc.home import Home
-    from llmc.server.calls import Call, Client
+    from llmc.base.home import Home
+    from llmc.envelope.request import ClientInfo, RunningRequest
 
 
 class Twin:
@@ -48,35 +48,35 @@ class Twin:
         Path(self._home.path, "asked").touch()
         return self._busy
 
-    def call(self, method: str, params: dict[str, Any], call: Call) -> object:
+    def call(self, method: str, params: dict[str, Any], call: RunningRequest) -> object:
         return getattr(self, f"do_{method}")(call, **params)
 
-    def do_echo(self, call: Call, **params: Any) -> object:
+    def do_echo(self, call: RunningRequest, **params: Any) -> object:
         return params
 
-    def do_who(self, call: Call) -> object:
+    def do_who(self, call: RunningRequest) -> object:
         return call.client
 
-    def do_fail(self, call: Call, kind: str) -> object:
+    def do_fail(self, call: RunningRequest, kind: str) -> object:
         if kind == "known":
             raise NotFoundError("no such thing", reason="it is not there", hint="Look again.", path="a.py", line=3)
         if kind == "exit":
             raise SystemExit(1)
         raise ValueError("out of order")
 
-    def do_big(self, call: Call, size: int) -> object:
+    def do_big(self, call: RunningRequest, size: int) -> object:
         return "x" * size
 
-    def do_odd(self, call: Call) -> object:
+    def do_odd(self, call: RunningRequest) -> object:
         return {"path": os.fsdecode(b"caf\xe9")}
 
-    def do_count(self, call: Call, to: int) -> object:
+    def do_count(self, call: RunningRequest, to: int) -> object:
         for number in range(to):
             call.progress({"done": number})
         self._gate("counted").set()
         return to
 
-    def do_wait(self, call: Call, gate: str) -> object:
+    def do_wait(self, call: RunningRequest, gate: str) -> object:
         """Until the gate is opened or the call is cancelled; `reached` and `cancelled` gates tell others."""
         self._gate(f"{gate} reached").set()
         opened = self._gate(gate)
@@ -86,30 +86,30 @@ class Twin:
                 return "cancelled"
         return "opened"
 
-    def do_open(self, call: Call, gate: str) -> object:
+    def do_open(self, call: RunningRequest, gate: str) -> object:
         self._gate(gate).set()
         return True
 
-    def do_meet(self, call: Call, gate: str) -> object:
+    def do_meet(self, call: RunningRequest, gate: str) -> object:
         return self._gate(gate).wait(20)
 
-    def do_hold(self, call: Call, reason: str | None) -> object:
+    def do_hold(self, call: RunningRequest, reason: str | None) -> object:
         self._busy = reason
         return None
 
-    def do_crash(self, call: Call) -> object:
+    def do_crash(self, call: RunningRequest) -> object:
         os.abort()
 
-    def do_half(self, call: Call) -> object:
+    def do_half(self, call: RunningRequest) -> object:
         """Waits until the half has surely been sent: its reader says so by opening the gate."""
         call.progress({"half": 1})
         self._gate("half heard").wait(20)
         os.abort()
 
-    def do_status(self, call: Call) -> object:
-        return Status(roots=(RootStatus("/src", "src", "f", "ready", indexed=3),))
+    def do_status(self, call: RunningRequest) -> object:
+        return StatusReport(roots=(RootStatus("/src", "src", "f", "ready", indexed=3),))
 
-    def do_index(self, call: Call, roots: list[str], **flags: bool) -> object:
+    def do_index(self, call: RunningRequest, roots: list[str], **flags: bool) -> object:
         if "/bad" in roots:
             raise RootError("/bad cannot be a root", reason="it does not exist", hint="Name another.")
         for done in range(3):
@@ -120,7 +120,7 @@ class Twin:
                 {"stage": "watch", "root": "/src", "done": 2, "removed": 1, "path": "a\n.py", "seconds": 0.25}
             )
             call.wait()
-        different = (Difference("/src", "a\n.py", "stale", "its hash differs"),) if flags["verify"] else ()
+        different = (IndexDifference("/src", "a\n.py", "stale", "its hash differs"),) if flags["verify"] else ()
         return IndexResult((RootStatus("/src", "src", "f", "ready", indexed=3, skipped=1),), 1.25, different)
 
     def _gate(self, name: str) -> threading.Event:
@@ -128,7 +128,7 @@ class Twin:
             return self._gates.setdefault(name, threading.Event())
 
 
-async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, client: Client) -> None:
+async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, client: ClientInfo) -> None:
     writer.write(b"welcome\n")
     while chunk := await reader.read(65_536):
         writer.write(chunk)

@@ -15,22 +15,22 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from llmc.client import Caller
-from llmc.home import find_home
-from llmc.relay import Relay
+from llmc.base.home import find_home
+from llmc.client.daemon_client import Caller
+from llmc.client.relay import Relay
 from llmc.server.__main__ import main
 from llmc.server.daemon import Opened
-from llmc.server.schemas import Definition
-from llmc.server.sessions import Sessions
-from llmc.server.surface import InvalidParamsError, Visit
-from llmc.server.tools import Reply
+from llmc.server.surface import InvalidParamsError, RequestContext
+from llmc.state.connected_sessions import ConnectedSessions
+from llmc.tools import Reply
+from llmc.tools.schemas import ToolDefinition
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Mapping
 
-    from llmc.home import Home
-    from llmc.server.calls import Call, Client
+    from llmc.base.home import Home
+    from llmc.envelope.request import ClientInfo, RunningRequest
 
 LARGEST = 100_000
 
@@ -42,15 +42,15 @@ class TwinSurface:
 
     def __init__(self, home: Home) -> None:
         self._events = Path(home.path, "events")
-        self.sessions = Sessions()
+        self.sessions = ConnectedSessions()
 
-    def definitions(self, visit: Visit) -> tuple[Definition, ...]:  # noqa: ARG002 - the protocol's
-        return tuple(Definition(name, "Wait.", {"type": "object"}) for name in ("read", "shell"))
+    def definitions(self, visit: RequestContext) -> tuple[ToolDefinition, ...]:  # noqa: ARG002 - the protocol's
+        return tuple(ToolDefinition(name, "Wait.", {"type": "object"}) for name in ("read", "shell"))
 
-    def unknown(self, visit: Visit, name: str) -> str:  # noqa: ARG002 - likewise
+    def unknown(self, visit: RequestContext, name: str) -> str:  # noqa: ARG002 - likewise
         return "" if name in {"read", "shell"} else "no such tool"
 
-    def call(self, visit: Visit, name: str, args: dict[str, Any], call: Call) -> Reply:
+    def call(self, visit: RequestContext, name: str, args: dict[str, Any], call: RunningRequest) -> Reply:
         if "target" not in args:
             raise InvalidParamsError("target is missing")
         self.note(f"{name} begins for {visit.session.id}")
@@ -77,17 +77,17 @@ class Nothing:
     def busy(self) -> str | None:
         return None
 
-    def call(self, method: str, params: dict[str, Any], call: Call) -> object:
+    def call(self, method: str, params: dict[str, Any], call: RunningRequest) -> object:
         raise NotImplementedError
 
 
 async def serve(
-    surface: TwinSurface, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, client: Client
+    surface: TwinSurface, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, client: ClientInfo
 ) -> None:
     from llmc.server.mcp.build import build_server
     from llmc.server.mcp.stream import converse
 
-    server = build_server(surface, lambda _: Visit(client, surface.sessions.enter(client.session)))
+    server = build_server(surface, lambda _: RequestContext(client, surface.sessions.enter(client.session)))
     await converse(server, reader, writer, LARGEST)
 
 

@@ -13,9 +13,9 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from llmc import beneath
+from llmc.base import openat as beneath
+from llmc.base.model import Root
 from llmc.indexer.watch.linux import LinuxWatcher
-from llmc.model import Root
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -25,7 +25,7 @@ from bench.judged import GOLDEN
 from bench.packages import read_list as pinned
 from bench.packages import unpacked
 from llmc.embed import BUNDLED
-from llmc.embed.tokens import Tokens
+from llmc.embed.tokens import Tokenizer
 from training.collect import collect, read_list
 from training.examples import examples, extract, lines_of, read, write
 from training.vocabulary import choose_words
@@ -74,7 +74,7 @@ def table_step(work: Path) -> None:
 
     recipe = Recipe()
     words = (work / "words.txt").read_text().split("\n")
-    tokens = Tokens(words)
+    tokens = Tokenizer(words)
     corpus = tokenise(read(work / "examples.jsonl"), tokens, recipe.code_tokens)
     counts = np.bincount(np.concatenate(corpus.code), np.concatenate(corpus.counts), tokens.size)
     counts += np.bincount(np.concatenate(corpus.sentence), minlength=tokens.size) + 1

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from llmc.embed.tokens import Tokens
+    from llmc.embed.tokens import Tokenizer
     from training.examples import Example
 
     Ids = npt.NDArray[np.int32]
@@ -75,7 +75,7 @@ class Corpus:
     counts: list[Counts]
 
 
-def tokenise(examples: Iterable[Example], tokens: Tokens, code_tokens: int) -> Corpus:
+def tokenise(examples: Iterable[Example], tokens: Tokenizer, code_tokens: int) -> Corpus:
     found = Corpus(np.zeros(0, dtype=np.int32), [], [], [], [], [], [])
     columns = (found.sentence, found.rest, found.name, found.capsule)
     numbers: dict[str, int] = {}
@@ -146,7 +146,7 @@ def _loss(questions: torch.Tensor, answers: torch.Tensor, same: torch.Tensor, re
 class Draw:
     """Draws batches: questions, answers, and which other pairs of the batch ask the same (no wrong answers then)."""
 
-    def __init__(self, corpus: Corpus, tokens: Tokens, words: Sequence[str], recipe: Recipe) -> None:
+    def __init__(self, corpus: Corpus, tokens: Tokenizer, words: Sequence[str], recipe: Recipe) -> None:
         self.corpus = corpus
         self.recipe = recipe
         self.random = np.random.default_rng(recipe.seed)

@@ -14,8 +14,8 @@ from typing import Any, NoReturn
 import click
 
 from llmc import __version__
-from llmc.cli.options import Options, global_options
-from llmc.errors import LlmcError
+from llmc.base.errors import LlmcError
+from llmc.cli._options import Options, global_options
 
 __all__ = ["COMMANDS", "main"]
 

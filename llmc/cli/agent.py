@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from llmc.cli.options import Options, pass_options
+from llmc.cli._options import Options, pass_options
 
 __all__ = ["command"]
 
@@ -103,8 +103,8 @@ def init(options: Options, name: str, kind: str) -> int:
     """Write a persona to begin with, here: agents/NAME.lua, a section of llmc.toml, or a package."""
     from pathlib import Path
 
-    from llmc.server.agents.scaffold import scaffold
-    from llmc.settings.places import config_folder
+    from llmc.extend.personas.scaffold import scaffold
+    from llmc.settings.locations import config_folder
 
     made = scaffold(Path.cwd(), name, kind, str(config_folder(os.environ) / "llmc.toml"))
     if options.json:
@@ -119,7 +119,7 @@ def init(options: Options, name: str, kind: str) -> int:
 def _find(agents: list[dict[str, Any]], name: str) -> dict[str, Any]:
     from difflib import get_close_matches
 
-    from llmc.errors import NotFoundError
+    from llmc.base.errors import NotFoundError
 
     known = {one["name"]: one for one in agents}
     if name not in known:

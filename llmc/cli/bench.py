@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from llmc.cli.options import Options, pass_options
-from llmc.errors import QueryError
+from llmc.base.errors import QueryError
+from llmc.cli._options import Options, pass_options
 
 SUITES = ("tokens", "quality", "latency", "indexing", "scale", "session")
 

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from llmc.cli.options import Options, pass_options
+from llmc.cli._options import Options, pass_options
 from llmc.settings.problems import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from llmc.settings import Loaded, Problem
-    from llmc.settings.listing import Listed
+    from llmc.settings import Loaded, SettingsProblem
+    from llmc.settings.listing import ListedSetting
 
 __all__ = ["command"]
 
@@ -87,11 +87,11 @@ def schema() -> None:
     _print_json(json_schema())
 
 
-def _wrong_agents(loaded: Loaded) -> list[Problem]:
+def _wrong_agents(loaded: Loaded) -> list[SettingsProblem]:
     """Only where there are any: a script runs as far as it describes itself."""
     if not loaded.settings.agents and not loaded.settings.agent_scripts:
         return []
-    from llmc.server.agents.check import problems_of
+    from llmc.extend.personas.check import problems_of
 
     return list(problems_of(loaded))
 
@@ -103,11 +103,11 @@ def _layers(options: Options, file: str | None = None) -> dict[str, Any]:
     return {"cwd": about["cwd"], "env": os.environ, "flags": about["flags"], "config_file": named}
 
 
-def _is_telling(each: Listed) -> bool:
+def _is_telling(each: ListedSetting) -> bool:
     return each.source.layer != "default" or each.key in ("home", "roots")
 
 
-def _document(loaded: Loaded, listed: Sequence[Listed]) -> dict[str, Any]:
+def _document(loaded: Loaded, listed: Sequence[ListedSetting]) -> dict[str, Any]:
     values = {
         each.key: {"value": each.value, "source": str(each.source), "layer": each.source.layer} for each in listed
     }
@@ -115,25 +115,25 @@ def _document(loaded: Loaded, listed: Sequence[Listed]) -> dict[str, Any]:
     return {"files": [str(path) for path in loaded.files], "settings": values, "notes": notices}
 
 
-def _notices(loaded: Loaded) -> list[Problem]:
+def _notices(loaded: Loaded) -> list[SettingsProblem]:
     from llmc.settings.listing import unset_secrets
 
     return [*loaded.notices, *unset_secrets(loaded)]
 
 
-def _print_table(listed: Sequence[Listed]) -> None:
+def _print_table(listed: Sequence[ListedSetting]) -> None:
     cells = [(each.key, _cell(each), shown(each.source, 400)) for each in listed]
     widths = [min(max((len(row[column]) for row in cells), default=0), 60) for column in (0, 1)]
     for key, value, source in cells:
         click.echo(f"{key:<{widths[0]}}  {value:<{widths[1]}}  {source}")
 
 
-def _cell(each: Listed) -> str:
+def _cell(each: ListedSetting) -> str:
     value = [root["path"] for root in each.value] if each.key == "roots" else each.value
     return shown(json.dumps(value, ensure_ascii=False), 400)
 
 
-def _print_notices(notices: Sequence[Problem]) -> None:
+def _print_notices(notices: Sequence[SettingsProblem]) -> None:
     for notice in notices:
         click.echo(f"note: {notice}", err=True)
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from llmc.cli.asking import ask_tool, common_options
-from llmc.cli.options import Options, pass_options
+from llmc.cli._options import Options, pass_options
+from llmc.cli._tool_call import ask_tool, common_options
 
 
 @click.command()

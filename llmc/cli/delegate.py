@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from llmc.cli.options import Options, pass_options
+from llmc.cli._options import Options, pass_options
 
 
 @click.group()

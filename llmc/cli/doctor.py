@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from llmc.cli.options import Options, pass_options
+from llmc.cli._options import Options, pass_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from llmc.cli.checks import Finding, Patient
+    from llmc.cli._checks import CheckContext, CheckResult
 
-    Check = Callable[[Patient], Iterator[Finding]]
+    Check = Callable[[CheckContext], Iterator[CheckResult]]
 
 SIGNS = {
     "ok": click.style("ok  ", fg="green"),
@@ -42,24 +42,25 @@ def command(options: Options, /) -> int:
     return 1 if failed else 0
 
 
-def _examine(options: Options) -> Iterator[Finding]:
+def _examine(options: Options) -> Iterator[CheckResult]:
     import os
 
-    from llmc.cli.checks import Finding, Patient
+    from llmc.cli._checks import CheckContext, CheckResult
     from llmc.settings import examine
 
     about = options.about()
     loaded = examine(about["cwd"], os.environ, about["flags"], about["config"] or None)
     for check in _checks():
         try:
-            yield from check(Patient(options, loaded))
+            yield from check(CheckContext(options, loaded))
         except Exception as error:  # noqa: BLE001 - a check that breaks is a finding too
             name = check.__name__.removeprefix("check_")
-            yield Finding(name, "fail", f"the check itself failed: {type(error).__name__}: {error}")
+            yield CheckResult(name, "fail", f"the check itself failed: {type(error).__name__}: {error}")
 
 
 def _checks() -> list[Check]:
-    from llmc.cli import checks, index_checks
+    from llmc.cli import _checks as checks
+    from llmc.cli import _index_checks as index_checks
 
     return [
         checks.check_python,
@@ -76,7 +77,7 @@ def _checks() -> list[Check]:
     ]
 
 
-def _lines(finding: Finding) -> Iterator[str]:
+def _lines(finding: CheckResult) -> Iterator[str]:
     yield f"{SIGNS[finding.state]} {finding.name}: {finding.text}"
     if finding.fix:
         yield f"       → {finding.fix}"

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from llmc.cli.asking import NOTHING_FOUND, ask_tool, common_options, given
-from llmc.cli.options import Options, pass_options
+from llmc.cli._options import Options, pass_options
+from llmc.cli._tool_call import NOTHING_FOUND, ask_tool, common_options, given
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -66,7 +66,7 @@ def _print_all(options: Options, args: dict[str, Any]) -> int:
 
     reply = options.ask("tool", {"name": "grep", "args": given(args), "stream": True}, on_event=show)
     if reply["error"]:
-        from llmc.connection import error_of
+        from llmc.client.connection import error_of
 
         raise error_of(reply["data"]["error"])
     return 0 if found else NOTHING_FOUND

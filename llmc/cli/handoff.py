@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from llmc.cli.options import Options, pass_options
-from llmc.cli.reports import ask_report, report_options
+from llmc.cli._options import Options, pass_options
+from llmc.cli._research_call import ask_report, report_options
 
 
 @click.group()

@@ -17,7 +17,7 @@ from typing import Any
 
 import click
 
-from llmc.cli.options import Options, pass_options
+from llmc.cli._options import Options, pass_options
 
 LARGEST_EVENT = 1 << 20
 KEPT_SECONDS = 2 * 86_400

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from llmc.cli.options import Options, pass_options
-from llmc.cli.progress import view_for
-from llmc.cli.render import count, duration
-from llmc.errors import DaemonGoneError, DaemonRunningError, LlmcError, StoreError
-from llmc.paths import shown
+from llmc.base.errors import DaemonGoneError, DaemonRunningError, LlmcError, StoreError
+from llmc.base.paths import shown
+from llmc.cli._options import Options, pass_options
+from llmc.cli._progress import view_for
+from llmc.cli._render import count, duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from llmc.cli.options import Options, pass_options
-from llmc.errors import ConfigError, LlmcError
+from llmc.base.errors import ConfigError, LlmcError
+from llmc.cli._options import Options, pass_options
 
 if TYPE_CHECKING:
-    from llmc.install.clients import Client, Places
-    from llmc.install.files import Outcome
-    from llmc.install.plan import Step, Wanted
+    from llmc.install.clients import ClientLocations, McpClient
+    from llmc.install.files import EditOutcome
+    from llmc.install.plan import InstallOptions, InstallStep
 
 PROFILES = ("lean", "research", "pruner", "full")
 
@@ -42,7 +42,7 @@ def command(
     The client's file keeps its comments and all other entries, and a backup is made beside it. Clients that know no
     project (claude-desktop, lmstudio, windsurf) are given --root, or else the git work tree of the current folder.
     """
-    from llmc.install.plan import Wanted, client_named
+    from llmc.install.plan import InstallOptions, client_named
 
     if bool(clients) == every:
         raise click.UsageError("name one or more clients, or give --all.")
@@ -50,7 +50,7 @@ def command(
     for root in roots:
         if not Path(root).is_dir():
             raise ConfigError(f"{root} is not a folder")
-    wanted = Wanted(roots=roots, **{key: value for key, value in rest.items() if value is not None})
+    wanted = InstallOptions(roots=roots, **{key: value for key, value in rest.items() if value is not None})
     places = _places()
     chosen = _found(options, wanted, places) if every else [client_named(name) for name in dict.fromkeys(clients)]
     if show:
@@ -61,15 +61,15 @@ def command(
     return max((report["exit"] for report in reports), default=0)
 
 
-def _places() -> Places:
-    from llmc.install.clients import Places
-    from llmc.settings.places import work_tree
+def _places() -> ClientLocations:
+    from llmc.install.clients import ClientLocations
+    from llmc.settings.locations import work_tree
 
     cwd = Path.cwd()
-    return Places(os.environ, work_tree(cwd) or cwd)
+    return ClientLocations(os.environ, work_tree(cwd) or cwd)
 
 
-def _found(options: Options, wanted: Wanted, places: Places) -> list[Client]:
+def _found(options: Options, wanted: InstallOptions, places: ClientLocations) -> list[McpClient]:
     from llmc.install.clients import CLIENTS
 
     here = [client for client in CLIENTS.values() if client.is_here(places)]
@@ -83,7 +83,7 @@ def _found(options: Options, wanted: Wanted, places: Places) -> list[Client]:
     return here
 
 
-def _print(options: Options, chosen: list[Client], wanted: Wanted, places: Places) -> int:
+def _print(options: Options, chosen: list[McpClient], wanted: InstallOptions, places: ClientLocations) -> int:
     from llmc.install.plan import config_file, snippet
 
     for client in chosen:
@@ -93,7 +93,13 @@ def _print(options: Options, chosen: list[Client], wanted: Wanted, places: Place
 
 
 def _install(
-    options: Options, client: Client, wanted: Wanted, places: Places, *, dry_run: bool, passing: bool
+    options: Options,
+    client: McpClient,
+    wanted: InstallOptions,
+    places: ClientLocations,
+    *,
+    dry_run: bool,
+    passing: bool,
 ) -> dict[str, Any]:
     """One client; what goes wrong with it does not keep the others from being done."""
     from llmc.install.files import change
@@ -121,7 +127,7 @@ def _install(
     return report
 
 
-def _described(step: Step, outcome: Outcome, wanted: Wanted) -> dict[str, Any]:
+def _described(step: InstallStep, outcome: EditOutcome, wanted: InstallOptions) -> dict[str, Any]:
     return {
         "path": str(step.path),
         "what": step.what,
@@ -131,13 +137,13 @@ def _described(step: Step, outcome: Outcome, wanted: Wanted) -> dict[str, Any]:
     }
 
 
-def _action(outcome: Outcome, wanted: Wanted) -> str:
+def _action(outcome: EditOutcome, wanted: InstallOptions) -> str:
     if not outcome.changed:
         return "unchanged"
     return "removed" if wanted.uninstall else "added"
 
 
-def _tell(client: Client, step: Step, outcome: Outcome, wanted: Wanted, *, dry_run: bool) -> None:
+def _tell(client: McpClient, step: InstallStep, outcome: EditOutcome, wanted: InstallOptions, *, dry_run: bool) -> None:
     path = _short(step.path)
     if not outcome.changed:
         if not wanted.uninstall or step.what.startswith("the server"):
@@ -152,11 +158,11 @@ def _tell(client: Client, step: Step, outcome: Outcome, wanted: Wanted, *, dry_r
     click.echo(f"{client.name}: {verb} {step.what} {link} {path}{kept}")
 
 
-def _difference(step: Step, outcome: Outcome) -> str:
+def _difference(step: InstallStep, outcome: EditOutcome) -> str:
     """A diff whose surroundings are redacted: other entries of these files hold keys."""
     import difflib
 
-    from llmc.envelope.redact import redact
+    from llmc.envelope.redact.redactor import redact
 
     before, after = (redact(text or "").text.splitlines(keepends=True) for text in (outcome.before, outcome.after))
     name = str(step.path)

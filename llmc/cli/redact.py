@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from llmc.cli.options import Options, pass_options
+from llmc.cli._options import Options, pass_options
 
 if TYPE_CHECKING:
-    from llmc.envelope.redact import Redactor
+    from llmc.envelope.redact.redactor import Redactor
 
 __all__ = ["command"]
 
@@ -51,7 +51,7 @@ def command(context: click.Context, options: Options, files: tuple[str, ...], *,
 
 
 def redactor_of(options: Options) -> Redactor:
-    from llmc.envelope.redact import Redactor
+    from llmc.envelope.redact.redactor import Redactor
     from llmc.settings import load
 
     about = options.about()
@@ -60,8 +60,8 @@ def redactor_of(options: Options) -> Redactor:
 
 
 def read(name: str) -> str:
-    from llmc.errors import NotFoundError, QueryError
-    from llmc.text import Binary, decode
+    from llmc.base.errors import NotFoundError, QueryError
+    from llmc.base.text import Binary, decode
 
     try:
         with open(0 if name == STDIN else name, "rb", closefd=name != STDIN) as file:

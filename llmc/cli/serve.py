@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from llmc.cli.options import Options, pass_options
+from llmc.cli._options import Options, pass_options
 
 PROFILES = ("lean", "research", "pruner", "full")
 LOG_LEVELS = ("debug", "info", "warn", "warning", "error")
@@ -38,14 +38,14 @@ def command(
     """
     from functools import partial
 
-    from llmc.relay import Relay
+    from llmc.client.relay import Relay
 
     options.named = True
     if profile:
         options.set = (*options.set, f"server.profile={profile}")
     shown(options, http.pop("log_level"), pretty=http.pop("log_pretty"))
     if profile == "pruner":
-        from llmc.server.pruner.config import config_of
+        from llmc.extend.pruner.config import config_of
 
         for warning in config_of(os.environ, "").warnings:
             click.echo(warning, err=True)
@@ -58,7 +58,7 @@ def command(
 
         options.set = (*options.set, f"server.agent_arguments={json.dumps(args)}")
     if address is not None:
-        from llmc.cli.listening import serve_http
+        from llmc.cli._http import serve_http
 
         tls = {"cert": http["tls_cert"], "key": http["tls_key"]}
         return serve_http(options, address, **tls, names=http["allow_host"], insecure=http["insecure"])
@@ -74,7 +74,7 @@ def command(
 def shown(options: Options, level: str | None, *, pretty: bool) -> None:
     """What is logged from now on, if that is wanted; `warn` is what others call a warning."""
     if level or pretty:
-        from llmc.cli.following import follow
+        from llmc.cli._log_tail import follow
 
         level = {None: "info", "warn": "warning"}.get(level, level) or "info"
         options.set = (*options.set, f"daemon.log_level={level}")

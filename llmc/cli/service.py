@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from llmc.cli.options import Options, pass_options
-from llmc.errors import ConfigError
+from llmc.base.errors import ConfigError
+from llmc.cli._options import Options, pass_options
 
 if TYPE_CHECKING:
-    from llmc.cli.units import Unit
+    from llmc.cli._service_units import ServiceUnit
 
 
 @click.group()
@@ -48,7 +48,7 @@ def install(options: Options, /, *, show: bool) -> None:
 @pass_options
 def uninstall(options: Options, /) -> None:
     """Stop the unit and remove it."""
-    from llmc.cli.units import MARK
+    from llmc.cli._service_units import MARK
 
     unit = _unit(options)
     there = unit.installed
@@ -66,7 +66,7 @@ def uninstall(options: Options, /) -> None:
 @pass_options
 def status(options: Options, /) -> None:
     """Whether the unit is there, as this llmc would write it, and running."""
-    from llmc.cli.units import run
+    from llmc.cli._service_units import run
 
     unit = _unit(options)
     there = unit.installed
@@ -75,13 +75,13 @@ def status(options: Options, /) -> None:
     _answer(options, unit, f"{state}{', active' if active else ''}: {unit.path}", active=active)
 
 
-def _unit(options: Options) -> Unit:
-    from llmc.cli.units import unit_for
+def _unit(options: Options) -> ServiceUnit:
+    from llmc.cli._service_units import unit_for
 
     return unit_for(options.home.path, os.environ)
 
 
-def _write(unit: Unit, before: str | None) -> str | None:
+def _write(unit: ServiceUnit, before: str | None) -> str | None:
     """The path of the backup when something else was there."""
     backup = None
     try:
@@ -97,8 +97,8 @@ def _write(unit: Unit, before: str | None) -> str | None:
 
 def _make_way(options: Options) -> None:
     """A daemon that was started on demand would keep the unit's from starting; one in the foreground stays."""
+    from llmc.base.errors import DaemonError
     from llmc.cli.stop import PATIENCE_SECONDS, has_gone
-    from llmc.errors import DaemonError
 
     try:
         with options.connect(start=False) as connection:
@@ -111,7 +111,7 @@ def _make_way(options: Options) -> None:
 
 def _manage(commands: tuple[tuple[str, ...], ...]) -> str:
     """Run the manager's commands; what went wrong, with the command to repeat, or nothing."""
-    from llmc.cli.units import run
+    from llmc.cli._service_units import run
 
     for each in commands:
         worked, words = run(each)
@@ -120,7 +120,7 @@ def _manage(commands: tuple[tuple[str, ...], ...]) -> str:
     return ""
 
 
-def _answer(options: Options, unit: Unit, text: str, **fields: Any) -> None:
+def _answer(options: Options, unit: ServiceUnit, text: str, **fields: Any) -> None:
     if options.json:
         click.echo(json.dumps({"path": str(unit.path), "installed": unit.installed is not None, **fields}))
         return

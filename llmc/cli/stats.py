@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from llmc.cli.options import Options, pass_options
-from llmc.cli.render import ago, count, duration
-from llmc.errors import QueryError
-from llmc.paths import shown
+from llmc.base.errors import QueryError
+from llmc.base.paths import shown
+from llmc.cli._options import Options, pass_options
+from llmc.cli._render import ago, count, duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from llmc.cli.options import Options, pass_options
-from llmc.cli.render import ago, count, duration, size
-from llmc.paths import shown
+from llmc.base.paths import shown
+from llmc.cli._options import Options, pass_options
+from llmc.cli._render import ago, count, duration, size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from llmc.cli.options import Options, pass_options
-from llmc.errors import DaemonError
+from llmc.base.errors import DaemonError
+from llmc.cli._options import Options, pass_options
 
 if TYPE_CHECKING:
-    from llmc.home import Home
-    from llmc.server.lock import Owner
+    from llmc.base.daemon_lock import Owner
+    from llmc.base.home import Home
 
 # Replies have 5 s, the handler 30 s to end; see `server.daemon`.
 PATIENCE_SECONDS = 40.0
@@ -31,7 +31,7 @@ def command(options: Options, *, force: bool) -> None:
 
     It finishes or rolls back what it is writing. The next command that needs it starts it again.
     """
-    from llmc.server.lock import read_owner
+    from llmc.base.daemon_lock import read_owner
 
     owner = read_owner(options.home)
     if owner is None:
@@ -45,7 +45,7 @@ def command(options: Options, *, force: bool) -> None:
 
 def _ask(home: Home, owner: Owner) -> bool:
     """By the socket, or with a signal when nobody listens there. Any version understands this. Whether it was heard."""
-    from llmc.connection import dial
+    from llmc.client.connection import dial
 
     peer = dial(home)
     if peer is not None:
@@ -62,7 +62,7 @@ def _ask(home: Home, owner: Owner) -> bool:
 
 def has_gone(home: Home, seconds: float) -> bool:
     """Whether nobody holds the lock any more, within so many seconds; the socket closes a little earlier."""
-    from llmc.server.lock import read_owner
+    from llmc.base.daemon_lock import read_owner
 
     deadline = time.monotonic() + seconds
     while read_owner(home) is not None:
@@ -74,7 +74,7 @@ def has_gone(home: Home, seconds: float) -> bool:
 
 def _kill(home: Home, *, force: bool) -> None:
     """The pid is that of whoever holds the lock at this moment, so it cannot be a stranger's."""
-    from llmc.server.lock import read_owner
+    from llmc.base.daemon_lock import read_owner
 
     owner = read_owner(home)
     if owner is None or not owner.pid:

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from llmc.cli.asking import colours, given, painted, revived
-from llmc.cli.options import Options, pass_options
+from llmc.cli._options import Options, pass_options
+from llmc.cli._tool_call import colours, given, painted, revived
 
 if TYPE_CHECKING:
-    from llmc.cli.running import Ran
+    from llmc.cli._subprocess import FinishedProcess
 
 NOT_FOUND, NOT_EXECUTABLE = 127, 126
 
@@ -44,7 +44,7 @@ def command(options: Options, /, *, words: tuple[str, ...], raw: bool, agent: st
     The whole output is behind the handle of the reply: `llmc read habcd` pages through it, `llmc read habcd:2` shows
     the second failure in full. Ignored files are not looked at where the index answers.
     """
-    from llmc.cli import running
+    from llmc.cli import _subprocess as running
 
     if agent:
         os.environ["TE_AGENT_ID"] = agent
@@ -72,8 +72,8 @@ def command(options: Options, /, *, words: tuple[str, ...], raw: bool, agent: st
 
 def answered_by_index(options: Options, line: list[str], args: dict[str, Any]) -> int | None:
     """The exit code where the index has the answer. Where it has none, the command itself must say so."""
-    from llmc.errors import DaemonError, LlmcError
-    from llmc.server.shell.enriched import enriched
+    from llmc.base.errors import DaemonError, LlmcError
+    from llmc.extend.shell.rewrite import enriched
 
     known = enriched(line)
     if known is None or (known[0] == "grep" and not known[1]["path"] and not sys.stdin.isatty() and reads_stdin(line)):
@@ -101,8 +101,8 @@ def reads_stdin(line: list[str]) -> bool:
     return stat.S_ISFIFO(mode) or stat.S_ISREG(mode) or stat.S_ISSOCK(mode)
 
 
-def tell(options: Options, line: list[str], ran: Ran, args: dict[str, Any]) -> int:
-    from llmc.errors import LlmcError
+def tell(options: Options, line: list[str], ran: FinishedProcess, args: dict[str, Any]) -> int:
+    from llmc.base.errors import LlmcError
 
     asked = {
         **given(args),

@@ -6,7 +6,7 @@ import json
 
 import click
 
-from llmc.cli.options import Options, pass_options
+from llmc.cli._options import Options, pass_options
 
 
 @click.group()

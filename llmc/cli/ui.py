@@ -7,7 +7,7 @@ import webbrowser
 
 import click
 
-from llmc.cli.options import Options, pass_options
+from llmc.cli._options import Options, pass_options
 
 
 @click.command()
@@ -32,6 +32,6 @@ def command(options: Options, /, *, no_browser: bool, port: int) -> int:
     if login:
         opened(login)
         return 0
-    from llmc.cli.listening import serve_http
+    from llmc.cli._http import serve_http
 
     return serve_http(options, f"127.0.0.1:{port}", on_login=opened)

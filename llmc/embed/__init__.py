@@ -17,7 +17,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from llmc.errors import EmbedError
+from llmc.base.errors import EmbedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

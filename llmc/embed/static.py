@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from llmc.embed.tokens import Tokens
+from llmc.base.errors import EmbedError
+from llmc.embed.tokens import Tokenizer
 from llmc.embed.vectors import unit_rows
-from llmc.errors import EmbedError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +30,7 @@ __all__ = ["StaticEmbedder"]
 @dataclass(frozen=True, slots=True)
 class StaticEmbedder:
     name: str
-    tokens: Tokens
+    tokens: Tokenizer
     rows: npt.NDArray[np.int8]
     scales: npt.NDArray[np.float32]
 
@@ -52,7 +52,7 @@ class StaticEmbedder:
 
     @classmethod
     def _checked(cls, card: dict[str, Any], words: list[str], tensors: dict[str, npt.NDArray[Any]]) -> StaticEmbedder:
-        tokens = Tokens(words)
+        tokens = Tokenizer(words)
         rows, scales = tensors["embeddings"], tensors["weights"][: tokens.size]
         if rows.dtype != np.int8 or rows.shape != (tokens.size, card["dimension"]):
             raise ValueError(f"the table is {rows.dtype} {rows.shape}, not int8 {(tokens.size, card['dimension'])}")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["BUCKETS", "Tokens", "bucket", "fold", "paired_letters", "single_letters", "split"]
+__all__ = ["BUCKETS", "Tokenizer", "bucket", "fold", "paired_letters", "single_letters", "split"]
 
 BUCKETS: Final = 2048  # rows shared by everything that is not ASCII
 MAX_TEXT: Final = 65_536  # characters; a chunk has some 1,500, a line of a megabyte says nothing more after this
@@ -76,7 +76,7 @@ def _words(text: str) -> list[str]:
     return text.translate(ASCII_WORDS).split() if text.isascii() else WORD.findall(fold(text))
 
 
-class Tokens:
+class Tokenizer:
     """Ids of a text. Id 0 is the unknown piece; then the vocabulary's words in order; then the buckets."""
 
     def __init__(self, words: Sequence[str], buckets: int = BUCKETS) -> None:
@@ -116,7 +116,7 @@ class Tokens:
 class _Cache(dict[str, tuple[int, ...]]):
     """Word to ids. Threads may race: both then compute the same, and the dictionary's own lock does the rest."""
 
-    def __init__(self, tokens: Tokens) -> None:
+    def __init__(self, tokens: Tokenizer) -> None:
         super().__init__()
         self._tokens = tokens
 

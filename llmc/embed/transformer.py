@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from llmc.base.errors import EmbedError
 from llmc.embed.vectors import unit_rows
-from llmc.errors import EmbedError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -19,16 +19,16 @@ from collections import defaultdict
 from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
-from llmc.envelope.redact import Redactor
-from llmc.envelope.secret.table import compiled
-from llmc.envelope.secret.values import Kind, kind_of
+from llmc.envelope.redact.redactor import Redactor
+from llmc.envelope.redact.table import compiled
+from llmc.envelope.redact.values import ContentKind, kind_of
 from llmc.envelope.visible import visible, visible_name, visible_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from llmc.envelope.envelope import Envelope, Group, Item, Row
-    from llmc.envelope.redact import Finding
+    from llmc.envelope.redact.redactor import SecretFinding
 
     TextOf = Callable[[str, str], str | None]
     _Changed = Mapping[tuple[int, int], dict[int, str]]
@@ -88,7 +88,7 @@ class _Cleaning:
     def __init__(self, redactor: Redactor, text_of: TextOf | None) -> None:
         self._redactor = redactor
         self._text_of = text_of
-        self._known: dict[tuple[str, str], dict[int, list[Finding]] | None] = {}
+        self._known: dict[tuple[str, str], dict[int, list[SecretFinding]] | None] = {}
 
     def envelope(self, envelope: Envelope) -> Envelope:
         rows = self._rows(envelope)
@@ -155,13 +155,13 @@ class _Cleaning:
         done = visible_text(done, endings=False)
         return done.split("\n") if rows and (folded or done != whole) else None
 
-    def _findings(self, root: str, path: str) -> dict[int, list[Finding]] | None:
+    def _findings(self, root: str, path: str) -> dict[int, list[SecretFinding]] | None:
         """The secrets of a file by line; None if it cannot be asked."""
         if self._text_of is None or not path:
             return None
         if (root, path) not in self._known:
             whole = self._text_of(root, path)
-            found: defaultdict[int, list[Finding]] | None = None
+            found: defaultdict[int, list[SecretFinding]] | None = None
             if whole is not None:
                 found = defaultdict(list)
                 for finding in self._redactor.redact(whole, path).findings:
@@ -239,7 +239,7 @@ def runs_of(at: int, group: Group) -> Iterable[tuple[tuple[str, str], _Run]]:
             yield file, (at, indexes, [group.items[index] for index in indexes])
 
 
-def asked(text: str, row: Row, found: dict[int, list[Finding]], path: str) -> str:
+def asked(text: str, row: Row, found: dict[int, list[SecretFinding]], path: str) -> str:
     """The text of a row without what is secret on this line of its file."""
     secrets = found.get(row.number or 0)
     if not secrets or not is_doubtful(row.text, path):
@@ -259,10 +259,10 @@ def is_doubtful(text: str, path: str) -> bool:
     # RE2 reads 200 KB of matches in a tenth of the 4 ms that Python's own takes to try every place.
     if "…" in text or compiled(_DOUBTFUL).search(text.encode("utf-8", "surrogatepass")):
         return True
-    return kind_of(path) is not Kind.CODE and bool(_NAMELESS.search(text))
+    return kind_of(path) is not ContentKind.CODE and bool(_NAMELESS.search(text))
 
 
-def without(text: str, finding: Finding) -> str:
+def without(text: str, finding: SecretFinding) -> str:
     """The text without this secret, or without the half of it that stands before a cut."""
     marker = f"[redacted:{finding.rule}]"
     if finding.secret in text:

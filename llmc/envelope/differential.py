@@ -1,8 +1,8 @@
 """What a client was given already is not given twice: a read that is all known answers in one line.
 
-`Sent` is the memory of one session: a hash of every line that a `read` showed, by its number. A line counts as known
-only while that number had the very same text when it was last shown, so that no change is ever hidden, a shorter file
-included. Whoever asks may not have what the session was given (its context was compacted, or it is an agent that
+`SentLines` is the memory of one session: a hash of every line that a `read` showed, by its number. A line counts as
+known only while that number had the very same text when it was last shown, so that no change is ever hidden, a shorter
+file included. Whoever asks may not have what the session was given (its context was compacted, or it is an agent that
 another one sent), so a reply without any text says how to get it, and what was given some hundred thousand tokens ago
 is forgotten here too. Where only some lines are left out, that is said with the first such reply and every tenth.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from llmc.envelope.envelope import Envelope, Item, Row
 
-__all__ = ["Sent", "all_known", "unchanged", "without_known"]
+__all__ = ["SentLines", "all_known", "unchanged", "without_known"]
 
 # Some 120,000 tokens, as much as a model has in mind, in 1 MB.
 MOST_LINES: Final = 10_000
@@ -36,7 +36,7 @@ SAID_EVERY: Final = 10
 File = tuple[str, str, str]  # root, path, which text of it: its lines, or its outline
 
 
-class Sent:
+class SentLines:
     """The lines that a session has; safe from many threads."""
 
     def __init__(self, most: int = MOST_LINES) -> None:
@@ -82,7 +82,7 @@ class Sent:
             self.add(file, item.rows)
 
 
-def all_known(envelope: Envelope, sent: Sent, ends: Mapping[tuple[str, str], int]) -> bool:
+def all_known(envelope: Envelope, sent: SentLines, ends: Mapping[tuple[str, str], int]) -> bool:
     """Whether this reply, as it would be shown, says nothing new. `ends` are the files' numbers of lines."""
     shorter = [path for (root, path), lines in ends.items() if not sent.ends_at(root, path, lines)]
     if shorter:
@@ -98,7 +98,7 @@ def unchanged(envelope: Envelope) -> Envelope:
     return replace(envelope, found=f"{envelope.found}, unchanged since you read it", groups=(), notes=(AGAIN,))
 
 
-def without_known(envelope: Envelope, sent: Sent) -> Envelope:
+def without_known(envelope: Envelope, sent: SentLines) -> Envelope:
     """Only the lines that are new, with a word of the others; as it is, where that would not be shorter or clearer."""
     known: dict[tuple[File, int | None], int] = {
         (file, row.number): row.number

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from llmc.errors import LlmcError
+    from llmc.base.errors import LlmcError
 
 __all__ = ["Envelope", "Group", "Item", "Row", "failure"]
 

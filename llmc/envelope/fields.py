@@ -15,8 +15,8 @@ from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final
 
+from llmc.base.errors import QueryError
 from llmc.envelope.envelope import Envelope, Group, Item, Row
-from llmc.errors import QueryError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -23,11 +23,11 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from llmc.envelope.disk import open_cache
+from llmc.base.errors import NotFoundError, StoreFullError
 from llmc.envelope.fit import leave
 from llmc.envelope.packing import VERSION, decode, encode, pack, unpack
+from llmc.envelope.text_disk import open_cache
 from llmc.envelope.tokens import count
-from llmc.errors import NotFoundError, StoreFullError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

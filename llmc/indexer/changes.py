@@ -7,15 +7,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from llmc.indexer.scan import Limits, Tally, Why, scan
+from llmc.indexer.scan import ScanLimits, SkipReason, Tally, scan
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from llmc.door import Door
-    from llmc.indexer.ignore import Rules
+    from llmc.base.ignore import Rules
+    from llmc.base.root_fs import RootFs
     from llmc.settings import Index
-    from llmc.store.catalog import Catalog
+    from llmc.store.catalog.reader import Catalog
 
 __all__ = ["Changes", "find_changes", "scan_limits"]
 
@@ -29,7 +29,7 @@ class Changes:
 
 
 def find_changes(
-    root: str, door: Door, rules: Rules, catalog: Catalog, *, settings: Index, folders: Collection[str] = ("",)
+    root: str, root_fs: RootFs, rules: Rules, catalog: Catalog, *, settings: Index, folders: Collection[str] = ("",)
 ) -> Changes:
     """Walk the folders ("" is the whole root). Each path that a walk finds with another stamp than the catalog's is
     one.
@@ -38,11 +38,13 @@ def find_changes(
     known = catalog.stamps(root)
     for folder in topmost(folders):
         missing = {path for path in known if below(path, folder)} if folder else set(known)
-        for listing in scan(door, rules, scan_limits(settings), folder):
+        for listing in scan(root_fs, rules, scan_limits(settings), folder):
             changes.tally.add(listing)
             found = dict(listing.files)
             found.update(
-                (passed.path, passed.stamp) for passed in listing.passed if passed.why is Why.LARGE and passed.stamp
+                (passed.path, passed.stamp)
+                for passed in listing.passed
+                if passed.why is SkipReason.LARGE and passed.stamp
             )
             for path, stamp in found.items():
                 if known.get(path) != (stamp.size, stamp.mtime_ns, stamp.ctime_ns, stamp.inode):
@@ -52,8 +54,8 @@ def find_changes(
     return changes
 
 
-def scan_limits(settings: Index) -> Limits:
-    return Limits(settings.max_file_bytes, settings.max_depth, settings.max_files)
+def scan_limits(settings: Index) -> ScanLimits:
+    return ScanLimits(settings.max_file_bytes, settings.max_depth, settings.max_files)
 
 
 def topmost(folders: Collection[str]) -> list[str]:

@@ -10,11 +10,11 @@ from __future__ import annotations
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
+from llmc.base.languages import language_of
+from llmc.base.model import Chunk, Parsed
 from llmc.indexer.capsule import capsule, settings
 from llmc.indexer.syntax import EMPTY, outline
 from llmc.indexer.syntax.cut import cut
-from llmc.languages import language_of
-from llmc.model import Chunk, Parsed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

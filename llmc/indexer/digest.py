@@ -16,8 +16,8 @@ from llmc.indexer.chunk import parse
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from llmc.base.model import Parsed, Vectors
     from llmc.embed import Embedder
-    from llmc.model import Parsed, Vectors
 
 __all__ = ["Digest", "digest", "document_key", "embedded_texts"]
 

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["Pending", "Taken"]
+__all__ = ["Pending", "PendingBatch"]
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class PendingBatch:
     """A round of work. The numbers say which marks it covers."""
 
     paths: Mapping[str, int]
@@ -51,11 +51,11 @@ class Pending:
             self._folders[folder] = self._count
             self._reasons[folder] = reason
 
-    def take(self) -> Taken:
+    def take(self) -> PendingBatch:
         with self._changed:
-            return Taken(dict(self._paths), dict(self._folders), tuple(self._reasons.values()))
+            return PendingBatch(dict(self._paths), dict(self._folders), tuple(self._reasons.values()))
 
-    def settle(self, taken: Taken) -> None:
+    def settle(self, taken: PendingBatch) -> None:
         with self._changed:
             for marks, done in ((self._paths, taken.paths), (self._folders, taken.folders)):
                 for name, number in done.items():

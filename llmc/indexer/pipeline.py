@@ -13,21 +13,21 @@ from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
-from llmc.door import Kind, ReadError, settled
-from llmc.errors import LlmcError, NotFoundError, OutsideError
+from llmc.base.errors import LlmcError, NotFoundError, OutsideError
+from llmc.base.model import CONTROLS, HOLDS_NUL, TOO_LARGE, Document, FileState, FileStatus, Stamp
+from llmc.base.root_fs import FileKind, ReadError, settled
+from llmc.base.text import Binary, content_hash, decode
 from llmc.indexer.digest import document_key
-from llmc.model import CONTROLS, HOLDS_NUL, TOO_LARGE, Document, FileState, FileStatus, Stamp
 from llmc.store import Batch
-from llmc.text import Binary, content_hash, decode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator
 
-    from llmc.door import Door
+    from llmc.base.root_fs import RootFs
     from llmc.indexer.pool import Digester, Promise
     from llmc.store import Store
 
-__all__ = ["Limits", "Outcome", "adopt", "index_paths"]
+__all__ = ["BatchLimits", "IndexOutcome", "adopt", "index_paths"]
 
 BINARY = "binary"
 NO_STAMP = Stamp(size=-1, mtime_ns=0, ctime_ns=0, inode=0)
@@ -37,7 +37,7 @@ RECOGNISED_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class BatchLimits:
     """`batch_files` and `batch_bytes` bound what one commit holds. The first is small, so that a query during the first
     build has something to answer from, and each may be twice the one before: every commit is a segment with its own
     dictionary, and seven of them took more disk than three."""
@@ -49,7 +49,7 @@ class Limits:
 
 
 @dataclass(slots=True)
-class Outcome:
+class IndexOutcome:
     """What a run did, for progress and for `llmc status`."""
 
     files: Counter[str] = field(default_factory=Counter)  # indexed, known, skipped, failed, gone
@@ -60,7 +60,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class FileLook:
     """One look at one path: `state` is None when nothing is there, `hash` and `text` are set when it can be indexed."""
 
     path: str
@@ -73,7 +73,7 @@ class Seen:
 class Work:
     """What is seen, and, where it is new to the store, the digest on its way."""
 
-    seen: Seen
+    seen: FileLook
     promise: Promise | None = None
 
 
@@ -81,20 +81,20 @@ def index_paths(
     root: str,
     paths: Iterable[str],
     *,
-    door: Door,
+    root_fs: RootFs,
     store: Store,
     digester: Digester,
-    limits: Limits,
+    limits: BatchLimits,
     hidden: Iterable[str] = (),
-    on_batch: Callable[[Outcome, list[str]], None] | None = None,
-) -> Outcome:
+    on_batch: Callable[[IndexOutcome, list[str]], None] | None = None,
+) -> IndexOutcome:
     """Bring the store up to date for these paths, whatever happened to them: made, changed, renamed away, deleted.
 
     `hidden` paths are forgotten, whatever is on disk: the rules leave them out.
     """
-    outcome = Outcome()
-    there = (look(door, path, limits.max_file_bytes) for path in paths)
-    looked = timed("look", chain(there, (Seen(path, None) for path in hidden)), outcome)
+    outcome = IndexOutcome()
+    there = (look(root_fs, path, limits.max_file_bytes) for path in paths)
+    looked = timed("look", chain(there, (FileLook(path, None) for path in hidden)), outcome)
     submitted = (recognise(batch, store, digester) for batch in batched(looked, limits))
     for batch in one_ahead(submitted):
         finished = [finish(work, store) for work in batch]
@@ -115,7 +115,7 @@ def index_paths(
     return outcome
 
 
-def adopt(root: str, paths: Iterable[str], *, door: Door, store: Store, limits: Limits) -> list[str]:
+def adopt(root: str, paths: Iterable[str], *, root_fs: RootFs, store: Store, limits: BatchLimits) -> list[str]:
     """Take over every file whose document the store knows already, from another work tree or an earlier branch. That
     costs a glance and a row; the paths that need more are given back.
 
@@ -125,7 +125,7 @@ def adopt(root: str, paths: Iterable[str], *, door: Door, store: Store, limits: 
     waiting = iter(paths)
     while group := list(islice(waiting, ADOPTED_AT_ONCE)):
         states: list[FileState] = []
-        glances = (glance(door, path, limits.max_file_bytes) for path in group)
+        glances = (glance(root_fs, path, limits.max_file_bytes) for path in group)
         while some := list(islice(glances, RECOGNISED_AT_ONCE)):
             known = store.catalog.numbers([key for _, key, _ in some if key])
             recognised = [adopted(one, known) for one in some]
@@ -139,11 +139,11 @@ def adopt(root: str, paths: Iterable[str], *, door: Door, store: Store, limits: 
 Glance = tuple[str, str, tuple[bytes, Stamp] | None]
 
 
-def glance(door: Door, path: str, max_bytes: int) -> Glance:
+def glance(root_fs: RootFs, path: str, max_bytes: int) -> Glance:
     """(path, key, content): what decides whether the store knows a file, and no more. What is odd about a path, or
     gone, is left for a `look`."""
     try:
-        data, stamp = door.read(path, max_bytes, walking=True)
+        data, stamp = root_fs.read(path, max_bytes, walking=True)
     except (LlmcError, OSError):
         return path, "", None
     return path, document_key(path, content_hash(data)), (data, stamp)
@@ -169,24 +169,24 @@ def binary_state(path: str, stamp: Stamp, found: Binary) -> FileState:
     return FileState(path, lasting(stamp), FileStatus.SKIPPED, reason=CONTROLS if found.controls else BINARY)
 
 
-def look(door: Door, path: str, max_bytes: int) -> Seen:
+def look(root_fs: RootFs, path: str, max_bytes: int) -> FileLook:
     """Read one file through the door and say what it is. A bad file is a state with a reason, never an exception."""
     try:
-        at = door.stat(path)
-        if at is None or at.kind is not Kind.FILE:
-            return Seen(path, None)
+        at = root_fs.stat(path)
+        if at is None or at.kind is not FileKind.FILE:
+            return FileLook(path, None)
         if at.stamp.size > max_bytes:
-            return Seen(path, FileState(path, lasting(at.stamp), FileStatus.SKIPPED, reason=TOO_LARGE))
-        data, stamp = door.read(path, max_bytes)
+            return FileLook(path, FileState(path, lasting(at.stamp), FileStatus.SKIPPED, reason=TOO_LARGE))
+        data, stamp = root_fs.read(path, max_bytes)
     except (NotFoundError, OutsideError):
-        return Seen(path, None)
+        return FileLook(path, None)
     except ReadError as error:
-        return Seen(path, FileState(path, NO_STAMP, FileStatus.FAILED, reason=str(error.refusal)))
+        return FileLook(path, FileState(path, NO_STAMP, FileStatus.FAILED, reason=str(error.refusal)))
     decoded = decode(data)
     if isinstance(decoded, Binary):
-        return Seen(path, binary_state(path, stamp, decoded))
+        return FileLook(path, binary_state(path, stamp, decoded))
     content = content_hash(data)
-    return Seen(path, indexed_state(path, stamp, document_key(path, content), data), content, decoded.text)
+    return FileLook(path, indexed_state(path, stamp, document_key(path, content), data), content, decoded.text)
 
 
 def lasting(stamp: Stamp) -> Stamp:
@@ -194,7 +194,7 @@ def lasting(stamp: Stamp) -> Stamp:
     return stamp if settled(stamp) else Stamp(stamp.size, 0, 0, stamp.inode)
 
 
-def recognise(batch: list[Seen], store: Store, digester: Digester) -> list[Work]:
+def recognise(batch: list[FileLook], store: Store, digester: Digester) -> list[Work]:
     """Only what the store does not know is digested: a second work tree costs catalog rows, a rename no embedding."""
     known = store.catalog.numbers([seen.state.key for seen in batch if seen.state and seen.state.key])
     fresh = [seen for seen in batch if seen.state and seen.state.key and seen.state.key not in known]
@@ -228,7 +228,7 @@ def finish(work: Work, store: Store) -> tuple[FileState | None, Document | None]
     )
 
 
-def count(outcome: Outcome, finished: list[tuple[FileState | None, Document | None]]) -> None:
+def count(outcome: IndexOutcome, finished: list[tuple[FileState | None, Document | None]]) -> None:
     for state, document in finished:
         if state is None:
             outcome.files["gone"] += 1
@@ -242,8 +242,8 @@ def count(outcome: Outcome, finished: list[tuple[FileState | None, Document | No
             outcome.files[str(state.status)] += 1
 
 
-def batched(looked: Iterable[Seen], limits: Limits) -> Iterator[list[Seen]]:
-    batch: list[Seen] = []
+def batched(looked: Iterable[FileLook], limits: BatchLimits) -> Iterator[list[FileLook]]:
+    batch: list[FileLook] = []
     size, most = 0, limits.first_files
     for seen in looked:
         batch.append(seen)
@@ -264,7 +264,7 @@ def one_ahead(batches: Iterator[list[Work]]) -> Iterator[list[Work]]:
     yield from waiting
 
 
-def timed(stage: str, items: Iterable[Seen], outcome: Outcome) -> Iterator[Seen]:
+def timed(stage: str, items: Iterable[FileLook], outcome: IndexOutcome) -> Iterator[FileLook]:
     iterator = iter(items)
     while True:
         started = time.process_time()

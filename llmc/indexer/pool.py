@@ -15,20 +15,20 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import TYPE_CHECKING, Any, Protocol
 
+from llmc.base.errors import EmbedError
+from llmc.base.model import Chunk, Parsed
 from llmc.embed import open_embedder
-from llmc.errors import EmbedError
 from llmc.indexer.digest import Digest, digest
-from llmc.model import Chunk, Parsed
-from llmc.store.packed import PackedReferences, PackedSymbols, packed
+from llmc.store.catalog.packed import PackedReferences, PackedSymbols, packed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from llmc.base.model import Vectors
     from llmc.embed import Embedder
-    from llmc.model import Vectors
     from llmc.settings import Settings
 
-__all__ = ["Digester", "Inline", "Pool", "Promise"]
+__all__ = ["DigestPool", "Digester", "Inline", "Promise"]
 
 # A slice is what travels to a process at once: long enough to hide the pipe, short enough to spread over the cores.
 SLICE_BYTES = 512 * 1024
@@ -53,7 +53,7 @@ class Digester(Protocol):
     def close(self) -> None: ...
 
 
-class Done:
+class DigestResult:
     def __init__(self, value: Digest | str) -> None:
         self._value = value
 
@@ -72,13 +72,13 @@ class Inline:
         started = time.process_time()
         results = digest_safely(files, self._embedder if embed else None)
         self.cpu += time.process_time() - started
-        return [Done(result) for result in results]
+        return [DigestResult(result) for result in results]
 
     def close(self) -> None:
         pass
 
 
-class Pool:
+class DigestPool:
     """Digest in `workers` processes; each loads the embedder that the settings name, once."""
 
     def __init__(self, settings: Settings, workers: int, *, embed: bool) -> None:
@@ -127,7 +127,7 @@ class Pool:
 class Slice:
     """The files of one call and what came of them; asked for once, then remembered."""
 
-    def __init__(self, pool: Pool, files: list[File], embed: bool, future: Future[Results]) -> None:
+    def __init__(self, pool: DigestPool, files: list[File], embed: bool, future: Future[Results]) -> None:
         self._pool = pool
         self._files = files
         self._embed = embed
@@ -135,7 +135,7 @@ class Slice:
         self._results: list[Digest | str] | None = None
 
     def promise(self, index: int) -> Promise:
-        return Part(self, index)
+        return DigestPart(self, index)
 
     def results(self) -> Sequence[Digest | str]:
         if self._results is None:
@@ -150,7 +150,7 @@ class Slice:
         return self._results
 
 
-class Part:
+class DigestPart:
     def __init__(self, whole: Slice, index: int) -> None:
         self._whole = whole
         self._index = index

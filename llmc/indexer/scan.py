@@ -1,9 +1,9 @@
 """The walk: which files does a root hold, as the disk has them now?
 
-`scan` goes through a folder and below, one `Listing` for each folder it enters, and passes over what the rules hide
-(`ignore`) and what cannot be indexed, naming the latter with the reason. `look` says of one path what a walk would say.
-Both only stat: whether a file is binary is seen when it is read. Everything goes through the door, folder by folder, so
-that a folder swapped for a link in the midst of a walk is not entered.
+`scan` goes through a folder and below, one `FolderListing` for each folder it enters, and passes over what the rules
+hide (`ignore`) and what cannot be indexed, naming the latter with the reason. `look` says of one path what a walk would
+say. Both only stat: whether a file is binary is seen when it is read. Everything goes through the door, folder by
+folder, so that a folder swapped for a link in the midst of a walk is not entered.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from llmc.door import Kind, ReadError, Refusal, stamp_of
-from llmc.errors import NotFoundError, RootError
-from llmc.indexer.ignore import Frame, Rules
-from llmc.paths import LONGEST_PATH
+from llmc.base.errors import NotFoundError, RootError
+from llmc.base.ignore import FolderRules, Rules
+from llmc.base.paths import LONGEST_PATH
+from llmc.base.root_fs import FileKind, ReadError, ReadRefusal, stamp_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from llmc.door import Door
-    from llmc.model import Stamp
+    from llmc.base.model import Stamp
+    from llmc.base.root_fs import RootFs
 
-__all__ = ["Limits", "Listing", "Passed", "Rules", "Tally", "Why", "look", "scan"]
+__all__ = ["FolderListing", "Rules", "ScanLimits", "SkipReason", "SkippedFile", "Tally", "look", "scan"]
 
 _LONGEST_NAME = 255  # bytes, on every file system of note
 
 
-class Why(StrEnum):
+class SkipReason(StrEnum):
     """Why something was passed over."""
 
     LARGE = "too large"
@@ -47,28 +47,28 @@ class Why(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ScanLimits:
     max_file_bytes: int = 2 << 20
     max_depth: int = 256
     max_files: int = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Passed:
+class SkippedFile:
     """`stamp` is set for files: an entry with an equal one need not be looked at again."""
 
     path: str
-    why: Why
+    why: SkipReason
     stamp: Stamp | None = None
 
 
 @dataclass(slots=True)
-class Listing:
+class FolderListing:
     """One folder: its files by path, what was passed over, and how many entries the rules hide."""
 
     folder: str
     files: dict[str, Stamp] = field(default_factory=dict)
-    passed: list[Passed] = field(default_factory=list)
+    passed: list[SkippedFile] = field(default_factory=list)
     ignored: int = 0
 
 
@@ -79,10 +79,10 @@ class Tally:
     files: int = 0
     folders: int = 0
     ignored: int = 0
-    passed: Counter[Why] = field(default_factory=Counter)
-    examples: dict[Why, list[str]] = field(default_factory=dict)
+    passed: Counter[SkipReason] = field(default_factory=Counter)
+    examples: dict[SkipReason, list[str]] = field(default_factory=dict)
 
-    def add(self, listing: Listing, names: int = 20) -> None:
+    def add(self, listing: FolderListing, names: int = 20) -> None:
         self.folders += 1
         self.files += len(listing.files)
         self.ignored += listing.ignored
@@ -93,14 +93,14 @@ class Tally:
                 examples.append(passed.path)
 
 
-def scan(door: Door, rules: Rules, limits: Limits, folder: str = "") -> Iterator[Listing]:
+def scan(root_fs: RootFs, rules: Rules, limits: ScanLimits, folder: str = "") -> Iterator[FolderListing]:
     """Walk a folder and below; nothing comes if the rules hide it or it is gone. The whole root reloads the rules.
 
     RootError: the root is gone, or was replaced during the walk; what came before it may be of either folder.
     """
-    door.stat("")
-    generation = door.generation
-    parent: Frame | None = None
+    root_fs.stat("")
+    generation = root_fs.generation
+    parent: FolderRules | None = None
     if folder:
         parent = rules.frame(folder.rpartition("/")[0])
         if parent.closed or parent.hides(folder.rpartition("/")[2], is_folder=True):
@@ -111,13 +111,13 @@ def scan(door: Door, rules: Rules, limits: Limits, folder: str = "") -> Iterator
     todo = [(parent, folder)]
     while todo:
         above, path = todo.pop()
-        listing = Listing(path)
+        listing = FolderListing(path)
         try:
-            fd = door.open_folder(path)
+            fd = root_fs.open_folder(path)
         except NotFoundError:
             continue
         except ReadError as error:
-            listing.passed.append(Passed(path, _WHY.get(error.refusal, Why.UNREADABLE)))
+            listing.passed.append(SkippedFile(path, _WHY.get(error.refusal, SkipReason.UNREADABLE)))
             yield listing
             continue
         try:
@@ -130,30 +130,32 @@ def scan(door: Door, rules: Rules, limits: Limits, folder: str = "") -> Iterator
             return
         yield listing
         todo += [(frame, each) for each in folders]
-    door.stat("")
-    if door.generation != generation:
-        raise RootError("the root was replaced while it was walked", hint="Walk it again.", path=door.path)
+    root_fs.stat("")
+    if root_fs.generation != generation:
+        raise RootError("the root was replaced while it was walked", hint="Walk it again.", path=root_fs.path)
 
 
-def look(door: Door, rules: Rules, limits: Limits, path: str) -> Stamp | Passed | None:
+def look(root_fs: RootFs, rules: Rules, limits: ScanLimits, path: str) -> Stamp | SkippedFile | None:
     """What a walk would say of one path: the stamp of a file, why it is passed over, or None if nothing is there."""
-    seen = door.stat(path)
+    seen = root_fs.stat(path)
     if seen is None:
         return None
-    if rules.ignored(path, is_folder=seen.kind is Kind.FOLDER):
-        return Passed(path, Why.IGNORED)
-    if seen.kind is not Kind.FILE:
-        return Passed(path, _KINDS[seen.kind])
+    if rules.ignored(path, is_folder=seen.kind is FileKind.FOLDER):
+        return SkippedFile(path, SkipReason.IGNORED)
+    if seen.kind is not FileKind.FILE:
+        return SkippedFile(path, _KINDS[seen.kind])
     if path.count("/") > limits.max_depth:
-        return Passed(path, Why.DEEP, seen.stamp)
-    return Passed(path, Why.LARGE, seen.stamp) if seen.stamp.size > limits.max_file_bytes else seen.stamp
+        return SkippedFile(path, SkipReason.DEEP, seen.stamp)
+    return SkippedFile(path, SkipReason.LARGE, seen.stamp) if seen.stamp.size > limits.max_file_bytes else seen.stamp
 
 
-_WHY: dict[str, Why] = {Refusal.LINK: Why.LINK, Refusal.SPECIAL: Why.SPECIAL}
-_KINDS = {Kind.LINK: Why.LINK, Kind.OTHER: Why.SPECIAL, Kind.FOLDER: Why.FOLDER}
+_WHY: dict[str, SkipReason] = {ReadRefusal.LINK: SkipReason.LINK, ReadRefusal.SPECIAL: SkipReason.SPECIAL}
+_KINDS = {FileKind.LINK: SkipReason.LINK, FileKind.OTHER: SkipReason.SPECIAL, FileKind.FOLDER: SkipReason.FOLDER}
 
 
-def _list(fd: int, rules: Rules, above: Frame | None, limits: Limits, listing: Listing) -> tuple[Frame, list[str]]:
+def _list(
+    fd: int, rules: Rules, above: FolderRules | None, limits: ScanLimits, listing: FolderListing
+) -> tuple[FolderRules, list[str]]:
     """Fill the listing from an open folder; gives its rules, and the folders in it to be walked, the last one first."""
     path, folders = listing.folder, list[str]()
     try:
@@ -161,10 +163,10 @@ def _list(fd: int, rules: Rules, above: Frame | None, limits: Limits, listing: L
             entries = list(found)
     except OSError:
         entries = []
-        listing.passed.append(Passed(path, Why.UNREADABLE))
+        listing.passed.append(SkippedFile(path, SkipReason.UNREADABLE))
     frame = rules.enter(above, path, {entry.name for entry in entries})
     if frame.closed:
-        listing.passed.append(Passed(path, Why.CHECKOUT))
+        listing.passed.append(SkippedFile(path, SkipReason.CHECKOUT))
         return frame, folders
     prefix = f"{path}/" if path else ""
     room = LONGEST_PATH - len(os.fsencode(prefix))
@@ -175,37 +177,39 @@ def _list(fd: int, rules: Rules, above: Frame | None, limits: Limits, listing: L
         if frame.hides(name, is_folder=is_folder):
             listing.ignored += 1
         elif room < _LONGEST_NAME and len(os.fsencode(name)) > room:
-            listing.passed.append(Passed(prefix + name, Why.LONG))
+            listing.passed.append(SkippedFile(prefix + name, SkipReason.LONG))
         elif not is_folder:
             _file(entry, prefix + name, limits.max_file_bytes, listing)
         elif deepest:
-            listing.passed.append(Passed(prefix + name, Why.DEEP))
+            listing.passed.append(SkippedFile(prefix + name, SkipReason.DEEP))
         else:
             folders.append(prefix + name)
     folders.sort(reverse=True)
     return frame, folders
 
 
-def _file(entry: os.DirEntry[str], path: str, largest: int, listing: Listing) -> None:
+def _file(entry: os.DirEntry[str], path: str, largest: int, listing: FolderListing) -> None:
     try:
         status = entry.stat(follow_symlinks=False)
     except FileNotFoundError:
         return
     except OSError:
-        listing.passed.append(Passed(path, Why.UNREADABLE))
+        listing.passed.append(SkippedFile(path, SkipReason.UNREADABLE))
         return
     if not stat.S_ISREG(status.st_mode):
-        listing.passed.append(Passed(path, Why.LINK if stat.S_ISLNK(status.st_mode) else Why.SPECIAL))
+        listing.passed.append(
+            SkippedFile(path, SkipReason.LINK if stat.S_ISLNK(status.st_mode) else SkipReason.SPECIAL)
+        )
     elif status.st_size > largest:
-        listing.passed.append(Passed(path, Why.LARGE, stamp_of(status)))
+        listing.passed.append(SkippedFile(path, SkipReason.LARGE, stamp_of(status)))
     else:
         listing.files[path] = stamp_of(status)
 
 
-def _cut(listing: Listing, left: int) -> Listing:
+def _cut(listing: FolderListing, left: int) -> FolderListing:
     """The last listing of a walk that found more files than it may."""
     paths = sorted(listing.files)
     for path in paths[left:]:
         del listing.files[path]
-    listing.passed.append(Passed(paths[left], Why.MANY))
+    listing.passed.append(SkippedFile(paths[left], SkipReason.MANY))
     return listing

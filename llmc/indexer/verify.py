@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from llmc.indexer.changes import scan_limits
 from llmc.indexer.pipeline import look
-from llmc.indexer.scan import Why, scan
+from llmc.indexer.scan import SkipReason, scan
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from llmc.indexer.keeper import Keeper
-    from llmc.store.catalog import Catalog
+    from llmc.indexer.root_index import RootIndex
+    from llmc.store.catalog.reader import Catalog
 
 __all__ = ["Discrepancy", "verify_root"]
 
@@ -32,18 +32,18 @@ class Discrepancy:
 
 
 def verify_root(
-    keeper: Keeper, catalog: Catalog, on_file: Callable[[int], None] = lambda _done: None
+    root_index: RootIndex, catalog: Catalog, on_file: Callable[[int], None] = lambda _done: None
 ) -> list[Discrepancy]:
-    root = keeper.root.path
-    known = catalog.files(keeper.root.id)
+    root = root_index.root.path
+    known = catalog.files(root_index.root.id)
     found: list[Discrepancy] = []
     seen: set[str] = set()
-    limits = scan_limits(keeper.settings.index)
-    for listing in scan(keeper.door, keeper.rules, limits):
-        paths = [*listing.files, *(passed.path for passed in listing.passed if passed.why is Why.LARGE)]
+    limits = scan_limits(root_index.settings.index)
+    for listing in scan(root_index.root_fs, root_index.rules, limits):
+        paths = [*listing.files, *(passed.path for passed in listing.passed if passed.why is SkipReason.LARGE)]
         for path in paths:
             seen.add(path)
-            state, now = known.get(path), look(keeper.door, path, limits.max_file_bytes).state
+            state, now = known.get(path), look(root_index.root_fs, path, limits.max_file_bytes).state
             if now is None:
                 continue  # gone since the folder was listed
             if state is None:

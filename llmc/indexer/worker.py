@@ -1,8 +1,8 @@
 """Large work in a process of its own: a query stays fast while a root is built, and what goes wrong here ends here.
 
-`Worker` is the parent's end: it starts the process, hands it a `Job` on stdin and reads its reports, a JSON object a
-line, from its stdout. The process holds the store's lock while it lives; killed at any moment, it leaves a store that
-the next writer repairs. What a job does is `jobs`' business.
+`WorkerProcess` is the parent's end: it starts the process, hands it a `IndexTask` on stdin and reads its reports, a
+JSON object a line, from its stdout. The process holds the store's lock while it lives; killed at any moment, it leaves
+a store that the next writer repairs. What a job does is `jobs`' business.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from llmc.connection import error_of
-from llmc.errors import DaemonError, LlmcError
+from llmc.base.errors import DaemonError, LlmcError
+from llmc.client.connection import error_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from llmc.indexer.jobs import Job
+    from llmc.indexer.tasks import IndexTask
 
-__all__ = ["Worker"]
+__all__ = ["WorkerProcess"]
 
 Report = dict[str, Any]
 
 
 @dataclass(slots=True)
-class Worker:
+class WorkerProcess:
     """One run. `stop` may be called from another thread; `run` then raises."""
 
     on_report: Callable[[Report], None]
@@ -37,7 +37,7 @@ class Worker:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _stopped: bool = False
 
-    def run(self, job: Job) -> Report:
+    def run(self, job: IndexTask) -> Report:
         """Until the process has ended: what it did, in figures. Its error is raised here as what it was."""
         process = self._start()
         assert process.stdin is not None
@@ -83,7 +83,7 @@ class Worker:
 
 def main(source: BinaryIO, target: BinaryIO) -> int:
     """The process itself."""
-    from llmc.indexer.jobs import run  # noqa: PLC0415 - the parent's end does without
+    from llmc.indexer.tasks import run  # noqa: PLC0415 - the parent's end does without
 
     def report(values: Report) -> None:
         target.write(json.dumps(values).encode() + b"\n")

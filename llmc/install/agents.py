@@ -12,7 +12,7 @@ from llmc.install.files import Edit
 from llmc.install.jsonc import BrokenError
 
 if TYPE_CHECKING:
-    from llmc.install.clients import Client
+    from llmc.install.clients import McpClient
 
 __all__ = ["agent_file", "agent_name", "remove_agent", "write_agent"]
 
@@ -27,11 +27,11 @@ Answer in at most fifteen lines: what you found, each place as `path:line`, and 
 than five lines, no advice."""
 
 
-def agent_name(client: Client) -> str:
+def agent_name(client: McpClient) -> str:
     return "llmc-scout.agent.md" if client.name == "copilot" else "llmc-scout.md"
 
 
-def agent_file(client: Client, server: str) -> str:
+def agent_file(client: McpClient, server: str) -> str:
     fields = {"name": "llmc-scout", "description": WHEN, **FIELDS.get(client.name, {})}
     lines = [f"{key}: {value.format(server=server)}" for key, value in fields.items()]
     return "\n".join(["---", *lines, "---", "", MARK, "", TASK, ""])

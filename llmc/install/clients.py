@@ -12,20 +12,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from llmc.settings.places import user_folder
+from llmc.settings.locations import user_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from llmc.install.record import ServerRecord
 
-__all__ = ["CLIENTS", "Client", "Places"]
+__all__ = ["CLIENTS", "ClientLocations", "McpClient"]
 
 WORKSPACE = "${workspaceFolder}"
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class ClientLocations:
     """Where a user's things are. `project` is the top of the project, for files that belong to it."""
 
     environ: Mapping[str, str]
@@ -51,24 +51,24 @@ class Places:
 
 
 @dataclass(frozen=True, slots=True)
-class Client:
+class McpClient:
     """`signs` are what shows that the client is there, besides its file and the `program`; `notes` are the files of
     instructions that it reads (user's, project's), `agents` its folders of sub-agents likewise."""
 
     name: str
     title: str
     key: str
-    file: Callable[[Places], Path]
+    file: Callable[[ClientLocations], Path]
     shape: Callable[[ServerRecord], dict[str, Any]]
     root: str = "cwd"
     project: str = ""
     program: str = ""
-    signs: Callable[[Places], tuple[Path, ...]] = field(default=lambda _: ())
-    notes: tuple[Callable[[Places], Path] | None, str] = (None, "AGENTS.md")
-    agents: tuple[Callable[[Places], Path] | None, str] = (None, "")
+    signs: Callable[[ClientLocations], tuple[Path, ...]] = field(default=lambda _: ())
+    notes: tuple[Callable[[ClientLocations], Path] | None, str] = (None, "AGENTS.md")
+    agents: tuple[Callable[[ClientLocations], Path] | None, str] = (None, "")
     next_step: str = "Restart it."
 
-    def is_here(self, places: Places) -> bool:
+    def is_here(self, places: ClientLocations) -> bool:
         seen = (self.file(places), *self.signs(places))
         return any(path.exists() for path in seen) or bool(
             self.program and shutil.which(self.program, path=places.environ.get("PATH"))
@@ -96,31 +96,31 @@ def local_command(record: ServerRecord) -> dict[str, Any]:
     return {"type": "local", "command": command, **with_env(record, "environment"), "enabled": True}
 
 
-def claude(places: Places) -> Path:
+def claude(places: ClientLocations) -> Path:
     return places.named("CLAUDE_CONFIG_DIR", places.home / ".claude")
 
 
-def codex(places: Places) -> Path:
+def codex(places: ClientLocations) -> Path:
     return places.named("CODEX_HOME", places.home / ".codex")
 
 
-def copilot(places: Places) -> Path:
+def copilot(places: ClientLocations) -> Path:
     return places.named("COPILOT_HOME", places.home / ".copilot")
 
 
-def opencode(places: Places) -> Path:
+def opencode(places: ClientLocations) -> Path:
     """Whichever of its two names is there."""
     folder = places.config / "opencode"
     return folder / ("opencode.jsonc" if (folder / "opencode.jsonc").exists() else "opencode.json")
 
 
-def claude_file(places: Places) -> Path:
+def claude_file(places: ClientLocations) -> Path:
     """Beside `~/.claude`, unless the user moved that; then inside."""
     moved = places.environ.get("CLAUDE_CONFIG_DIR")
     return Path(moved) / ".claude.json" if moved else places.home / ".claude.json"
 
 
-def zed(places: Places) -> Path:
+def zed(places: ClientLocations) -> Path:
     """In `~/.config` on every system."""
     return places.home / ".config/zed" if places.platform == "darwin" else places.config / "zed"
 
@@ -128,7 +128,7 @@ def zed(places: Places) -> Path:
 CLIENTS = {
     client.name: client
     for client in (
-        Client(
+        McpClient(
             "claude-code",
             "Claude Code",
             "mcpServers",
@@ -141,7 +141,7 @@ CLIENTS = {
             agents=(lambda places: claude(places) / "agents", ".claude/agents"),
             next_step="Start a new session; /mcp shows it.",
         ),
-        Client(
+        McpClient(
             "claude-desktop",
             "Claude Desktop",
             "mcpServers",
@@ -152,7 +152,7 @@ CLIENTS = {
             notes=(None, ""),
             next_step="Quit Claude Desktop wholly and start it again.",
         ),
-        Client(
+        McpClient(
             "cursor",
             "Cursor",
             "mcpServers",
@@ -165,7 +165,7 @@ CLIENTS = {
             agents=(lambda places: places.home / ".cursor/agents", ".cursor/agents"),
             next_step="Switch it on under Settings, MCP.",
         ),
-        Client(
+        McpClient(
             "vscode",
             "VS Code",
             "servers",
@@ -177,7 +177,7 @@ CLIENTS = {
             signs=lambda places: (places.support / "Code",),
             next_step="Run `MCP: List Servers` and start it.",
         ),
-        Client(
+        McpClient(
             "codex",
             "Codex",
             "mcp_servers",
@@ -189,7 +189,7 @@ CLIENTS = {
             notes=(lambda places: codex(places) / "AGENTS.md", "AGENTS.md"),
             next_step="Start a new session; /mcp shows it.",
         ),
-        Client(
+        McpClient(
             "gemini",
             "Gemini CLI",
             "mcpServers",
@@ -201,7 +201,7 @@ CLIENTS = {
             notes=(lambda places: places.home / ".gemini/GEMINI.md", "GEMINI.md"),
             next_step="Start a new session; /mcp shows it.",
         ),
-        Client(
+        McpClient(
             "windsurf",
             "Windsurf",
             "mcpServers",
@@ -212,7 +212,7 @@ CLIENTS = {
             signs=lambda places: (places.home / ".codeium/windsurf",),
             next_step="Press refresh in the MCP panel of Cascade.",
         ),
-        Client(
+        McpClient(
             "zed",
             "Zed",
             "context_servers",
@@ -223,7 +223,7 @@ CLIENTS = {
             signs=lambda places: (zed(places),),
             next_step="Zed starts it by itself; the agent panel's settings show it.",
         ),
-        Client(
+        McpClient(
             "lmstudio",
             "LM Studio",
             "mcpServers",
@@ -235,7 +235,7 @@ CLIENTS = {
             notes=(None, ""),
             next_step="Switch it on in the Program tab of a chat.",
         ),
-        Client(
+        McpClient(
             "copilot",
             "Copilot CLI",
             "mcpServers",
@@ -247,7 +247,7 @@ CLIENTS = {
             agents=(lambda places: copilot(places) / "agents", ".github/agents"),
             next_step="Start a new session; /mcp show lists it.",
         ),
-        Client(
+        McpClient(
             "opencode",
             "opencode",
             "mcp",

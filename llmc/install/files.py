@@ -13,14 +13,14 @@ import tempfile
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from llmc.errors import ConfigError
+from llmc.base.errors import ConfigError
 from llmc.install.jsonc import BrokenError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-__all__ = ["Edit", "Outcome", "change"]
+__all__ = ["Edit", "EditOutcome", "change"]
 
 BOM = "\ufeff"
 TRIES = 5
@@ -37,7 +37,7 @@ class Edit:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class EditOutcome:
     """`after` is None for a file that was removed or never was."""
 
     path: Path
@@ -51,14 +51,14 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ConfigFile:
     text: str | None
     bom: str = ""
     stamp: tuple[int, ...] = ()
     mode: int = 0
 
 
-def change(path: Path, edit: Edit, *, write: bool = True) -> Outcome:
+def change(path: Path, edit: Edit, *, write: bool = True) -> EditOutcome:
     """Apply an edit; what was there before is kept as a backup."""
     target, backup = real(path), path.with_name(path.name + ".llmc.bak")
     for _ in range(TRIES):
@@ -66,12 +66,12 @@ def change(path: Path, edit: Edit, *, write: bool = True) -> Outcome:
         old = read(backup).text if backup.is_file() and not backup.is_symlink() else None
         after = applied(path, edit, found.text, old)
         if after == found.text or not write:
-            return Outcome(path, found.text, after)
+            return EditOutcome(path, found.text, after)
         kept = save(backup, found, edit, old) if found.text is not None and after not in (old, None) else None
         if replace(target, after, found):
             if after == old:
                 backup.unlink(missing_ok=True)  # the file is what it was
-            return Outcome(path, found.text, after, kept)
+            return EditOutcome(path, found.text, after, kept)
     raise ConfigError(f"cannot edit {path}", reason="another program keeps writing it", hint="Close it and try again.")
 
 
@@ -83,10 +83,10 @@ def applied(path: Path, edit: Edit, text: str | None, old: str | None) -> str | 
         raise ConfigError(f"cannot edit {path}", reason=str(error), hint=hint) from None
 
 
-def save(backup: Path, found: Found, edit: Edit, old: str | None) -> Path:
+def save(backup: Path, found: ConfigFile, edit: Edit, old: str | None) -> Path:
     """The copy from before llmc is the one worth having: an entry that is written anew does not replace it."""
     if old is None or found.text is None or not edit.holds(found.text):
-        replace(backup, found.text, Found(None, found.bom, read(backup).stamp, found.mode))
+        replace(backup, found.text, ConfigFile(None, found.bom, read(backup).stamp, found.mode))
     return backup
 
 
@@ -97,7 +97,7 @@ def real(path: Path) -> Path:
         raise ConfigError(f"cannot use {path}", reason="its links lead in a circle") from error
 
 
-def read(path: Path) -> Found:
+def read(path: Path) -> ConfigFile:
     try:
         with contextlib.ExitStack() as stack:
             # A FIFO would keep a plain open waiting for its writer.
@@ -109,9 +109,9 @@ def read(path: Path) -> Found:
             data = b"".join(iter(lambda: os.read(descriptor, 1 << 20), b""))
         text = data.decode("utf-8")
         bom = BOM if text.startswith(BOM) else ""
-        return Found(text.removeprefix(BOM), bom, stamp_of(status), stat.S_IMODE(status.st_mode))
+        return ConfigFile(text.removeprefix(BOM), bom, stamp_of(status), stat.S_IMODE(status.st_mode))
     except FileNotFoundError:
-        return Found(None)
+        return ConfigFile(None)
     except UnicodeDecodeError:
         raise ConfigError(f"cannot edit {path}", reason="it is not UTF-8 text") from None
     except OSError as error:
@@ -122,7 +122,7 @@ def stamp_of(status: os.stat_result) -> tuple[int, ...]:
     return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
-def replace(path: Path, text: str | None, found: Found) -> bool:
+def replace(path: Path, text: str | None, found: ConfigFile) -> bool:
     """Put a whole new file in place of the one that was read; False when that changed meanwhile."""
     try:
         if text is not None:
@@ -135,7 +135,7 @@ def replace(path: Path, text: str | None, found: Found) -> bool:
     return True
 
 
-def replace_whole(path: Path, data: bytes, found: Found) -> bool:
+def replace_whole(path: Path, data: bytes, found: ConfigFile) -> bool:
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name[:100]}.", dir=path.parent)
     try:

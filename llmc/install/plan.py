@@ -10,10 +10,10 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from llmc.errors import ConfigError
+from llmc.base.errors import ConfigError
 from llmc.install import jsonc, toml
 from llmc.install.agents import agent_file, agent_name, remove_agent, write_agent
-from llmc.install.clients import CLIENTS, Client, Places
+from llmc.install.clients import CLIENTS, ClientLocations, McpClient
 from llmc.install.files import Edit
 from llmc.install.notes import add_hook, add_lines, remove_hook, remove_lines
 from llmc.install.record import ServerRecord, arguments, checked_name, program, state_variables
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import ModuleType
 
-__all__ = ["Step", "Wanted", "client_named", "entry_of", "snippet", "steps"]
+__all__ = ["InstallOptions", "InstallStep", "client_named", "entry_of", "snippet", "steps"]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class InstallOptions:
     """What the user asked for. `roots` are absolute; `project`: the project's files instead of the user's."""
 
     name: str = "llmc"
@@ -42,7 +42,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class InstallStep:
     """`what` names the thing in a sentence: "added {what} to {path}"."""
 
     path: Path
@@ -50,7 +50,7 @@ class Step:
     edit: Edit
 
 
-def client_named(name: str) -> Client:
+def client_named(name: str) -> McpClient:
     if name not in CLIENTS:
         from difflib import get_close_matches  # noqa: PLC0415 - only for a wrong name
 
@@ -60,11 +60,11 @@ def client_named(name: str) -> Client:
     return CLIENTS[name]
 
 
-def steps(client: Client, wanted: Wanted, places: Places) -> list[Step]:
+def steps(client: McpClient, wanted: InstallOptions, places: ClientLocations) -> list[InstallStep]:
     """Everything that is to be changed for one client."""
     path = config_file(client, wanted, places)
     edit = remove_entry(client, wanted) if wanted.uninstall else add_entry(client, wanted, places)
-    made = [Step(path, f"the server {wanted.name}", edit)]
+    made = [InstallStep(path, f"the server {wanted.name}", edit)]
     if wanted.hooks or wanted.uninstall:
         made += note_steps(client, wanted, places)
     if wanted.subagents or wanted.uninstall:
@@ -72,7 +72,7 @@ def steps(client: Client, wanted: Wanted, places: Places) -> list[Step]:
     return made
 
 
-def config_file(client: Client, wanted: Wanted, places: Places) -> Path:
+def config_file(client: McpClient, wanted: InstallOptions, places: ClientLocations) -> Path:
     if not wanted.project:
         return client.file(places)
     if not client.project:
@@ -83,14 +83,14 @@ def config_file(client: Client, wanted: Wanted, places: Places) -> Path:
 # ---- the entry ----
 
 
-def entry_of(client: Client, wanted: Wanted, places: Places) -> dict[str, Any]:
+def entry_of(client: McpClient, wanted: InstallOptions, places: ClientLocations) -> dict[str, Any]:
     command, *first = program(places.environ)
     roots = roots_for(client, wanted, places)
     args = [*first, *arguments(roots, wanted.profile, wanted.agent)]
     return client.shape(ServerRecord(command=command, args=args, env=state_variables(places.environ)))
 
 
-def roots_for(client: Client, wanted: Wanted, places: Places) -> Sequence[str]:
+def roots_for(client: McpClient, wanted: InstallOptions, places: ClientLocations) -> Sequence[str]:
     """How the server learns which project it is for; see `clients`."""
     if wanted.roots:
         return wanted.roots
@@ -108,14 +108,14 @@ def roots_for(client: Client, wanted: Wanted, places: Places) -> Sequence[str]:
     return (str(folder),)
 
 
-def snippet(client: Client, wanted: Wanted, places: Places) -> str:
+def snippet(client: McpClient, wanted: InstallOptions, places: ClientLocations) -> str:
     entry = {client.key: {wanted.name: entry_of(client, wanted, places)}}
     if client.file(places).suffix == ".toml":
         return toml.rendered((client.key, wanted.name), entry[client.key][wanted.name])
     return json.dumps(entry, indent=2, ensure_ascii=False) + "\n"
 
 
-def add_entry(client: Client, wanted: Wanted, places: Places) -> Edit:
+def add_entry(client: McpClient, wanted: InstallOptions, places: ClientLocations) -> Edit:
     form, path = form_of(client, wanted, places), (client.key, checked_name(wanted.name))
     entry = entry_of(client, wanted, places)
 
@@ -126,7 +126,7 @@ def add_entry(client: Client, wanted: Wanted, places: Places) -> Edit:
     return Edit(apply, lambda text: form.find(text, path) is not None)
 
 
-def remove_entry(client: Client, wanted: Wanted) -> Edit:
+def remove_entry(client: McpClient, wanted: InstallOptions) -> Edit:
     """What it was before llmc came, if nobody else has changed it since; without the entry otherwise."""
     form, path = (toml if client.name == "codex" else jsonc), (client.key, checked_name(wanted.name))
 
@@ -145,34 +145,34 @@ def remove_entry(client: Client, wanted: Wanted) -> Edit:
     return Edit(apply, lambda text: form.find(text, path) is not None)
 
 
-def form_of(client: Client, wanted: Wanted, places: Places) -> ModuleType:
+def form_of(client: McpClient, wanted: InstallOptions, places: ClientLocations) -> ModuleType:
     return toml if config_file(client, wanted, places).suffix == ".toml" else jsonc
 
 
 # ---- instructions and sub-agents ----
 
 
-def note_steps(client: Client, wanted: Wanted, places: Places) -> list[Step]:
+def note_steps(client: McpClient, wanted: InstallOptions, places: ClientLocations) -> list[InstallStep]:
     user, project = client.notes
-    made: list[Step] = []
+    made: list[InstallStep] = []
     if user is not None and not wanted.project:
-        made.append(Step(user(places), "lines for agents", remove_lines() if wanted.uninstall else add_lines()))
+        made.append(InstallStep(user(places), "lines for agents", remove_lines() if wanted.uninstall else add_lines()))
     elif project and (wanted.hooks or wanted.project):  # other clients may share the project's lines
         path = places.project / project
-        made.append(Step(path, "lines for agents", remove_lines() if wanted.uninstall else add_lines()))
+        made.append(InstallStep(path, "lines for agents", remove_lines() if wanted.uninstall else add_lines()))
     if client.name == "claude-code":
         folder = (
             places.project / ".claude" if wanted.project else places.named("CLAUDE_CONFIG_DIR", places.home / ".claude")
         )
         edit = remove_hook() if wanted.uninstall else add_hook(program(places.environ))
-        made.append(Step(folder / "settings.json", "a hook before searches by hand", edit))
+        made.append(InstallStep(folder / "settings.json", "a hook before searches by hand", edit))
     return made
 
 
-def agent_steps(client: Client, wanted: Wanted, places: Places) -> list[Step]:
+def agent_steps(client: McpClient, wanted: InstallOptions, places: ClientLocations) -> list[InstallStep]:
     user, project = client.agents
     if not project:
         return []
     folder = user(places) if user is not None and not wanted.project else places.project / project
     edit = remove_agent() if wanted.uninstall else write_agent(agent_file(client, wanted.name))
-    return [Step(folder / agent_name(client), "the sub-agent llmc-scout", edit)]
+    return [InstallStep(folder / agent_name(client), "the sub-agent llmc-scout", edit)]

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 from urllib.parse import urlsplit
 
-from llmc.errors import ConfigError
+from llmc.base.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -120,7 +120,7 @@ def state_variables(environ: Mapping[str, str]) -> dict[str, str]:
     """What a client may not hand on: Codex passes a short list of variables, a desktop has never seen the shell's."""
     env: dict[str, str] = {}
     if environ.get("LLMC_HOME") or environ.get("XDG_CACHE_HOME"):
-        from llmc.home import find_home  # noqa: PLC0415 - seldom needed
+        from llmc.base.home import find_home  # noqa: PLC0415 - seldom needed
 
         env["LLMC_HOME"] = find_home(environ).path
     return env | {name: environ[name] for name in ("LLMC_CONFIG", "XDG_CONFIG_HOME") if environ.get(name)}

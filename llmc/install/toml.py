@@ -25,7 +25,7 @@ TOKEN = re.compile(
 )
 
 
-class Section(NamedTuple):
+class TomlSection(NamedTuple):
     path: tuple[str, ...]
     start: int
     end: int
@@ -90,10 +90,10 @@ def merged(table: dict[str, Any], path: Sequence[str], value: Any) -> dict[str, 
 # ---- by sections ----
 
 
-def sections(text: str) -> Iterator[Section]:
+def sections(text: str) -> Iterator[TomlSection]:
     """The headers and how far each reaches."""
     for (path, start), (_, end) in pairwise([*headers(text), ((), len(text))]):
-        yield Section(path, start, end)
+        yield TomlSection(path, start, end)
 
 
 def headers(text: str) -> Iterator[tuple[tuple[str, ...], int]]:
@@ -121,7 +121,7 @@ def header_path(line: str) -> tuple[str, ...]:
     return tuple(keys)
 
 
-def ours(text: str, path: Sequence[str]) -> list[Section]:
+def ours(text: str, path: Sequence[str]) -> list[TomlSection]:
     return [section for section in sections(text) if section.path[: len(path)] == tuple(path)]
 
 
@@ -150,7 +150,7 @@ def take_section(text: str, path: Sequence[str]) -> str | None:
     return rest
 
 
-def without(text: str, present: list[Section]) -> str:
+def without(text: str, present: list[TomlSection]) -> str:
     for section in reversed(present):
         body = text[section.start : section.end]
         text = text[: section.start] + leading_over(body) + text[section.end :]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from llmc.model import ChunkPlace, Stamp, Symbol
+    from llmc.base.model import ChunkPlace, Stamp, Symbol
     from llmc.retrieval.fuse import Fused
     from llmc.retrieval.results import Share
     from llmc.retrieval.view import View

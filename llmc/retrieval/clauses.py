@@ -11,8 +11,8 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from llmc import words
-from llmc.retrieval.query import Query, Route
+from llmc.base import words
+from llmc.retrieval.query import Query, QueryRoute
 from llmc.store.protocols import Clause, KeywordQuery
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def keyword_query(query: Query, languages: frozenset[str]) -> KeywordQuery:
     )
 
 
-def _single(text: str) -> tuple[words.Word, ...]:
+def _single(text: str) -> tuple[words.QueryWord, ...]:
     """A text of several words is left out as a phrase, once the file is read."""
     found = words.query_words(text)
     return found if len(found) == 1 else ()
@@ -85,7 +85,7 @@ def path_query(query: Query) -> KeywordQuery:
 
 
 def _scored(query: Query) -> Iterator[Clause]:
-    if query.route is Route.SYMBOL:  # of the many places that use a name, those that are called so come first
+    if query.route is QueryRoute.SYMBOL:  # of the many places that use a name, those that are called so come first
         yield from (Clause("name", term) for term in terms(query))
     for fields, found, boost in (
         (TEXT_FIELDS, terms(query), 1.0),

@@ -11,15 +11,15 @@ from dataclasses import dataclass, field
 from fnmatch import translate
 from typing import TYPE_CHECKING, NamedTuple
 
-from llmc.door import Kind
-from llmc.errors import LlmcError, QueryError
+from llmc.base.errors import LlmcError, QueryError
+from llmc.base.root_fs import FileKind
 from llmc.retrieval.globs import PathFilter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
     from llmc.retrieval.view import View
-    from llmc.store.places import Places
+    from llmc.store.catalog.document_paths import DocumentPaths
 
 __all__ = ["FindRequest", "FindResult", "FoundFile", "find", "parse_age", "parse_size"]
 
@@ -84,7 +84,7 @@ def matching(
     views: Sequence[View],
     request: FindRequest,
     ranked: Callable[[str], Rank | None],
-    chosen: Callable[[Places], Sequence[str]],
+    chosen: Callable[[DocumentPaths], Sequence[str]],
 ) -> list[Found]:
     """`chosen` are the indexed paths that can match at all; only those are looked at one by one."""
     found: list[Found] = []
@@ -104,7 +104,7 @@ def telling(query: str) -> str:
     return max(GLOB_RUN.split(query.lower().strip("/")), key=len)
 
 
-def listed(view: View, chosen: Callable[[Places], Sequence[str]]) -> Iterator[str]:
+def listed(view: View, chosen: Callable[[DocumentPaths], Sequence[str]]) -> Iterator[str]:
     catalog = view.store.catalog
     yield from chosen(catalog.places(view.root.id))
     yield from catalog.without_document(view.root.id)
@@ -122,10 +122,10 @@ def sizes_and_times(view: View, paths: Collection[str]) -> Iterator[tuple[str, i
             yield path, size, mtime_ns
             continue
         try:
-            seen = view.door.stat(path)
+            seen = view.root_fs.stat(path)
         except LlmcError:
             continue
-        if seen is not None and seen.kind is Kind.FILE:
+        if seen is not None and seen.kind is FileKind.FILE:
             yield path, seen.stamp.size, seen.stamp.mtime_ns
 
 

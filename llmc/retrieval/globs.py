@@ -8,15 +8,15 @@ from difflib import get_close_matches
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from llmc.errors import QueryError
-from llmc.globbing import read_patterns
-from llmc.retrieval.ripgrep import file_types
+from llmc.base.errors import QueryError
+from llmc.base.globbing import read_patterns
+from llmc.retrieval.grep.ripgrep import file_types
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from llmc.globbing import Patterns
-    from llmc.globbing.patterns import Layer
+    from llmc.base.globbing import Patterns
+    from llmc.base.globbing.patterns import Layer
 
 __all__ = ["NOWHERE", "PathFilter"]
 

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 
 from llmc.retrieval.candidate import Candidate
 from llmc.retrieval.fuse import Fused, fuse, normalised
-from llmc.retrieval.naming import naming
+from llmc.retrieval.path_facts import naming
 from llmc.retrieval.results import Share
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from llmc.model import ChunkPlace, Symbol
-    from llmc.retrieval.asked import Asked
+    from llmc.base.model import ChunkPlace, Symbol
     from llmc.retrieval.candidate import Place
+    from llmc.retrieval.query_features import QueryFeatures
     from llmc.retrieval.recall import Recalled
     from llmc.retrieval.scope import Scope
     from llmc.retrieval.view import View
@@ -74,7 +74,7 @@ def started(found: list[tuple[int, Fused]]) -> tuple[Share, ...]:
 
 
 def look_up(
-    files: Iterable[Candidate], views: Sequence[View], scopes: Sequence[Scope], asked: Asked
+    files: Iterable[Candidate], views: Sequence[View], scopes: Sequence[Scope], asked: QueryFeatures
 ) -> Iterator[Candidate]:
     """The chunks, language and definitions of each file, from the catalog; what a filter leaves out is gone."""
     listed = list(files)
@@ -93,7 +93,7 @@ def look_up(
                 yield file._replace(chunks=own_chunks, language=language, stamp=stamp, defines=defines, found=kept)
 
 
-def _definitions(catalog: Catalog, docs: set[int], asked: Asked) -> dict[int, list[Symbol]]:
+def _definitions(catalog: Catalog, docs: set[int], asked: QueryFeatures) -> dict[int, list[Symbol]]:
     found: dict[int, list[Symbol]] = {}
     for name in asked.symbols:
         for definition in catalog.symbols(name=name, docs=docs):

@@ -6,17 +6,17 @@ from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING
 
-from llmc import words
-from llmc.retrieval.plain_lines import passage
+from llmc.base import words
+from llmc.retrieval.passages.lazy_lines import passage
 from llmc.retrieval.results import FileHits, Hit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from llmc.model import ChunkPlace
-    from llmc.retrieval.asked import Asked
+    from llmc.base.model import ChunkPlace
     from llmc.retrieval.candidate import Candidate
     from llmc.retrieval.query import Query
+    from llmc.retrieval.query_features import QueryFeatures
     from llmc.retrieval.results import Passage
 
 __all__ = ["file_hits", "without_unwanted"]
@@ -25,7 +25,7 @@ __all__ = ["file_hits", "without_unwanted"]
 MOST_LINES = 5
 
 
-def file_hits(candidate: Candidate, asked: Asked, most: int, quoted: tuple[Passage, ...] = ()) -> FileHits:
+def file_hits(candidate: Candidate, asked: QueryFeatures, most: int, quoted: tuple[Passage, ...] = ()) -> FileHits:
     hits = tuple(_hit(candidate, asked, ordinal, score.score) for ordinal, score in candidate.found[:most])
     return FileHits(
         root=candidate.view.root.id,
@@ -41,7 +41,7 @@ def file_hits(candidate: Candidate, asked: Asked, most: int, quoted: tuple[Passa
     )
 
 
-def _hit(candidate: Candidate, asked: Asked, ordinal: int, score: float) -> Hit:
+def _hit(candidate: Candidate, asked: QueryFeatures, ordinal: int, score: float) -> Hit:
     chunk = candidate.chunks[ordinal]
     text = passage(candidate.text or (), chunk)
     return Hit(
@@ -56,7 +56,7 @@ def _hit(candidate: Candidate, asked: Asked, ordinal: int, score: float) -> Hit:
     )
 
 
-def _telling_lines(text: str, chunk: ChunkPlace, asked: Asked) -> tuple[int, ...]:
+def _telling_lines(text: str, chunk: ChunkPlace, asked: QueryFeatures) -> tuple[int, ...]:
     """The lines that have most of the words, in order; the line of the definition counts as one that has them all."""
     lowered = text.lower()
     met = Counter(line for term in asked.terms for line in _lines_with(term, lowered))

@@ -10,13 +10,13 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from llmc.languages import role_of
+from llmc.base.languages import role_of
 from llmc.retrieval.globs import PathFilter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from llmc.model import Symbol
+    from llmc.base.model import Symbol
     from llmc.retrieval.view import View
 
 __all__ = ["FileOutline", "OutlineRequest", "OutlineResult", "outline"]

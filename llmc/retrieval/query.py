@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
 
-from llmc.errors import QueryError
-from llmc.languages import PLAIN, language_of
-from llmc.words import Word, query_words
+from llmc.base.errors import QueryError
+from llmc.base.languages import PLAIN, language_of
+from llmc.base.words import QueryWord, query_words
 
-__all__ = ["Filter", "Query", "Route", "parse"]
+__all__ = ["Filter", "Query", "QueryRoute", "parse"]
 
 # A pasted log or file is no question; words beyond some dozens only cost time.
 LONGEST_QUERY = 4_000
@@ -40,7 +40,7 @@ _DECLARES = re.compile(
 )
 
 
-class Route(StrEnum):
+class QueryRoute(StrEnum):
     SYMBOL = "symbol"  # one name, perhaps qualified
     PATH = "path"  # a file or folder by its path
     WORDS = "words"  # a question, or words that stand for it
@@ -59,14 +59,14 @@ class Query:
 
     asked: str
     text: str
-    route: Route
-    words: tuple[Word, ...]
+    route: QueryRoute
+    words: tuple[QueryWord, ...]
     phrases: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
     filters: tuple[Filter, ...] = ()
 
     @property
-    def telling(self) -> tuple[Word, ...]:
+    def telling(self) -> tuple[QueryWord, ...]:
         """The words that say something; all of them when none does."""
         return tuple(word for word in self.words if not word.stop) or self.words
 
@@ -101,8 +101,8 @@ def parse(asked: str) -> Query:
 
 
 def _query(asked: str, text: str, phrases: list[str], without: list[str], filters: list[Filter]) -> Query:
-    route = Route.WORDS if phrases else _route(text)
-    if route is Route.SYMBOL:
+    route = QueryRoute.WORDS if phrases else _route(text)
+    if route is QueryRoute.SYMBOL:
         text = _DECLARES.sub("", text, count=1)
     found = query_words(text)[:MOST_WORDS]
     if not found:
@@ -122,14 +122,14 @@ def _query(asked: str, text: str, phrases: list[str], without: list[str], filter
     )
 
 
-def _route(text: str) -> Route:
+def _route(text: str) -> QueryRoute:
     name = _DECLARES.sub("", text, count=1)
     if " " not in name:
         if "/" in name or language_of(name) != PLAIN or name.endswith(".txt"):
-            return Route.PATH
+            return QueryRoute.PATH
         if _QUALIFIED.fullmatch(name):
-            return Route.SYMBOL
-    return Route.WORDS
+            return QueryRoute.SYMBOL
+    return QueryRoute.WORDS
 
 
 def _filter_name(typed: str) -> str | None:

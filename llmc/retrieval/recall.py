@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from llmc.retrieval.clauses import keyword_query, path_query
-from llmc.retrieval.query import Query, Route
+from llmc.retrieval.query import Query, QueryRoute
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -54,7 +54,7 @@ def recall(view: View, query: Query, scope: Scope, *, vectors: bool) -> Recalled
 
 
 def _by_words(view: View, query: Query, scope: Scope) -> Scores:
-    found = _by_keyword(view, path_query(query), scope) if query.route is Route.PATH else {}
+    found = _by_keyword(view, path_query(query), scope) if query.route is QueryRoute.PATH else {}
     return found or _by_keyword(view, keyword_query(query, scope.languages), scope)
 
 

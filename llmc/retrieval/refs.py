@@ -14,19 +14,19 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from llmc.errors import LlmcError, NotFoundError, QueryError
-from llmc.languages import role_of
+from llmc.base.errors import LlmcError, NotFoundError, QueryError
+from llmc.base.languages import role_of
+from llmc.base.text import Binary, decode, split_lines
 from llmc.retrieval.globs import PathFilter
-from llmc.retrieval.pattern import plan_literal
-from llmc.text import Binary, decode, split_lines
+from llmc.retrieval.grep.pattern import plan_literal
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
-    from llmc.model import Reference, Symbol
+    from llmc.base.model import Reference, Symbol
     from llmc.retrieval.view import View
 
-__all__ = ["Place", "RefsRequest", "RefsResult", "Sureness", "refs"]
+__all__ = ["RefConfidence", "RefPlace", "RefsRequest", "RefsResult", "refs"]
 
 LARGEST_READ = 8 << 20
 LONGEST_NAME = 200
@@ -36,7 +36,7 @@ WORD, CALLED = r"(?<!\w){}(?!\w)", r"(?<!\w){}\s*\("
 QUALIFIERS = re.compile(r"::|->|[.#/]")
 
 
-class Sureness:
+class RefConfidence:
     """How much a match of names proves."""
 
     ONE = "one definition has this name"
@@ -55,7 +55,7 @@ class RefsRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RefPlace:
     """`kind` is the symbol's for a definition, the reference's else. `within` is the enclosing definition."""
 
     root: str
@@ -68,7 +68,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Holding:
+class DocumentRefs:
     """So many lines of a file hold the word and are no use of it that the parse knows."""
 
     root: str
@@ -79,34 +79,34 @@ class Holding:
 @dataclass(frozen=True, slots=True)
 class RefsResult:
     name: str
-    definitions: tuple[Place, ...]
-    references: tuple[Place, ...]
+    definitions: tuple[RefPlace, ...]
+    references: tuple[RefPlace, ...]
     callees: tuple[str, ...]  # what the definition calls, most often first; only when there is one definition
     sureness: str
     pending: int = 0
     share: float = 1.0
     complete: bool = True
     elsewhere: int = 0  # lines that hold the word and that the parse gives as nothing: comments, texts, keywords
-    holding: tuple[Holding, ...] = ()  # the code among them, without files that are named already
+    holding: tuple[DocumentRefs, ...] = ()  # the code among them, without files that are named already
 
     @property
-    def callers(self) -> tuple[Place, ...]:
+    def callers(self) -> tuple[RefPlace, ...]:
         return tuple(place for place in self.references if place.kind == "call")
 
     @property
-    def implementations(self) -> tuple[Place, ...]:
+    def implementations(self) -> tuple[RefPlace, ...]:
         return tuple(place for place in self.references if place.kind == "inherit")
 
 
 def refs(views: Sequence[View], request: RefsRequest) -> RefsResult:
     name = checked(request.name)
     last = QUALIFIERS.split(name)[-1]
-    definitions: list[Place] = []
-    references: list[Place] = []
+    definitions: list[RefPlace] = []
+    references: list[RefPlace] = []
     callees: Counter[str] = Counter()
-    elsewhere: list[Holding] = []
+    elsewhere: list[DocumentRefs] = []
     for view in views:
-        reader = Reader(view)
+        reader = ViewReader(view)
         definitions += defined(view, name, request, reader, callees)
         docs = holding(view, last)
         references += used(last, docs, request, reader)
@@ -114,7 +114,9 @@ def refs(views: Sequence[View], request: RefsRequest) -> RefsResult:
     if not definitions and not references:
         raise nothing_found(views, name)
     distinct = {(place.root, place.path, place.within) for place in definitions}  # overloads are one
-    sureness = Sureness.NONE if not definitions else Sureness.ONE if len(distinct) == 1 else Sureness.SEVERAL
+    sureness = (
+        RefConfidence.NONE if not definitions else RefConfidence.ONE if len(distinct) == 1 else RefConfidence.SEVERAL
+    )
     return RefsResult(
         name=name,
         definitions=tuple(definitions),
@@ -129,7 +131,7 @@ def refs(views: Sequence[View], request: RefsRequest) -> RefsResult:
     )
 
 
-def unnamed_code(elsewhere: Iterable[Holding], known: Iterable[Place]) -> Iterator[Holding]:
+def unnamed_code(elsewhere: Iterable[DocumentRefs], known: Iterable[RefPlace]) -> Iterator[DocumentRefs]:
     """An option is passed by keyword or in a text, which no parse gives as a use; prose about it is only counted."""
     named = {(place.root, place.path) for place in known}
     for one in elsewhere:
@@ -146,7 +148,7 @@ def checked(name: str) -> str:
     return name
 
 
-class Reader:
+class ViewReader:
     """The files of a view as they are now, each read once."""
 
     def __init__(self, view: View) -> None:
@@ -171,13 +173,15 @@ class Reader:
 
     def _read(self, path: str) -> list[str] | None:
         try:
-            text = decode(self.view.door.read(path, LARGEST_READ)[0])
+            text = decode(self.view.root_fs.read(path, LARGEST_READ)[0])
         except LlmcError:
             return None
         return None if isinstance(text, Binary) else split_lines(text.text)
 
 
-def defined(view: View, name: str, request: RefsRequest, reader: Reader, callees: Counter[str]) -> Iterator[Place]:
+def defined(
+    view: View, name: str, request: RefsRequest, reader: ViewReader, callees: Counter[str]
+) -> Iterator[RefPlace]:
     places = view.store.catalog.places(view.root.id)
     accepts = request.paths.of(view.root.id).accepts
     for definition in view.store.catalog.symbols(name=name):
@@ -191,12 +195,12 @@ def defined(view: View, name: str, request: RefsRequest, reader: Reader, callees
         line, text = found
         called = view.store.catalog.references(definition.doc)
         callees.update(one.name for one in called if one.kind == "call" and within(one, symbol))
-        yield Place(
+        yield RefPlace(
             view.root.id, path, line, line + symbol.end_line - symbol.start_line, symbol.kind, symbol.container, text
         )
 
 
-def find_definition(reader: Reader, path: str, symbol: Symbol) -> tuple[int, str] | None:
+def find_definition(reader: ViewReader, path: str, symbol: Symbol) -> tuple[int, str] | None:
     """The line that names it: at or a little below its start (decorators stand above), or wherever it moved to."""
     lines = reader.lines(path)
     if lines is None:
@@ -224,8 +228,8 @@ def holding(view: View, name: str) -> Collection[int]:
 
 
 def others(
-    name: str, docs: Collection[int], request: RefsRequest, reader: Reader, known: list[Place]
-) -> Iterator[Holding]:
+    name: str, docs: Collection[int], request: RefsRequest, reader: ViewReader, known: list[RefPlace]
+) -> Iterator[DocumentRefs]:
     """The lines that hold the word and are not among the places; none where too many files would be read. Who asks for
     calls is told of what looks like one: code behind macros is not parsed as it runs."""
     if request.kinds and "call" not in request.kinds:
@@ -238,10 +242,10 @@ def others(
     for path in paths if len(paths) <= MOST_COUNTED else ():
         lines = sum((path, number) not in told for number, _ in reader.with_word(path, name, sought))
         if lines:
-            yield Holding(root, path, lines)
+            yield DocumentRefs(root, path, lines)
 
 
-def used(name: str, docs: Collection[int], request: RefsRequest, reader: Reader) -> Iterator[Place]:
+def used(name: str, docs: Collection[int], request: RefsRequest, reader: ViewReader) -> Iterator[RefPlace]:
     view = reader.view
     places = view.store.catalog.places(view.root.id)
     accepts = request.paths.of(view.root.id).accepts
@@ -256,18 +260,18 @@ def used(name: str, docs: Collection[int], request: RefsRequest, reader: Reader)
             if text is None or name not in text:
                 yield from by_word(path, name, request, reader)
                 break
-            yield Place(view.root.id, path, one.line, one.line, one.kind, one.container, text)
+            yield RefPlace(view.root.id, path, one.line, one.line, one.kind, one.container, text)
     for path in sorted(view.pending):
         if accepts(path):
             yield from by_word(path, name, request, reader)
 
 
-def by_word(path: str, name: str, request: RefsRequest, reader: Reader) -> Iterator[Place]:
+def by_word(path: str, name: str, request: RefsRequest, reader: ViewReader) -> Iterator[RefPlace]:
     """A file that the catalog does not know as it is: every line with the word, as a use."""
     if request.kinds and "use" not in request.kinds:
         return
     for number, line in reader.with_word(path, name):
-        yield Place(reader.view.root.id, path, number, number, "use", "", line)
+        yield RefPlace(reader.view.root.id, path, number, number, "use", "", line)
 
 
 def nothing_found(views: Sequence[View], name: str) -> NotFoundError:

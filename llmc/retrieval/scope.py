@@ -9,17 +9,17 @@ from itertools import compress
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from llmc import languages
-from llmc.errors import NotFoundError, QueryError
+from llmc.base import languages
+from llmc.base.errors import NotFoundError, QueryError
 from llmc.retrieval.globs import PathFilter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 
-    from llmc.model import ChunkPlace
+    from llmc.base.model import ChunkPlace
     from llmc.retrieval.query import Query
     from llmc.retrieval.view import View
-    from llmc.store.places import Places
+    from llmc.store.catalog.document_paths import DocumentPaths
 
 __all__ = ["Scope", "asked_roots", "check_paths", "forget_scopes", "scope_of"]
 
@@ -40,7 +40,7 @@ KINDS = tuple(
 class Scope:
     """`docs` is None for a whole root; then every document that the catalog places in the root is in scope."""
 
-    places: Places
+    places: DocumentPaths
     docs: frozenset[int] | None = None
     languages: frozenset[str] = frozenset()
     not_languages: frozenset[str] = frozenset()
@@ -87,7 +87,11 @@ def scope_of(view: View, query: Query, paths: PathFilter, within: frozenset[str]
 
 
 def _docs(
-    places: Places, query: Query, paths: PathFilter, within: frozenset[str] | None, accepts: Callable[[str], bool]
+    places: DocumentPaths,
+    query: Query,
+    paths: PathFilter,
+    within: frozenset[str] | None,
+    accepts: Callable[[str], bool],
 ) -> frozenset[int]:
     wanted, unwanted = query.values("path"), query.values("path", exclude=True)
     asked = (wanted, unwanted, paths, within)
@@ -100,11 +104,11 @@ def _docs(
 # Agents ask again and again within one folder, and 30,000 paths take some 10 ms: the last few scopes are kept, each as
 # long as the catalog gives out the same `places`.
 MOST_SCOPES = 8
-_kept: OrderedDict[Hashable, tuple[Places, frozenset[int]]] = OrderedDict()
+_kept: OrderedDict[Hashable, tuple[DocumentPaths, frozenset[int]]] = OrderedDict()
 _keeping = Lock()
 
 
-def _accepted(places: Places, asked: Hashable, found: Callable[[], Iterable[int]]) -> frozenset[int]:
+def _accepted(places: DocumentPaths, asked: Hashable, found: Callable[[], Iterable[int]]) -> frozenset[int]:
     key = (id(places), asked)
     with _keeping:
         known = _kept.get(key)

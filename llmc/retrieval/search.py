@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from llmc.retrieval.asked import Asked
-from llmc.retrieval.excerpt import FEWER_PLACES, PLACES, passages
-from llmc.retrieval.fresh import pending_candidates, read, settle
+from llmc.retrieval.freshness import pending_candidates, read, settle
 from llmc.retrieval.globs import PathFilter
 from llmc.retrieval.group import fuse_views, grouped, look_up, once
 from llmc.retrieval.hits import file_hits, without_unwanted
-from llmc.retrieval.query import Route, parse
+from llmc.retrieval.passages.excerpt import FEWER_PLACES, PLACES, passages
+from llmc.retrieval.query import QueryRoute, parse
+from llmc.retrieval.query_features import QueryFeatures
 from llmc.retrieval.recall import recall
 from llmc.retrieval.results import SearchResult
 from llmc.retrieval.scope import asked_roots, check_paths, scope_of
@@ -26,17 +26,17 @@ from llmc.retrieval.signals import PATH_STAGE, READ_STAGE, TABLE_STAGE, Signal, 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from llmc.model import Stamp
+    from llmc.base.model import Stamp
     from llmc.retrieval.candidate import Candidate
     from llmc.retrieval.query import Query
     from llmc.retrieval.results import FileHits
     from llmc.retrieval.scope import Scope
     from llmc.retrieval.view import View
 
-__all__ = ["Looked", "SearchRequest", "search", "search_with"]
+__all__ = ["FileDependency", "SearchRequest", "search", "search_with"]
 
 # What the best vector hit is worth beside the best keyword hit. On 600 judged questions 0.6 to 0.8 rank the same.
-VECTOR_WEIGHT = {Route.WORDS: 0.8, Route.SYMBOL: 0.1, Route.PATH: 0.0}
+VECTOR_WEIGHT = {QueryRoute.WORDS: 0.8, QueryRoute.SYMBOL: 0.1, QueryRoute.PATH: 0.0}
 # How many files are looked up in the catalog; how many more than shown are read, since some may be gone.
 SHORTLIST = 20
 SPARE = 3
@@ -64,7 +64,7 @@ class SearchRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class FileDependency:
     """A file that was read for an answer, and its stamp then; None when there was nothing to read."""
 
     view: View
@@ -76,10 +76,10 @@ def search(views: Sequence[View], request: SearchRequest) -> SearchResult:
     return search_with(views, request, [])
 
 
-def search_with(views: Sequence[View], request: SearchRequest, looked: list[Looked]) -> SearchResult:
+def search_with(views: Sequence[View], request: SearchRequest, looked: list[FileDependency]) -> SearchResult:
     """`looked` is told what the answer rests on."""
     query = parse(request.query)
-    asked = Asked.of(query)
+    asked = QueryFeatures.of(query)
     views = asked_roots(views, query)
     scopes = [scope_of(view, query, request.paths.of(view.root.id), _paths_within(view, request)) for view in views]
     if not any(view.pending for view in views):
@@ -111,7 +111,7 @@ def search_with(views: Sequence[View], request: SearchRequest, looked: list[Look
     )
 
 
-def _hits(final: Sequence[Candidate], asked: Asked, request: SearchRequest) -> Iterator[FileHits]:
+def _hits(final: Sequence[Candidate], asked: QueryFeatures, request: SearchRequest) -> Iterator[FileHits]:
     most = request.room if len(final) > 1 else round(ALONE * request.room)
     for rank, file in enumerate(final):
         near = rank < QUOTED and file.score >= NEAR * final[0].score
@@ -126,16 +126,20 @@ def _paths_within(view: View, request: SearchRequest) -> frozenset[str] | None:
     return frozenset(path for root, path in request.within if root == view.root.id)
 
 
-def _from_disk(views: Sequence[View], scopes: Sequence[Scope], asked: Asked, best: float) -> Iterator[Candidate]:
+def _from_disk(
+    views: Sequence[View], scopes: Sequence[Scope], asked: QueryFeatures, best: float
+) -> Iterator[Candidate]:
     for view, scope in zip(views, scopes, strict=True):
         yield from pending_candidates(view, asked, scope, best)
 
 
-def _present(ranked: Sequence[Candidate], asked: Asked, query: Query, looked: list[Looked]) -> Iterator[Candidate]:
+def _present(
+    ranked: Sequence[Candidate], asked: QueryFeatures, query: Query, looked: list[FileDependency]
+) -> Iterator[Candidate]:
     """The files as they are now, best first; what is gone, or has not the phrase after all, is passed over."""
     for candidate in ranked:
         content = read(candidate.view, candidate.path)
-        looked.append(Looked(candidate.view, candidate.path, content[1] if content else None))
+        looked.append(FileDependency(candidate.view, candidate.path, content[1] if content else None))
         file = settle(candidate, *content, asked) if content else None
         file = without_unwanted(file, query) if file else None
         if file is not None:

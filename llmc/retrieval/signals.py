@@ -11,18 +11,18 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
-from llmc.retrieval.asked import spelled
-from llmc.retrieval.naming import naming
-from llmc.retrieval.plain_lines import passage
-from llmc.retrieval.query import Route
+from llmc.retrieval.passages.lazy_lines import passage
+from llmc.retrieval.path_facts import naming
+from llmc.retrieval.query import QueryRoute
+from llmc.retrieval.query_features import spelled
 from llmc.retrieval.results import Share
-from llmc.store.packing import ChunkPlaces
+from llmc.store.catalog.packing import ChunkPlaces
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from llmc.retrieval.asked import Asked
     from llmc.retrieval.candidate import Candidate
+    from llmc.retrieval.query_features import QueryFeatures
 
 __all__ = ["PATH_STAGE", "READ_STAGE", "SIGNALS", "TABLE_STAGE", "TYPES", "Signal", "apply"]
 
@@ -31,10 +31,10 @@ __all__ = ["PATH_STAGE", "READ_STAGE", "SIGNALS", "TABLE_STAGE", "TYPES", "Signa
 class Signal:
     name: str
     says: str
-    of: Callable[[Asked, Candidate], Share | None]
+    of: Callable[[QueryFeatures, Candidate], Share | None]
 
 
-def apply(signals: Iterable[Signal], asked: Asked, candidate: Candidate) -> Candidate:
+def apply(signals: Iterable[Signal], asked: QueryFeatures, candidate: Candidate) -> Candidate:
     shares = [share for signal in signals if (share := signal.of(asked, candidate))]
     if not shares:
         return candidate
@@ -47,26 +47,26 @@ NOISE = 0.5
 NOISY = frozenset({"test", "example", "doc", "config", "data", "generated", "vendored", "legacy", "stub"})
 
 
-def role(asked: Asked, candidate: Candidate) -> Share | None:
+def role(asked: QueryFeatures, candidate: Candidate) -> Share | None:
     if candidate.role in NOISY and candidate.role not in asked.roles:
         return Share("role", NOISE, candidate.role)
     return None
 
 
-def inner(_asked: Asked, candidate: Candidate) -> Share | None:
+def inner(_asked: QueryFeatures, candidate: Candidate) -> Share | None:
     """What a package keeps to itself answers less often than what it shows."""
     return Share("inner", 0.8, "internal") if naming(candidate.path).inner else None
 
 
-def file_name(asked: Asked, candidate: Candidate) -> Share | None:
+def file_name(asked: QueryFeatures, candidate: Candidate) -> Share | None:
     named = naming(candidate.path)
     said = sum(part in asked.forms for part in named.parts)
     return Share("file name", 1 + 0.5 * said / len(named.parts), named.name) if said else None
 
 
-def exact_path(asked: Asked, candidate: Candidate) -> Share | None:
+def exact_path(asked: QueryFeatures, candidate: Candidate) -> Share | None:
     """The query is a path, and this is it: the whole, or its end."""
-    if asked.query.route is not Route.PATH:
+    if asked.query.route is not QueryRoute.PATH:
         return None
     wanted, path = asked.query.text.strip("/").lower(), candidate.path.lower()
     if path == wanted:
@@ -78,7 +78,7 @@ TYPES = frozenset({"class", "struct", "interface", "enum", "trait", "protocol", 
                    "union", "namespace", "impl", "instance"})  # fmt: skip
 
 
-def definition(asked: Asked, candidate: Candidate) -> Share | None:
+def definition(asked: QueryFeatures, candidate: Candidate) -> Share | None:
     """It defines what the query names."""
     known = list(named(candidate))
     # Most files have none of them, and then their names, hundreds in a long one, need not be looked at one by one.
@@ -107,17 +107,17 @@ def named(candidate: Candidate) -> Iterator[tuple[str, str]]:
     yield from ((symbol.qualified, symbol.kind) for symbol in candidate.defines)
 
 
-def defines(asked: Asked, container: str, kind: str) -> float:
+def defines(asked: QueryFeatures, container: str, kind: str) -> float:
     weight = 1.0 if kind in TYPES else 0.5
     return weight * 0.5 if container and not said_container(asked, container) else weight
 
 
-def said_container(asked: Asked, container: str) -> bool:
+def said_container(asked: QueryFeatures, container: str) -> bool:
     """`Session.get` was asked for, and this `get` stands in `Session`."""
     return len(asked.query.words) > 1 and spelled(asked.query.words[-2].text) == spelled(container.rpartition(".")[2])
 
 
-def coverage(asked: Asked, candidate: Candidate) -> Share | None:
+def coverage(asked: QueryFeatures, candidate: Candidate) -> Share | None:
     """How many of the words are met in its chunks, however often each is."""
     if candidate.text is None or not asked.terms:
         return None
@@ -135,7 +135,7 @@ def found_text(candidate: Candidate) -> str:
 LISTED, SINGLE = 20, 1.1
 
 
-def word_list(_asked: Asked, candidate: Candidate) -> Share | None:
+def word_list(_asked: QueryFeatures, candidate: Candidate) -> Share | None:
     """A vocabulary, a list of bad passwords, of files: it has every word and says nothing of any."""
     if candidate.role not in {"doc", "data"}:
         return None

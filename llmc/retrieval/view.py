@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from llmc.door import Door
+    from llmc.base.model import Root
+    from llmc.base.root_fs import RootFs
     from llmc.embed import Embedder
-    from llmc.model import Root
     from llmc.store import Store
 
 __all__ = ["View"]
@@ -19,7 +19,7 @@ __all__ = ["View"]
 @dataclass(frozen=True, slots=True)
 class View:
     root: Root
-    door: Door
+    root_fs: RootFs
     store: Store
     embedder: Embedder | None = None
     pending: frozenset[str] = frozenset()

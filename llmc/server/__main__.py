@@ -14,13 +14,13 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING
 
-from llmc.errors import LlmcError
-from llmc.home import find_home
+from llmc.base.errors import LlmcError
+from llmc.base.home import find_home
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from llmc.home import Home
+    from llmc.base.home import Home
     from llmc.server.daemon import Opened
 
     Build = Callable[[Home, Mapping[str, str]], Opened]

@@ -21,17 +21,18 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
-from llmc import __version__, logs
-from llmc.protocol import PROTOCOL, build_number
-from llmc.server.lock import DaemonLock, Owner
+from llmc import __version__
+from llmc.base import logs
+from llmc.base.daemon_lock import DaemonLock, Owner
+from llmc.base.protocol import PROTOCOL, build_number
 from llmc.server.rpc import RpcServer
-from llmc.server.status import DaemonStatus, Status
+from llmc.server.status import DaemonStatus, StatusReport
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from llmc.home import Home
-    from llmc.server.calls import Call, Client, Handler, JsonObject
+    from llmc.base.home import Home
+    from llmc.envelope.request import ClientInfo, Handler, JsonObject, RunningRequest
     from llmc.server.rpc import StreamHandler
 
 __all__ = ["Daemon", "Opened", "end_now"]
@@ -146,15 +147,15 @@ class Daemon:
         else:
             opened.warm()
 
-    def _work(self, method: str, params: JsonObject, call: Call) -> object:
+    def _work(self, method: str, params: JsonObject, call: RunningRequest) -> object:
         result = self._opened.result().handler.call(method, params, call)
-        return replace(result, daemon=self._status()) if isinstance(result, Status) else result
+        return replace(result, daemon=self._status()) if isinstance(result, StatusReport) else result
 
     async def _stream(self, kind: str) -> StreamHandler | None:
         opened = await asyncio.shield(asyncio.wrap_future(self._opened))
         return opened.streams.get(kind)
 
-    def _hello(self, _params: JsonObject, client: Client) -> JsonObject:
+    def _hello(self, _params: JsonObject, client: ClientInfo) -> JsonObject:
         log.debug("hello", pid=client.pid, version=client.version)
         return {
             "protocol": PROTOCOL,
@@ -167,7 +168,7 @@ class Daemon:
             "log": self._home.log,
         }
 
-    def _asked_to_stop(self, params: JsonObject, client: Client) -> JsonObject:
+    def _asked_to_stop(self, params: JsonObject, client: ClientInfo) -> JsonObject:
         """`polite` comes from a newer llmc that would rather run its own."""
         if params.get("polite") and self._foreground:
             return {"leaving": False, "reason": f"it runs in the foreground: {self._owner.describe()}"}

@@ -17,19 +17,20 @@ from concurrent.futures import Future, wait
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from llmc import __version__, logs
-from llmc.errors import DaemonError, DaemonRunningError
-from llmc.heap import share_arenas
-from llmc.home import Home
-from llmc.protocol import MAX_MESSAGE, build_number
-from llmc.server.calls import Call, Client
-from llmc.server.lock import DaemonLock, Owner
+from llmc import __version__
+from llmc.base import logs
+from llmc.base.daemon_lock import DaemonLock, Owner
+from llmc.base.errors import DaemonError, DaemonRunningError
+from llmc.base.home import Home
+from llmc.base.malloc import share_arenas
+from llmc.base.protocol import MAX_MESSAGE, build_number
+from llmc.envelope.request import ClientInfo, RunningRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from llmc.client import Caller
-    from llmc.server.calls import Handler
+    from llmc.client.daemon_client import Caller
+    from llmc.envelope.request import Handler
     from llmc.server.daemon import Opened
 
 __all__ = ["ask_here", "open_service", "opened_here", "stream_here"]
@@ -44,7 +45,7 @@ GARBAGE = (50_000, 20, 20)
 
 def open_service(home: Home, environ: Mapping[str, str], *, alone: bool = False) -> Opened:
     """The service with the user's own settings; those of a client's folder come with each call."""
-    from llmc.envelope.redact import Redactor  # noqa: PLC0415 - likewise
+    from llmc.envelope.redact.redactor import Redactor  # noqa: PLC0415 - likewise
     from llmc.server import mcp  # noqa: PLC0415 - asyncio is not needed without a daemon
     from llmc.server.daemon import Opened  # noqa: PLC0415 - likewise
     from llmc.server.service import Service  # noqa: PLC0415 - the daemon listens before it pays for this
@@ -72,7 +73,7 @@ def ask_here(
 ) -> Any:
     """One call, answered in this process."""
     with opened_here(caller.home, caller.environ, caller.notify) as opened:
-        return _plain(_interruptible(opened.handler, method, params, Call(_client(caller), on_event)))
+        return _plain(_interruptible(opened.handler, method, params, RunningRequest(_client(caller), on_event)))
 
 
 def stream_here(caller: Caller) -> tuple[socket.socket, bytes]:
@@ -102,9 +103,9 @@ def _serve_here(caller: Caller, peer: socket.socket, begun: Future[None]) -> Non
         begun.set_exception(error)
 
 
-def _client(caller: Caller) -> Client:
+def _client(caller: Caller) -> ClientInfo:
     about = caller.about
-    return Client(
+    return ClientInfo(
         pid=os.getpid(),
         session=about["session"] or "here",
         cwd=about["cwd"],
@@ -153,7 +154,7 @@ def _acquire(lock: DaemonLock) -> None:
         raise
 
 
-def _interruptible(handler: Handler, method: str, params: dict[str, Any], call: Call) -> object:
+def _interruptible(handler: Handler, method: str, params: dict[str, Any], call: RunningRequest) -> object:
     """In a thread, so that Ctrl-C cancels the call as a client would, instead of striking anywhere in a commit."""
     future: Future[object] = Future()
 

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 from llmc.indexer.watch import Mode
 from llmc.server.status import (
-    Difference,
     EmbedderStatus,
-    Passed,
-    Progress,
+    IndexDifference,
+    ProgressStatus,
     RootStatus,
+    SkippedFileStatus,
     StoreStatus,
 )
 
 if TYPE_CHECKING:
     from llmc.embed import Embedder
-    from llmc.indexer.keeper import Keeper
-    from llmc.indexer.lane import Lane
+    from llmc.indexer.root_index import RootIndex
     from llmc.indexer.verify import Discrepancy
+    from llmc.indexer.writer_thread import WriterThread
     from llmc.settings import EmbedderSettings
 
 __all__ = ["difference", "embedder_status", "progress_of", "root_status", "store_status"]
@@ -27,51 +27,53 @@ __all__ = ["difference", "embedder_status", "progress_of", "root_status", "store
 EXAMPLES = 20
 
 
-def root_status(keeper: Keeper, lane: Lane) -> RootStatus:
-    lane.store.refresh()
-    catalog = lane.store.catalog
-    counts = catalog.counts(keeper.root.id).files
-    skipped, failed = catalog.skipped(keeper.root.id), catalog.failed(keeper.root.id)
-    walk = keeper.tally.passed if keeper.tally else Counter()
+def root_status(root_index: RootIndex, writer_thread: WriterThread) -> RootStatus:
+    writer_thread.store.refresh()
+    catalog = writer_thread.store.catalog
+    counts = catalog.counts(root_index.root.id).files
+    skipped, failed = catalog.skipped(root_index.root.id), catalog.failed(root_index.root.id)
+    walk = root_index.tally.passed if root_index.tally else Counter()
     reasons = Counter(state.reason for state in [*failed, *skipped])
     reasons |= Counter({str(why): count for why, count in walk.items()})
-    health = keeper.health()
-    progress = progress_of(keeper)
+    health = root_index.health()
+    progress = progress_of(root_index)
     return RootStatus(
-        path=keeper.root.path,
-        name=keeper.root.name,
-        family=keeper.root.family,
-        state=state_of(keeper, lane),
+        path=root_index.root.path,
+        name=root_index.root.name,
+        family=root_index.root.family,
+        state=state_of(root_index, writer_thread),
         indexed=counts.get("indexed", 0),
         skipped=counts.get("skipped", 0),
         failed=counts.get("failed", 0),
-        pending=len(keeper.pending.paths()) + len(keeper.pending.folders()),
+        pending=len(root_index.pending.paths()) + len(root_index.pending.folders()),
         reasons=dict(reasons),
-        examples=tuple(Passed(one.path, str(one.status), one.reason) for one in [*failed, *skipped][:EXAMPLES]),
+        examples=tuple(
+            SkippedFileStatus(one.path, str(one.status), one.reason) for one in [*failed, *skipped][:EXAMPLES]
+        ),
         generation=catalog.generation(),
-        last_change=keeper.last_change,
-        last_commit=keeper.last_commit,
-        last_scan=keeper.last_scan,
+        last_change=root_index.last_change,
+        last_commit=root_index.last_commit,
+        last_scan=root_index.last_scan,
         watcher=str(health.mode) if health else "off",
         degraded=health.degraded if health else "",
-        error=keeper.error or lane.trouble,
-        progress=Progress(**progress) if progress else None,
+        error=root_index.error or writer_thread.trouble,
+        progress=ProgressStatus(**progress) if progress else None,
     )
 
 
-def state_of(keeper: Keeper, lane: Lane) -> str:
-    health = keeper.health()
+def state_of(root_index: RootIndex, writer_thread: WriterThread) -> str:
+    health = root_index.health()
     if health is not None and health.mode is Mode.GONE:
         return "missing"
-    if keeper.error or lane.trouble:
+    if root_index.error or writer_thread.trouble:
         return "failed"
-    if keeper.built:
+    if root_index.built:
         return "ready"
-    return "building" if keeper.progress else "waiting"
+    return "building" if root_index.progress else "waiting"
 
 
-def progress_of(keeper: Keeper) -> dict[str, Any] | None:
-    progress = keeper.progress
+def progress_of(root_index: RootIndex) -> dict[str, Any] | None:
+    progress = root_index.progress
     if progress is None:
         return None
     return {
@@ -84,12 +86,12 @@ def progress_of(keeper: Keeper) -> dict[str, Any] | None:
     }
 
 
-def store_status(lane: Lane) -> StoreStatus:
-    counts = lane.store.counts()
+def store_status(writer_thread: WriterThread) -> StoreStatus:
+    counts = writer_thread.store.counts()
     disk = counts.disk_bytes
     return StoreStatus(
-        family=lane.family,
-        path=lane.folder,
+        family=writer_thread.family,
+        path=writer_thread.folder,
         documents=counts.documents,
         chunks=counts.chunks,
         symbols=counts.symbols,
@@ -97,7 +99,7 @@ def store_status(lane: Lane) -> StoreStatus:
         catalog_bytes=disk.get("catalog", 0),
         keyword_bytes=disk.get("chunks", 0) + disk.get("files", 0),
         vector_bytes=disk.get("vectors", 0) + disk.get("lance", 0),
-        read_only=lane.trouble,
+        read_only=writer_thread.trouble,
     )
 
 
@@ -107,5 +109,5 @@ def embedder_status(settings: EmbedderSettings, embedder: Embedder | None, troub
     return EmbedderStatus(embedder.name, embedder.dimension)
 
 
-def difference(one: Discrepancy) -> Difference:
-    return Difference(one.root, one.path, one.kind, one.detail)
+def difference(one: Discrepancy) -> IndexDifference:
+    return IndexDifference(one.root, one.path, one.kind, one.detail)

@@ -18,20 +18,20 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from llmc import logs
-from llmc.errors import DaemonError
-from llmc.protocol import MAX_MESSAGE
-from llmc.server.connection import Connection
+from llmc.base import logs
+from llmc.base.errors import DaemonError
+from llmc.base.protocol import MAX_MESSAGE
+from llmc.server.client_connection import ClientConnection
 from llmc.server.wire import Id, describe, encode_error, encode_result, failure
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from llmc.server.calls import Call, Client, JsonObject
+    from llmc.envelope.request import ClientInfo, JsonObject, RunningRequest
 
-    Instant = Callable[[JsonObject, Client], object]
-    Work = Callable[[str, JsonObject, Call], object]
-    StreamHandler = Callable[[asyncio.StreamReader, asyncio.StreamWriter, Client], Awaitable[None]]
+    Instant = Callable[[JsonObject, ClientInfo], object]
+    Work = Callable[[str, JsonObject, RunningRequest], object]
+    StreamHandler = Callable[[asyncio.StreamReader, asyncio.StreamWriter, ClientInfo], Awaitable[None]]
     FindStream = Callable[[str], Awaitable[StreamHandler | None]]
 
 __all__ = ["RpcServer"]
@@ -61,7 +61,7 @@ class RpcServer:
     ) -> None:
         self.instant = dict(instant or {})
         self.stream = stream
-        self.connections: set[Connection] = set()
+        self.connections: set[ClientConnection] = set()
         self.calls = 0
         self.quiet = asyncio.Event()  # set while nobody waits for a reply that comes by itself
         self.quiet.set()
@@ -103,7 +103,9 @@ class RpcServer:
         self._workers.shutdown(wait=False, cancel_futures=True)
         self._watchers.shutdown(wait=False, cancel_futures=True)
 
-    def submit(self, identifier: Id, method: str, params: JsonObject, call: Call, *, watched: bool) -> Future[bytes]:
+    def submit(
+        self, identifier: Id, method: str, params: JsonObject, call: RunningRequest, *, watched: bool
+    ) -> Future[bytes]:
         """Run a call in a thread; the future holds the encoded reply and never an exception."""
         self.calls += 1
         if watched:
@@ -119,7 +121,7 @@ class RpcServer:
         if self._working == 0:
             self.quiet.set()
 
-    def _answer(self, identifier: Id, method: str, params: JsonObject, call: Call) -> bytes:
+    def _answer(self, identifier: Id, method: str, params: JsonObject, call: RunningRequest) -> bytes:
         if call.cancelled:
             return encode_error(identifier, failure("cancelled", "the call was cancelled"))
         try:
@@ -138,7 +140,7 @@ class RpcServer:
             log.warning("refused a client of another user", pid=pid, uid=uid)
             writer.close()
             return
-        connection = Connection(self, reader, writer, pid)
+        connection = ClientConnection(self, reader, writer, pid)
         self._tasks.add(task)
         self.connections.add(connection)
         self._on_change()

@@ -15,40 +15,40 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from llmc import logs
+from llmc.base import logs
+from llmc.base.coalesce import InFlightCache
+from llmc.base.errors import LlmcError, QueryError, RootError
+from llmc.base.malloc import give_back
+from llmc.base.roots import make_root
 from llmc.envelope.clean import without_secrets
 from llmc.envelope.handles import Handles
-from llmc.errors import LlmcError, QueryError, RootError
-from llmc.heap import give_back
-from llmc.indexer.library import Library
-from llmc.lately import Lately
-from llmc.retrieval.cache import Answers
+from llmc.extend.delegates.fleet import Fleet
+from llmc.indexer.registry import IndexRegistry
 from llmc.retrieval.scope import forget_scopes
-from llmc.roots import make_root
-from llmc.server.delegates.fleet import Fleet
-from llmc.server.ledger import Book, Ledger, Wanted, figures
-from llmc.server.memory.joining import close_memory
-from llmc.server.metrics import METER
+from llmc.retrieval.search_cache import SearchCache
 from llmc.server.report import difference, embedder_status, progress_of, root_status, store_status
-from llmc.server.sessions import Sessions
-from llmc.server.status import IndexResult, Status, process_status
-from llmc.server.tools import answer
+from llmc.server.status import IndexResult, StatusReport, process_status
 from llmc.settings import RootEntry, load
+from llmc.state.connected_sessions import ConnectedSessions
+from llmc.state.ledger import Ledger, LedgerDatabase, LedgerFilter, figures
+from llmc.state.metrics import METER
+from llmc.state.sessions.join import close_memory
+from llmc.tools import answer
 from llmc.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from llmc.home import Home
-    from llmc.indexer.keeper import Keeper
-    from llmc.server.agents.model import Resolved
-    from llmc.server.calls import Call, Client, JsonObject
-    from llmc.server.delegates.offer import Offer
+    from llmc.base.home import Home
+    from llmc.envelope.request import ClientInfo, JsonObject, RunningRequest
+    from llmc.extend.delegates.offer import Offer
+    from llmc.extend.personas.model import ResolvedPersona
+    from llmc.indexer.root_index import RootIndex
     from llmc.server.http.listener import Listener
-    from llmc.server.ledger import Figures
-    from llmc.server.status import Difference
-    from llmc.server.tools import Reply
-    from llmc.settings import Loaded, Problem, Settings
+    from llmc.server.status import IndexDifference
+    from llmc.settings import Loaded, Settings, SettingsProblem
+    from llmc.state.ledger import Figures
+    from llmc.tools import Reply
 
 __all__ = ["Service"]
 
@@ -61,17 +61,17 @@ STREAMED_FILES = 200
 MOST_WORKSPACES = 16
 
 
-class Shown:
+class ProgressReporter:
     """Tells a client how far a keeper is, whenever that has changed; false when the client has gone."""
 
-    def __init__(self, call: Call) -> None:
+    def __init__(self, call: RunningRequest) -> None:
         self._call = call
         self._last: JsonObject | None = None
 
-    def __call__(self, keeper: Keeper) -> bool:
-        progress = progress_of(keeper)
+    def __call__(self, root_index: RootIndex) -> bool:
+        progress = progress_of(root_index)
         if progress is not None and progress != self._last:
-            self._call.progress({**progress, "root": keeper.root.path})
+            self._call.progress({**progress, "root": root_index.root.path})
             self._last = progress
         return not self._call.cancelled
 
@@ -83,28 +83,28 @@ class Service:
         self.settings = settings
         self.alone = alone
         self._home = home
-        self._library = Library(home, on_commit=self._committed)
+        self._library = IndexRegistry(home, on_commit=self._committed)
         envelope = settings.envelope
         self.handles = Handles(home.handles, hours=envelope.handle_ttl_hours, max_bytes=envelope.handle_bytes)
         # What the daemon's own starter had set is no business of the clients that come after.
         theirs = ("LLMC_", "PRUNER_", "MCP_PRUNER_")
         self._environ = {name: value for name, value in os.environ.items() if not name.startswith(theirs)}
-        self._answers = Answers()
-        self._workspaces: Lately[Workspace] = Lately(MOST_WORKSPACES)
+        self._answers = SearchCache()
+        self._workspaces: InFlightCache[Workspace] = InFlightCache(MOST_WORKSPACES)
         self._calls = 0
         self._asked_at = time.monotonic()  # 0: the memory has been given back since
         kept = settings.ledger
         self.ledger = Ledger(
-            Book(home.ledger, days=kept.days, most=kept.max_calls),
+            LedgerDatabase(home.ledger, days=kept.days, most=kept.max_calls),
             enabled=kept.enabled,
             client_tokens=kept.client_tokens,
         )
-        self.sessions = Sessions()
+        self.sessions = ConnectedSessions()
         self.fleet = Fleet(home)
         self._lock = threading.Lock()
         self._viewers: list[queue.SimpleQueue[JsonObject]] = []
         self.listeners: list[Listener] = []
-        self._methods: dict[str, Callable[[JsonObject, Call], object]] = {
+        self._methods: dict[str, Callable[[JsonObject, RunningRequest], object]] = {
             "agent": self._agent,
             "agents": self._agents,
             "delegates": self._delegates,
@@ -120,7 +120,7 @@ class Service:
     def start(self) -> None:
         log.info("service ready")
 
-    def call(self, method: str, params: JsonObject, call: Call) -> object:
+    def call(self, method: str, params: JsonObject, call: RunningRequest) -> object:
         handler = self._methods.get(method)
         if handler is None:
             raise QueryError(f"there is no method {method!r}", hint="Client and daemon may be of different versions.")
@@ -144,7 +144,7 @@ class Service:
         return "indexing" if self._library.busy else None
 
     def close(self) -> None:
-        from llmc.server.agents.sandbox import pool  # noqa: PLC0415 - most daemons end without having run a script
+        from llmc.extend.personas.sandbox import pool  # noqa: PLC0415 - most daemons end without having run a script
 
         pool.close()
         self.fleet.close()
@@ -155,21 +155,21 @@ class Service:
 
     # ---- methods ----
 
-    def settings_of(self, client: Client) -> Settings:
+    def settings_of(self, client: ClientInfo) -> Settings:
         return self._load(client).settings
 
-    def notices_of(self, client: Client) -> tuple[Problem, ...]:
+    def notices_of(self, client: ClientInfo) -> tuple[SettingsProblem, ...]:
         """What of its settings is not used, and why."""
         return self._load(client).notices
 
-    def environ_of(self, client: Client) -> dict[str, str]:
+    def environ_of(self, client: ClientInfo) -> dict[str, str]:
         """What its settings are made of besides files."""
         return {**self._environ, **client.environ}
 
-    def _load(self, client: Client) -> Loaded:
+    def _load(self, client: ClientInfo) -> Loaded:
         return load(client.cwd, self.environ_of(client), client.flags, client.config or None)
 
-    def workspace(self, call: Call, named: list[str] | None = None) -> Workspace:
+    def workspace(self, call: RunningRequest, named: list[str] | None = None) -> Workspace:
         """The workspace of a client; `named` roots come before those of its settings."""
         client, began = call.client, time.monotonic()
         key = (client.place, tuple(named or ()))
@@ -182,24 +182,24 @@ class Service:
         self._workspaces.keep(key, began, workspace)
         return workspace
 
-    def offer(self, client: Client, settings: Settings) -> Offer | None:
+    def offer(self, client: ClientInfo, settings: Settings) -> Offer | None:
         """What the client's servers and delegates add to its tools; they run until `fleet.release(client.session)`."""
         environ = self.environ_of(client) if settings.mcps else {}
         servers = self.fleet.hold(client.session, settings.mcps, (client.cwd, environ))
         if not settings.mcps and not settings.delegates:
             return None
-        from llmc.server.delegates.offer import Offer  # noqa: PLC0415 - most have neither
+        from llmc.extend.delegates.offer import Offer  # noqa: PLC0415 - most have neither
 
         return Offer(settings, servers, self.fleet, environ)
 
-    def bare_workspace(self, call: Call) -> Workspace:
+    def bare_workspace(self, call: RunningRequest) -> Workspace:
         """For tools that need no root: one without any, where the client's folder cannot be one."""
         try:
             return self.workspace(call)
         except RootError:
             return Workspace(self._library, self._load(call.client).settings, (), call.client.cwd)
 
-    def _index(self, params: JsonObject, call: Call) -> IndexResult:
+    def _index(self, params: JsonObject, call: RunningRequest) -> IndexResult:
         started = time.monotonic()
         workspace = self.workspace(call, params.get("roots"))
         for note in workspace.notes:
@@ -207,20 +207,23 @@ class Service:
         if params.get("rebuild"):
             workspace.rebuild()
         if not params.get("detach"):
-            workspace.index(Shown(call))
-        differences: tuple[Difference, ...] = ()
+            workspace.index(ProgressReporter(call))
+        differences: tuple[IndexDifference, ...] = ()
         if params.get("verify"):
             differences = tuple(difference(one) for one in workspace.verify())
         if not (params.get("once") or params.get("detach") or params.get("verify")):
             self._look_on(workspace, call)
-        roots = tuple(root_status(keeper, workspace.library.lane(keeper)) for keeper in workspace.keepers)
+        roots = tuple(
+            root_status(root_index, workspace.registry.writer_thread(root_index))
+            for root_index in workspace.root_indexes
+        )
         return without_secrets(IndexResult(roots, time.monotonic() - started, differences))
 
-    def _tool(self, params: JsonObject, call: Call) -> Reply:
+    def _tool(self, params: JsonObject, call: RunningRequest) -> Reply:
         """`stream`: the files of a reply come as events, some hundred at a time, instead of in the reply."""
         workspace = self.workspace(call)
         if self.alone:
-            workspace.index(Shown(call))
+            workspace.index(ProgressReporter(call))
         args, data = params.get("args") or {}, params.get("data", True)
         started = time.perf_counter()
         reply = answer(workspace, self.handles, params["name"], args, call=call, data=data, came=call.came)
@@ -232,9 +235,9 @@ class Service:
             reply = replace(reply, text="", data={})
         return reply
 
-    def _te(self, params: JsonObject, call: Call) -> Reply:
+    def _te(self, params: JsonObject, call: RunningRequest) -> Reply:
         """A command has run in the client's terminal; a folder that can be no root has outputs all the same."""
-        from llmc.server.shell.te import reply_to_te  # noqa: PLC0415 - the readers of logs, which few need
+        from llmc.extend.shell.te import reply_to_te  # noqa: PLC0415 - the readers of logs, which few need
 
         try:
             workspace = self.workspace(call)
@@ -245,30 +248,30 @@ class Service:
         self.ledger.note(None, "te", time.perf_counter() - started, reply)
         return reply
 
-    def _agents(self, _params: JsonObject, call: Call) -> JsonObject:
+    def _agents(self, _params: JsonObject, call: RunningRequest) -> JsonObject:
         """The personas, each with where it comes from."""
-        from llmc.server.agents.registry import AgentRegistry  # noqa: PLC0415 - Lua and TOML, which few need
+        from llmc.extend.personas.registry import AgentRegistry  # noqa: PLC0415 - Lua and TOML, which few need
 
         loaded = self._load(call.client)
         infos = AgentRegistry.from_settings(loaded.settings, loaded.sources).list()
         notes = [str(notice) for notice in loaded.notices if notice.key.startswith("agents.")]
         return without_secrets({"agents": [{**info.as_dict(), "place": info.place} for info in infos], "notes": notes})
 
-    def _agent(self, params: JsonObject, call: Call) -> Resolved:
-        from llmc.server.agents.serving import Personas  # noqa: PLC0415 - likewise
+    def _agent(self, params: JsonObject, call: RunningRequest) -> ResolvedPersona:
+        from llmc.extend.personas.serving import Personas  # noqa: PLC0415 - likewise
 
         return Personas(self).resolve(call.client, params["name"], params.get("args") or {}, call)
 
-    def _delegates(self, params: JsonObject, call: Call) -> JsonObject:
+    def _delegates(self, params: JsonObject, call: RunningRequest) -> JsonObject:
         """What runs, what does not and why; `test` is one of them at work, `trust` a word after a change."""
-        from llmc.server.delegates.report import report  # noqa: PLC0415 - the SDK, which few need
+        from llmc.extend.delegates.report import report  # noqa: PLC0415 - the SDK, which few need
 
         try:
             return without_secrets(report(self, params, call))
         finally:
             self.fleet.release(call.client.session)
 
-    def _http(self, params: JsonObject, call: Call) -> JsonObject:
+    def _http(self, params: JsonObject, call: RunningRequest) -> JsonObject:
         """Listen for HTTP until the client goes."""
         from llmc.server.http.listener import serve_http  # noqa: PLC0415 - uvicorn and starlette, which few need
 
@@ -278,24 +281,24 @@ class Service:
         finally:
             self.fleet.release(call.client.session)
 
-    def _stats(self, params: JsonObject, _call: Call) -> Figures:
+    def _stats(self, params: JsonObject, _call: RunningRequest) -> Figures:
         """What the ledger has; `since` is seconds since the epoch."""
         self.ledger.flush()
-        wanted = Wanted(
+        wanted = LedgerFilter(
             since=float(params.get("since") or 0),
             session=str(params.get("session") or ""),
             tool=str(params.get("tool") or ""),
         )
         return figures(self.ledger.book, wanted)
 
-    def _ui(self, _params: JsonObject, call: Call) -> JsonObject:
+    def _ui(self, _params: JsonObject, call: RunningRequest) -> JsonObject:
         """Where a browser can log in, if a listener shows this workspace already."""
         workspace = self.workspace(call)
         return {"login": next((one.login_url() for one in self.listeners if one.serves(workspace)), "")}
 
-    def _look_on(self, workspace: Workspace, call: Call) -> None:
+    def _look_on(self, workspace: Workspace, call: RunningRequest) -> None:
         """Tell what is re-indexed, until the client goes."""
-        roots = {keeper.root.path for keeper in workspace.keepers}
+        roots = {root_index.root.path for root_index in workspace.root_indexes}
         events: queue.SimpleQueue[JsonObject] = queue.SimpleQueue()
         with self._lock:
             self._viewers.append(events)
@@ -312,38 +315,45 @@ class Service:
             with self._lock:
                 self._viewers.remove(events)
 
-    def _committed(self, keeper: Keeper, paths: set[str]) -> None:
+    def _committed(self, root_index: RootIndex, paths: set[str]) -> None:
         event: dict[str, Any] = {
             "stage": "watch",
-            "root": keeper.root.path,
+            "root": root_index.root.path,
             "path": min(paths),
             "done": len(paths),
-            "seconds": keeper.pending.owed_for(),
+            "seconds": root_index.pending.owed_for(),
         }
-        log.info("indexed", root=keeper.root.path, files=len(paths), first=min(paths))
+        log.info("indexed", root=root_index.root.path, files=len(paths), first=min(paths))
         with self._lock:
             for viewer in self._viewers:
                 viewer.put(event)
 
-    def _status(self, _params: JsonObject, call: Call) -> Status:
+    def _status(self, _params: JsonObject, call: RunningRequest) -> StatusReport:
         problems = self._problems_of(call)
-        lanes = list(self._library.lanes.values())
-        workers = [process_status("worker", lane.worker_pid) for lane in lanes if lane.worker_pid]
+        writer_threads = list(self._library.writer_threads.values())
+        workers = [
+            process_status("worker", writer_thread.worker_pid)
+            for writer_thread in writer_threads
+            if writer_thread.worker_pid
+        ]
         try:
             wanted = self.settings_of(call.client).embedder
         except LlmcError:
             wanted = self.settings.embedder  # what is wrong with the client's is among the problems
         embedder, trouble = self._library.embedder(wanted)
-        status = Status(
-            roots=tuple(root_status(keeper, self._library.lane(keeper)) for keeper in self._library.keepers.values()),
-            stores=tuple(store_status(lane) for lane in lanes),
+        status = StatusReport(
+            roots=tuple(
+                root_status(root_index, self._library.writer_thread(root_index))
+                for root_index in self._library.root_indexes.values()
+            ),
+            stores=tuple(store_status(writer_thread) for writer_thread in writer_threads),
             embedder=embedder_status(wanted, embedder, trouble),
             processes=(process_status("daemon"), *workers),
             problems=problems,
         )
         return without_secrets(status)
 
-    def _problems_of(self, call: Call) -> tuple[str, ...]:
+    def _problems_of(self, call: RunningRequest) -> tuple[str, ...]:
         """Open the client's roots that are indexed already, and say what is wrong with its settings."""
         try:
             loaded = self._load(call.client)

@@ -1,8 +1,8 @@
 """What `llmc status` says: the shape of the reply to `status`, for people (tables) and machines (`--json`).
 
-The `Service` fills a `Status` with what it knows of roots, stores and the embedder. The daemon adds `daemon`, which is
-None when llmc works in one process. Times are seconds since the epoch, sizes bytes; None means "not known" or "never".
-Fields are only ever added: scripts read this.
+The `Service` fills a `StatusReport` with what it knows of roots, stores and the embedder. The daemon adds `daemon`,
+which is None when llmc works in one process. Times are seconds since the epoch, sizes bytes; None means "not known" or
+"never". Fields are only ever added: scripts read this.
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ from dataclasses import dataclass, field
 
 __all__ = [
     "DaemonStatus",
-    "Difference",
     "EmbedderStatus",
+    "IndexDifference",
     "IndexResult",
-    "Passed",
     "ProcessStatus",
-    "Progress",
+    "ProgressStatus",
     "RootStatus",
-    "Status",
+    "SkippedFileStatus",
+    "StatusReport",
     "StoreStatus",
     "process_status",
 ]
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class ProgressStatus:
     """How far long work is; also the shape of the events of `index`.
 
     While it watches, `index` sends `{"stage": "watch", "root", "path", "done", "removed", "seconds"}` for each batch.
@@ -41,7 +41,7 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
-class Passed:
+class SkippedFileStatus:
     """A file that is not searchable, and why."""
 
     path: str
@@ -60,7 +60,7 @@ class RootStatus:
     failed: int = 0
     pending: int = 0
     reasons: dict[str, int] = field(default_factory=dict)  # why files were skipped or failed → how many
-    examples: tuple[Passed, ...] = ()  # the first of them, failures before skips
+    examples: tuple[SkippedFileStatus, ...] = ()  # the first of them, failures before skips
     generation: int = 0
     last_change: float | None = None  # the watcher last saw something
     last_commit: float | None = None  # something last became searchable
@@ -68,7 +68,7 @@ class RootStatus:
     watcher: str = "off"  # events, polling, gone, off
     degraded: str = ""  # why events may come late or be lost; empty when all is well
     error: str = ""  # why the root cannot be indexed at all
-    progress: Progress | None = None
+    progress: ProgressStatus | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ class DaemonStatus:
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
+class StatusReport:
     roots: tuple[RootStatus, ...]
     stores: tuple[StoreStatus, ...] = ()
     embedder: EmbedderStatus | None = None
@@ -130,7 +130,7 @@ class Status:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class IndexDifference:
     """Where the index and the disk, or two stores, do not agree."""
 
     root: str
@@ -145,7 +145,7 @@ class IndexResult:
 
     roots: tuple[RootStatus, ...]
     seconds: float
-    differences: tuple[Difference, ...] = ()
+    differences: tuple[IndexDifference, ...] = ()
 
 
 def process_status(role: str, pid: int | None = None) -> ProcessStatus:

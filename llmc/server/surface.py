@@ -13,42 +13,41 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Protocol
 
 from llmc import __version__
+from llmc.base.errors import LlmcError
 from llmc.envelope import failure, render
 from llmc.envelope.clean import clean
 from llmc.envelope.tokens import count
-from llmc.errors import LlmcError
-from llmc.indexer.library import FIRST_BUILD_SECONDS
-from llmc.server import routing
-from llmc.server.memory.joining import recorded
-from llmc.server.profiles import instructions_of, listed, offered, require_offered
-from llmc.server.schemas import definition_of
-from llmc.server.service import Shown
-from llmc.server.tools import TOOLS, Reply, answer, tool
-from llmc.server.tools.enclose import weight_of
+from llmc.indexer.registry import FIRST_BUILD_SECONDS
+from llmc.server.service import ProgressReporter
+from llmc.state.sessions.join import recorded
+from llmc.tools import TOOLS, Reply, answer, routing, tool
+from llmc.tools.profiles import instructions_of, listed, offered, require_offered
+from llmc.tools.reply import weight_of
+from llmc.tools.schemas import definition_of
 
 if TYPE_CHECKING:
-    from llmc.server.agents.serving import Personas
-    from llmc.server.calls import Call, Client
-    from llmc.server.delegates.offer import Offer
-    from llmc.server.schemas import Definition
+    from llmc.envelope.request import ClientInfo, RunningRequest
+    from llmc.extend.delegates.offer import Offer
+    from llmc.extend.personas.serving import Personas
     from llmc.server.service import Service
-    from llmc.server.sessions import Session
-    from llmc.server.tools.base import Tool
     from llmc.settings import Settings
+    from llmc.state.connected_sessions import ConnectedSession
+    from llmc.tool import Tool
+    from llmc.tools.schemas import ToolDefinition
     from llmc.workspace import Workspace
 
-__all__ = ["InvalidParamsError", "Surface", "ToolSurface", "Visit"]
+__all__ = ["InvalidParamsError", "RequestContext", "Surface", "ToolSurface"]
 
 PROGRESS_SECONDS = 0.2
 LONGEST_NAME = 80
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
+class RequestContext:
     """One request's asker: where it stands, and who it is."""
 
-    client: Client
-    session: Session
+    client: ClientInfo
+    session: ConnectedSession
 
 
 class Surface(Protocol):
@@ -64,13 +63,13 @@ class Surface(Protocol):
     @property
     def instructions(self) -> str: ...
 
-    def definitions(self, visit: Visit) -> tuple[Definition, ...]:
+    def definitions(self, visit: RequestContext) -> tuple[ToolDefinition, ...]:
         """The tools that a client lists, always in the same order."""
 
-    def unknown(self, visit: Visit, name: str) -> str:
+    def unknown(self, visit: RequestContext, name: str) -> str:
         """Why there is no such tool, with the nearest one; empty when there is."""
 
-    def call(self, visit: Visit, name: str, args: dict[str, Any], call: Call) -> Reply:
+    def call(self, visit: RequestContext, name: str, args: dict[str, Any], call: RunningRequest) -> Reply:
         """The reply, failures included. `InvalidParamsError` is for what the protocol itself must refuse."""
 
 
@@ -104,11 +103,11 @@ class ToolSurface:
 
     @property
     def personas(self) -> Personas:
-        from llmc.server.agents.serving import Personas  # noqa: PLC0415 - Lua and TOML, which few need
+        from llmc.extend.personas.serving import Personas  # noqa: PLC0415 - Lua and TOML, which few need
 
         return Personas(self.service)
 
-    def definitions(self, visit: Visit) -> tuple[Definition, ...]:
+    def definitions(self, visit: RequestContext) -> tuple[ToolDefinition, ...]:
         session = visit.session
         settings = self.service.settings_of(visit.client)
         offer = self.service.offer(visit.client, settings)
@@ -123,7 +122,7 @@ class ToolSurface:
             self.service.ledger.listed(session, definitions, "" if before else self.instructions)
         return definitions
 
-    def unknown(self, visit: Visit, name: str) -> str:
+    def unknown(self, visit: RequestContext, name: str) -> str:
         known = [one for one in TOOLS if visit.session.may(one)]
         if name in known:
             return ""
@@ -138,32 +137,32 @@ class ToolSurface:
         meant = f"Did you mean {near[0]}?" if near else f"There are {', '.join(known)}."
         return f"there is no tool {name[:LONGEST_NAME]!r}. {meant}"
 
-    def _indexed(self, workspace: Workspace, call: Call) -> None:
+    def _indexed(self, workspace: Workspace, call: RunningRequest) -> None:
         if self.service.alone:
-            workspace.index(Shown(call))
+            workspace.index(ProgressReporter(call))
         else:
             wait_for_first_build(workspace, call)
 
-    def _offer_of(self, visit: Visit) -> Offer | None:
+    def _offer_of(self, visit: RequestContext) -> Offer | None:
         try:
             return self.service.offer(visit.client, self.service.settings_of(visit.client))
         except LlmcError:
             return None  # wrong settings: the reply to a call says so
 
-    def is_stale(self, visit: Visit) -> bool:
+    def is_stale(self, visit: RequestContext) -> bool:
         """Whether the client was given a list of tools that is another by now."""
         session = visit.session
         settings = self.service.settings_of(visit.client)
         return changed(session, settings, self.service.offer(visit.client, settings))
 
-    def call(self, visit: Visit, name: str, args: dict[str, Any], call: Call) -> Reply:
+    def call(self, visit: RequestContext, name: str, args: dict[str, Any], call: RunningRequest) -> Reply:
         started = time.perf_counter()
         reply = self._answered(visit, name, args, call)
         if self.noted:
             self.service.ledger.note(visit.session, name, time.perf_counter() - started, reply)
         return reply
 
-    def _answered(self, visit: Visit, name: str, args: dict[str, Any], call: Call) -> Reply:
+    def _answered(self, visit: RequestContext, name: str, args: dict[str, Any], call: RunningRequest) -> Reply:
         try:
             own = name in TOOLS
             workspace = self.service.workspace(call) if own else self.service.bare_workspace(call)
@@ -184,7 +183,7 @@ class ToolSurface:
         return recorded(workspace, visit, name, args, reply)
 
 
-def hinted(session: Session, settings: Settings, name: str, args: dict[str, Any], reply: Reply) -> Reply:
+def hinted(session: ConnectedSession, settings: Settings, name: str, args: dict[str, Any], reply: Reply) -> Reply:
     """A reply that found nothing says, once in a session, what else to try; others have no hints. Nor has one with a
     note: what is still being indexed may hold it."""
     if reply.total or reply.error or reply.frame or name not in routing.NEAR or f"hint {name}" in session.shown:
@@ -201,32 +200,34 @@ def hinted(session: Session, settings: Settings, name: str, args: dict[str, Any]
     return replace(reply, text=f"{reply.text}\n{hint}", frame=hint, weight=heavier)
 
 
-def shown_to(session: Session, settings: Settings, offer: Offer | None) -> tuple[Tool, ...]:
+def shown_to(session: ConnectedSession, settings: Settings, offer: Offer | None) -> tuple[Tool, ...]:
     """The tools that this session lists: those of its profile, and the user's own delegates."""
     added = offer.listed(session.allowed) if offer else ()
     return (*listed(settings, session.allowed), *added)
 
 
-def names_of(shown: tuple[Tool, ...], settings: Settings, offer: Offer | None, session: Session) -> tuple[str, ...]:
+def names_of(
+    shown: tuple[Tool, ...], settings: Settings, offer: Offer | None, session: ConnectedSession
+) -> tuple[str, ...]:
     """What a list is known by: its tools, which servers stand behind the gateway, and whether anything there acts."""
     suffix = offer.suffix(session.allowed) if offer else ""
     acts = "" if gateway_reads(settings, offer, session) else "acts"
     return (*(one.name for one in shown), *filter(None, (suffix, acts)))
 
 
-def gateway_reads(settings: Settings, offer: Offer | None, session: Session) -> bool:
+def gateway_reads(settings: Settings, offer: Offer | None, session: ConnectedSession) -> bool:
     """Whether nothing behind the gateway does more than read: no shell, no web, none of the user's servers."""
     return offer is None and not any(one.acts for one in offered(settings, session.allowed))
 
 
-def changed(session: Session, settings: Settings, offer: Offer | None) -> bool:
+def changed(session: ConnectedSession, settings: Settings, offer: Offer | None) -> bool:
     """Whether the list that the session was given is another by now."""
     if not session.listed:
         return False
     return session.listed != names_of(shown_to(session, settings, offer), settings, offer, session)
 
 
-def defined(one: Tool, settings: Settings, offer: Offer | None, session: Session) -> Definition:
+def defined(one: Tool, settings: Settings, offer: Offer | None, session: ConnectedSession) -> ToolDefinition:
     """The gateway says which servers of the user stand behind it."""
     made = definition_of(one)
     if one.name != "llmc":
@@ -237,7 +238,8 @@ def defined(one: Tool, settings: Settings, offer: Offer | None, session: Session
 
 
 def without_session(name: str, args: dict[str, Any], offer: Offer | None = None) -> dict[str, Any]:
-    """`session_id` names the session where the protocol cannot (see `Visit`); it is then no argument of the tool."""
+    """`session_id` names the session where the protocol cannot (see `RequestContext`); it is then no argument of the
+    tool."""
     if "session_id" not in args:
         return args
     wanted = (offer.find(name) if offer and name not in TOOLS else None) or tool(name)
@@ -246,18 +248,18 @@ def without_session(name: str, args: dict[str, Any], offer: Offer | None = None)
     return {key: value for key, value in args.items() if key != "session_id"}
 
 
-def wait_for_first_build(workspace: Workspace, call: Call) -> None:
+def wait_for_first_build(workspace: Workspace, call: RunningRequest) -> None:
     """A small root is worth waiting for, as `Library.settle` has it; here the client is told how far it is, and may
     give up."""
-    tell = Shown(call)
-    for keeper in workspace.keepers:
-        last = keeper.opened + FIRST_BUILD_SECONDS
-        while not keeper.built and tell(keeper) and time.monotonic() < last:
-            if keeper.pending.wait_settled(PROGRESS_SECONDS):
+    tell = ProgressReporter(call)
+    for root_index in workspace.root_indexes:
+        last = root_index.opened + FIRST_BUILD_SECONDS
+        while not root_index.built and tell(root_index) and time.monotonic() < last:
+            if root_index.pending.wait_settled(PROGRESS_SECONDS):
                 break
 
 
-def remember(session: Session, name: str, args: dict[str, Any], reply: Reply) -> None:
+def remember(session: ConnectedSession, name: str, args: dict[str, Any], reply: Reply) -> None:
     """What this reply cost, and what it was about."""
     weight = weight_of(reply)
     session.record(weight.content, weight.frame)

@@ -12,8 +12,8 @@ from typing import Any
 
 import orjson
 
-from llmc.errors import LlmcError
-from llmc.protocol import MAX_MESSAGE
+from llmc.base.errors import LlmcError
+from llmc.base.protocol import MAX_MESSAGE
 
 __all__ = ["Id", "decode", "describe", "encode_error", "encode_event", "encode_line", "encode_result", "failure"]
 

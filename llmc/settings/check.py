@@ -1,7 +1,7 @@
 """A whole table against its rows: every unknown key and wrong value of a file is found in one go.
 
-A `Sheet` is one layer while it is read: a file, the environment, the flags. It gathers typed values by their path, and
-problems. Which layer wins and which may say what is decided in `load`.
+A `TableCheck` is one layer while it is read: a file, the environment, the flags. It gathers typed values by their path,
+and problems. Which layer wins and which may say what is decided in `load`.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from llmc.settings.convert import Given, Ground, convert
-from llmc.settings.problems import Problem, Source, WrongValueError, form, nearest
-from llmc.settings.record import Record, record
-from llmc.settings.rows import Kind, Row, rows_of, walk
+from llmc.settings.convert import RawValue, ValueContext, convert
+from llmc.settings.problems import SettingSource, SettingsProblem, WrongValueError, form, nearest
+from llmc.settings.record import FrozenRecord, record
+from llmc.settings.rows import SettingRow, ValueKind, rows_of, walk
 from llmc.settings.sections import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Key", "Sheet", "Value", "dotted"]
+__all__ = ["CheckedValue", "Key", "TableCheck", "dotted"]
 
 Key = tuple[str | int, ...]
 
@@ -30,11 +30,11 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")  # it becomes part of a t
 
 
 @record
-class Value(Record):
+class CheckedValue(FrozenRecord):
     """A checked value. None stands for "this entry exists"; its own keys carry the values."""
 
     value: object
-    source: Source
+    source: SettingSource
     personal: bool
 
 
@@ -46,37 +46,37 @@ def dotted(key: Key) -> str:
 
 
 @dataclass(slots=True)
-class Sheet:
+class TableCheck:
     """One layer being read."""
 
-    source: Source
-    ground: Ground
-    places: dict[Key, Source] = field(default_factory=dict)
-    values: dict[Key, Value] = field(default_factory=dict)
-    problems: list[Problem] = field(default_factory=list)
+    source: SettingSource
+    ground: ValueContext
+    places: dict[Key, SettingSource] = field(default_factory=dict)
+    values: dict[Key, CheckedValue] = field(default_factory=dict)
+    problems: list[SettingsProblem] = field(default_factory=list)
 
     def take(self, table: Mapping[str, Any]) -> None:
         """Read a whole document."""
         self._section(Settings, {key: each for key, each in table.items() if key not in _IGNORED}, ())
 
-    def put(self, row: Row, raw: Any, key: Key, *, personal: bool) -> None:
+    def put(self, row: SettingRow, raw: Any, key: Key, *, personal: bool) -> None:
         """Read one value; `personal` if a section above it says so."""
         personal = personal or row.personal
-        raw = raw.raw(row) if isinstance(raw, Given) else raw
+        raw = raw.raw(row) if isinstance(raw, RawValue) else raw
         if key == ("home",):
             self.blame(key, "is set by the environment alone", "LLMC_HOME=PATH")
-        elif row.kind is Kind.SECTION:
+        elif row.kind is ValueKind.SECTION:
             assert row.of is not None
             self._section(row.of, raw, key, personal=personal)
-        elif row.kind is Kind.ENTRIES:
+        elif row.kind is ValueKind.ENTRIES:
             self._entries(row, raw, key, personal=personal)
         else:
             self._leaf(row, raw, key, personal=personal)
 
     def blame(self, key: Key, reason: str, hint: str = "") -> None:
-        self.problems.append(Problem(self.place(key), dotted(key), reason, hint))
+        self.problems.append(SettingsProblem(self.place(key), dotted(key), reason, hint))
 
-    def place(self, key: Key) -> Source:
+    def place(self, key: Key) -> SettingSource:
         """Where the key stands, or the nearest table around it."""
         around = (self.places[key[:end]] for end in range(len(key), 0, -1) if key[:end] in self.places)
         return next(around, self.source)
@@ -95,9 +95,9 @@ class Sheet:
             moved = {(*new, *key[len(old) :]): each for key, each in self.places.items() if key[: len(old)] == old}
             self.places.update(moved)
 
-    def _matched(self, cls: type, table: dict[str, Any], key: Key) -> dict[str, Row]:
+    def _matched(self, cls: type, table: dict[str, Any], key: Key) -> dict[str, SettingRow]:
         """The row of each key of a table as it is spelt there; what has none is a problem."""
-        rows, seen, matched = rows_of(cls), dict[str, str](), dict[str, Row]()
+        rows, seen, matched = rows_of(cls), dict[str, str](), dict[str, SettingRow]()
         for name in table:
             right = _canonical(name, rows)
             if right is None:
@@ -108,11 +108,11 @@ class Sheet:
                 seen[right], matched[name] = name, rows[right]
         return matched
 
-    def _entries(self, row: Row, raw: Any, key: Key, *, personal: bool) -> None:
+    def _entries(self, row: SettingRow, raw: Any, key: Key, *, personal: bool) -> None:
         assert row.of is not None
         raw = self._by_name(raw, key) if isinstance(raw, list) else raw
         if not isinstance(raw, dict):
-            self.blame(key, f"must be {Kind.ENTRIES}, not {form(raw)}")
+            self.blame(key, f"must be {ValueKind.ENTRIES}, not {form(raw)}")
             return
         for name, table in raw.items():
             nested = _nested(key, name)
@@ -140,33 +140,33 @@ class Sheet:
     def _entry(self, cls: type, table: dict[str, Any], key: Key, *, personal: bool) -> None:
         """One named table. It is live even when empty, so that an entry with all defaults is one."""
         named = rows_of(cls)
-        spare = next((row for row in named.values() if row.kind is Kind.REST), None)
+        spare = next((row for row in named.values() if row.kind is ValueKind.REST), None)
         if spare is not None:
             further = {name: each for name, each in table.items() if _canonical(name, named) is None}
             table = {name: each for name, each in table.items() if name not in further}
-            self.values[(*key, spare.name)] = Value(further, self.place(key), personal)
-        self.values.setdefault(key, Value(None, self.place(key), personal))
+            self.values[(*key, spare.name)] = CheckedValue(further, self.place(key), personal)
+        self.values.setdefault(key, CheckedValue(None, self.place(key), personal))
         self._section(cls, table, key, personal=personal)
 
-    def _leaf(self, row: Row, raw: Any, key: Key, *, personal: bool) -> None:
+    def _leaf(self, row: SettingRow, raw: Any, key: Key, *, personal: bool) -> None:
         try:
-            value = self._tables(row, raw, key) if row.kind is Kind.TABLES else convert(row, raw, self.ground)
+            value = self._tables(row, raw, key) if row.kind is ValueKind.TABLES else convert(row, raw, self.ground)
         except WrongValueError as wrong:
             self.blame(key, str(wrong))
             return
-        self.values[key] = Value(value, self.place(key), personal)
+        self.values[key] = CheckedValue(value, self.place(key), personal)
 
-    def _tables(self, row: Row, raw: Any, key: Key) -> tuple[object, ...]:
+    def _tables(self, row: SettingRow, raw: Any, key: Key) -> tuple[object, ...]:
         if not isinstance(raw, list):
-            raise WrongValueError(f"must be {Kind.TABLES}, not {form(raw)}")
+            raise WrongValueError(f"must be {ValueKind.TABLES}, not {form(raw)}")
         made = (self._one(row, each, (*key, place)) for place, each in enumerate(raw))
         return tuple(each for each in made if each is not None)
 
-    def _one(self, row: Row, raw: Any, key: Key) -> object | None:
+    def _one(self, row: SettingRow, raw: Any, key: Key) -> object | None:
         assert row.of is not None
         if isinstance(raw, str) and row.short:
             raw = {row.short: raw}
-        inner = Sheet(self.source, self.ground, self.places)
+        inner = TableCheck(self.source, self.ground, self.places)
         inner._section(row.of, raw, key)
         given = {str(path[-1]): each.value for path, each in inner.values.items()}
         inner.require(row.of, set(given), key)
@@ -180,21 +180,21 @@ class Sheet:
                 self.blame(key, f"{row.name} is missing", row.doc)
 
 
-def _canonical(name: str, rows: Mapping[str, Row]) -> str | None:
+def _canonical(name: str, rows: Mapping[str, SettingRow]) -> str | None:
     """The row's name for a key: as it is, in the seeds' camelCase, or by an alias."""
     snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
     found = next((each for each in (name, snake, _ALIASES.get(name, "")) if each in rows), None)
-    return None if found is None or rows[found].kind is Kind.REST or rows[found].at else found
+    return None if found is None or rows[found].kind is ValueKind.REST or rows[found].at else found
 
 
-def _nested(key: Key, name: str) -> Row | None:
+def _nested(key: Key, name: str) -> SettingRow | None:
     """`agents.script` stands among the names of `agents`, and is a table of entries of its own."""
     wanted = dotted((*key, name))
     return next((row for row in rows_of(Settings).values() if row.at == wanted), None)
 
 
-def _meant(name: str, rows: Mapping[str, Row], key: Key) -> str:
-    here = nearest(name, [each for each, row in rows.items() if row.kind is not Kind.REST])
+def _meant(name: str, rows: Mapping[str, SettingRow], key: Key) -> str:
+    here = nearest(name, [each for each, row in rows.items() if row.kind is not ValueKind.REST])
     if here:
         return f"did you mean {dotted((*key, here))}?"
     last = name.rpartition(".")[2]

@@ -1,7 +1,7 @@
 """A settings file from disk: opened with care, since a workspace file may have been written by a stranger.
 
-TOML by default, JSON for `*.json`. What is wrong with the file as a whole comes back as a `Problem`; what is wrong
-with its content is the business of `check`.
+TOML by default, JSON for `*.json`. What is wrong with the file as a whole comes back as a `SettingsProblem`; what is
+wrong with its content is the business of `check`.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import re
 import stat
 from typing import TYPE_CHECKING, Any
 
-from llmc.settings.lines import locate
-from llmc.settings.problems import Problem, Source, shown
+from llmc.settings.line_numbers import locate
+from llmc.settings.problems import SettingSource, SettingsProblem, shown
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,27 +25,31 @@ __all__ = ["read_document"]
 MAX_BYTES = 1 << 20  # a settings file is some kilobytes; a larger one is something else under that name
 
 
-def read_document(path: Path, layer: str, *, follow: bool) -> tuple[dict[str, Any], dict[Key, Source]] | Problem:
+def read_document(
+    path: Path, layer: str, *, follow: bool
+) -> tuple[dict[str, Any], dict[Key, SettingSource]] | SettingsProblem:
     """The table and where each key stands. `follow=False` refuses a link: it could lead to any file of the user."""
-    source = Source(layer, str(path))
+    source = SettingSource(layer, str(path))
     try:
         text = _read(path, follow=follow).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        return Problem(source, "", f"is not UTF-8 (byte {error.start})", "save it as UTF-8")
+        return SettingsProblem(source, "", f"is not UTF-8 (byte {error.start})", "save it as UTF-8")
     except OSError as error:
         hint = "name it with --config to use it as it is" if error.errno == errno.ELOOP else ""
-        return Problem(source, "", _why(error), hint)
+        return SettingsProblem(source, "", _why(error), hint)
     is_json = path.suffix == ".json"
     try:
         table = _parse_json(text) if is_json else _parse_toml(text)
         lines = locate(text, is_json=is_json)
-        return table, {key: Source(layer, str(path), line) for key, line in lines.items()}
+        return table, {key: SettingSource(layer, str(path), line) for key, line in lines.items()}
     except RecursionError:
-        return Problem(source, "", "is nested too deeply")
+        return SettingsProblem(source, "", "is nested too deeply")
     except ValueError as error:
         line = re.search(r"line (\d+)", str(error))
         reason = re.sub(r"\s*[(:]?\s*(at )?line \d+,? column \d+.*", "", shown(str(error), 200))
-        return Problem(Source(layer, str(path), int(line[1]) if line else 0), "", f"cannot be read: {reason}")
+        return SettingsProblem(
+            SettingSource(layer, str(path), int(line[1]) if line else 0), "", f"cannot be read: {reason}"
+        )
 
 
 def _read(path: Path, *, follow: bool) -> bytes:

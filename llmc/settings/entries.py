@@ -9,29 +9,29 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from llmc.settings.record import Record, record
-from llmc.settings.rows import Kind, rest, row, tables
+from llmc.settings.record import FrozenRecord, record
+from llmc.settings.rows import ValueKind, rest, row, tables
 from llmc.settings.secret import Secret
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = [
-    "Agent",
-    "AgentArgument",
-    "AgentContext",
+    "AgentArgumentEntry",
+    "AgentEntry",
     "AgentScript",
+    "AgentSearchEntry",
     "Delegate",
     "Mcp",
     "Provider",
     "RedactionRule",
-    "Role",
+    "RoleEntry",
     "RootEntry",
 ]
 
 
 @record
-class RootEntry(Record):
+class RootEntry(FrozenRecord):
     """A folder that may be read; a plain text stands for its path."""
 
     path: Path = row(Path(), "The folder, relative to the file that names it; `~` is the home folder.", required=True)
@@ -41,7 +41,7 @@ class RootEntry(Record):
 
 
 @record
-class RedactionRule(Record):
+class RedactionRule(FrozenRecord):
     """A rule of your own for what must not leave."""
 
     name: str = row("", "Shown in the place of the secret, as in `[redacted:name]`.", required=True)
@@ -49,7 +49,7 @@ class RedactionRule(Record):
 
 
 @record
-class Provider(Record):
+class Provider(FrozenRecord):
     """A model endpoint."""
 
     kind: str = row("openai", "Which protocol it speaks.", choices=("openai", "anthropic", "google"))
@@ -67,7 +67,7 @@ class Provider(Record):
 
 
 @record
-class Role(Record):
+class RoleEntry(FrozenRecord):
     """Which model plays a role of the research pipeline (locator, analyzer, pattern_finder) or of the crew.
 
     With a `base`, a role of your own: it does what its base does, where it is told to look, under its own name.
@@ -91,7 +91,7 @@ class Role(Record):
 
 
 @record
-class AgentArgument(Record):
+class AgentArgumentEntry(FrozenRecord):
     """A value that a persona asks for."""
 
     name: str = row("", "Its name.", required=True)
@@ -102,7 +102,7 @@ class AgentArgument(Record):
 
 
 @record
-class AgentContext(Record):
+class AgentSearchEntry(FrozenRecord):
     """A search whose results are put in front of the conversation."""
 
     search: str = row("", "The query; `{name}` is replaced by that argument.", required=True)
@@ -111,18 +111,18 @@ class AgentContext(Record):
 
 
 @record
-class Agent(Record):
+class AgentEntry(FrozenRecord):
     """A persona: prompt, scoped tools, primed context."""
 
     description: str = row("", "One line for the list of personas.")
     tools: tuple[str, ...] = row((), "The tools that it sees; empty means all.")
     system_prompt: str = row("", "What it is told to be.", required=True)
-    arguments: tuple[AgentArgument, ...] = tables(AgentArgument)
-    context: tuple[AgentContext, ...] = tables(AgentContext)
+    arguments: tuple[AgentArgumentEntry, ...] = tables(AgentArgumentEntry)
+    context: tuple[AgentSearchEntry, ...] = tables(AgentSearchEntry)
 
 
 @record
-class AgentScript(Record):
+class AgentScript(FrozenRecord):
     """A persona written in Lua."""
 
     path: Path = row(Path(), "The script, relative to the file that names it.", required=True)
@@ -131,29 +131,32 @@ class AgentScript(Record):
 
 
 @record
-class Mcp(Record):
+class Mcp(FrozenRecord):
     """A downstream MCP server."""
 
     command: str = row("", "The program to start (stdio).")
     args: tuple[str, ...] = row((), "Its arguments.")
-    env: Mapping[str, Secret] = row({}, "Its environment; `${VAR}` is taken from ours.", kind=Kind.SECRETS)
+    env: Mapping[str, Secret] = row({}, "Its environment; `${VAR}` is taken from ours.", kind=ValueKind.SECRETS)
     transport: str = row("stdio", "How it is reached.", choices=("stdio", "http", "streamable-http", "sse"))
     url: str = row("", "Where it listens (http, sse).")
-    headers: Mapping[str, Secret] = row({}, "Sent with each request; `${VAR}` is expanded.", kind=Kind.SECRETS)
+    headers: Mapping[str, Secret] = row({}, "Sent with each request; `${VAR}` is expanded.", kind=ValueKind.SECRETS)
     expose: tuple[str, ...] = row(
-        (), "Tools that are offered to clients as they are, enveloped; `*` is all.", kind=Kind.NAMES
+        (), "Tools that are offered to clients as they are, enveloped; `*` is all.", kind=ValueKind.NAMES
     )
     enabled: bool = row(True, "Whether it is started.")
 
 
 @record
-class Delegate(Record):
+class Delegate(FrozenRecord):
     """A tool of your own: a model with a few downstream tools behind one call."""
 
     description: str = row("", "What the tool is for, as the calling model reads it.", required=True)
-    arguments: Mapping[str, object] = row({}, "JSON schema of its arguments.", kind=Kind.OBJECT)
+    arguments: Mapping[str, object] = row({}, "JSON schema of its arguments.", kind=ValueKind.OBJECT)
     internal_tools: Mapping[str, tuple[str, ...]] = row(
-        {}, "For each server in `mcps` (or `llmc`) the tools that the model may call.", required=True, kind=Kind.LISTS
+        {},
+        "For each server in `mcps` (or `llmc`) the tools that the model may call.",
+        required=True,
+        kind=ValueKind.LISTS,
     )
     provider: str = row("", "Name of an entry in `providers`, or a vendor.", required=True)
     model: str = row("", "The model.", required=True)

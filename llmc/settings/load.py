@@ -11,43 +11,43 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from llmc.home import find_home
-from llmc.settings.agree import disagreements, doubts
-from llmc.settings.check import Key, Sheet, Value, dotted
-from llmc.settings.convert import Ground, absolute
+from llmc.base.home import find_home
+from llmc.settings.check import CheckedValue, Key, TableCheck, dotted
+from llmc.settings.convert import ValueContext, absolute
+from llmc.settings.cross_checks import disagreements, doubts
 from llmc.settings.documents import read_document
+from llmc.settings.locations import FILE_NAMES, config_folder, find_file, workspace_file
 from llmc.settings.overrides import CONFIG_VARIABLE, read_environment, read_flags
-from llmc.settings.places import FILE_NAMES, config_folder, find_file, workspace_file
-from llmc.settings.problems import Problem, Source, as_error, shown
-from llmc.settings.record import Record, record
+from llmc.settings.problems import SettingSource, SettingsProblem, as_error, shown
+from llmc.settings.record import FrozenRecord, record
 from llmc.settings.roots import check_inside, is_trusted, named, settle_roots
-from llmc.settings.rows import Kind, rows_of
+from llmc.settings.rows import ValueKind, rows_of
 from llmc.settings.sections import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from llmc.errors import RootError
+    from llmc.base.errors import RootError
     from llmc.settings.entries import RootEntry
 
 __all__ = ["Loaded", "examine", "load"]
 
-Values = dict[Key, Value]
+Values = dict[Key, CheckedValue]
 
 _DEFAULTS = Settings()
-_NOTHING = Value((), Source("default"), personal=False)
+_NOTHING = CheckedValue((), SettingSource("default"), personal=False)
 _NOT_TAKEN = "is not taken from a workspace file"
 
 
 @record
-class Loaded(Record):
+class Loaded(FrozenRecord):
     """The settings, the source of every key that is not at its default, and what was passed by with a word."""
 
     settings: Settings
-    sources: Mapping[str, Source]
+    sources: Mapping[str, SettingSource]
     files: tuple[Path, ...] = ()
-    notices: tuple[Problem, ...] = ()
-    problems: tuple[Problem, ...] = ()
+    notices: tuple[SettingsProblem, ...] = ()
+    problems: tuple[SettingsProblem, ...] = ()
     no_root: RootError | None = None
 
     def roots(self) -> tuple[RootEntry, ...]:
@@ -72,7 +72,7 @@ def examine(
 ) -> Loaded:
     """As `load`, but problems are handed back; the settings then hold what was right."""
     folder = Path(os.path.realpath(cwd))
-    ground = Ground(folder, env)
+    ground = ValueContext(folder, env)
     user = _read_file(find_file(config_folder(env)), "user", ground)
     near = _workspace(ground, config_file)
     from_files = {**user.values, **near.values}
@@ -86,20 +86,20 @@ def examine(
     return _assemble(_merged(sheets), ground, tuple(_files(sheets)), notices, problems)
 
 
-def _workspace(ground: Ground, config_file: str | Path | None) -> Sheet:
+def _workspace(ground: ValueContext, config_file: str | Path | None) -> TableCheck:
     named = config_file or ground.env.get(CONFIG_VARIABLE)
     if named:
         return _read_file(absolute(str(named), ground), "file", ground)
     return _read_file(workspace_file(ground.folder), "workspace", ground)
 
 
-def _read_file(path: Path | None, layer: str, ground: Ground) -> Sheet:
+def _read_file(path: Path | None, layer: str, ground: ValueContext) -> TableCheck:
     if path is None:
-        return Sheet(Source(layer), ground)
+        return TableCheck(SettingSource(layer), ground)
     found = read_document(path, layer, follow=layer != "workspace")
     # The folder as it is, not where a link of the user's leads: dotfiles are often links.
-    sheet = Sheet(Source(layer, str(path)), Ground(path.parent, ground.env))
-    if isinstance(found, Problem):
+    sheet = TableCheck(SettingSource(layer, str(path)), ValueContext(path.parent, ground.env))
+    if isinstance(found, SettingsProblem):
         sheet.problems.append(found)
         return sheet
     table, sheet.places = found
@@ -107,7 +107,7 @@ def _read_file(path: Path | None, layer: str, ground: Ground) -> Sheet:
     return sheet
 
 
-def _confine(sheet: Sheet, others: Values, user_file: Path) -> list[Problem]:
+def _confine(sheet: TableCheck, others: Values, user_file: Path) -> list[SettingsProblem]:
     """Take out of a workspace file what a stranger must not set, and say so."""
     folder = sheet.ground.folder
     given: Any = others.get(("trust",), _NOTHING).value
@@ -120,26 +120,28 @@ def _confine(sheet: Sheet, others: Values, user_file: Path) -> list[Problem]:
     taken = {key: sheet.values.pop(key) for key in sorted(wrong, key=dotted)}
     # An entry is named once, not by its parts.
     whole = {key: each for key, each in taken.items() if not any(key[:end] in wrong for end in range(1, len(key)))}
-    return [Problem(each.source, dotted(key), _NOT_TAKEN, hint) for key, each in whole.items()]
+    return [SettingsProblem(each.source, dotted(key), _NOT_TAKEN, hint) for key, each in whole.items()]
 
 
-def _is_foreign(key: Key, value: Value, others: Values) -> bool:
+def _is_foreign(key: Key, value: CheckedValue, others: Values) -> bool:
     """What only the user may set, and any part of an entry that the user has made."""
     made = (key[:end] for end in range(1, len(key) + 1))
     return value.personal or any(part in others and others[part].value is None for part in made)
 
 
-def _unread(sheet: Sheet) -> list[Problem]:
+def _unread(sheet: TableCheck) -> list[SettingsProblem]:
     """Two settings files in one folder: the TOML is read, and nobody should wonder about the other."""
     path = Path(sheet.source.name or os.devnull)
     if sheet.source.layer == "file" or path.name != FILE_NAMES[0] or not os.path.lexists(path.with_name(FILE_NAMES[1])):
         return []
     return [
-        Problem(Source(sheet.source.layer, str(path.with_name(FILE_NAMES[1]))), "", f"is not read beside {path.name}")
+        SettingsProblem(
+            SettingSource(sheet.source.layer, str(path.with_name(FILE_NAMES[1]))), "", f"is not read beside {path.name}"
+        )
     ]
 
 
-def _merged(sheets: Sequence[Sheet]) -> Values:
+def _merged(sheets: Sequence[TableCheck]) -> Values:
     merged: Values = {}
     for sheet in sheets:
         for key, value in sheet.values.items():
@@ -150,7 +152,11 @@ def _merged(sheets: Sequence[Sheet]) -> Values:
 
 
 def _assemble(
-    values: Values, ground: Ground, files: tuple[Path, ...], notices: list[Problem], problems: list[Problem]
+    values: Values,
+    ground: ValueContext,
+    files: tuple[Path, ...],
+    notices: list[SettingsProblem],
+    problems: list[SettingsProblem],
 ) -> Loaded:
     given: Any = values.get(("roots",), _NOTHING)
     roots, no_root = settle_roots(given.value, ground)
@@ -161,33 +167,35 @@ def _assemble(
         settings = _built(Settings, values, (), problems, home=home, roots=roots)
     for key, reason, hint in disagreements(settings):
         if not any(problem.key.startswith(dotted(key)) for problem in problems):
-            problems.append(Problem(_place(values, key), dotted(key), reason, hint))
-    notices += [Problem(_place(values, key), dotted(key), reason, hint) for key, reason, hint in doubts(settings)]
+            problems.append(SettingsProblem(_place(values, key), dotted(key), reason, hint))
+    notices += [
+        SettingsProblem(_place(values, key), dotted(key), reason, hint) for key, reason, hint in doubts(settings)
+    ]
     sources = {dotted(key): each.source for key, each in values.items() if each.value is not None}
     if ground.env.get("LLMC_HOME"):
-        sources["home"] = Source("environment", "LLMC_HOME")
+        sources["home"] = SettingSource("environment", "LLMC_HOME")
     return Loaded(settings, sources, files, tuple(notices), tuple(problems), no_root)
 
 
-def _place(values: Values, key: Key) -> Source:
+def _place(values: Values, key: Key) -> SettingSource:
     around = (values[key[:end]].source for end in range(len(key), 0, -1) if key[:end] in values)
-    return next(around, Source("default"))
+    return next(around, SettingSource("default"))
 
 
-def _files(sheets: Sequence[Sheet]) -> list[Path]:
+def _files(sheets: Sequence[TableCheck]) -> list[Path]:
     return [Path(sheet.source.name) for sheet in sheets if sheet.source.name]
 
 
-def _built(cls: type, values: Values, key: Key, problems: list[Problem], **fixed: Any) -> Any:
+def _built(cls: type, values: Values, key: Key, problems: list[SettingsProblem], **fixed: Any) -> Any:
     made: dict[str, Any] = dict(fixed)
     for row in rows_of(cls).values():
         here: Key = tuple(row.at.split(".")) if row.at else (*key, row.name)
         if row.name in fixed:
             continue
-        if row.kind is Kind.SECTION:
+        if row.kind is ValueKind.SECTION:
             assert row.of is not None
             made[row.name] = _built(row.of, values, here, problems)
-        elif row.kind is Kind.ENTRIES:
+        elif row.kind is ValueKind.ENTRIES:
             assert row.of is not None
             made[row.name] = _built_entries(row.of, values, here, problems)
         elif here in values:
@@ -195,9 +203,9 @@ def _built(cls: type, values: Values, key: Key, problems: list[Problem], **fixed
     return cls(**made)
 
 
-def _built_entries(cls: type, values: Values, key: Key, problems: list[Problem]) -> dict[str, Any]:
+def _built_entries(cls: type, values: Values, key: Key, problems: list[SettingsProblem]) -> dict[str, Any]:
     names = [here for here, value in values.items() if here[:-1] == key and value.value is None]
     for name in names:
-        entry = Sheet(values[name].source, Ground(Path(), {}), problems=problems)
+        entry = TableCheck(values[name].source, ValueContext(Path(), {}), problems=problems)
         entry.require(cls, {str(here[-1]) for here in values if here[:-1] == name}, name)
     return {str(name[-1]): _built(cls, values, name, problems) for name in names}

@@ -1,9 +1,9 @@
 """The layers that are texts: variables (`LLMC_INDEX_HIDDEN=false`) and flags (`index.hidden=false`).
 
-Both become a table like that of a file, with `Given` texts for values, and are read by the same `Sheet`. A variable's
-name is the setting's in capitals with `_` for every dot. The names of entries are free, so those variables are found
-by what stands before and after the name. An unknown name in a known section is refused; other `LLMC_…` variables
-belong to somebody else, and only a likely slip of the pen is said.
+Both become a table like that of a file, with `RawValue` texts for values, and are read by the same `TableCheck`. A
+variable's name is the setting's in capitals with `_` for every dot. The names of entries are free, so those variables
+are found by what stands before and after the name. An unknown name in a known section is refused; other `LLMC_…`
+variables belong to somebody else, and only a likely slip of the pen is said.
 """
 
 from __future__ import annotations
@@ -11,23 +11,23 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from llmc.settings.check import Key, Sheet
-from llmc.settings.convert import Given
-from llmc.settings.foreign import foreign
-from llmc.settings.problems import Problem, Source, nearest
-from llmc.settings.rows import Kind, rows_of, walk
+from llmc.settings.check import Key, TableCheck
+from llmc.settings.compat_env import foreign
+from llmc.settings.convert import RawValue
+from llmc.settings.problems import SettingSource, SettingsProblem, nearest
+from llmc.settings.rows import ValueKind, rows_of, walk
 from llmc.settings.sections import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from llmc.settings.convert import Ground
+    from llmc.settings.convert import ValueContext
 
 __all__ = ["CONFIG_VARIABLE", "read_environment", "read_flags", "variable"]
 
 PREFIX = "LLMC_"
 CONFIG_VARIABLE = "LLMC_CONFIG"
-HOME_VARIABLE = "LLMC_HOME"  # read by llmc.home, which the thin client has too
+HOME_VARIABLE = "LLMC_HOME"  # read by llmc.base.home, which the thin client has too
 
 
 def variable(key: str) -> str:
@@ -35,9 +35,9 @@ def variable(key: str) -> str:
     return PREFIX + key.upper().replace(".", "_").replace("-", "_")
 
 
-def read_environment(ground: Ground, entries: Collection[Key]) -> tuple[Sheet, list[Problem]]:
+def read_environment(ground: ValueContext, entries: Collection[Key]) -> tuple[TableCheck, list[SettingsProblem]]:
     """The sheet of all variables, and notices. `entries` are the named tables that the files have."""
-    sheet, notices = Sheet(Source("environment"), ground), list[Problem]()
+    sheet, notices = TableCheck(SettingSource("environment"), ground), list[SettingsProblem]()
     plain = _variables()
     table: dict[str, Any] = {}
     for name, text in sorted(ground.env.items()):
@@ -47,14 +47,14 @@ def read_environment(ground: Ground, entries: Collection[Key]) -> tuple[Sheet, l
         if key is None:
             _unknown(name, plain, sheet, notices)
         elif text:  # an empty variable is how a shell unsets one
-            _note(sheet, key, Source("environment", name))
-            _insert(table, key, Given((text,), split_paths=True))
+            _note(sheet, key, SettingSource("environment", name))
+            _insert(table, key, RawValue((text,), split_paths=True))
     for name, dotted, text, said in foreign(ground.env):
-        source, key = Source("environment", name), tuple(dotted.split("."))
-        if _insert(table, key, Given((text,), split_paths=False)):
+        source, key = SettingSource("environment", name), tuple(dotted.split("."))
+        if _insert(table, key, RawValue((text,), split_paths=False)):
             _note(sheet, key, source)
         if said:
-            notices.append(Problem(source, "", said))
+            notices.append(SettingsProblem(source, "", said))
     sheet.take(table)
     return sheet, notices
 
@@ -65,32 +65,32 @@ def _variables() -> dict[str, Key]:
     return {variable(row.name): tuple(row.name.split(".")) for row in walk(Settings) if _is_plain(row.name)}
 
 
-def read_flags(flags: Sequence[str], ground: Ground) -> Sheet:
+def read_flags(flags: Sequence[str], ground: ValueContext) -> TableCheck:
     """The sheet of all flags; the items of a list may come one by one, under the same key."""
-    sheet, given = Sheet(Source("flag"), ground), dict[Key, tuple[str, ...]]()
+    sheet, given = TableCheck(SettingSource("flag"), ground), dict[Key, tuple[str, ...]]()
     for flag in flags:
         name, equals, text = flag.partition("=")
-        source = Source("flag", f"--set {name.strip()}")
+        source = SettingSource("flag", f"--set {name.strip()}")
         if not equals:
-            sheet.problems.append(Problem(source, "", "a flag is KEY=VALUE"))
+            sheet.problems.append(SettingsProblem(source, "", "a flag is KEY=VALUE"))
             continue
         key: Key = tuple(name.strip().split("."))
         _note(sheet, key, source)
         given[key] = (*given.get(key, ()), text)
     table: dict[str, Any] = {}
     for key, texts in given.items():
-        if not _insert(table, key, Given(texts, split_paths=False)):
+        if not _insert(table, key, RawValue(texts, split_paths=False)):
             sheet.blame(key, "is given both as a whole and in parts", "give one of them")
     sheet.take(table)
     return sheet
 
 
-def _note(sheet: Sheet, key: Key, source: Source) -> None:
+def _note(sheet: TableCheck, key: Key, source: SettingSource) -> None:
     for end in range(1, len(key) + 1):
         sheet.places.setdefault(key[:end], source)
 
 
-def _insert(table: dict[str, Any], key: Key, value: Given) -> bool:
+def _insert(table: dict[str, Any], key: Key, value: RawValue) -> bool:
     for part in key[:-1]:
         inner = table.setdefault(str(part), {})
         if not isinstance(inner, dict):
@@ -109,7 +109,7 @@ def _entry_key(name: str, entries: Collection[Key]) -> Key | None:
     for row in sorted(rows, key=lambda row: -len(row.name)):
         above, _, last = row.name.partition(".*.")
         start, end = variable(above) + "_", f"_{last.upper()}"
-        if row.kind is not Kind.REST and name.startswith(start) and name.endswith(end):
+        if row.kind is not ValueKind.REST and name.startswith(start) and name.endswith(end):
             spelt = name[len(start) : -len(end)]
             return (*_named(spelt, tuple(above.split(".")), entries), last) if spelt else None
     return None
@@ -120,12 +120,12 @@ def _named(spelt: str, above: Key, entries: Collection[Key]) -> Key:
     return next(same, (*above, spelt.lower()))
 
 
-def _unknown(name: str, plain: Collection[str], sheet: Sheet, notices: list[Problem]) -> None:
-    sections = [row.name for row in rows_of(Settings).values() if row.kind in (Kind.SECTION, Kind.ENTRIES)]
+def _unknown(name: str, plain: Collection[str], sheet: TableCheck, notices: list[SettingsProblem]) -> None:
+    sections = [row.name for row in rows_of(Settings).values() if row.kind in (ValueKind.SECTION, ValueKind.ENTRIES)]
     close = nearest(name, plain)
     hint = f"did you mean {close}?" if close else ""
-    source = Source("environment", name)
+    source = SettingSource("environment", name)
     if any(name.startswith(variable(section) + "_") for section in sections):
-        sheet.problems.append(Problem(source, "", "no such setting", hint))
+        sheet.problems.append(SettingsProblem(source, "", "no such setting", hint))
     elif close and abs(len(close) - len(name)) <= 1:
-        notices.append(Problem(source, "", "is not a setting, and is not used", hint))
+        notices.append(SettingsProblem(source, "", "is not a setting, and is not used", hint))

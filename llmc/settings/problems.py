@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmc.errors import ConfigError
-from llmc.settings.record import Record, record
+from llmc.base.errors import ConfigError
+from llmc.settings.record import FrozenRecord, record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["Problem", "Source", "WrongValueError", "as_error", "form", "nearest", "shown"]
+__all__ = ["SettingSource", "SettingsProblem", "WrongValueError", "as_error", "form", "nearest", "shown"]
 
 _LONG = 10**40
 _SHOWN = 60  # enough to recognise a value, too little to fill a terminal
 
 
 @record
-class Source(Record):
+class SettingSource(FrozenRecord):
     """Where a value came from: a layer, and in it a file and line, a variable or a flag."""
 
     layer: str  # default, user, workspace, file, environment, flag
@@ -29,10 +29,10 @@ class Source(Record):
 
 
 @record
-class Problem(Record):
+class SettingsProblem(FrozenRecord):
     """One thing that is wrong, or (as a notice) one that was passed by."""
 
-    source: Source
+    source: SettingSource
     key: str
     reason: str
     hint: str = ""
@@ -75,7 +75,7 @@ def nearest(name: str, names: Iterable[str]) -> str:
     return lowered[found[0]] if found else ""
 
 
-def as_error(problems: Sequence[Problem]) -> ConfigError:
+def as_error(problems: Sequence[SettingsProblem]) -> ConfigError:
     first = problems[0]
     place = {"file": first.source.name, "key": first.key}
     if len(problems) == 1:

@@ -1,8 +1,8 @@
 """A frozen dataclass without generated code.
 
 `@dataclass(frozen=True, slots=True)` compiles some six functions for each class, which takes 1 ms; there are thirty
-classes here, and every command of the CLI imports them. `@record` on a `Record` makes the same kind of value (fields,
-equality, `repr`, `dataclasses.replace`, a dataclass to mypy) from shared methods: measured 13 ms for 34.
+classes here, and every command of the CLI imports them. `@record` on a `FrozenRecord` makes the same kind of value
+(fields, equality, `repr`, `dataclasses.replace`, a dataclass to mypy) from shared methods: measured 13 ms for 34.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from __future__ import annotations
 from dataclasses import MISSING, FrozenInstanceError, dataclass, field
 from typing import Any, NoReturn, TypeVar, dataclass_transform
 
-__all__ = ["Record", "record"]
+__all__ = ["FrozenRecord", "record"]
 
 T = TypeVar("T")
 
 
-class Record:
+class FrozenRecord:
     """What the classes below `@record` share."""
 
     def __init__(self, *values: Any, **named: Any) -> None:

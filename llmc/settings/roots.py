@@ -10,21 +10,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from llmc.errors import RootError
+from llmc.base.errors import RootError
 from llmc.settings.entries import RootEntry
-from llmc.settings.places import below, user_folder, work_tree
-from llmc.settings.problems import Problem, Source, shown
+from llmc.settings.locations import below, user_folder, work_tree
+from llmc.settings.problems import SettingSource, SettingsProblem, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from llmc.settings.check import Sheet
-    from llmc.settings.convert import Ground
+    from llmc.settings.check import TableCheck
+    from llmc.settings.convert import ValueContext
 
 __all__ = ["check_inside", "implied_root", "is_trusted", "named", "settle_roots"]
 
 
-def settle_roots(given: Sequence[RootEntry], ground: Ground) -> tuple[tuple[RootEntry, ...], RootError | None]:
+def settle_roots(given: Sequence[RootEntry], ground: ValueContext) -> tuple[tuple[RootEntry, ...], RootError | None]:
     """The named roots, each once and with a name of its own; without any the implied one, or why there is none."""
     if not given:
         implied = _implied(ground)
@@ -33,14 +33,14 @@ def settle_roots(given: Sequence[RootEntry], ground: Ground) -> tuple[tuple[Root
     return _with_names(list(distinct.values())), None
 
 
-def named(roots: Sequence[RootEntry], source: Source) -> list[Problem]:
+def named(roots: Sequence[RootEntry], source: SettingSource) -> list[SettingsProblem]:
     """Two roots under one name could not be told apart in a reply."""
     names = [root.name for root in roots]
     twice = sorted({name for name in names if names.count(name) > 1})
-    return [Problem(source, "roots", f'two roots are named "{shown(name)}"', "rename one") for name in twice]
+    return [SettingsProblem(source, "roots", f'two roots are named "{shown(name)}"', "rename one") for name in twice]
 
 
-def check_inside(sheet: Sheet, hint: str) -> None:
+def check_inside(sheet: TableCheck, hint: str) -> None:
     """Problems for the roots that a workspace file names outside its own folder; says nothing of what is there."""
     value = sheet.values[("roots",)].value
     assert isinstance(value, tuple)
@@ -64,7 +64,7 @@ def implied_root(folder: Path, home: Path) -> Path | None:
     return next(fit, None)
 
 
-def _implied(ground: Ground) -> Path | RootError:
+def _implied(ground: ValueContext) -> Path | RootError:
     home = Path(os.path.realpath(user_folder(ground.env)))
     folder = ground.folder
     if not folder.is_dir():

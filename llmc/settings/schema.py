@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from llmc.settings.rows import Kind, Row, rows_of
+from llmc.settings.rows import SettingRow, ValueKind, rows_of
 from llmc.settings.sections import Settings
 
 __all__ = ["json_schema"]
@@ -17,19 +17,19 @@ __all__ = ["json_schema"]
 _TEXT: dict[str, Any] = {"type": "string"}
 _TEXTS: dict[str, Any] = {"type": "array", "items": {"type": "string", "minLength": 1}}
 
-_SHAPES: dict[Kind, dict[str, Any]] = {
-    Kind.SWITCH: {"type": "boolean"},
-    Kind.WHOLE: {"type": "integer"},
-    Kind.NUMBER: {"type": "number"},
-    Kind.TEXT: _TEXT,
-    Kind.PATH: {"type": "string", "minLength": 1},
-    Kind.SECRET: _TEXT,
-    Kind.TEXTS: _TEXTS,
-    Kind.NAMES: {"anyOf": [_TEXT, _TEXTS]},
-    Kind.PATHS: _TEXTS,
-    Kind.SECRETS: {"type": "object", "additionalProperties": _TEXT},
-    Kind.LISTS: {"type": "object", "additionalProperties": _TEXTS},
-    Kind.OBJECT: {"type": "object"},
+_SHAPES: dict[ValueKind, dict[str, Any]] = {
+    ValueKind.SWITCH: {"type": "boolean"},
+    ValueKind.WHOLE: {"type": "integer"},
+    ValueKind.NUMBER: {"type": "number"},
+    ValueKind.TEXT: _TEXT,
+    ValueKind.PATH: {"type": "string", "minLength": 1},
+    ValueKind.SECRET: _TEXT,
+    ValueKind.TEXTS: _TEXTS,
+    ValueKind.NAMES: {"anyOf": [_TEXT, _TEXTS]},
+    ValueKind.PATHS: _TEXTS,
+    ValueKind.SECRETS: {"type": "object", "additionalProperties": _TEXT},
+    ValueKind.LISTS: {"type": "object", "additionalProperties": _TEXTS},
+    ValueKind.OBJECT: {"type": "object"},
 }
 
 
@@ -48,14 +48,14 @@ def json_schema() -> dict[str, Any]:
 
 def _table(cls: type) -> dict[str, Any]:
     rows = rows_of(cls)
-    listed = {name: _shape(row) for name, row in rows.items() if row.kind is not Kind.REST}
-    is_open = any(row.kind is Kind.REST for row in rows.values())
+    listed = {name: _shape(row) for name, row in rows.items() if row.kind is not ValueKind.REST}
+    is_open = any(row.kind is ValueKind.REST for row in rows.values())
     required = [name for name, row in rows.items() if row.required]
     shape: dict[str, Any] = {"type": "object", "properties": listed, "additionalProperties": is_open}
     return {**shape, "required": required} if required else shape
 
 
-def _shape(row: Row) -> dict[str, Any]:
+def _shape(row: SettingRow) -> dict[str, Any]:
     if row.of is not None:
         return {"description": row.doc, **_compound(row, row.of)}
     limits = {"minimum": row.low, "maximum": row.high, "enum": list(row.choices) or None}
@@ -64,17 +64,17 @@ def _shape(row: Row) -> dict[str, Any]:
     return {**shape, "default": default} if (default := _default(row)) is not None else shape
 
 
-def _compound(row: Row, of: type) -> dict[str, Any]:
+def _compound(row: SettingRow, of: type) -> dict[str, Any]:
     inner = _table(of)
-    if row.kind is Kind.ENTRIES:
+    if row.kind is ValueKind.ENTRIES:
         return {"type": "object", "additionalProperties": inner}
-    if row.kind is Kind.TABLES:
+    if row.kind is ValueKind.TABLES:
         return {"type": "array", "items": {"anyOf": [_TEXT, inner]} if row.short else inner}
     return inner
 
 
-def _default(row: Row) -> Any:
-    if row.required or row.kind in (Kind.SECRET, Kind.SECRETS):
+def _default(row: SettingRow) -> Any:
+    if row.required or row.kind in (ValueKind.SECRET, ValueKind.SECRETS):
         return None
     if isinstance(row.default, tuple):
         return list(row.default)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from llmc.errors import ConfigError
+from llmc.base.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

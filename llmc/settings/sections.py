@@ -11,39 +11,39 @@ from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from llmc.home import find_home
+from llmc.base.home import find_home
 from llmc.settings.entries import (
-    Agent,
+    AgentEntry,
     AgentScript,
     Delegate,
     Mcp,
     Provider,
     RedactionRule,
-    Role,
+    RoleEntry,
     RootEntry,
 )
-from llmc.settings.record import Record, record
-from llmc.settings.rows import Kind, Row, entries, row, section, tables
+from llmc.settings.record import FrozenRecord, record
+from llmc.settings.rows import SettingRow, ValueKind, entries, row, section, tables
 from llmc.settings.secret import Secret
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = [
-    "Artifacts",
+    "ArtifactSettings",
     "Crew",
-    "Daemon",
+    "DaemonSettings",
     "EmbedderSettings",
     "EnvelopeSettings",
     "Index",
     "LedgerSettings",
-    "Limits",
+    "LimitSettings",
     "PrunerProfile",
     "Redaction",
     "Research",
     "Runtime",
     "Server",
-    "Session",
+    "SessionSettings",
     "Settings",
     "Shell",
     "WebResearch",
@@ -53,7 +53,7 @@ KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 
 
 @record
-class Index(Record):
+class Index(FrozenRecord):
     """What is indexed and how soon."""
 
     # Hand-written source stays far below; what is larger is data or generated, and 2 MiB is 0.4 s of parsing.
@@ -74,7 +74,7 @@ class Index(Record):
 
 
 @record
-class Daemon(Record):
+class DaemonSettings(FrozenRecord):
     """The process that owns the index."""
 
     idle_minutes: int = row(30, "It leaves after this long without a client; 0 is never.", low=0, high=100_000)
@@ -84,7 +84,7 @@ class Daemon(Record):
 
 
 @record
-class EmbedderSettings(Record):
+class EmbedderSettings(FrozenRecord):
     """How text becomes a vector."""
 
     kind: str = row(
@@ -103,7 +103,7 @@ class EmbedderSettings(Record):
 
 
 @record
-class Limits(Record):
+class LimitSettings(FrozenRecord):
     """How much one question may cost."""
 
     max_files_read: int = row(50, "Files that a research role may open.", low=1, high=100_000)
@@ -114,7 +114,7 @@ class Limits(Record):
 
 
 @record
-class Redaction(Record):
+class Redaction(FrozenRecord):
     """What must not leave."""
 
     enabled: bool = row(True, "Whether secrets are replaced in everything that leaves.")
@@ -123,7 +123,7 @@ class Redaction(Record):
 
 
 @record
-class EnvelopeSettings(Record):
+class EnvelopeSettings(FrozenRecord):
     """How an answer fits into a model's context."""
 
     search_budget: int = row(1_200, "Tokens of a search reply.", low=50, high=200_000)
@@ -140,7 +140,7 @@ class EnvelopeSettings(Record):
 
 
 @record
-class LedgerSettings(Record):
+class LedgerSettings(FrozenRecord):
     """What calls cost and saved (`llmc stats`); it never leaves the machine."""
 
     enabled: bool = row(True, "Whether sizes and times of calls are written down; questions and texts never are.")
@@ -157,14 +157,14 @@ class LedgerSettings(Record):
 
 
 @record
-class PrunerProfile(Record):
+class PrunerProfile(FrozenRecord):
     """The pruner profile."""
 
     contained: bool = row(True, "Whether its paths and commands stay inside the roots.")
 
 
 @record
-class Server(Record):
+class Server(FrozenRecord):
     """How clients ask."""
 
     host: str = row("127.0.0.1", "Address of the HTTP server.")
@@ -180,7 +180,7 @@ class Server(Record):
 
 
 @record
-class Shell(Record):
+class Shell(FrozenRecord):
     """Commands that an agent may run."""
 
     enabled: bool = row(False, "Whether the shell tool is offered.")
@@ -188,14 +188,16 @@ class Shell(Record):
     builtin: bool = row(True, "Whether the built-in list of reading, building and testing commands may run.")
     allow_shell_syntax: bool = row(False, "Whether `|`, `&&`, `||`, `;` and redirections may join allowed commands.")
     contained: bool = row(True, "Whether commands have a home of their own and the kernel keeps them in the roots.")
-    writable: tuple[str, ...] = row((), "Further folders that a contained command may read and write.", kind=Kind.PATHS)
+    writable: tuple[str, ...] = row(
+        (), "Further folders that a contained command may read and write.", kind=ValueKind.PATHS
+    )
     environ: tuple[str, ...] = row((), "Further variables of the daemon's environment that commands get.")
     seconds: int = row(60, "How long a command may run.", low=1, high=3_600)
     output_bytes: int = row(4 * MIB, "What is kept of an output: its beginning and its end.", low=64 * KIB, high=GIB)
 
 
 @record
-class Session(Record):
+class SessionSettings(FrozenRecord):
     """What the server remembers of a conversation."""
 
     budget_tokens: int = row(
@@ -208,14 +210,14 @@ class Session(Record):
 
 
 @record
-class Artifacts(Record):
+class ArtifactSettings(FrozenRecord):
     """Reports that are written on request."""
 
     folder: Path = row(Path("artifacts"), "Where they go; a relative default lies in the state folder.")
 
 
 @record
-class Runtime(Record):
+class Runtime(FrozenRecord):
     """The pool that research roles run in."""
 
     max_concurrent_tasks: int = row(4, "Tasks that run at once.", low=1, high=64)
@@ -224,7 +226,7 @@ class Runtime(Record):
 
 
 @record
-class Research(Record):
+class Research(FrozenRecord):
     """Questions that roles answer together."""
 
     provider: str = row(
@@ -239,7 +241,7 @@ class Research(Record):
 
 
 @record
-class Crew(Record):
+class Crew(FrozenRecord):
     """Who answers `ask`: beatrice plans, otto looks, rem checks, grace answers; each is an entry of `roles`."""
 
     provider: str = row(
@@ -255,7 +257,7 @@ class Crew(Record):
 
 
 @record
-class WebResearch(Record):
+class WebResearch(FrozenRecord):
     """Research outside the roots."""
 
     enabled: bool = row(False, "Whether any tool may use the network.")
@@ -267,37 +269,41 @@ class WebResearch(Record):
 
 
 @record
-class Settings(Record):
+class Settings(FrozenRecord):
     """Everything that can be set. The roots are empty where none was named and the current folder cannot be one."""
 
     home: Path = field(
         default_factory=lambda: Path(find_home(os.environ).path),
-        metadata={"row": Row("home", Kind.PATH, "The state folder. Only LLMC_HOME sets it, so that all agree on it.")},
+        metadata={
+            "row": SettingRow(
+                "home", ValueKind.PATH, "The state folder. Only LLMC_HOME sets it, so that all agree on it."
+            )
+        },
     )
     trust: tuple[str, ...] = row(
         (),
         "Workspace folders whose own file may set everything; `/*` at the end means every folder below.",
-        kind=Kind.PATHS,
+        kind=ValueKind.PATHS,
         personal=True,
     )
     roots: tuple[RootEntry, ...] = tables(RootEntry, short="path")
     index: Index = section(Index)
-    daemon: Daemon = section(Daemon, personal=True)
+    daemon: DaemonSettings = section(DaemonSettings, personal=True)
     embedder: EmbedderSettings = section(EmbedderSettings, personal=True)
-    limits: Limits = section(Limits)
+    limits: LimitSettings = section(LimitSettings)
     redaction: Redaction = section(Redaction, personal=True)
     envelope: EnvelopeSettings = section(EnvelopeSettings)
     ledger: LedgerSettings = section(LedgerSettings, personal=True)
     server: Server = section(Server, personal=True)
     shell: Shell = section(Shell, personal=True)
     providers: Mapping[str, Provider] = entries(Provider, personal=True)
-    roles: Mapping[str, Role] = entries(Role, personal=True)
-    agents: Mapping[str, Agent] = entries(Agent)
+    roles: Mapping[str, RoleEntry] = entries(RoleEntry, personal=True)
+    agents: Mapping[str, AgentEntry] = entries(AgentEntry)
     agent_scripts: Mapping[str, AgentScript] = entries(AgentScript, personal=True, at="agents.script")
     mcps: Mapping[str, Mcp] = entries(Mcp, personal=True)
     delegates: Mapping[str, Delegate] = entries(Delegate, personal=True)
-    session: Session = section(Session)
-    artifacts: Artifacts = section(Artifacts, personal=True)
+    session: SessionSettings = section(SessionSettings)
+    artifacts: ArtifactSettings = section(ArtifactSettings, personal=True)
     runtime: Runtime = section(Runtime)
     research: Research = section(Research)
     crew: Crew = section(Crew)

@@ -10,14 +10,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from llmc.store.catalog import Catalog
-    from llmc.store.places import Places
+    from llmc.store.catalog.document_paths import DocumentPaths
+    from llmc.store.catalog.reader import Catalog
     from llmc.store.store import Store
-    from llmc.store.values import Batch, Counts, Definition, Difference, Embedding
+    from llmc.store.values import Batch, Counts, Embedding, StoredDefinition, StoreDifference
 
-__all__ = ["Batch", "Catalog", "Counts", "Definition", "Difference", "Embedding", "Places", "Store"]
+__all__ = ["Batch", "Catalog", "Counts", "DocumentPaths", "Embedding", "Store", "StoreDifference", "StoredDefinition"]
 
-_HOMES = {"Catalog": "catalog", "Places": "places", "Store": "store"}
+_HOMES = {"Catalog": "catalog.reader", "DocumentPaths": "catalog.document_paths", "Store": "store"}
 
 
 def __getattr__(name: str) -> object:

@@ -10,16 +10,16 @@ from __future__ import annotations
 import shutil
 from typing import TYPE_CHECKING
 
-from llmc.errors import CorruptStoreError
-from llmc.store.seal import check_files, crc_of
+from llmc.base.errors import CorruptStoreError
+from llmc.store.integrity.checksums import check_files, crc_of
 from llmc.store.values import Extent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from llmc.store.catalog.writer import CatalogWriter
     from llmc.store.lance import LanceVectors
-    from llmc.store.ledger import Ledger
     from llmc.store.parts import Parts
     from llmc.store.values import Embedding, Manifests
 
@@ -30,7 +30,7 @@ LEAST_ROWS = 2_000
 STEP_ROWS = 50_000
 
 
-def fold(parts: Parts, ledger: Ledger, *, everything: bool) -> int:
+def fold(parts: Parts, ledger: CatalogWriter, *, everything: bool) -> int:
     """How many documents LanceDB took in. Without `everything`, only when it is worth a version."""
     target, catalog = parts.target, parts.catalog
     waiting, leaving = catalog.unfolded(target.number), catalog.leaving(target.number)
@@ -67,7 +67,7 @@ def steps(waiting: list[tuple[int, int]]) -> Iterator[list[int]]:
     yield docs
 
 
-def open_record(parts: Parts, ledger: Ledger) -> LanceVectors:
+def open_record(parts: Parts, ledger: CatalogWriter) -> LanceVectors:
     from llmc.store.lance import LanceVectors  # noqa: PLC0415 only a worker pays for it
 
     target = parts.target

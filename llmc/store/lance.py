@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from llmc.store.guard import guard
+from llmc.store.integrity.native_errors import guard
 from llmc.store.protocols import ChunkHit
 from llmc.store.rows import as_scores, quantise
 

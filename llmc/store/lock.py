@@ -12,7 +12,7 @@ import os
 import time
 from typing import TYPE_CHECKING
 
-from llmc.errors import StoreError
+from llmc.base.errors import StoreError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from llmc import words
-from llmc.store.packing import clean
+from llmc.base import words
+from llmc.store.catalog.packing import clean
+from llmc.store.keywords.trigrams import parts
 from llmc.store.protocols import ChunkHit
 from llmc.store.rows import as_scores
-from llmc.store.trigrams import parts
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     import numpy.typing as npt
 
-    from llmc.model import Document
+    from llmc.base.model import Document
     from llmc.store.protocols import Clause, KeywordQuery, Trigrams
 
     Floats = npt.NDArray[np.float32]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmc.store.catalog import Catalog
-from llmc.store.guard import guard
-from llmc.store.inspection import Inspector
-from llmc.store.keywords import TantivyKeywords
-from llmc.store.main_file import MAIN
-from llmc.store.seal import check_prefix
+from llmc.store.catalog.reader import Catalog
+from llmc.store.integrity.checksums import check_prefix
+from llmc.store.integrity.inspection import Inspector
+from llmc.store.integrity.main_file import MAIN
+from llmc.store.integrity.native_errors import guard
+from llmc.store.keywords.keyword_store import TantivyKeywords
 from llmc.store.values import Embedding
 from llmc.store.vectors import HotVectors
 

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from llmc.model import Document
+    from llmc.base.model import Document
 
 __all__ = ["ChunkHit", "Clause", "KeywordQuery", "KeywordStore", "Trigrams", "VectorStore"]
 
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """One term in one field. Terms come out of `llmc.words`, the same analysis that the writer used."""
+    """One term in one field. Terms come out of `llmc.base.words`, the same analysis that the writer used."""
 
     field: str  # body, name, path, capsule
     term: str

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from llmc.store.guard import corrupt
+from llmc.store.integrity.native_errors import corrupt
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable

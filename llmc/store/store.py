@@ -23,16 +23,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from llmc.errors import StoreError
+from llmc.base.errors import StoreError
+from llmc.store.catalog.writer import CatalogWriter
 from llmc.store.folding import fold
-from llmc.store.guard import guard
-from llmc.store.held import hold, let_go
-from llmc.store.inspection import SHELVES
-from llmc.store.ledger import Ledger
+from llmc.store.integrity.consistency import compare, compare_record
+from llmc.store.integrity.create import check_usable, make
+from llmc.store.integrity.inspection import SHELVES
+from llmc.store.integrity.main_file import MAIN
+from llmc.store.integrity.native_errors import guard
+from llmc.store.integrity.pinned_file import hold, let_go
 from llmc.store.lock import WriterLock
-from llmc.store.main_file import MAIN
-from llmc.store.making import check_usable, make
-from llmc.store.mend import compare, compare_record
 from llmc.store.parts import Parts
 from llmc.store.writer import Writer
 
@@ -41,10 +41,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
     from types import TracebackType
 
-    from llmc.model import Root, Vectors
-    from llmc.store.catalog import Catalog
-    from llmc.store.keywords import TantivyKeywords
-    from llmc.store.values import Batch, Counts, Difference, Embedding
+    from llmc.base.model import Root, Vectors
+    from llmc.store.catalog.reader import Catalog
+    from llmc.store.keywords.keyword_store import TantivyKeywords
+    from llmc.store.values import Batch, Counts, Embedding, StoreDifference
     from llmc.store.vectors import HotVectors
 
 __all__ = ["Store"]
@@ -167,7 +167,7 @@ class Store:
         sizes["catalog"] = sum(path.stat().st_size for path in self.folder.glob(f"{MAIN}*"))
         return replace(self.catalog.counts(root), disk_bytes=sizes)
 
-    def verify(self, *, record: bool = True) -> list[Difference]:
+    def verify(self, *, record: bool = True) -> list[StoreDifference]:
         """All stores against each other; empty when they agree. `record` takes in LanceDB, in a process of its own."""
         with self._refreshing:
             self.refresh()
@@ -176,7 +176,7 @@ class Store:
     # --- writing
 
     def _begin_writing(self, lock: WriterLock) -> None:
-        writer = Writer(self._parts, Ledger(self.folder / MAIN), lock)
+        writer = Writer(self._parts, CatalogWriter(self.folder / MAIN), lock)
         try:
             name, dimension = self._parts.wanted
             if name is not None and self._parts.moment.find(name, dimension) is None:

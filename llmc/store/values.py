@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from llmc.model import Document, FileState, Symbol
+    from llmc.base.model import Document, FileState, Symbol
 
-__all__ = ["Batch", "Counts", "Definition", "Difference", "Embedding", "Extent", "Manifests", "Moment"]
+__all__ = ["Batch", "Counts", "Embedding", "Extent", "Manifests", "Moment", "StoreDifference", "StoredDefinition"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Batch:
     documents: tuple[Document, ...] = ()
 
 
-class Definition(NamedTuple):
+class StoredDefinition(NamedTuple):
     """A symbol and the document that holds it."""
 
     doc: int
@@ -33,7 +33,7 @@ class Definition(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class StoreDifference:
     """Two stores disagree about a document."""
 
     store: str  # chunks, files, vectors, lance: the one that is not as the catalog says

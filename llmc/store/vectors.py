@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from llmc.errors import LlmcError
-from llmc.store.guard import corrupt, guard
+from llmc.base.errors import LlmcError
+from llmc.store.integrity.checksums import remember
+from llmc.store.integrity.native_errors import corrupt, guard
 from llmc.store.rows import RowFile, checked, header, quantise, record_type, tombstones
-from llmc.store.seal import remember
 from llmc.store.table import Table
 from llmc.store.values import Extent
 

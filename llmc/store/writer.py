@@ -13,18 +13,18 @@ import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from llmc.errors import StoreFullError
-from llmc.heap import give_back
-from llmc.store.main_file import close_sealed, seal
-from llmc.store.mend import compare
-from llmc.store.seal import manifest_of
+from llmc.base.errors import StoreFullError
+from llmc.base.malloc import give_back
+from llmc.store.integrity.checksums import manifest_of
+from llmc.store.integrity.consistency import compare
+from llmc.store.integrity.main_file import close_sealed, seal
 from llmc.store.vectors import HotVectors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
 
-    from llmc.model import Document, Vectors
-    from llmc.store.ledger import Ledger
+    from llmc.base.model import Document, Vectors
+    from llmc.store.catalog.writer import CatalogWriter
     from llmc.store.lock import WriterLock
     from llmc.store.parts import Parts
     from llmc.store.values import Batch, Embedding, Manifests
@@ -39,7 +39,7 @@ DEAD_SHARE = 0.25
 class Writer:
     reached: Callable[[str], None] = staticmethod(lambda _step: None)
 
-    def __init__(self, parts: Parts, ledger: Ledger, lock: WriterLock) -> None:
+    def __init__(self, parts: Parts, ledger: CatalogWriter, lock: WriterLock) -> None:
         self._parts = parts
         self.ledger = ledger
         self._lock = lock

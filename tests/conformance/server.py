@@ -21,14 +21,14 @@ sys.path.insert(0, str(Path(__file__).parent))
 from events import Events
 from fixtures import with_fixtures
 
-from llmc.home import Home
-from llmc.server.calls import Client
+from llmc.base.home import Home
+from llmc.envelope.request import ClientInfo
 from llmc.server.http import app as http_app
 from llmc.server.http.address import Address
 from llmc.server.http.guard import Bounds, Guard
 from llmc.server.http.logins import Logins
+from llmc.server.http.request_context import RequestContexts
 from llmc.server.http.token import Token, make_token
-from llmc.server.http.visits import Visits
 from llmc.server.local import open_service
 from llmc.server.mcp.build import build_server
 
@@ -69,9 +69,9 @@ def main(port: int) -> None:
         home.make()
         service: Any = open_service(home, {**os.environ, "LLMC_HOME": folder}).handler
         address = Address("127.0.0.1", port)
-        client = Client(os.getpid(), "conformance", str(DEMO))
+        client = ClientInfo(os.getpid(), "conformance", str(DEMO))
         logins = Logins(home, port)
-        inner = http_app.application(Visits(service, client), pool, address, LARGEST, logins)
+        inner = http_app.application(RequestContexts(service, client), pool, address, LARGEST, logins)
         token = make_token(home)
         app = Admitted(Guard(inner, address, Token(home), logins, Bounds(LARGEST, 30)), token)
         uvicorn.run(app, host="127.0.0.1", port=port, log_level="warning", lifespan="on")

@@ -11,9 +11,9 @@ import pytest
 from sentence_transformers import SentenceTransformer
 from tokenizers import Tokenizer
 
+from llmc.base.errors import EmbedError
 from llmc.embed import BUNDLED, open_embedder
 from llmc.embed.static import StaticEmbedder
-from llmc.errors import EmbedError
 from llmc.settings import EmbedderSettings
 
 TEXTS = [

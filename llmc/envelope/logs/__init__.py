@@ -10,9 +10,9 @@ business: all of this is pure.
 
 from __future__ import annotations
 
-from llmc.envelope.logs.problem import Log, Problem, Report
+from llmc.envelope.logs.problem import LogLines, LogProblem, LogReport
 from llmc.envelope.logs.reading import READERS, read
 from llmc.envelope.logs.summary import Summary, summarise
 from llmc.envelope.logs.terminal import as_shown
 
-__all__ = ["READERS", "Log", "Problem", "Report", "Summary", "as_shown", "read", "summarise"]
+__all__ = ["READERS", "LogLines", "LogProblem", "LogReport", "Summary", "as_shown", "read", "summarise"]

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from llmc.envelope.logs.places import is_foreign, one_line
-from llmc.envelope.logs.problem import Log, Problem, Report
+from llmc.envelope.logs.problem import LogLines, LogProblem, LogReport
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -49,7 +49,7 @@ _STYLISH_FILE: Final = re.compile(r"(?P<path>(?:/|\w:\\|\.{0,2}[\w@-]).*\.\w+)$"
 _STYLISH: Final = re.compile(r"\s+(?P<line>\d+):\d+\s+(?P<grade>error|warning)\s+(?P<why>.+?)(?:\s{2,}(?P<code>\S+))?$")
 
 
-def read(log: Log) -> Report | None:
+def read(log: LogLines) -> LogReport | None:
     found = [*one_line_each(log.lines), *arrows(log.lines), *stylish(log.lines)]
     if not found:
         return None
@@ -63,10 +63,10 @@ def read(log: Log) -> Report | None:
         f"{warnings} warning{'s' * (warnings != 1)}" * bool(warnings),
     ]
     real.sort(key=lambda one: one.warning)
-    return Report(", ".join(runners), ", ".join(word for word in words if word), tuple(real))
+    return LogReport(", ".join(runners), ", ".join(word for word in words if word), tuple(real))
 
 
-def one_line_each(lines: Sequence[str]) -> Iterator[tuple[str, Problem]]:
+def one_line_each(lines: Sequence[str]) -> Iterator[tuple[str, LogProblem]]:
     for at, line in enumerate(lines):
         if ":" not in line:
             continue
@@ -89,7 +89,7 @@ def unwrapped(lines: Sequence[str], at: int, said: dict[str, str | None]) -> dic
     return {**said, "why": why.rstrip(), "code": code} if below.endswith("]") else said
 
 
-def from_here(lines: Sequence[str], at: int, problem: Problem) -> Problem:
+def from_here(lines: Sequence[str], at: int, problem: LogProblem) -> LogProblem:
     """A template of a library that the project used wrongly: the place is where it was used."""
     if not is_foreign(problem.path) and not problem.path.startswith("/usr/include/"):
         return problem
@@ -114,14 +114,14 @@ def follow(lines: Sequence[str], at: int) -> int:
 MOST_EXCERPT: Final = 30
 
 
-def problem_of(said: dict[str, str | None], at: int, end: int) -> Problem:
+def problem_of(said: dict[str, str | None], at: int, end: int) -> LogProblem:
     warning = "warning" in (said.get("grade") or "").lower()
     name = (said.get("code") or said.get("name") or "").rstrip(":")
     why = one_line([said["why"] or ""])
-    return Problem(name, why, said.get("path") or "", int(said.get("line") or 0), "", at + 1, end, warning=warning)
+    return LogProblem(name, why, said.get("path") or "", int(said.get("line") or 0), "", at + 1, end, warning=warning)
 
 
-def arrows(lines: Sequence[str]) -> Iterator[tuple[str, Problem]]:
+def arrows(lines: Sequence[str]) -> Iterator[tuple[str, LogProblem]]:
     for at, line in enumerate(lines):
         place = _ARROW.match(line)
         above = lines[at - 1] if at else ""
@@ -134,7 +134,7 @@ def arrows(lines: Sequence[str]) -> Iterator[tuple[str, Problem]]:
             yield "rustc" if match.re is _GRADED else "ruff", problem_of(said, at - 1, end)
 
 
-def stylish(lines: Sequence[str]) -> Iterator[tuple[str, Problem]]:
+def stylish(lines: Sequence[str]) -> Iterator[tuple[str, LogProblem]]:
     path = ""
     for at, line in enumerate(lines):
         match = _STYLISH.match(line)

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from llmc.envelope.logs.places import clip, is_foreign, one_line, tracebacks
-from llmc.envelope.logs.problem import Log, Problem, Report
+from llmc.envelope.logs.problem import LogLines, LogProblem, LogReport
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["Shown", "errors", "folded", "read_tracebacks"]
+__all__ = ["KeptLine", "errors", "folded", "read_tracebacks"]
 
 # What a program says when it gives up, then what may only be a word of a sentence.
 _LOUD: Final = re.compile(
@@ -44,20 +44,20 @@ FEWEST_ALIKE: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class KeptLine:
     """A line of the output and its number, from 1; the first of many that are alike says how many follow."""
 
     number: int
     text: str
 
 
-def read_tracebacks(log: Log) -> Report | None:
+def read_tracebacks(log: LogLines) -> LogReport | None:
     """Exceptions of Python programs that are no tests; of a chain the last."""
-    problems: list[Problem] = []
+    problems: list[LogProblem] = []
     for each in tracebacks(log.lines):
         own = [frame for frame in each.frames if not is_foreign(frame.path)] or list(each.frames)
         frame = own[-1] if own else None
-        problem = Problem(
+        problem = LogProblem(
             "",
             one_line([each.why]),
             frame.path if frame else "",
@@ -68,7 +68,7 @@ def read_tracebacks(log: Log) -> Report | None:
         )
         if problem.why and (problem.why, problem.path, problem.line) not in {(p.why, p.path, p.line) for p in problems}:
             problems.append(problem)
-    return Report("python", "", tuple(problems)) if problems else None
+    return LogReport("python", "", tuple(problems)) if problems else None
 
 
 def errors(lines: Sequence[str]) -> list[int]:
@@ -95,12 +95,12 @@ def shape(line: str) -> str:
     return kind if _WORD.search(kind) else line
 
 
-def folded(lines: Sequence[str], start: int, end: int) -> list[Shown]:
+def folded(lines: Sequence[str], start: int, end: int) -> list[KeptLine]:
     """The lines from index `start` to `end`; runs that repeat each other are one line that says how many."""
     return list(_folded(lines, start, end))
 
 
-def _folded(lines: Sequence[str], start: int, end: int) -> Iterator[Shown]:
+def _folded(lines: Sequence[str], start: int, end: int) -> Iterator[KeptLine]:
     at = start
     while at < end:
         kind, run = shape(lines[at][:MOST_CHECKED]), at + 1
@@ -108,10 +108,10 @@ def _folded(lines: Sequence[str], start: int, end: int) -> Iterator[Shown]:
             run += 1
         if run - at >= FEWEST_ALIKE:
             alike = "the same" if all(line == lines[at] for line in lines[at:run]) else "like it"
-            yield Shown(
+            yield KeptLine(
                 at + 1,
                 clip(lines[at]) + (f" … {run - at - 1:,} more {alike}" if kind else f" … {run - at:,} empty lines"),
             )
         else:
-            yield from (Shown(each + 1, clip(lines[each])) for each in range(at, run))
+            yield from (KeptLine(each + 1, clip(lines[each])) for each in range(at, run))
         at = run

@@ -7,8 +7,8 @@ from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from llmc.envelope.logs.places import Frame, is_foreign, one_line
-from llmc.envelope.logs.problem import Log, Problem, Report
+from llmc.envelope.logs.places import StackFrame, is_foreign, one_line
+from llmc.envelope.logs.problem import LogLines, LogProblem, LogReport
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,10 +33,10 @@ class Test:
     last: int
     messages: list[tuple[str, int, str]] = field(default_factory=list)  # file, line, text
     panic: str = ""
-    frames: list[Frame] = field(default_factory=list)
+    frames: list[StackFrame] = field(default_factory=list)
 
 
-def read(log: Log) -> Report | None:
+def read(log: LogLines) -> LogReport | None:
     lines = log.lines
     packages = [match for line in lines if (match := _PACKAGE.match(line))]
     failed = tests(lines)
@@ -45,11 +45,11 @@ def read(log: Log) -> Report | None:
     bad = sum(match["word"] == "FAIL" for match in packages)
     good = len(packages) - bad
     words = [f"{bad} package{'s' * (bad != 1)} failed" * bool(bad), f"{good} ok" * bool(good)]
-    return Report("go test", ", ".join(word for word in words if word), tuple(failed))
+    return LogReport("go test", ", ".join(word for word in words if word), tuple(failed))
 
 
-def tests(lines: Sequence[str]) -> list[Problem]:
-    found: list[Problem] = []
+def tests(lines: Sequence[str]) -> list[LogProblem]:
+    found: list[LogProblem] = []
     open_: dict[str, Test] = {}
     early: defaultdict[str, list[tuple[str, int, str]]] = defaultdict(list)
     began: dict[str, int] = {}  # with -v a test is told from where it began
@@ -97,21 +97,21 @@ def take_panic(open_: dict[str, Test], current: str, line: str, at: int) -> None
     if line.startswith("panic: ") and not test.panic:
         test.panic = line.removesuffix(" [recovered]").removesuffix(" [recovered, repanicked]")
     elif frame and not is_foreign(frame["path"]):
-        test.frames.append(Frame(frame["path"], int(frame["line"])))
+        test.frames.append(StackFrame(frame["path"], int(frame["line"])))
 
 
-def closed(tests_: dict[str, Test], package: str) -> list[Problem]:
+def closed(tests_: dict[str, Test], package: str) -> list[LogProblem]:
     """A test that failed only because a test inside it did says nothing of its own."""
     parents = {name.rpartition("/")[0] for name in tests_ if "/" in name}
     wanted = [test for test in tests_.values() if test.messages or test.panic or test.name not in parents]
     return [problem_of(test, package) for test in wanted]
 
 
-def problem_of(test: Test, package: str) -> Problem:
+def problem_of(test: Test, package: str) -> LogProblem:
     file, line, _ = test.messages[-1] if test.messages else ("", 0, "")
     path = f"{package}/{file}" if package and file else file
     texts = [text for *_, text in test.messages[-MOST_MESSAGES:]]
-    problem = Problem(test.name, one_line([*texts, test.panic], "; "), path, line, "", test.first, test.last)
+    problem = LogProblem(test.name, one_line([*texts, test.panic], "; "), path, line, "", test.first, test.last)
     if not test.panic or not test.frames:
         return problem
     own = next((frame for frame in test.frames if frame.path.endswith("_test.go")), test.frames[0])

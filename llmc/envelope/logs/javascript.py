@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from llmc.envelope.logs.places import Frame, is_foreign, one_line
-from llmc.envelope.logs.problem import Log, Problem, Report
+from llmc.envelope.logs.places import StackFrame, is_foreign, one_line
+from llmc.envelope.logs.problem import LogLines, LogProblem, LogReport
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,13 +32,13 @@ _ENDS: Final = re.compile(r"\s*⎯{3,}")
 SHOWN_CHANGES: Final = 4
 
 
-def read_jest(log: Log) -> Report | None:
+def read_jest(log: LogLines) -> LogReport | None:
     lines = log.lines
     starts = [at for at, line in enumerate(lines) if _BULLET.match(line)]
     verdict = next((match[1] for line in reversed(lines) if (match := _TOTAL.match(line))), "")
     if not (starts or verdict):
         return None
-    problems: dict[tuple[str, str], Problem] = {}
+    problems: dict[tuple[str, str], LogProblem] = {}
     for at in starts:
         end = body_end(lines, at)
         path = file_above(lines, at)
@@ -46,7 +46,7 @@ def read_jest(log: Log) -> Report | None:
         # A long run ends with all failures once more.
         if name != "Console" and (path, name) not in problems:
             problems[path, name] = jest_problem(lines, at, end, path)
-    return Report("jest", verdict, tuple(problems.values()))
+    return LogReport("jest", verdict, tuple(problems.values()))
 
 
 def body_end(lines: Sequence[str], start: int) -> int:
@@ -60,10 +60,10 @@ def file_above(lines: Sequence[str], at: int) -> str:
     return next((match["path"] for line in reversed(lines[:at]) if (match := _FILE.match(line))), "")
 
 
-def jest_problem(lines: Sequence[str], start: int, end: int, path: str) -> Problem:
+def jest_problem(lines: Sequence[str], start: int, end: int, path: str) -> LogProblem:
     body = [line.strip() for line in lines[start + 1 : end]]
     frames = [
-        Frame(match["path"], int(match["line"]))
+        StackFrame(match["path"], int(match["line"]))
         for line in lines[start + 1 : end]
         if (match := _AT.match(line)) and not is_foreign(match["path"])
     ]
@@ -71,7 +71,7 @@ def jest_problem(lines: Sequence[str], start: int, end: int, path: str) -> Probl
     pointed = next((int(match[1]) for line in body if (match := _POINTED.match(line))), 0)
     line = own.line if own else 0 if frames else pointed
     raised = frames[0].place if frames and frames[0] != own else ""
-    return Problem(lines[start][4:], jest_reason(body), path, line, raised, start + 1, end)
+    return LogProblem(lines[start][4:], jest_reason(body), path, line, raised, start + 1, end)
 
 
 def jest_reason(body: Sequence[str]) -> str:
@@ -85,24 +85,24 @@ def jest_reason(body: Sequence[str]) -> str:
     return one_line([said, ", ".join(values)], ": " if matcher else " ")
 
 
-def read_vitest(log: Log) -> Report | None:
+def read_vitest(log: LogLines) -> LogReport | None:
     lines = log.lines
     verdict = next((match[1].replace(" | ", ", ") for line in reversed(lines) if (match := _TESTS.match(line))), "")
     heads = [at for at, line in enumerate(lines) if _FAIL.match(line)]
     if not (heads or verdict):
         return None
-    return Report("vitest", verdict, tuple(vitest_problem(lines, at) for at in heads))
+    return LogReport("vitest", verdict, tuple(vitest_problem(lines, at) for at in heads))
 
 
-def vitest_problem(lines: Sequence[str], start: int) -> Problem:
+def vitest_problem(lines: Sequence[str], start: int) -> LogProblem:
     match = _FAIL.match(lines[start])
     assert match is not None
     path = match["path"]
     end = next((at for at in range(start + 1, len(lines)) if _ENDS.match(lines[at])), len(lines))
     # Tests that failed alike are listed together, and the reason stands below the last of them.
     body = [line.strip() for line in lines[start + 1 : end] if not _FAIL.match(line)]
-    frames = [Frame(found["path"], int(found["line"])) for line in body if (found := _WHERE.match(line))]
+    frames = [StackFrame(found["path"], int(found["line"])) for line in body if (found := _WHERE.match(line))]
     own = next((frame for frame in frames if frame.path == path), None)
     raised = frames[0].place if frames and frames[0] != own else ""
     why = one_line([next((line for line in body if line), "").removeprefix("AssertionError: ")])
-    return Problem(match["name"] or path, why, path, own.line if own else 0, raised, start + 1, end)
+    return LogProblem(match["name"] or path, why, path, own.line if own else 0, raised, start + 1, end)

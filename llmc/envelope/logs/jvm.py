@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from llmc.envelope.logs.places import one_line
-from llmc.envelope.logs.problem import Log, Problem, Report
+from llmc.envelope.logs.problem import LogLines, LogProblem, LogReport
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,7 +37,7 @@ _ASSERTED: Final = re.compile(
 _RUNNERS: Final = ("org.junit", "junit.", "java.", "jdk.", "app//org.junit")
 
 
-def read_maven(log: Log) -> Report | None:
+def read_maven(log: LogLines) -> LogReport | None:
     lines = log.lines
     heads = [at for at, line in enumerate(lines) if _SUREFIRE.match(line)]
     verdict = next((match[1] for line in reversed(lines) if (match := _TOTAL.match(line))), "")
@@ -45,11 +45,11 @@ def read_maven(log: Log) -> Report | None:
     problems = [surefire(lines, at) for at in heads]
     # What Maven could not even start says so in one long sentence.
     failed = () if heads else ((at, match) for at, line in enumerate(lines) if (match := _GOAL.match(line)))
-    problems += [Problem("", one_line([match["why"]]), first=at + 1, last=at + 1) for at, match in failed]
-    return Report("maven", verdict, tuple(problems)) if problems or verdict else None
+    problems += [LogProblem("", one_line([match["why"]]), first=at + 1, last=at + 1) for at, match in failed]
+    return LogReport("maven", verdict, tuple(problems)) if problems or verdict else None
 
 
-def surefire(lines: Sequence[str], at: int) -> Problem:
+def surefire(lines: Sequence[str], at: int) -> LogProblem:
     match = _SUREFIRE.match(lines[at])
     assert match is not None
     older = re.fullmatch(r"(?P<method>.+)\((?P<class>[\w.$]+)\)", match["name"])  # totalAdds(shop.PriceTest)
@@ -57,7 +57,7 @@ def surefire(lines: Sequence[str], at: int) -> Problem:
     return traced(lines, at, owner, method)
 
 
-def traced(lines: Sequence[str], at: int, owner: str, method: str) -> Problem:
+def traced(lines: Sequence[str], at: int, owner: str, method: str) -> LogProblem:
     """The exception below a head and the frame of the test's class in its stack."""
     end = at + 1
     while end < len(lines) and lines[end].strip() and not (end > at + 1 and _SUREFIRE.match(lines[end])):
@@ -72,10 +72,10 @@ def traced(lines: Sequence[str], at: int, owner: str, method: str) -> Problem:
     own = next((each for each in frames if each[1].partition(".")[0] == simple), None)
     name, why = f"{simple}.{method}", one_line([_ASSERTED.sub("", line.strip()) for line in told[:2]])
     if own is None:
-        return Problem(name, why, first=at + 1, last=end)
+        return LogProblem(name, why, first=at + 1, last=end)
     first = next((each for each in frames if not each[0].startswith(_RUNNERS)), own)
     raised = f"{first[1]}:{first[2]}" if first != own else ""
-    return Problem(name, why, path_of(owner, own[1]), int(own[2]), raised, at + 1, end)
+    return LogProblem(name, why, path_of(owner, own[1]), int(own[2]), raised, at + 1, end)
 
 
 def path_of(owner: str, file: str) -> str:
@@ -84,7 +84,7 @@ def path_of(owner: str, file: str) -> str:
     return f"{package}/{file}" if package else file
 
 
-def read_gradle(log: Log) -> Report | None:
+def read_gradle(log: LogLines) -> LogReport | None:
     lines = log.lines
     heads = [at for at, line in enumerate(lines) if _GRADLE.match(line) and not line.startswith(("> Task", ":"))]
     verdict = next((match[1] for line in reversed(lines) if (match := _COUNT.match(line))), "")
@@ -96,8 +96,8 @@ def read_gradle(log: Log) -> Report | None:
         problems.append(traced(lines, at, match["class"], match["method"].removesuffix("()")))
     if not heads:
         problems = [
-            Problem("", one_line(lines[at + 1 : at + 3]), first=at + 1, last=at + 3)
+            LogProblem("", one_line(lines[at + 1 : at + 3]), first=at + 1, last=at + 3)
             for at, line in enumerate(lines)
             if line == _WENT_WRONG
         ]
-    return Report("gradle", verdict, tuple(problems)) if problems or verdict else None
+    return LogReport("gradle", verdict, tuple(problems)) if problems or verdict else None

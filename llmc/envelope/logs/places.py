@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Frame", "Traceback", "clip", "is_foreign", "one_line", "tracebacks"]
+__all__ = ["StackFrame", "Traceback", "clip", "is_foreign", "one_line", "tracebacks"]
 
 _FRAME: Final = re.compile(r'\s*File "(?P<path>[^"]+)", line (?P<line>\d+)(?:, in (?P<function>.+))?$')
 # Frames of interpreters, libraries and test runners: never the place that a person wants to see.
@@ -21,7 +21,7 @@ LONGEST_WHY: Final = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class StackFrame:
     path: str
     line: int
     function: str = ""
@@ -35,7 +35,7 @@ class Frame:
 class Traceback:
     """Python's: `why` is the line of the exception."""
 
-    frames: tuple[Frame, ...]
+    frames: tuple[StackFrame, ...]
     why: str
     first: int
     last: int
@@ -59,12 +59,12 @@ def tracebacks(lines: Sequence[str], start: int = 0, end: int | None = None) -> 
 
 def _traceback(lines: Sequence[str], start: int, end: int) -> Traceback:
     indent = len(lines[start]) - len(lines[start].lstrip())
-    frames: list[Frame] = []
+    frames: list[StackFrame] = []
     at = start + 1
     while at < end:
         match = _FRAME.match(lines[at])
         if match:
-            frames.append(Frame(match["path"], int(match["line"]), match["function"] or ""))
+            frames.append(StackFrame(match["path"], int(match["line"]), match["function"] or ""))
         elif lines[at].strip() and len(lines[at]) - len(lines[at].lstrip()) <= indent:
             break
         at += 1

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Log", "Problem", "Report"]
+__all__ = ["LogLines", "LogProblem", "LogReport"]
 
 
 @dataclass(frozen=True, slots=True)
-class Log:
+class LogLines:
     """The lines of an output as a terminal would show them; `text` is the same, for looking up a marker quickly."""
 
     lines: tuple[str, ...]
     text: str
 
     @classmethod
-    def of(cls, lines: list[str] | tuple[str, ...]) -> Log:
+    def of(cls, lines: list[str] | tuple[str, ...]) -> LogLines:
         return cls(tuple(lines), "\n".join(lines))
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class LogProblem:
     """One failing test or one complaint of a compiler or linter.
 
     `path` and `line` are its place as the program named it, `raised` is where the error came from when that is
@@ -38,9 +38,9 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class LogReport:
     """What one program had to say; `verdict` is its own last word, or a count where it has none."""
 
     runner: str
     verdict: str
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[LogProblem, ...] = ()

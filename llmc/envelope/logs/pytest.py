@@ -11,8 +11,8 @@ from collections import defaultdict, deque
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from llmc.envelope.logs.places import Frame, is_foreign, one_line, tracebacks
-from llmc.envelope.logs.problem import Log, Problem, Report
+from llmc.envelope.logs.places import StackFrame, is_foreign, one_line, tracebacks
+from llmc.envelope.logs.problem import LogLines, LogProblem, LogReport
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -35,7 +35,7 @@ _CAPTURED: Final = re.compile(r"-+ Captured .* -+$")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class PytestEntry:
     """What stands below one title of a section; `first` and `last` are indexes."""
 
     title: str
@@ -43,7 +43,7 @@ class Entry:
     last: int
 
 
-def read(log: Log) -> Report | None:
+def read(log: LogLines) -> LogReport | None:
     lines = log.lines
     entries = list(sections(lines))
     listed = list(summary(lines))
@@ -55,16 +55,16 @@ def read(log: Log) -> Report | None:
     problems += crashed(lines)
     if any(match["rest"] for match in plain_places(lines)):
         problems = with_lines(problems, plain_places(lines))
-    return Report("pytest", verdict, tuple(problems))
+    return LogReport("pytest", verdict, tuple(problems))
 
 
-def sections(lines: Sequence[str]) -> Iterator[Entry]:
+def sections(lines: Sequence[str]) -> Iterator[PytestEntry]:
     inside, title, first = False, "", 0
     for at, line in enumerate(lines):
         begins = _SECTION.match(line)
         heading = _TITLE.match(line) if inside and not _DASHES.match(line) else None
         if (begins or heading or (inside and _RULE.match(line))) and title:
-            yield Entry(title, first, at - 1)
+            yield PytestEntry(title, first, at - 1)
             title = ""
         if begins:
             inside = True
@@ -73,10 +73,10 @@ def sections(lines: Sequence[str]) -> Iterator[Entry]:
         elif inside and _RULE.match(line):
             inside = False
     if title:
-        yield Entry(title, first, len(lines) - 1)
+        yield PytestEntry(title, first, len(lines) - 1)
 
 
-def problem_of(lines: Sequence[str], entry: Entry) -> Problem:
+def problem_of(lines: Sequence[str], entry: PytestEntry) -> LogProblem:
     name = re.sub(r"^ERROR (?:at \w+ of|collecting) ", "", entry.title)
     end = next((at for at in range(entry.first, entry.last) if _CAPTURED.match(lines[at])), entry.last + 1)
     why, frames = reason(lines, entry.first, end), list(frames_of(lines, entry.first, end))
@@ -85,8 +85,8 @@ def problem_of(lines: Sequence[str], entry: Entry) -> Problem:
     place = next((frame for frame in own if frame.function == function), own[0] if own else None)
     raised = own[-1].place if own and own[-1] is not place else ""
     if place is None:
-        return Problem(name, why, first=entry.first + 1, last=entry.last + 1)
-    return Problem(name, why, place.path, place.line, raised, entry.first + 1, entry.last + 1)
+        return LogProblem(name, why, first=entry.first + 1, last=entry.last + 1)
+    return LogProblem(name, why, place.path, place.line, raised, entry.first + 1, entry.last + 1)
 
 
 def reason(lines: Sequence[str], start: int, end: int) -> str:
@@ -109,17 +109,17 @@ def plain(why: str) -> str:
     return re.sub(r"^AssertionError: (?=\S)", "", why)
 
 
-def frames_of(lines: Sequence[str], start: int, end: int) -> Iterator[Frame]:
+def frames_of(lines: Sequence[str], start: int, end: int) -> Iterator[StackFrame]:
     for at in range(start, end):
         match = None if lines[at].startswith(("E ", "    ", ">")) else _PLACE.match(lines[at])
         if match:
             rest = match["rest"]
-            yield Frame(match["path"], int(match["line"]), rest[3:] if rest.startswith("in ") else "")
+            yield StackFrame(match["path"], int(match["line"]), rest[3:] if rest.startswith("in ") else "")
     for each in tracebacks(lines, start, end)[-1:]:
         yield from each.frames
 
 
-def summary(lines: Sequence[str]) -> Iterator[Problem]:
+def summary(lines: Sequence[str]) -> Iterator[LogProblem]:
     """FAILED and ERROR lines of the short summary; those of the progress where the run did not get so far."""
     begin = next((at for at, line in enumerate(lines) if " short test summary info " in line), None)
     for at in range(begin or 0, len(lines)):
@@ -131,14 +131,14 @@ def summary(lines: Sequence[str]) -> Iterator[Problem]:
             yield named(progress["a"] or progress["b"], "", at)
 
 
-def named(identifier: str, why: str, at: int) -> Problem:
+def named(identifier: str, why: str, at: int) -> LogProblem:
     path, _, inner = identifier.partition("::")
-    return Problem(inner.replace("::", ".") or path, one_line([plain(why)]), path, first=at + 1, last=at + 1)
+    return LogProblem(inner.replace("::", ".") or path, one_line([plain(why)]), path, first=at + 1, last=at + 1)
 
 
-def matched(entries: list[Entry], told: dict[int, Problem], listed: list[Problem]) -> list[Problem]:
+def matched(entries: list[PytestEntry], told: dict[int, LogProblem], listed: list[LogProblem]) -> list[LogProblem]:
     """Each line of the summary with the section that tells it: by name, in order."""
-    waiting: defaultdict[str, deque[Problem]] = defaultdict(deque)
+    waiting: defaultdict[str, deque[LogProblem]] = defaultdict(deque)
     for entry in entries:
         waiting[told[id(entry)].name].append(told[id(entry)])
     found = []
@@ -172,7 +172,7 @@ def plain_places(lines: Sequence[str]) -> list[re.Match[str]]:
     return found
 
 
-def with_lines(problems: list[Problem], places: list[re.Match[str]]) -> list[Problem]:
+def with_lines(problems: list[LogProblem], places: list[re.Match[str]]) -> list[LogProblem]:
     failures = [at for at, one in enumerate(problems) if not one.line and not one.raised]
     if len(failures) < len(places):
         return problems
@@ -185,9 +185,9 @@ def with_lines(problems: list[Problem], places: list[re.Match[str]]) -> list[Pro
     return problems
 
 
-def crashed(lines: Sequence[str]) -> list[Problem]:
+def crashed(lines: Sequence[str]) -> list[LogProblem]:
     """pytest itself went wrong."""
     inner = [at for at, line in enumerate(lines) if line.startswith("INTERNALERROR>")]
     if not inner:
         return []
-    return [Problem("INTERNALERROR", one_line([lines[inner[-1]][15:]]), first=inner[0] + 1, last=inner[-1] + 1)]
+    return [LogProblem("INTERNALERROR", one_line([lines[inner[-1]][15:]]), first=inner[0] + 1, last=inner[-1] + 1)]

@@ -7,40 +7,40 @@ from typing import TYPE_CHECKING, Final
 
 from llmc.envelope.logs import diagnostics, golang, javascript, jvm, pytest, rust, unittest
 from llmc.envelope.logs.generic import read_tracebacks
-from llmc.envelope.logs.problem import Log, Problem, Report
+from llmc.envelope.logs.problem import LogLines, LogProblem, LogReport
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["READERS", "Reader", "read"]
+__all__ = ["READERS", "LogReader", "read"]
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class LogReader:
     """`markers`: unless one of them is in the output, the reader need not look."""
 
     name: str
     markers: tuple[str, ...]
-    read: Callable[[Log], Report | None]
+    read: Callable[[LogLines], LogReport | None]
 
 
 READERS: Final = (
-    Reader("pytest", pytest.MARKERS, pytest.read),
-    Reader("unittest", unittest.MARKERS, unittest.read),
-    Reader("jest", javascript.JEST, javascript.read_jest),
-    Reader("vitest", javascript.VITEST, javascript.read_vitest),
-    Reader("go test", golang.MARKERS, golang.read),
-    Reader("cargo test", rust.MARKERS, rust.read),
-    Reader("maven", jvm.MAVEN, jvm.read_maven),
-    Reader("gradle", jvm.GRADLE, jvm.read_gradle),
-    Reader("diagnostics", diagnostics.MARKERS, diagnostics.read),
-    Reader("python", ("Traceback (most recent call last)",), read_tracebacks),
+    LogReader("pytest", pytest.MARKERS, pytest.read),
+    LogReader("unittest", unittest.MARKERS, unittest.read),
+    LogReader("jest", javascript.JEST, javascript.read_jest),
+    LogReader("vitest", javascript.VITEST, javascript.read_vitest),
+    LogReader("go test", golang.MARKERS, golang.read),
+    LogReader("cargo test", rust.MARKERS, rust.read),
+    LogReader("maven", jvm.MAVEN, jvm.read_maven),
+    LogReader("gradle", jvm.GRADLE, jvm.read_gradle),
+    LogReader("diagnostics", diagnostics.MARKERS, diagnostics.read),
+    LogReader("python", ("Traceback (most recent call last)",), read_tracebacks),
 )
 
 
-def read(lines: Sequence[str]) -> Report | None:
+def read(lines: Sequence[str]) -> LogReport | None:
     """What all readers that know this output say, in the order of the output; None where none does."""
-    log = Log.of(tuple(lines))
+    log = LogLines.of(tuple(lines))
     reports = [
         report
         for reader in READERS
@@ -55,7 +55,9 @@ def read(lines: Sequence[str]) -> Report | None:
     problems = sorted((one for report in kept for one in report.problems), key=lambda one: (one.warning, one.first))
     verdict = " · ".join(dict.fromkeys(report.verdict for report in kept if report.verdict))
     return (
-        Report(" + ".join(dict.fromkeys(report.runner for report in kept)), verdict, tuple(problems)) if kept else None
+        LogReport(" + ".join(dict.fromkeys(report.runner for report in kept)), verdict, tuple(problems))
+        if kept
+        else None
     )
 
 
@@ -63,8 +65,8 @@ def read(lines: Sequence[str]) -> Report | None:
 WEAK: Final = frozenset({"python"})
 
 
-def outside(report: Report, told: Sequence[tuple[int, int]]) -> Report:
-    kept: list[Problem] = [
+def outside(report: LogReport, told: Sequence[tuple[int, int]]) -> LogReport:
+    kept: list[LogProblem] = [
         one for one in report.problems if not any(first <= one.first <= last for first, last in told)
     ]
-    return Report(report.runner, report.verdict if kept else "", tuple(kept))
+    return LogReport(report.runner, report.verdict if kept else "", tuple(kept))

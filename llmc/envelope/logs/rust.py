@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from llmc.envelope.logs.places import one_line
-from llmc.envelope.logs.problem import Log, Problem, Report
+from llmc.envelope.logs.problem import LogLines, LogProblem, LogReport
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +27,7 @@ _AT: Final = re.compile(r"\s+at (?:\./)?(?P<path>\S+?):(?P<line>\d+):\d+$")
 _STOPS: Final = ("stack backtrace:", "note: ", "failures:")
 
 
-def read(log: Log) -> Report | None:
+def read(log: LogLines) -> LogReport | None:
     lines = log.lines
     results = [match for line in lines if (match := _RESULT.match(line))]
     entries = [at for at, line in enumerate(lines) if _ENTRY.match(line)]
@@ -39,11 +39,11 @@ def read(log: Log) -> Report | None:
     problems = [problem_of(lines, at, end_of(lines, at)) for at in entries]
     told = {problem.name for problem in problems}
     problems += [
-        Problem(match["name"], "", first=at + 1, last=at + 1)
+        LogProblem(match["name"], "", first=at + 1, last=at + 1)
         for at in failed
         if (match := _FAILED.match(lines[at])) and match["name"] not in told
     ]
-    return Report("cargo test", verdict, tuple(problems))
+    return LogReport("cargo test", verdict, tuple(problems))
 
 
 def end_of(lines: Sequence[str], start: int) -> int:
@@ -53,7 +53,7 @@ def end_of(lines: Sequence[str], start: int) -> int:
     return len(lines)
 
 
-def problem_of(lines: Sequence[str], start: int, end: int) -> Problem:
+def problem_of(lines: Sequence[str], start: int, end: int) -> LogProblem:
     entry = _ENTRY.match(lines[start])
     assert entry is not None
     name = entry["name"]
@@ -63,12 +63,12 @@ def problem_of(lines: Sequence[str], start: int, end: int) -> Problem:
         if panic:
             why = panic.groupdict().get("why") or reason(lines, at + 1, end)
             path, line, raised = place_of(lines, at, end, name, panic)
-            return Problem(name, one_line([why]), path, line, raised, start + 1, end)
+            return LogProblem(name, one_line([why]), path, line, raised, start + 1, end)
         if quiet:
             why = "test did not panic as expected"
-            return Problem(name, why, quiet["place"], int(quiet["line"]), "", start + 1, end)
+            return LogProblem(name, why, quiet["place"], int(quiet["line"]), "", start + 1, end)
     body = [line for line in lines[start + 1 : end] if line.strip()]
-    return Problem(name, one_line(body[:2]), first=start + 1, last=end)
+    return LogProblem(name, one_line(body[:2]), first=start + 1, last=end)
 
 
 def reason(lines: Sequence[str], start: int, end: int) -> str:

@@ -26,7 +26,7 @@ from llmc.envelope.tokens import count_line
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from llmc.envelope.logs.problem import Problem, Report
+    from llmc.envelope.logs.problem import LogProblem, LogReport
 
 __all__ = ["Summary", "summarise"]
 
@@ -53,7 +53,7 @@ class Summary:
     groups: tuple[Group, ...]
     whole: bool = False
     in_order: bool = False
-    report: Report | None = None
+    report: LogReport | None = None
 
 
 def summarise(
@@ -93,7 +93,7 @@ def cost(groups: Iterable[Group]) -> int:
     return sum(count_line(line) for group in lines for line in group)
 
 
-def all_of(lines: Sequence[str], report: Report | None = None) -> Summary:
+def all_of(lines: Sequence[str], report: LogReport | None = None) -> Summary:
     rows = tuple(Row(line) for line in lines)
     words = tuple(word for word in (report.runner, report.verdict) if word) if report else ()
     groups = (Group("", (Item(rows, start=1, end=len(lines)),)),) if rows else ()
@@ -112,7 +112,7 @@ def compacted(lines: Sequence[str], command: Sequence[str]) -> Summary | None:
     return Summary((found.found,), found.groups, in_order=found.in_order)
 
 
-def told_by(report: Report, relative: Callable[[str], str]) -> Summary:
+def told_by(report: LogReport, relative: Callable[[str], str]) -> Summary:
     words = tuple(word for word in (report.runner, report.verdict) if word)
     for longest in CLIPS:
         groups = by_file(report.problems, relative, longest)
@@ -127,7 +127,7 @@ def told_by(report: Report, relative: Callable[[str], str]) -> Summary:
 MANY: Final = 40
 
 
-def by_file(problems: Sequence[Problem], relative: Callable[[str], str], longest: int) -> tuple[Group, ...]:
+def by_file(problems: Sequence[LogProblem], relative: Callable[[str], str], longest: int) -> tuple[Group, ...]:
     files: dict[str, list[Item]] = {
         "": []
     }  # what has no place comes first: below a title it would seem to belong there
@@ -149,22 +149,22 @@ def by_file(problems: Sequence[Problem], relative: Callable[[str], str], longest
 SUBTESTS: Final = 3
 
 
-def subtests(problems: Sequence[Problem]) -> list[list[Problem]]:
+def subtests(problems: Sequence[LogProblem]) -> list[list[LogProblem]]:
     """The problems in order; those of one test at one line, each with parameters of its own, together."""
-    alike: dict[object, list[Problem]] = {}
+    alike: dict[object, list[LogProblem]] = {}
     for number, problem in enumerate(problems):
         test = test_of(problem)
         alike.setdefault((problem.path, problem.line, test) if test else number, []).append(problem)
     return list(alike.values())
 
 
-def test_of(problem: Problem) -> str:
+def test_of(problem: LogProblem) -> str:
     """The test that a problem with parameters, `test_x (n=1)`, belongs to; empty for any other."""
     test, _, parameters = problem.name.partition(" (")
     return test if parameters.endswith(")") and "=" in parameters and " " not in test else ""
 
 
-def written(problem: Problem, path: str, relative: Callable[[str], str], longest: int, told: str = "") -> str:
+def written(problem: LogProblem, path: str, relative: Callable[[str], str], longest: int, told: str = "") -> str:
     """A subtest of the test that was `told` last says its parameters only."""
     name = clip(problem.name, LONGEST_NAME) if problem.name != path else ""
     name = name.removeprefix(f"{told} ") if told else name
@@ -178,7 +178,7 @@ def written(problem: Problem, path: str, relative: Callable[[str], str], longest
     return f"{text} (line {line})" if there == path else f"{text} ({there}:{line})"
 
 
-def both_ends(lines: Sequence[str], report: Report | None, *, failed: bool) -> Summary:
+def both_ends(lines: Sequence[str], report: LogReport | None, *, failed: bool) -> Summary:
     """What speaks of an error if the command failed, the end, the start."""
     total = len(lines)
     end = max(0, total - END_LINES)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from llmc.envelope.logs.places import Frame, is_foreign, one_line, tracebacks
-from llmc.envelope.logs.problem import Log, Problem, Report
+from llmc.envelope.logs.places import StackFrame, is_foreign, one_line, tracebacks
+from llmc.envelope.logs.problem import LogLines, LogProblem, LogReport
 from llmc.envelope.logs.pytest import plain
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _RAN: Final = re.compile(r"Ran \d+ tests? in [\d.]+s$")
 _RESULT: Final = re.compile(r"(FAILED|OK)( \(.*\))?$")
 
 
-def read(log: Log) -> Report | None:
+def read(log: LogLines) -> LogReport | None:
     heads = [
         at for at in range(1, len(log.lines)) if log.lines[at - 1].startswith(_RULE) and _HEAD.match(log.lines[at])
     ]
@@ -33,7 +33,7 @@ def read(log: Log) -> Report | None:
         return None
     ends = [*(head - 1 for head in heads[1:]), end_of(log.lines, heads[-1]) if heads else 0]
     problems = [problem_of(log.lines, head, end) for head, end in zip(heads, ends, strict=True)] if heads else []
-    return Report("unittest", verdict, tuple(problems))
+    return LogReport("unittest", verdict, tuple(problems))
 
 
 def verdicts(lines: Sequence[str]) -> Iterator[str]:
@@ -51,22 +51,22 @@ def end_of(lines: Sequence[str], head: int) -> int:
     return len(lines)
 
 
-def problem_of(lines: Sequence[str], head: int, end: int) -> Problem:
+def problem_of(lines: Sequence[str], head: int, end: int) -> LogProblem:
     match = _HEAD.match(lines[head])
     assert match is not None
     name, method = name_of(match)
     found = tracebacks(lines, head, end)
     if not found:
         why = "unexpected success" if match[1].startswith("UNEXPECTED") else one_line(lines[head + 2 : end])
-        return Problem(name, why, first=head + 1, last=end)
+        return LogProblem(name, why, first=head + 1, last=end)
     last = found[-1]
     own = [frame for frame in last.frames if not is_foreign(frame.path)] or list(last.frames)
     place = place_of(own, method)
     raised = own[-1].place if own and own[-1] != place else ""
     why = one_line([plain(last.why)])
     if place is None:
-        return Problem(name, why, first=head + 1, last=end)
-    return Problem(name, why, place.path, place.line, raised, head + 1, end)
+        return LogProblem(name, why, first=head + 1, last=end)
+    return LogProblem(name, why, place.path, place.line, raised, head + 1, end)
 
 
 def name_of(match: re.Match[str]) -> tuple[str, str]:
@@ -78,7 +78,7 @@ def name_of(match: re.Match[str]) -> tuple[str, str]:
     return f"{owner}.{method}{more}", method
 
 
-def place_of(frames: Sequence[Frame], method: str) -> Frame | None:
+def place_of(frames: Sequence[StackFrame], method: str) -> StackFrame | None:
     """Where the test stood: its own last frame, or the first that is the project's."""
     own = [frame for frame in frames if frame.function == method]
     return own[-1] if own else frames[0] if frames else None

@@ -6,7 +6,7 @@ import re
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
-from llmc.indexer.syntax.sections import LONGEST_NAME, Section, last_line, nest, offsets
+from llmc.indexer.syntax.sections import LONGEST_NAME, TextSection, last_line, nest, offsets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +24,9 @@ _NAMED_ITEM = re.compile(r"- +(?:name|id|hosts|title|alias): *[\"']?([^\s\"'#][^
 def read_ini(text: str) -> Outline:
     lines = offsets(text)
     found = (
-        Section(bisect_right(lines, one.start()), 1, one[1].strip()[:LONGEST_NAME], "section", one[0][:LONGEST_NAME])
+        TextSection(
+            bisect_right(lines, one.start()), 1, one[1].strip()[:LONGEST_NAME], "section", one[0][:LONGEST_NAME]
+        )
         for one in _INI.finditer(text)
     )
     return nest(found, last_line(text))
@@ -34,7 +36,7 @@ def read_yaml(text: str) -> Outline:
     return nest(_yaml(text), last_line(text))
 
 
-def _yaml(text: str) -> Iterator[Section]:
+def _yaml(text: str) -> Iterator[TextSection]:
     """Keys of the first level, named items of a list there, and keys of the second level that hold more than a line."""
     inner: int | None = None  # how far the second level is indented; 0 until its first line tells, None without one
     for number, line in enumerate(text.split("\n"), start=1):
@@ -54,6 +56,6 @@ def _yaml(text: str) -> Iterator[Section]:
                 yield _section(number, 2, key[1], bare, None)
 
 
-def _section(line: int, level: int, name: str, text: str, value: str | None) -> Section:
+def _section(line: int, level: int, name: str, text: str, value: str | None) -> TextSection:
     kind = "key" if (value or "").strip() else "section"
-    return Section(line, level, name.strip("\"' \t\r")[:LONGEST_NAME], kind, text.rstrip()[:LONGEST_NAME])
+    return TextSection(line, level, name.strip("\"' \t\r")[:LONGEST_NAME], kind, text.rstrip()[:LONGEST_NAME])

@@ -7,10 +7,10 @@ from bisect import bisect_right
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from llmc.base.model import Symbol
 from llmc.indexer.syntax.outline import Mark, Outline
 from llmc.indexer.syntax.sections import LONGEST_NAME, offsets
 from llmc.indexer.syntax.tree import read_tree
-from llmc.model import Symbol
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

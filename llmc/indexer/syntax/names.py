@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Captures = dict[str, list[Node]]
 
-__all__ = ["Definition", "Definitions", "Named", "definitions", "kind_of", "parts_of", "text_of"]
+__all__ = ["DefinitionNode", "DefinitionTree", "Named", "definitions", "kind_of", "parts_of", "text_of"]
 
 LONGEST_NAME = 120
 
@@ -76,7 +76,7 @@ class Named(NamedTuple):
 
 
 @dataclass(slots=True)
-class Definition:
+class DefinitionNode:
     """`names` is empty for one that is seen through: a local variable, a nameless class."""
 
     start: int
@@ -97,18 +97,18 @@ CLOSURE = "closure"
 Defining = tuple[int, int, "Node", str]  # first byte, end, node, kind of `@name.word`
 
 
-class Definitions:
+class DefinitionTree:
     """All definitions by their start, and for every byte the innermost one around it."""
 
     def __init__(self, nodes: list[Defining]) -> None:
         spans = sorted((start, -end, at) for at, (start, end, _, _) in enumerate(nodes))
-        self.all: list[Definition] = []
+        self.all: list[DefinitionNode] = []
         self._cuts = [0]
         self._owners = [-1]
         stack: list[int] = []
         for start, minus_end, at in spans:
             self._close(stack, start)
-            self.all.append(Definition(start, -minus_end, nodes[at][2], stack[-1] if stack else -1, nodes[at][3]))
+            self.all.append(DefinitionNode(start, -minus_end, nodes[at][2], stack[-1] if stack else -1, nodes[at][3]))
             stack.append(len(self.all) - 1)
             self._cuts.append(start)
             self._owners.append(stack[-1])
@@ -119,7 +119,7 @@ class Definitions:
             self._cuts.append(self.all[stack.pop()].end)
             self._owners.append(stack[-1] if stack else -1)
 
-    def around(self, byte: int) -> Definition | None:
+    def around(self, byte: int) -> DefinitionNode | None:
         owner = self._owners[bisect_right(self._cuts, byte) - 1]
         return self.all[owner] if owner >= 0 else None
 
@@ -140,9 +140,9 @@ class Definitions:
             _place(data, one, self.all[one.parent] if one.parent >= 0 else None)
 
 
-def definitions(data: bytes, captures: Captures, imports: set[int]) -> Definitions:
+def definitions(data: bytes, captures: Captures, imports: set[int]) -> DefinitionTree:
     """`imports` are the first bytes of statements that import: `local x = require "x"` defines nothing."""
-    found = Definitions([one for one in _nodes(data, captures) if one[0] not in imports])
+    found = DefinitionTree([one for one in _nodes(data, captures) if one[0] not in imports])
     for name in _names(data, captures):
         if (owner := found.around(name.start)) is None:
             continue
@@ -218,7 +218,7 @@ def _rank(kind: str) -> tuple[int, str]:
     return _RANKS.get(kind, _RANK_OF_OTHERS), kind
 
 
-def _place(data: bytes, one: Definition, parent: Definition | None) -> None:
+def _place(data: bytes, one: DefinitionNode, parent: DefinitionNode | None) -> None:
     """Where a definition stands, and under which name."""
     outer, outer_kind = (parent.qualified, parent.kind) if parent else ("", "")
     one.qualified, one.kind, one.outer_kind = outer, CLOSURE if one.default == CLOSURE else outer_kind, outer_kind

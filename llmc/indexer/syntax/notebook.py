@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from llmc.indexer.syntax.outline import EMPTY, Mark, Outline
-from llmc.indexer.syntax.sections import LONGEST_NAME, Section, last_line, nest, offsets
+from llmc.indexer.syntax.sections import LONGEST_NAME, TextSection, last_line, nest, offsets
 from llmc.indexer.syntax.tree import read_tree
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _SOURCE = re.compile(r"^[ \t]*\"source\":[ \t]*\[[ \t]*\n((?:[ \t]*\".*\",?\r?\n
 _STRING = re.compile(r"[ \t]*(\".*\"),?\r?")
 
 
-class Cell(NamedTuple):
+class NotebookCell(NamedTuple):
     line: int
     is_code: bool
     source: list[tuple[int, str]]  # line in the file, line of source
@@ -39,21 +39,21 @@ def read_notebook(text: str) -> Outline:
     if len(text) > LARGEST:
         return EMPTY
     cells = list(_cells(text))
-    sections = [Section(cell.line, 1, _title(cell, number), "cell") for number, cell in enumerate(cells, start=1)]
+    sections = [TextSection(cell.line, 1, _title(cell, number), "cell") for number, cell in enumerate(cells, start=1)]
     outer = nest(sections, last_line(text))
     inner = _code([line for cell in cells if cell.is_code for line in cell.source])
     marks = sorted([*outer.marks, *inner.marks], key=lambda mark: (mark.lead, -mark.symbol.end_line))
     return Outline(tuple(marks), inner.references)
 
 
-def _cells(text: str) -> Iterator[Cell]:
+def _cells(text: str) -> Iterator[NotebookCell]:
     lines = offsets(text)
     begins = [one.start() for one in _CELL.finditer(text) if _TYPE.search(text, one.start(), one.start() + _HEAD)]
     for start, end in pairwise([*begins, len(text)]):
         kind = _TYPE.search(text, start, end)
         source = _SOURCE.search(text, start, end)
         strings = list(_strings(source[1], bisect_right(lines, source.start(1)))) if source else []
-        yield Cell(bisect_right(lines, start), kind is not None and kind[1] == "code", strings)
+        yield NotebookCell(bisect_right(lines, start), kind is not None and kind[1] == "code", strings)
 
 
 def _strings(block: str, line: int) -> Iterator[tuple[int, str]]:
@@ -65,7 +65,7 @@ def _strings(block: str, line: int) -> Iterator[tuple[int, str]]:
                 continue
 
 
-def _title(cell: Cell, number: int) -> str:
+def _title(cell: NotebookCell, number: int) -> str:
     """The first heading of a text cell, else the first words of any."""
     texts = [text.strip() for _, text in cell.source if text.strip()]
     heading = next((text for text in texts if text.startswith("#")), "") if not cell.is_code else ""

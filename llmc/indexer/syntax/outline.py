@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from llmc.model import Reference, Symbol
+    from llmc.base.model import Reference, Symbol
 
 __all__ = ["EMPTY", "Mark", "Outline"]
 

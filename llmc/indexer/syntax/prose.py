@@ -6,7 +6,7 @@ import re
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
-from llmc.indexer.syntax.sections import LONGEST_NAME, Section, last_line, nest, offsets
+from llmc.indexer.syntax.sections import LONGEST_NAME, TextSection, last_line, nest, offsets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,7 +44,7 @@ def read_markdown(text: str) -> Outline:
     return nest(_markdown(text, offsets(text)), last_line(text))
 
 
-def _markdown(text: str, lines: list[int]) -> Iterator[Section]:
+def _markdown(text: str, lines: list[int]) -> Iterator[TextSection]:
     fence = ""
     front = _FRONT_MATTER.match(text)
     for found in _MARKDOWN.finditer(text, front.end() if front else 0):
@@ -52,7 +52,7 @@ def _markdown(text: str, lines: list[int]) -> Iterator[Section]:
             # A fence ends with as many marks or more; what looks like one inside is text.
             fence = ("" if marks.startswith(fence) else fence) if fence else marks
         elif not fence and (name := _clean(found["title"] or found["under"] or found["html"])):
-            yield Section(bisect_right(lines, found.start()), _level(found), name)
+            yield TextSection(bisect_right(lines, found.start()), _level(found), name)
 
 
 def _level(found: re.Match[str]) -> int:
@@ -67,7 +67,7 @@ def read_rst(text: str) -> Outline:
     return nest(sorted([*_underlined(text, lines), *_releases(text, lines)]), last_line(text))
 
 
-def _underlined(text: str, lines: list[int]) -> Iterator[Section]:
+def _underlined(text: str, lines: list[int]) -> Iterator[TextSection]:
     styles: list[tuple[str, bool]] = []
     for found in _UNDERLINED.finditer(text):
         title, under = found["title"].rstrip(), found["under"]
@@ -76,12 +76,12 @@ def _underlined(text: str, lines: list[int]) -> Iterator[Section]:
         style = (under[0], found["over"] is not None)
         if style not in styles:
             styles.append(style)
-        yield Section(bisect_right(lines, found.start()), styles.index(style), _clean(title))
+        yield TextSection(bisect_right(lines, found.start()), styles.index(style), _clean(title))
 
 
-def _releases(text: str, lines: list[int]) -> Iterator[Section]:
+def _releases(text: str, lines: list[int]) -> Iterator[TextSection]:
     for found in _RELEASE.finditer(text):
-        yield Section(bisect_right(lines, found.start()), _BELOW, found["version"] or found["bullet"])
+        yield TextSection(bisect_right(lines, found.start()), _BELOW, found["version"] or found["bullet"])
 
 
 def read_asciidoc(text: str) -> Outline:
@@ -94,7 +94,9 @@ def read_org(text: str) -> Outline:
 
 def _by_prefix(pattern: re.Pattern[str], text: str) -> Outline:
     lines = offsets(text)
-    found = (Section(bisect_right(lines, one.start()), len(one[1]), _clean(one[2])) for one in pattern.finditer(text))
+    found = (
+        TextSection(bisect_right(lines, one.start()), len(one[1]), _clean(one[2])) for one in pattern.finditer(text)
+    )
     return nest(found, last_line(text))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from llmc.base.languages import GRAMMARS
 from llmc.indexer.syntax.keys import read_ini, read_yaml
 from llmc.indexer.syntax.markup import read_component, read_html
 from llmc.indexer.syntax.notebook import read_notebook
@@ -12,7 +13,6 @@ from llmc.indexer.syntax.outline import EMPTY, Outline
 from llmc.indexer.syntax.prose import read_asciidoc, read_markdown, read_org, read_rst
 from llmc.indexer.syntax.sql import read_sql
 from llmc.indexer.syntax.tree import read_tree
-from llmc.languages import GRAMMARS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,19 +5,19 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
+from llmc.base.model import Symbol
 from llmc.indexer.syntax.outline import Mark, Outline
-from llmc.model import Symbol
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["LONGEST_NAME", "Section", "last_line", "nest", "offsets"]
+__all__ = ["LONGEST_NAME", "TextSection", "last_line", "nest", "offsets"]
 
 LONGEST_NAME = 100
 MOST_SECTIONS = 5_000  # of one file; more of them are data
 
 
-class Section(NamedTuple):
+class TextSection(NamedTuple):
     line: int  # from 1
     level: int
     name: str
@@ -34,7 +34,7 @@ def last_line(text: str) -> int:
     return max(1, text.count("\n") + (not text.endswith("\n")))
 
 
-def nest(sections: Iterable[Section], end: int) -> Outline:
+def nest(sections: Iterable[TextSection], end: int) -> Outline:
     """`end` is the last line of the text."""
     found = list(sections)[:MOST_SECTIONS]
     ends = [end] * len(found)
@@ -48,6 +48,6 @@ def nest(sections: Iterable[Section], end: int) -> Outline:
     return Outline(tuple(map(_mark, found, containers, ends)))
 
 
-def _mark(section: Section, container: str, end: int) -> Mark:
+def _mark(section: TextSection, container: str, end: int) -> Mark:
     line, _, name, kind, signature = section
     return Mark(Symbol(name, kind, container, line, max(line, end), signature or name), line)

@@ -11,9 +11,9 @@ from bisect import bisect_right
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
+from llmc.base.model import Reference, Symbol
 from llmc.indexer.syntax.outline import Mark, Outline
 from llmc.indexer.syntax.sections import LONGEST_NAME, offsets
-from llmc.model import Reference, Symbol
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

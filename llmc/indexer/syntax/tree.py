@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from llmc.base.model import Symbol
 from llmc.indexer.syntax import grammar
 from llmc.indexer.syntax.dialects import plain
 from llmc.indexer.syntax.names import definitions, kind_of, parts_of
 from llmc.indexer.syntax.outline import EMPTY, Mark, Outline
 from llmc.indexer.syntax.uses import as_references, find_imports, find_references
-from llmc.model import Symbol
 
 if TYPE_CHECKING:
-    from llmc.indexer.syntax.names import Captures, Definition, Definitions, Named
+    from llmc.indexer.syntax.names import Captures, DefinitionNode, DefinitionTree, Named
 
 __all__ = ["line_starts", "read_tree"]
 
@@ -77,7 +77,7 @@ class _Marks:
                 rows[last] = min(first, rows.get(last, first))
         return rows
 
-    def all(self, defined: Definitions) -> tuple[Mark, ...]:
+    def all(self, defined: DefinitionTree) -> tuple[Mark, ...]:
         marks: list[Mark] = []
         for one in defined.all:
             marks += [self._mark(one, name) for name in one.names]
@@ -85,7 +85,7 @@ class _Marks:
                 break
         return tuple(marks)
 
-    def _mark(self, one: Definition, name: Named) -> Mark:
+    def _mark(self, one: DefinitionNode, name: Named) -> Mark:
         front, last = parts_of(self._data, name)
         container = f"{one.container}.{front}" if one.container and front else one.container or front
         kind = kind_of(name.kind, last, one.outer_kind)
@@ -97,7 +97,7 @@ class _Marks:
         final = max(first, bisect_right(self._lines, max(start, end - 1)))
         return Mark(Symbol(last, kind, container, first, final, signature), _up(self._comments, first))
 
-    def _signature(self, one: Definition, name: Named, kind: str) -> str:
+    def _signature(self, one: DefinitionNode, name: Named, kind: str) -> str:
         """From its modifiers to its body, or to the end of the line that names it."""
         data, lines, start = self._data, self._lines, one.start
         line = lines[bisect_right(lines, start) - 1]
@@ -124,7 +124,7 @@ class _Marks:
             start = last
         return b" ".join([*pieces, self._data[start:stop]])
 
-    def _body(self, one: Definition) -> int | None:
+    def _body(self, one: DefinitionNode) -> int | None:
         if one.body is not None:
             return one.body
         node = one.node.child_by_field_name("body")

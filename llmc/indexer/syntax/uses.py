@@ -12,14 +12,14 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
+from llmc.base.model import Reference
 from llmc.indexer.syntax.keywords import IMPORTING
 from llmc.indexer.syntax.names import LONGEST_NAME, text_of
-from llmc.model import Reference
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from llmc.indexer.syntax.names import Captures, Definitions
+    from llmc.indexer.syntax.names import Captures, DefinitionTree
 
 __all__ = ["Found", "Imports", "as_references", "find_imports", "find_references"]
 
@@ -96,7 +96,7 @@ def _statement(spans: list[tuple[int, int]], byte: int) -> int:
 
 
 def find_references(
-    data: bytes, captures: Captures, defined: Definitions, imports: Imports, known: set[bytes]
+    data: bytes, captures: Captures, defined: DefinitionTree, imports: Imports, known: set[bytes]
 ) -> list[Found]:
     """All of them by position. `known` are the names that this file defines or imports."""
     words = _Words()
@@ -133,7 +133,7 @@ class _Words(dict[bytes, str]):
         return text
 
 
-def as_references(found: list[Found], lines: list[int], defined: Definitions) -> list[Reference]:
+def as_references(found: list[Found], lines: list[int], defined: DefinitionTree) -> list[Reference]:
     """A name once for each line and kind; mere uses and types once for each definition."""
     references = []
     seen: set[tuple[str, str, int | str]] = set()

@@ -28,7 +28,7 @@ import logging
 import sys
 
 from llmc.indexer.watch.polling import PollingWatcher
-from llmc.indexer.watch.seam import (
+from llmc.indexer.watch.protocol import (
     RULE_FILES,
     Health,
     Ignored,

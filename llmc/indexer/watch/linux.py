@@ -15,20 +15,20 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
+from llmc.indexer.watch.changed_paths import ChangedPaths, beneath
+from llmc.indexer.watch.event_sorter import EventSorter
 from llmc.indexer.watch.filesystems import silent_filesystem
-from llmc.indexer.watch.hints import Hints, beneath
 from llmc.indexer.watch.inotify import Inotify, is_limit, limit_hint
-from llmc.indexer.watch.planting import Planter, identity
+from llmc.indexer.watch.placement import WatchPlacer, identity
 from llmc.indexer.watch.polling import PollingWatcher
-from llmc.indexer.watch.seam import GONE, Health, Mode, Reason
-from llmc.indexer.watch.sorting import Sorter
-from llmc.indexer.watch.table import Table, Watched
+from llmc.indexer.watch.protocol import GONE, Health, Mode, Reason
+from llmc.indexer.watch.watch_table import WatchedRoot, WatchTable
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from llmc.indexer.watch.seam import Ignored, OnDirty, OnRescan
-    from llmc.model import Root
+    from llmc.base.model import Root
+    from llmc.indexer.watch.protocol import Ignored, OnDirty, OnRescan
 
 __all__ = ["LinuxWatcher"]
 
@@ -53,11 +53,11 @@ class LinuxWatcher:
         self._on_rescan = on_rescan
         self._kernel = kernel or Inotify()
         self._polling = PollingWatcher(on_dirty, on_rescan)
-        self._roots: dict[Root, Watched] = {}
+        self._roots: dict[Root, WatchedRoot] = {}
         self._lock = threading.RLock()  # guards the table and the roots; not held while callbacks run
-        self._table = Table()
-        self._planter = Planter(self._kernel, self._table, self._lock)
-        self._sorter = Sorter(self._table, self._planter, self)
+        self._table = WatchTable()
+        self._planter = WatchPlacer(self._kernel, self._table, self._lock)
+        self._sorter = EventSorter(self._table, self._planter, self)
         self._turned = threading.Condition()  # guards the two counts
         self._bytes_read = 0
         self._bytes_done = 0
@@ -69,7 +69,7 @@ class LinuxWatcher:
 
     def add(self, root: Root, ignored: Ignored) -> Health:
         self.remove(root)
-        owner = Watched(root, ignored)
+        owner = WatchedRoot(root, ignored)
         with self._lock:
             self._roots[root] = owner
         self._plant(owner)
@@ -145,11 +145,11 @@ class LinuxWatcher:
 
     # What `Sorter` reports, in the watcher's thread and with the lock held.
 
-    def overflowed(self, hints: Hints) -> None:
+    def overflowed(self, hints: ChangedPaths) -> None:
         log.warning("the kernel's event queue overflowed; every root is to be walked")
         self._lose(hints)
 
-    def displaced(self, owner: Watched, hints: Hints) -> None:
+    def displaced(self, owner: WatchedRoot, hints: ChangedPaths) -> None:
         """Plant again if another folder has taken the place, otherwise wait for one."""
         found = identity(owner.root)
         if not owner.settled or owner.stands_at(found):
@@ -165,7 +165,7 @@ class LinuxWatcher:
             log.warning("the root %s is gone", owner.root.path)
             self._mark_gone(owner)
 
-    def limited(self, owner: Watched, error: OSError, hints: Hints) -> None:
+    def limited(self, owner: WatchedRoot, error: OSError, hints: ChangedPaths) -> None:
         self._stumbled(owner, error)
         hints.rescan(owner.root, "", Reason.LOST)
 
@@ -184,7 +184,7 @@ class LinuxWatcher:
         return max(0.0, self._look_at - time.monotonic()) if self._roots else None
 
     def _turn(self) -> None:
-        hints = Hints()
+        hints = ChangedPaths()
         with self._turned:
             buffer = self._kernel.read()
             self._bytes_read += len(buffer)
@@ -202,14 +202,14 @@ class LinuxWatcher:
             self._bytes_done += len(buffer)
             self._turned.notify_all()
 
-    def _tell(self, hints: Hints) -> None:
+    def _tell(self, hints: ChangedPaths) -> None:
         if self._closing:
             return
         for root in hints.tell(self._on_dirty, self._on_rescan):
             if owner := self._roots.get(root):
                 owner.lose()
 
-    def _look_after_roots(self, hints: Hints) -> None:
+    def _look_after_roots(self, hints: ChangedPaths) -> None:
         if time.monotonic() < self._look_at:
             return
         self._look_at = time.monotonic() + _LOOK_SECONDS
@@ -228,7 +228,7 @@ class LinuxWatcher:
 
     # Changes of how a root is watched.
 
-    def _plant(self, owner: Watched) -> None:
+    def _plant(self, owner: WatchedRoot) -> None:
         if kind := silent_filesystem(owner.root.path):
             self._poll(owner, f"{kind} does not report what other machines change")
             return
@@ -237,7 +237,7 @@ class LinuxWatcher:
         except OSError as error:
             self._stumbled(owner, error)
 
-    def _stumbled(self, owner: Watched, error: OSError) -> None:
+    def _stumbled(self, owner: WatchedRoot, error: OSError) -> None:
         with self._lock:
             self._planter.uproot(owner)
             if is_limit(error):
@@ -246,27 +246,27 @@ class LinuxWatcher:
             else:
                 self._mark_gone(owner)
 
-    def _poll(self, owner: Watched, why: str) -> None:
+    def _poll(self, owner: WatchedRoot, why: str) -> None:
         log.warning("%s is polled: %s", owner.root.path, why)
         owner.mode = Mode.POLLING
         self._polling.add(owner.root, owner.ignored, why)
 
-    def _mark_gone(self, owner: Watched) -> None:
+    def _mark_gone(self, owner: WatchedRoot) -> None:
         owner.mode, owner.why = Mode.GONE, GONE
         self._look_soon()
 
-    def _lose(self, hints: Hints) -> None:
+    def _lose(self, hints: ChangedPaths) -> None:
         for owner in self._roots.values():
             if owner.mode is Mode.EVENTS:
                 owner.lose()
                 hints.rescan(owner.root, "", Reason.LOST)
 
-    def _uncovered(self, owner: Watched, *, held: bool) -> str:
+    def _uncovered(self, owner: WatchedRoot, *, held: bool) -> str:
         if owner.mode is Mode.POLLING:
             return ""
         return self._displacement(owner) or owner.degraded or ("" if held else "the watcher is behind")
 
-    def _displacement(self, owner: Watched) -> str:
+    def _displacement(self, owner: WatchedRoot) -> str:
         """Whether the root's path leads away from the folder that is watched; the kernel need not have said so."""
         found = identity(owner.root)
         if owner.mode is not Mode.EVENTS or not owner.settled or owner.stands_at(found):

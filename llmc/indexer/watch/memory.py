@@ -10,14 +10,14 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from llmc.indexer.watch.hints import Hints
-from llmc.indexer.watch.seam import GONE, RULE_FILES, Health, Mode, Reason
+from llmc.indexer.watch.changed_paths import ChangedPaths
+from llmc.indexer.watch.protocol import GONE, RULE_FILES, Health, Mode, Reason
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from llmc.indexer.watch.seam import Ignored, OnDirty, OnRescan
-    from llmc.model import Root
+    from llmc.base.model import Root
+    from llmc.indexer.watch.protocol import Ignored, OnDirty, OnRescan
 
 __all__ = ["MemoryWatcher"]
 
@@ -41,7 +41,7 @@ class MemoryWatcher:
         self._on_dirty = on_dirty
         self._on_rescan = on_rescan
         self._roots: dict[Root, _State] = {}
-        self._hints = Hints()
+        self._hints = ChangedPaths()
         self._lock = threading.RLock()
         self.stuck = False  # a barrier times out while this is set
 
@@ -76,7 +76,7 @@ class MemoryWatcher:
 
     def deliver(self) -> None:
         with self._lock:
-            hints, self._hints = self._hints, Hints()
+            hints, self._hints = self._hints, ChangedPaths()
             for root in hints.tell(self._on_dirty, self._on_rescan):
                 self._roots[root].lost += 1
 
@@ -117,4 +117,4 @@ class MemoryWatcher:
     def close(self) -> None:
         with self._lock:
             self._roots.clear()
-            self._hints = Hints()
+            self._hints = ChangedPaths()

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING
 from watchdog import events
 from watchdog.observers import Observer
 
-from llmc.indexer.watch.hints import Hints
+from llmc.indexer.watch.changed_paths import ChangedPaths
 from llmc.indexer.watch.polling import PollingWatcher
-from llmc.indexer.watch.seam import RULE_FILES, Health, Mode, Reason, left_out
+from llmc.indexer.watch.protocol import RULE_FILES, Health, Mode, Reason, left_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from watchdog.observers.api import BaseObserver, ObservedWatch
 
-    from llmc.indexer.watch.seam import Ignored, OnDirty, OnRescan
-    from llmc.model import Root
+    from llmc.base.model import Root
+    from llmc.indexer.watch.protocol import Ignored, OnDirty, OnRescan
 
 __all__ = ["ObserverWatcher"]
 
@@ -101,26 +101,26 @@ class ObserverWatcher:
             self._schedule(root, handler)
         self._on_rescan(root, folder, reason)
 
-    def _tell(self, hints: Hints) -> None:
+    def _tell(self, hints: ChangedPaths) -> None:
         """A callback that fails costs nothing here: the next walk tells it again."""
         hints.tell(self._on_dirty, self._on_rescan)
 
 
 class _Handler(events.FileSystemEventHandler):
-    def __init__(self, root: Root, ignored: Ignored, tell: Callable[[Hints], None]) -> None:
+    def __init__(self, root: Root, ignored: Ignored, tell: Callable[[ChangedPaths], None]) -> None:
         self._root = root
         self._ignored = ignored
         self._tell = tell
         self._base = os.path.realpath(root.path)
 
     def on_any_event(self, event: events.FileSystemEvent) -> None:
-        hints = Hints()
+        hints = ChangedPaths()
         for path in (event.src_path, event.dest_path):
             if path:
                 self._note(os.fsdecode(path), hints, is_folder=event.is_directory)
         self._tell(hints)
 
-    def _note(self, path: str, hints: Hints, *, is_folder: bool) -> None:
+    def _note(self, path: str, hints: ChangedPaths, *, is_folder: bool) -> None:
         relative = os.path.relpath(path, self._base)
         folder, _, name = relative.rpartition("/")
         if relative == "." or relative.startswith("../") or self._left_out(folder):

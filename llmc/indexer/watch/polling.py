@@ -14,15 +14,15 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from llmc.indexer.watch.hints import Hints, join
-from llmc.indexer.watch.planting import open_below, opened
-from llmc.indexer.watch.seam import GONE, RULE_FILES, Health, Mode, Reason, left_out
+from llmc.indexer.watch.changed_paths import ChangedPaths, join
+from llmc.indexer.watch.placement import open_below, opened
+from llmc.indexer.watch.protocol import GONE, RULE_FILES, Health, Mode, Reason, left_out
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from llmc.indexer.watch.seam import Ignored, OnDirty, OnRescan
-    from llmc.model import Root
+    from llmc.base.model import Root
+    from llmc.indexer.watch.protocol import Ignored, OnDirty, OnRescan
 
 __all__ = ["PollingWatcher"]
 
@@ -146,7 +146,7 @@ class PollingWatcher:
 
     def _look(self, state: Polled) -> bool:
         """Walk and tell what is new. False when that failed: the next walk then tells it."""
-        hints = Hints()
+        hints = ChangedPaths()
         try:
             snapshot = self._walk(state)
         except Exception:  # the rules' fault, and no reason to stop looking
@@ -223,7 +223,7 @@ def _stamps(fd: int, number: int) -> tuple[list[str], dict[str, int]]:
     return folders, stamps
 
 
-def _compare(root: Root, before: Snapshot, after: Snapshot, hints: Hints) -> None:
+def _compare(root: Root, before: Snapshot, after: Snapshot, hints: ChangedPaths) -> None:
     for folder in before.keys() | after.keys():
         old, new = before.get(folder, {}), after.get(folder, {})
         if old == new:

@@ -11,7 +11,7 @@ import ipaddress
 import socket
 from dataclasses import dataclass
 
-from llmc.errors import ConfigError, DaemonError
+from llmc.base.errors import ConfigError, DaemonError
 
 __all__ = ["Address", "bind", "parse_address"]
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 from starlette.responses import Response
 from starlette.routing import Route
 
-from llmc.errors import LlmcError, NotFoundError
-from llmc.server.agents.serving import Personas
-from llmc.server.calls import Call
-from llmc.server.http.refusals import Refusal, body_of, status_of
+from llmc.base.errors import LlmcError, NotFoundError
+from llmc.envelope.request import RunningRequest
+from llmc.extend.personas.serving import Personas
+from llmc.server.http.refusals import HttpRefusal, body_of, status_of
 from llmc.server.http.rest import arguments
 from llmc.server.wire import encode_line
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from llmc.server.http.rest import Rest
-    from llmc.server.surface import Visit
+    from llmc.server.surface import RequestContext
 
 __all__ = ["AgentRoutes"]
 
@@ -50,7 +50,9 @@ class AgentRoutes:
     async def prompt(self, request: Request) -> Response:
         given = (await arguments(request)).get("arguments")
         if given is not None and not isinstance(given, dict):
-            raise Refusal(400, "bad_request", "`arguments` must be an object", 'Send {"arguments": {"name": "value"}}.')
+            raise HttpRefusal(
+                400, "bad_request", "`arguments` must be an object", 'Send {"arguments": {"name": "value"}}.'
+            )
         try:
             visit = await self._rest.enter(request, "")
             resolve = partial(self._resolve, visit, request.path_params["name"], given or {})
@@ -58,10 +60,10 @@ class AgentRoutes:
         except LlmcError as error:
             return json_reply(error, STATUSES.get(error.code) or status_of(error.code))
 
-    def _resolve(self, visit: Visit, name: str, given: dict[str, Any]) -> dict[str, Any]:
+    def _resolve(self, visit: RequestContext, name: str, given: dict[str, Any]) -> dict[str, Any]:
         if visit.session.agent not in ("", name):
             raise NotFoundError(f"there is no agent {name!r}", hint=f"This server is {visit.session.agent}.")
-        return self._personas.resolve(visit.client, name, given, Call(visit.client)).prompt.as_dict()
+        return self._personas.resolve(visit.client, name, given, RunningRequest(visit.client)).prompt.as_dict()
 
 
 def json_reply(found: dict[str, Any] | LlmcError, status: int = 200) -> Response:

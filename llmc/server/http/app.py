@@ -19,14 +19,14 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.routing import Route
 
-from llmc.errors import LlmcError
-from llmc.server.agents.serving import Personas
+from llmc.base.errors import LlmcError
+from llmc.extend.personas.serving import Personas
 from llmc.server.http.agents import AgentRoutes
 from llmc.server.http.guard import OWNER
 from llmc.server.http.page import Page
 from llmc.server.http.refusals import body_of, status_of
+from llmc.server.http.request_context import PROFILES
 from llmc.server.http.rest import Rest, json_bytes
-from llmc.server.http.visits import PROFILES
 from llmc.server.mcp.build import INSTRUCTIONS, build_server, named_session
 from llmc.server.mcp.surfaces import surface_for
 from llmc.server.wire import failure
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
     from llmc.server.http.address import Address
     from llmc.server.http.logins import Logins
-    from llmc.server.http.visits import Visits
-    from llmc.server.surface import Visit
+    from llmc.server.http.request_context import RequestContexts
+    from llmc.server.surface import RequestContext
 
 __all__ = ["application"]
 
@@ -51,7 +51,7 @@ VISIT = "llmc.visit"  # in the scope: who asks, as far as the URL says it
 MOST_SESSIONS = 512
 
 
-def application(visits: Visits, pool: Executor, address: Address, largest: int, logins: Logins) -> Starlette:
+def application(visits: RequestContexts, pool: Executor, address: Address, largest: int, logins: Logins) -> Starlette:
     """`largest` bounds a message, as the guard bounds a body."""
     endpoint = McpEndpoint(visits, pool, largest)
     rest = Rest(visits, pool, address.url)
@@ -66,7 +66,7 @@ def application(visits: Visits, pool: Executor, address: Address, largest: int, 
 
 
 class McpEndpoint:
-    def __init__(self, visits: Visits, pool: Executor, largest: int) -> None:
+    def __init__(self, visits: RequestContexts, pool: Executor, largest: int) -> None:
         self._visits = visits
         self._pool = pool
         self._managers = {
@@ -100,12 +100,12 @@ class McpEndpoint:
         scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=owner, scopes=[]))
         await self._managers[visit.session.profile].handle_request(scope, receive, send)
 
-    def _instructions(self, visit: Visit) -> str:
+    def _instructions(self, visit: RequestContext) -> str:
         service = self._visits.service
         return Personas(service).instructions(visit.client, service.settings_of(visit.client), visit.session.agent)
 
 
-def entered(visits: Visits, context: ServerRequestContext[Any, Any]) -> Visit:
+def entered(visits: RequestContexts, context: ServerRequestContext[Any, Any]) -> RequestContext:
     """The session that the request names; without one the token is the client."""
     request = context.request
     assert isinstance(request, Request)

@@ -11,8 +11,8 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from llmc import logs
-from llmc.server.http.refusals import Refusal, refuse
+from llmc.base import logs
+from llmc.server.http.refusals import HttpRefusal, refuse
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,7 +62,7 @@ class Guard:
         try:
             scope[OWNER] = self._admit(scope)
             body = await self._body(scope, receive)
-        except Refusal as refusal:
+        except HttpRefusal as refusal:
             log.info("refused", status=refusal.status, code=refusal.error["code"], peer=str(scope.get("client")))
             await refuse(send, refusal)
             return
@@ -71,18 +71,18 @@ class Guard:
     def _admit(self, scope: Scope) -> str:
         headers = scope["headers"]
         if len(scope["raw_path"]) + sum(len(name) + len(value) for name, value in headers) > HEAD_BYTES:
-            raise Refusal(431, "too_large", "the head of the request is too large", close=True)
+            raise HttpRefusal(431, "too_large", "the head of the request is too large", close=True)
         local = str((scope.get("server") or ("",))[0])
         hosts = values(headers, b"host")
         if len(hosts) != 1 or not self._address.is_ours(hosts[0], local):
-            raise Refusal(421, "host", "this server does not have that name", HOST_HINT, close=True)
+            raise HttpRefusal(421, "host", "this server does not have that name", HOST_HINT, close=True)
         origins = values(headers, b"origin")
         if len(origins) > 1 or not all(self._address.is_our_origin(origin, local) for origin in origins):
-            raise Refusal(403, "origin", "pages of another origin may not ask", close=True)
+            raise HttpRefusal(403, "origin", "pages of another origin may not ask", close=True)
         presented = values(headers, b"authorization")
         owner = self._owner(presented) if presented else self._logins.admit(scope)
         if owner is None:
-            raise Refusal(401, "token", "the token is missing or wrong", TOKEN_HINT, close=True)
+            raise HttpRefusal(401, "token", "the token is missing or wrong", TOKEN_HINT, close=True)
         return owner
 
     def _owner(self, presented: list[str]) -> str | None:
@@ -100,7 +100,7 @@ class Guard:
                 while True:
                     message = await receive()
                     if message["type"] == "http.disconnect":
-                        raise Refusal(400, "bad_request", "the request was cut short", close=True)
+                        raise HttpRefusal(400, "bad_request", "the request was cut short", close=True)
                     body += message.get("body", b"")
                     if len(body) > largest:
                         raise self._too_large()
@@ -108,11 +108,11 @@ class Guard:
                         return bytes(body)
         except TimeoutError:
             late = f"the request took longer than {self.bounds.seconds:.0f} seconds to arrive"
-            raise Refusal(408, "timeout", late, close=True) from None
+            raise HttpRefusal(408, "timeout", late, close=True) from None
 
-    def _too_large(self) -> Refusal:
+    def _too_large(self) -> HttpRefusal:
         hint = f"The limit is {self.bounds.size} bytes (server.max_request_bytes)."
-        return Refusal(413, "too_large", "the request is too large", hint, close=True)
+        return HttpRefusal(413, "too_large", "the request is too large", hint, close=True)
 
 
 HOST_HINT = "Ask by the address that `llmc serve --http` printed, or name the host with --allow-host."

@@ -15,9 +15,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from llmc import logs
-from llmc.errors import ConfigError, DaemonError
-from llmc.server.calls import Call
+from llmc.base import logs
+from llmc.base.errors import ConfigError, DaemonError
+from llmc.envelope.request import RunningRequest
 from llmc.server.http.address import Address, bind, is_loopback, parse_address
 from llmc.server.http.guard import HEAD_BYTES, Bounds, Guard
 from llmc.server.http.logins import LOGIN, Logins
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from uvicorn import Config
 
-    from llmc.home import Home
-    from llmc.server.calls import JsonObject
+    from llmc.base.home import Home
+    from llmc.envelope.request import JsonObject
     from llmc.server.http.protocol import HeldServer
     from llmc.server.service import Service
     from llmc.workspace import Workspace
@@ -49,7 +49,7 @@ POLL_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ListenOptions:
     """What `llmc serve --http` asked for. `names` are hosts by which others reach it. `login`: a browser is to be
     opened, and needs a way in."""
 
@@ -61,7 +61,7 @@ class Wanted:
     login: bool = False
 
 
-def serve_http(service: Service, home: Home, params: JsonObject, call: Call) -> JsonObject:
+def serve_http(service: Service, home: Home, params: JsonObject, call: RunningRequest) -> JsonObject:
     """Until the client goes; an event tells it where."""
     wanted = wanted_of(params)
     settings = service.settings_of(call.client).server
@@ -82,14 +82,14 @@ def serve_http(service: Service, home: Home, params: JsonObject, call: Call) -> 
     return {"url": address.url}
 
 
-def wanted_of(params: JsonObject) -> Wanted:
+def wanted_of(params: JsonObject) -> ListenOptions:
     texts = {name: str(params.get(name) or "") for name in ("address", "cert", "key")}
     names = tuple(str(name) for name in params.get("names") or ())
     insecure, login = params.get("insecure") is True, params.get("login") is True
-    return Wanted(texts["address"], names, texts["cert"], texts["key"], insecure, login)
+    return ListenOptions(texts["address"], names, texts["cert"], texts["key"], insecure, login)
 
 
-def check(wanted: Wanted, host: str) -> None:
+def check(wanted: ListenOptions, host: str) -> None:
     if bool(wanted.cert) != bool(wanted.key):
         raise ConfigError("TLS needs a certificate and its key", hint="Give both --tls-cert and --tls-key.")
     if wanted.cert:
@@ -106,7 +106,7 @@ def check(wanted: Wanted, host: str) -> None:
 
 
 class Listener:
-    def __init__(self, service: Service, home: Home, call: Call, address: Address, bounds: Bounds) -> None:
+    def __init__(self, service: Service, home: Home, call: RunningRequest, address: Address, bounds: Bounds) -> None:
         self._service = service
         self._home = home
         self._client = call.client
@@ -121,11 +121,11 @@ class Listener:
 
     def serves(self, workspace: Workspace) -> bool:
         """Whether its page shows these very roots, on this machine."""
-        ours = self._service.workspace(Call(self._client))
-        same = {one.root.id for one in ours.keepers} == {one.root.id for one in workspace.keepers}
+        ours = self._service.workspace(RunningRequest(self._client))
+        same = {one.root.id for one in ours.root_indexes} == {one.root.id for one in workspace.root_indexes}
         return same and is_loopback(self._address.host)
 
-    def run(self, wanted: Wanted, sockets: list[socket.socket], call: Call) -> None:
+    def run(self, wanted: ListenOptions, sockets: list[socket.socket], call: RunningRequest) -> None:
         thread = threading.Thread(target=self._serve, args=(wanted, sockets), name="llmc-http", daemon=True)
         thread.start()
         try:
@@ -145,7 +145,7 @@ class Listener:
         thread.join(GRACE_SECONDS * 3)
         log.info("http ended", url=self._address.url)
 
-    def _serve(self, wanted: Wanted, sockets: list[socket.socket]) -> None:
+    def _serve(self, wanted: ListenOptions, sockets: list[socket.socket]) -> None:
         """In the thread."""
         try:
             with ThreadPoolExecutor(THREADS, "llmc-rest") as pool:
@@ -156,21 +156,21 @@ class Listener:
             else:
                 log.exception("http failed")
 
-    async def _run(self, wanted: Wanted, sockets: list[socket.socket], pool: ThreadPoolExecutor) -> None:
+    async def _run(self, wanted: ListenOptions, sockets: list[socket.socket], pool: ThreadPoolExecutor) -> None:
         # The same module first that `mcp.warm` imports in its thread: two ways into the SDK at once deadlock.
         import_module(STREAM)
         from llmc.server.http.app import application  # noqa: PLC0415 - see the package's paragraph
         from llmc.server.http.protocol import HeldServer  # noqa: PLC0415 - likewise
-        from llmc.server.http.visits import Visits  # noqa: PLC0415 - likewise
+        from llmc.server.http.request_context import RequestContexts  # noqa: PLC0415 - likewise
 
-        visits = Visits(self._service, self._client)
+        visits = RequestContexts(self._service, self._client)
         inner = application(visits, pool, self._address, self._bounds.size, self.logins)
         guard = Guard(inner, self._address, Token(self._home), self.logins, self._bounds)
         server = HeldServer(self._config(guard, wanted), lambda: self._ready.set_result(server))
         guard.cut = server.cut
         await server.hold(sockets)
 
-    def _config(self, app: Guard, wanted: Wanted) -> Config:
+    def _config(self, app: Guard, wanted: ListenOptions) -> Config:
         from llmc.server.http.protocol import TimedConfig, TimedProtocol  # noqa: PLC0415 - likewise
 
         config = TimedConfig(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from starlette.types import Scope
 
-    from llmc.home import Home
+    from llmc.base.home import Home
 
 __all__ = ["LOGIN", "PAGE", "Logins"]
 

@@ -9,7 +9,7 @@ from llmc import __version__
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from llmc.server.tools.base import Argument, Tool
+    from llmc.tool import Argument, Tool
 
 __all__ = ["document"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmc import __version__
-from llmc.server.metrics import BOUNDS, METER
 from llmc.server.report import root_status, store_status
 from llmc.server.status import process_status
+from llmc.state.metrics import BOUNDS, METER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -53,7 +53,9 @@ def answered() -> Iterator[str]:
 
 
 def indexed(workspace: Workspace) -> Iterator[str]:
-    roots = [root_status(keeper, workspace.library.lane(keeper)) for keeper in workspace.keepers]
+    roots = [
+        root_status(root_index, workspace.registry.writer_thread(root_index)) for root_index in workspace.root_indexes
+    ]
     files = [
         ({"root": root.name, "state": state}, float(getattr(root, state)))
         for root in roots
@@ -64,7 +66,7 @@ def indexed(workspace: Workspace) -> Iterator[str]:
     yield from family("llmc_pending", "gauge", "Changes that are not indexed yet.", pending)
     ready = [({"root": root.name, "state": state}, float(root.state == state)) for root in roots for state in STATES]
     yield from family("llmc_root_state", "gauge", "1 for the state that the root is in.", ready)
-    stores = [store_status(lane) for lane in workspace.lanes]
+    stores = [store_status(writer_thread) for writer_thread in workspace.writer_threads]
     sizes = [
         ({"store": store.family, "part": part}, float(getattr(store, f"{part}_bytes")))
         for store in stores

@@ -9,9 +9,9 @@ from llmc.server.wire import encode_line, failure
 if TYPE_CHECKING:
     from starlette.types import Send
 
-    from llmc.errors import LlmcError
+    from llmc.base.errors import LlmcError
 
-__all__ = ["Refusal", "body_of", "refuse", "status_of"]
+__all__ = ["HttpRefusal", "body_of", "refuse", "status_of"]
 
 # By the error's code; what is not here is our own fault.
 STATUSES = {
@@ -32,7 +32,7 @@ STATUSES = {
 }
 
 
-class Refusal(Exception):  # noqa: N818 - it is an answer
+class HttpRefusal(Exception):  # noqa: N818 - it is an answer
     """`close`: the rest of the request is not read, so the connection cannot be used again."""
 
     def __init__(self, status: int, code: str, message: str, hint: str = "", *, close: bool = False) -> None:
@@ -50,7 +50,7 @@ def body_of(error: LlmcError | dict[str, Any]) -> bytes:
     return encode_line({"error": error if isinstance(error, dict) else error.as_dict()})
 
 
-async def refuse(send: Send, refusal: Refusal) -> None:
+async def refuse(send: Send, refusal: HttpRefusal) -> None:
     """Straight to the client: nothing of the application has seen the request."""
     body = body_of(refusal.error)
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]

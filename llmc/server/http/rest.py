@@ -15,17 +15,17 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from llmc import __version__
-from llmc.errors import LlmcError
-from llmc.server.calls import Call
+from llmc.base.errors import LlmcError
+from llmc.envelope.request import RunningRequest
 from llmc.server.http.guard import OWNER
 from llmc.server.http.openapi import document
 from llmc.server.http.prometheus import CONTENT_TYPE, exposition
-from llmc.server.http.refusals import Refusal, body_of, status_of
+from llmc.server.http.refusals import HttpRefusal, body_of, status_of
 from llmc.server.mcp.surfaces import surface_for
-from llmc.server.profiles import offered
 from llmc.server.report import root_status
 from llmc.server.surface import InvalidParamsError
 from llmc.server.wire import encode_line, failure
+from llmc.tools.profiles import offered
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
-    from llmc.server.http.visits import Visits
-    from llmc.server.surface import Visit
-    from llmc.server.tools import Reply
-    from llmc.server.tools.base import Tool
+    from llmc.server.http.request_context import RequestContexts
+    from llmc.server.surface import RequestContext
+    from llmc.tool import Tool
+    from llmc.tools import Reply
 
 __all__ = ["Rest", "arguments"]
 
@@ -47,7 +47,7 @@ CALL_SECONDS = 120.0
 
 
 class Rest:
-    def __init__(self, visits: Visits, pool: Executor, url: str) -> None:
+    def __init__(self, visits: RequestContexts, pool: Executor, url: str) -> None:
         self.visits = visits
         self._pool = pool
         self._url = url
@@ -69,7 +69,7 @@ class Rest:
                 found: Response = await handler(request)
             except LlmcError as error:
                 return json_bytes(body_of(error), status_of(error.code))
-            except Refusal as refusal:
+            except HttpRefusal as refusal:
                 return json_bytes(body_of(refusal.error), refusal.status)
             return found
 
@@ -98,20 +98,20 @@ class Rest:
         visit = await self.enter(request, named if isinstance(named, str) else "")
         surface = surface_for(self.visits.service, visit.session.profile)
         if why := surface.unknown(visit, name):
-            raise Refusal(404, "not_found", why)
-        call = Call(visit.client)
+            raise HttpRefusal(404, "not_found", why)
+        call = RunningRequest(visit.client)
         try:
             async with asyncio.timeout(CALL_SECONDS):
                 reply = await self._until_gone(request, partial(surface.call, visit, name, args, call))
         except TimeoutError:
-            raise Refusal(504, "timeout", f"{name} took longer than {CALL_SECONDS:.0f} seconds") from None
+            raise HttpRefusal(504, "timeout", f"{name} took longer than {CALL_SECONDS:.0f} seconds") from None
         except InvalidParamsError as error:
-            raise Refusal(400, "query", str(error)) from None
+            raise HttpRefusal(400, "query", str(error)) from None
         finally:
             call.cancel()
         return shown(name, reply)
 
-    async def enter(self, request: Request, session: str) -> Visit:
+    async def enter(self, request: Request, session: str) -> RequestContext:
         query = dict(request.query_params)
         enter = partial(self.visits.enter, request.scope[OWNER], session, query)
         return await self.in_thread(enter)
@@ -123,13 +123,13 @@ class Rest:
         try:
             await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
             if not working.done():
-                raise Refusal(499, "cancelled", "the client has gone")
+                raise HttpRefusal(499, "cancelled", "the client has gone")
             return working.result()
         finally:
             leaving.cancel()
             working.cancel()
 
-    def _callable(self, visit: Visit) -> list[Tool]:
+    def _callable(self, visit: RequestContext) -> list[Tool]:
         """Every tool, whatever the profile lists, and what the user's own servers and delegates add."""
         service, allowed = self.visits.service, visit.session.allowed
         settings = service.settings_of(visit.client)
@@ -142,10 +142,13 @@ class Rest:
     def _health(self) -> dict[str, Any]:
         """Answers as long as there is anybody to answer: a root in trouble is told, not hidden behind a status."""
         try:
-            workspace = self.visits.service.workspace(Call(self.visits.client))
+            workspace = self.visits.service.workspace(RunningRequest(self.visits.client))
         except LlmcError as error:
             return {"status": "degraded", "version": __version__, "roots": [], "error": error.as_dict()}
-        found = [root_status(keeper, workspace.library.lane(keeper)) for keeper in workspace.keepers]
+        found = [
+            root_status(root_index, workspace.registry.writer_thread(root_index))
+            for root_index in workspace.root_indexes
+        ]
         roots = [
             {"name": one.name, "state": one.state, "indexed": one.indexed, "pending": one.pending, "error": one.error}
             for one in found
@@ -155,7 +158,7 @@ class Rest:
 
     def _metrics(self) -> str:
         service = self.visits.service
-        return exposition(service.workspace(Call(self.visits.client)), len(service.sessions.all()))
+        return exposition(service.workspace(RunningRequest(self.visits.client)), len(service.sessions.all()))
 
     async def in_thread(self, act: Callable[[], Answer]) -> Answer:
         return await asyncio.get_running_loop().run_in_executor(self._pool, act)
@@ -167,13 +170,13 @@ async def arguments(request: Request) -> dict[str, Any]:
         return {}
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
-        raise Refusal(415, "content_type", "the body must be JSON", "Send `Content-Type: application/json`.")
+        raise HttpRefusal(415, "content_type", "the body must be JSON", "Send `Content-Type: application/json`.")
     try:
         args = orjson.loads(body)
     except orjson.JSONDecodeError as error:
-        raise Refusal(400, "bad_request", f"the body is not JSON: {error}") from None
+        raise HttpRefusal(400, "bad_request", f"the body is not JSON: {error}") from None
     if not isinstance(args, dict):
-        raise Refusal(400, "bad_request", "the body must be an object of arguments")
+        raise HttpRefusal(400, "bad_request", "the body must be an object of arguments")
     return args
 
 

@@ -16,10 +16,10 @@ import tempfile
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from llmc.errors import ConfigError, DaemonError
+from llmc.base.errors import ConfigError, DaemonError
 
 if TYPE_CHECKING:
-    from llmc.home import Home
+    from llmc.base.home import Home
 
 __all__ = ["Token", "client_token", "make_token", "rotate_token"]
 

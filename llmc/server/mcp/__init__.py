@@ -18,7 +18,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from llmc.server.calls import Client
+    from llmc.envelope.request import ClientInfo
     from llmc.server.service import Service
 
 __all__ = ["serve", "warm"]
@@ -31,7 +31,9 @@ def warm() -> None:
     threading.Thread(target=import_module, args=(STREAM,), name="llmc-warm", daemon=True).start()
 
 
-async def serve(service: Service, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, client: Client) -> None:
+async def serve(
+    service: Service, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, client: ClientInfo
+) -> None:
     """A client on the daemon's socket, for as long as it stays."""
     stream = await asyncio.get_running_loop().run_in_executor(None, import_module, STREAM)
     await stream.serve(service, reader, writer, client)

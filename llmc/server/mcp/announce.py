@@ -11,13 +11,13 @@ import contextlib
 import logging
 from typing import TYPE_CHECKING, Any
 
-from llmc import logs
-from llmc.errors import LlmcError
+from llmc.base import logs
+from llmc.base.errors import LlmcError
 from llmc.server.mcp.threads import in_thread
-from llmc.server.surface import ToolSurface, Visit
+from llmc.server.surface import RequestContext, ToolSurface
 
 if TYPE_CHECKING:
-    from llmc.server.calls import Client
+    from llmc.envelope.request import ClientInfo
     from llmc.server.service import Service
     from llmc.server.surface import Surface
 
@@ -29,7 +29,7 @@ log = logs.get("mcp")
 class Listening:
     """`begin` runs in a thread, once; everything afterwards when a server says something new."""
 
-    def __init__(self, service: Service, client: Client, standing: Any, surface: Surface, server: Any) -> None:
+    def __init__(self, service: Service, client: ClientInfo, standing: Any, surface: Surface, server: Any) -> None:
         self._service = service
         self._client = client
         self._standing = standing
@@ -71,4 +71,4 @@ class Listening:
 
     def _is_stale(self, session: Any) -> bool:
         assert isinstance(self._surface, ToolSurface)
-        return self._surface.is_stale(Visit(self._client, session))
+        return self._surface.is_stale(RequestContext(self._client, session))

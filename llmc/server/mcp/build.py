@@ -1,8 +1,9 @@
 """A `Surface` as an MCP server: lists, calls, handles as resources; personas as prompts are `prompts`'s.
 
 Whatever a surface does runs in a thread, so that the loop, which is the daemon's own, never waits for it; giving up a
-request cancels its `Call`. Replies are text and nothing else: clients that see structured content show a model that
-instead. What this leaves to the SDK: revisions, handshakes, validation of messages, cancellation on the wire.
+request cancels its `RunningRequest`. Replies are text and nothing else: clients that see structured content show a
+model that instead. What this leaves to the SDK: revisions, handshakes, validation of messages, cancellation on the
+wire.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
 from mcp.shared.exceptions import MCPError
 
-from llmc import logs
-from llmc.server.calls import Call
-from llmc.server.mcp.progress import Progress
+from llmc.base import logs
+from llmc.envelope.request import RunningRequest
+from llmc.server.mcp.progress import McpProgress
 from llmc.server.mcp.prompts import Prompts
 from llmc.server.mcp.threads import in_thread
 from llmc.server.surface import InvalidParamsError
@@ -31,13 +32,13 @@ if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
     from mcp.server.models import InitializationOptions
 
-    from llmc.server.schemas import Definition
-    from llmc.server.sessions import Session
-    from llmc.server.surface import Surface, Visit
-    from llmc.server.tools import Reply
+    from llmc.server.surface import RequestContext, Surface
+    from llmc.state.connected_sessions import ConnectedSession
+    from llmc.tools import Reply
+    from llmc.tools.schemas import ToolDefinition
 
     Context = ServerRequestContext[Any, Any]
-    Enter = Callable[[Context], Visit]
+    Enter = Callable[[Context], RequestContext]
 
 __all__ = ["INSTRUCTIONS", "build_server", "named_session"]
 
@@ -119,7 +120,7 @@ class Requests:
         self._surface = surface
         self._enter = enter
         self._bus = bus
-        self._gates: WeakKeyDictionary[Session, asyncio.Semaphore] = WeakKeyDictionary()
+        self._gates: WeakKeyDictionary[ConnectedSession, asyncio.Semaphore] = WeakKeyDictionary()
         self._listing: Any = None
 
     async def list_tools(self, context: Context, _params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
@@ -139,9 +140,9 @@ class Requests:
             content=[types.TextContent(type="text", text=encodable(reply.text))], is_error=bool(reply.error)
         )
 
-    async def _answered(self, context: Context, visit: Visit, name: str, args: dict[str, Any]) -> Reply:
-        progress = Progress(context) if (context.meta or {}).get("progress_token") is not None else None
-        call = Call(visit.client, progress.emit if progress else None)
+    async def _answered(self, context: Context, visit: RequestContext, name: str, args: dict[str, Any]) -> Reply:
+        progress = McpProgress(context) if (context.meta or {}).get("progress_token") is not None else None
+        call = RunningRequest(visit.client, progress.emit if progress else None)
         gate = self._gates.setdefault(visit.session, asyncio.Semaphore(FAIR_SHARE))
         try:
             async with gate:
@@ -155,7 +156,7 @@ class Requests:
             log.exception("tool failed", tool=name)
             raise MCPError(types.INTERNAL_ERROR, f"{name} failed: {type(error).__name__}: {error}") from error
 
-    async def _announce(self, context: Context, visit: Visit) -> None:
+    async def _announce(self, context: Context, visit: RequestContext) -> None:
         visit.session.changed = False
         await context.session.send_tool_list_changed()
         await self._bus.publish(ToolsListChanged())
@@ -204,7 +205,7 @@ class Requests:
         return types.ReadResourceResult(contents=[contents])
 
 
-def listed_tool(one: Definition) -> types.Tool:
+def listed_tool(one: ToolDefinition) -> types.Tool:
     """Codex, VS Code and others ask the user before each call of a tool that does not say that it only reads."""
     reading = types.ToolAnnotations(read_only_hint=True) if one.reads_only else None
     return types.Tool(name=one.name, description=one.description, input_schema=one.schema, annotations=reading)

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
 
-    from llmc.server.calls import JsonObject
+    from llmc.envelope.request import JsonObject
 
-__all__ = ["Progress"]
+__all__ = ["McpProgress"]
 
 
-class Progress:
+class McpProgress:
     def __init__(self, context: ServerRequestContext[Any, Any]) -> None:
         self._session = context.session
         self._loop = asyncio.get_running_loop()

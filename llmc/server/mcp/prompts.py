@@ -16,9 +16,9 @@ from mcp.server.subscriptions import ListenHandler, PromptsListChanged
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from llmc import logs
-from llmc.errors import LlmcError
-from llmc.server.calls import Call
+from llmc.base import logs
+from llmc.base.errors import LlmcError
+from llmc.envelope.request import RunningRequest
 from llmc.server.mcp.threads import in_thread
 
 if TYPE_CHECKING:
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
     from mcp.server.subscriptions import InMemorySubscriptionBus
 
-    from llmc.server.agents.model import AgentInfo, AgentPrompt
-    from llmc.server.agents.serving import Personas
-    from llmc.server.surface import Visit
+    from llmc.extend.personas.model import AgentInfo, AgentPrompt
+    from llmc.extend.personas.serving import Personas
+    from llmc.server.surface import RequestContext
 
     Context = ServerRequestContext[Any, Any]
-    Enter = Callable[[Context], Visit]
+    Enter = Callable[[Context], RequestContext]
 
 __all__ = ["Prompts"]
 
@@ -78,7 +78,7 @@ class Prompts:
     async def get_prompt(self, context: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         visit = self._enter(context)
         self._require(visit, params.name)
-        call = Call(visit.client)
+        call = RunningRequest(visit.client)
         resolve = partial(self._personas.resolve, visit.client, params.name, params.arguments or {}, call)
         resolved = await asked(resolve)
         return types.GetPromptResult(description=resolved.info.description, messages=messages(resolved.prompt))
@@ -107,17 +107,17 @@ class Prompts:
         finally:
             self._listening -= 1
 
-    def _require(self, visit: Visit, name: str) -> None:
+    def _require(self, visit: RequestContext, name: str) -> None:
         if visit.session.agent not in ("", name):
             raise MCPError(types.INVALID_PARAMS, f"there is no prompt {name!r}: this server is {visit.session.agent}")
 
     # ---- changes ----
 
-    def _begin(self, visit: Visit) -> None:
+    def _begin(self, visit: RequestContext) -> None:
         if self._watching is None or self._watching.done():
             self._watching = asyncio.get_running_loop().create_task(self._watch(visit))
 
-    async def _watch(self, visit: Visit) -> None:
+    async def _watch(self, visit: RequestContext) -> None:
         watch = await in_thread(partial(self._personas.watch, visit.client))
         while self._connections or self._listening:
             await asyncio.sleep(LOOK_SECONDS)

@@ -17,16 +17,16 @@ import orjson
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
-from llmc import logs
-from llmc.errors import LlmcError
+from llmc.base import logs
+from llmc.base.errors import LlmcError
 from llmc.server.mcp.announce import Listening
 from llmc.server.mcp.build import build_server, named_session
 from llmc.server.mcp.lines import END_BYTES, Stream, id_of
 from llmc.server.mcp.surfaces import surface_for
 from llmc.server.mcp.threads import in_thread
-from llmc.server.profiles import allowed_tools, profile_of
-from llmc.server.surface import Visit
+from llmc.server.surface import RequestContext
 from llmc.server.wire import decode
+from llmc.tools.profiles import allowed_tools, profile_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
     from mcp.server.lowlevel import Server
 
-    from llmc.server.calls import Client
+    from llmc.envelope.request import ClientInfo
     from llmc.server.service import Service
 
     Polish = Callable[[dict[str, Any]], dict[str, Any]]
@@ -44,7 +44,9 @@ __all__ = ["converse", "serve"]
 log = logs.get("mcp")
 
 
-async def serve(service: Service, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, client: Client) -> None:
+async def serve(
+    service: Service, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, client: ClientInfo
+) -> None:
     """Until the client goes."""
     standing = await in_thread(partial(standing_of, service, client))
     surface = surface_for(service, standing.profile, data=False, said=standing.said)
@@ -71,7 +73,7 @@ async def converse(
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ConnectionContext:
     """What holds for a connection: profile, largest message, and of its persona the name, tools and instructions."""
 
     profile: str
@@ -81,7 +83,7 @@ class Standing:
     said: str = ""
 
 
-def standing_of(service: Service, client: Client) -> Standing:
+def standing_of(service: Service, client: ClientInfo) -> ConnectionContext:
     """Wrong settings are told in the reply to each call, where a model sees it; a persona that does not exist has no
     tools, and the instructions say so."""
     try:
@@ -90,8 +92,8 @@ def standing_of(service: Service, client: Client) -> Standing:
         settings = service.settings
     server = settings.server
     if not server.agent:
-        return Standing(server.profile, server.max_request_bytes)
-    from llmc.server.agents.serving import Personas  # noqa: PLC0415 - Lua and TOML, which few need
+        return ConnectionContext(server.profile, server.max_request_bytes)
+    from llmc.extend.personas.serving import Personas  # noqa: PLC0415 - Lua and TOML, which few need
 
     try:
         allowed = allowed_tools(settings, server.agent)
@@ -99,10 +101,12 @@ def standing_of(service: Service, client: Client) -> Standing:
         log.warning("no such agent", reason=str(error))
         allowed = frozenset()
     said = Personas(service).instructions(client, settings, server.agent)
-    return Standing(profile_of(server), server.max_request_bytes, server.agent, allowed, said)
+    return ConnectionContext(profile_of(server), server.max_request_bytes, server.agent, allowed, said)
 
 
-def enter(service: Service, client: Client, standing: Standing, context: ServerRequestContext[Any, Any]) -> Visit:
+def enter(
+    service: Service, client: ClientInfo, standing: ConnectionContext, context: ServerRequestContext[Any, Any]
+) -> RequestContext:
     """The connection is the session, unless the request names another."""
     identifier = named_session(context) or client.session
     session = service.sessions.enter(identifier, profile=standing.profile)
@@ -110,7 +114,7 @@ def enter(service: Service, client: Client, standing: Standing, context: ServerR
     introduced = context.session.client_params
     if introduced is not None:
         session.client = introduced.client_info.name
-    return Visit(client, session)
+    return RequestContext(client, session)
 
 
 class Messages(Stream):

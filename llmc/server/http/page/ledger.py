@@ -10,7 +10,7 @@ from llmc.server.http.page.markup import Safe, fill, join, link
 from llmc.server.http.page.plots import overhead_plot, served_plot, tool_plot
 
 if TYPE_CHECKING:
-    from llmc.server.ledger.shape import Figures, OneCall
+    from llmc.state.ledger.stats_schema import CallStats, Figures
 
 __all__ = ["SPANS", "ledger_view", "since_of"]
 
@@ -131,5 +131,5 @@ def tables(found: Figures, span: str) -> Safe:
     )
 
 
-def call_row(one: OneCall) -> tuple[object, ...]:
+def call_row(one: CallStats) -> tuple[object, ...]:
     return one.tool, f"{one.seconds * 1000:.1f}", f"{one.content + one.frame:,}", f"{one.raw:,}", ago(one.at)

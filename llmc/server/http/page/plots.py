@@ -10,7 +10,7 @@ from llmc.server.http.page.markup import Safe, fill, join
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from llmc.server.ledger.shape import OfTool, Slot
+    from llmc.state.ledger.stats_schema import TimeSlot, ToolStats
 
 __all__ = ["overhead_plot", "served_plot", "tool_plot"]
 
@@ -27,7 +27,7 @@ FRAME = (
 )
 
 
-def overhead_plot(slots: Sequence[Slot]) -> Safe:
+def overhead_plot(slots: Sequence[TimeSlot]) -> Safe:
     """Overhead as a share of content, from the beginning up to each moment: what a session has paid so far."""
     shares: list[float] = []
     overhead = content = 0
@@ -53,7 +53,7 @@ def overhead_plot(slots: Sequence[Slot]) -> Safe:
     return framed(f"Overhead over time, now {last} of content", inner)
 
 
-def served_plot(slots: Sequence[Slot]) -> Safe:
+def served_plot(slots: Sequence[TimeSlot]) -> Safe:
     """Served, and on top of it what was kept back; what was fetched later is no longer kept back."""
     heights = [one.content + max(0, one.kept_back - one.fetched) for one in slots]
     top = float(max([1, *heights]))
@@ -61,7 +61,7 @@ def served_plot(slots: Sequence[Slot]) -> Safe:
     return framed("Tokens served and kept back over time", join([*axis(top, short), *times(slots), bars]))
 
 
-def bar(slot: Slot, at: int, count: int, top: float) -> Safe:
+def bar(slot: TimeSlot, at: int, count: int, top: float) -> Safe:
     kept = max(0, slot.kept_back - slot.fetched)
     width = max(2.0, (WIDTH - LEFT - RIGHT) / count - 1)
     floor, middle, roof = y(0, top), y(slot.content, top), y(slot.content + kept, top)
@@ -79,13 +79,13 @@ def bar(slot: Slot, at: int, count: int, top: float) -> Safe:
     )
 
 
-def tool_plot(tools: Sequence[OfTool]) -> Safe:
+def tool_plot(tools: Sequence[ToolStats]) -> Safe:
     top = max([1, *(one.tokens.content + max(0, one.tokens.kept_back) for one in tools)])
     inner = join(tool_bar(one, at, top) for at, one in enumerate(tools))
     return framed("Tokens by tool", inner, len(tools) * (BAR + GAP) + GAP)
 
 
-def tool_bar(one: OfTool, at: int, top: int) -> Safe:
+def tool_bar(one: ToolStats, at: int, top: int) -> Safe:
     scale = (WIDTH - NAMES - TOTALS) / top
     served, kept = one.tokens.content * scale, max(0, one.tokens.kept_back) * scale
     return fill(
@@ -127,7 +127,7 @@ def axis(top: float, words: Callable[[float], str]) -> Iterator[Safe]:
         )
 
 
-def times(slots: Sequence[Slot]) -> Iterator[Safe]:
+def times(slots: Sequence[TimeSlot]) -> Iterator[Safe]:
     if not slots:
         return
     form = "%H:%M" if slots[-1].at - slots[0].at < DAY else "%d %b"

@@ -16,9 +16,9 @@ from llmc.server.http.page.markup import Safe, fill, join, link
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from llmc.server.tools import Reply
+    from llmc.tools import Reply
 
-__all__ = ["Parsed", "parsed", "shown"]
+__all__ = ["ParsedReply", "parsed", "shown"]
 
 REST: Final = re.compile(r"\+(?P<left>.+) → (?P<handle>h[a-z2-7]{3,32})")
 ROW: Final = re.compile(r"(?P<number>\d{1,9})(?: (?P<text>.*))?", re.DOTALL)
@@ -27,7 +27,7 @@ COUNT: Final = re.compile(r"(?P<path>.+?)(?P<more> · [\d,]+| \(also in .*\))?")
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
+class ParsedReply:
     head: str
     groups: tuple[tuple[str, tuple[str, ...]], ...] = ()
     left: str = ""
@@ -35,22 +35,22 @@ class Parsed:
 
 
 @dataclass(slots=True)
-class Group:
+class PageGroup:
     title: str
     lines: list[str] = field(default_factory=list)
 
 
-def parsed(text: str) -> Parsed:
+def parsed(text: str) -> ParsedReply:
     head, *lines = text.split("\n")
     rest = REST.fullmatch(lines[-1]) if lines else None
-    groups = [Group("")]
+    groups = [PageGroup("")]
     for line in lines[:-1] if rest else lines:
         if line.startswith(" ") or not line:
             groups[-1].lines.append(line[1:])
         else:
-            groups.append(Group(line))
+            groups.append(PageGroup(line))
     found = tuple((one.title, tuple(one.lines)) for one in groups if one.title or one.lines)
-    return Parsed(head, found, rest["left"] if rest else "", rest["handle"] if rest else "")
+    return ParsedReply(head, found, rest["left"] if rest else "", rest["handle"] if rest else "")
 
 
 def shown(tool: str, query: str, reply: Reply, roots: Mapping[str, str]) -> Safe:
@@ -60,7 +60,7 @@ def shown(tool: str, query: str, reply: Reply, roots: Mapping[str, str]) -> Safe
     reasons = reasons_of(reply.data)
     read = query.partition(":")[0] if tool == "read" else ""
     groups = join(
-        group(Place.of(title, roots) or Place(read, read), title, lines, terms, reasons)
+        group(PagePlace.of(title, roots) or PagePlace(read, read), title, lines, terms, reasons)
         for title, lines in found.groups
     )
     rest = fill(REST_LINK, url=link("/", tool="read", q=found.handle), left=found.left, handle=found.handle)
@@ -77,7 +77,7 @@ REST_LINK: Final = '<p class="rest"><a class="go next" href="{url}">+{left}</a> 
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PagePlace:
     """A file: its path in the root, what to read to see it, and what the title says besides."""
 
     path: str
@@ -86,7 +86,7 @@ class Place:
     more: str = ""
 
     @classmethod
-    def of(cls, title: str, roots: Mapping[str, str]) -> Place | None:
+    def of(cls, title: str, roots: Mapping[str, str]) -> PagePlace | None:
         named = COUNT.fullmatch(title)
         if named is None:
             return None
@@ -98,7 +98,7 @@ class Place:
 
 
 def group(
-    place: Place, title: str, lines: tuple[str, ...], terms: Collection[str], reasons: Mapping[str, tuple[Any, ...]]
+    place: PagePlace, title: str, lines: tuple[str, ...], terms: Collection[str], reasons: Mapping[str, tuple[Any, ...]]
 ) -> Safe:
     heading = fill(
         '<h2><a class="go" href="{url}">{shown}</a><small>{more}</small></h2>',
@@ -132,7 +132,7 @@ def numbered(lines: Iterable[str]) -> Iterator[str]:
         yield line
 
 
-def row(line: str, place: Place, terms: Collection[str]) -> Safe:
+def row(line: str, place: PagePlace, terms: Collection[str]) -> Safe:
     found = ROW.fullmatch(line)
     if found:
         number, text = found["number"], found["text"] or ""

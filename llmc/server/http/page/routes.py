@@ -16,12 +16,12 @@ from urllib.parse import parse_qs
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from llmc import logs
+from llmc.base import logs
+from llmc.base.errors import LlmcError
 from llmc.envelope import failure, render
 from llmc.envelope.clean import clean
-from llmc.errors import LlmcError
-from llmc.server.agents.registry import AgentRegistry
-from llmc.server.calls import Call
+from llmc.envelope.request import RunningRequest
+from llmc.extend.personas.registry import AgentRegistry
 from llmc.server.http.guard import OWNER
 from llmc.server.http.logins import ASSETS, PAGE, VISIT_SECONDS
 from llmc.server.http.page.layout import document, login_page, welcome_page
@@ -37,9 +37,9 @@ from llmc.server.http.page.views import (
     sessions_view,
 )
 from llmc.server.http.refusals import status_of
-from llmc.server.ledger import Wanted, figures
 from llmc.server.report import root_status, store_status
 from llmc.server.surface import ToolSurface
+from llmc.state.ledger import LedgerFilter, figures
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,9 +49,9 @@ if TYPE_CHECKING:
 
     from llmc.server.http.address import Address
     from llmc.server.http.logins import Logins
-    from llmc.server.http.visits import Visits
-    from llmc.server.status import RootStatus, Status
-    from llmc.server.tools import Reply
+    from llmc.server.http.request_context import RequestContexts
+    from llmc.server.status import RootStatus, StatusReport
+    from llmc.tools import Reply
     from llmc.workspace import Workspace
 
     View = Callable[[Request], tuple[str, Safe]]
@@ -78,7 +78,7 @@ FAILED: Final = 500
 
 
 class Page:
-    def __init__(self, visits: Visits, pool: Executor, address: Address, logins: Logins) -> None:
+    def __init__(self, visits: RequestContexts, pool: Executor, address: Address, logins: Logins) -> None:
         self._visits = visits
         self._service = visits.service
         self._pool = pool
@@ -160,7 +160,7 @@ class Page:
 
     def index(self, _request: Request) -> tuple[str, Safe]:
         workspace, roots = self._roots()
-        stores = [store_status(lane) for lane in workspace.lanes] if workspace else []
+        stores = [store_status(writer_thread) for writer_thread in workspace.writer_threads] if workspace else []
         return "Index", index_view(live_view(roots), stores, roots)
 
     def ledger(self, request: Request) -> tuple[str, Safe]:
@@ -169,7 +169,7 @@ class Page:
         span = span if span in SPANS else "24h"
         session, tool = given.get("session", ""), given.get("tool", "")
         self._service.ledger.flush()
-        found = figures(self._service.ledger.book, Wanted(since_of(span), session, tool))
+        found = figures(self._service.ledger.book, LedgerFilter(since_of(span), session, tool))
         return "Ledger", ledger_view(found, span, session, tool)
 
     def sessions(self, _request: Request) -> tuple[str, Safe]:
@@ -181,7 +181,7 @@ class Page:
         return "Personas", personas_view(AgentRegistry.from_settings(settings).list())
 
     def health(self, _request: Request) -> tuple[str, Safe]:
-        status: Status = self._service.call("status", {}, Call(self._visits.client))  # type: ignore[assignment]
+        status: StatusReport = self._service.call("status", {}, RunningRequest(self._visits.client))  # type: ignore[assignment]
         roots = self._roots()[1]
         return "Health", health_view(status.problems, status.embedder, status.processes, roots)
 
@@ -190,22 +190,25 @@ class Page:
         visit = self._visits.enter(request.scope[OWNER], SESSION, {})
         visit.session.client = SESSION
         surface = ToolSurface(self._service, noted=False)
-        return surface.call(visit, tool, args, Call(visit.client))
+        return surface.call(visit, tool, args, RunningRequest(visit.client))
 
     def _roots(self) -> tuple[Workspace | None, list[RootStatus]]:
         """Only those of this workspace."""
         try:
-            workspace = self._service.workspace(Call(self._visits.client))
+            workspace = self._service.workspace(RunningRequest(self._visits.client))
         except LlmcError as error:
             log.warning("no workspace", reason=str(error))
             return None, []
-        return workspace, [root_status(keeper, workspace.library.lane(keeper)) for keeper in workspace.keepers]
+        return workspace, [
+            root_status(root_index, workspace.registry.writer_thread(root_index))
+            for root_index in workspace.root_indexes
+        ]
 
     def _names(self) -> dict[str, str]:
         """name → folder of several roots; one alone is not named in replies."""
         workspace, _ = self._roots()
-        keepers = workspace.keepers if workspace else ()
-        return {one.root.name: one.root.path for one in keepers} if len(keepers) > 1 else {}
+        root_indexes = workspace.root_indexes if workspace else ()
+        return {one.root.name: one.root.path for one in root_indexes} if len(root_indexes) > 1 else {}
 
     async def _in_thread(self, act: Callable[[], Any]) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self._pool, act)

@@ -11,10 +11,10 @@ from llmc.server.http.page.reply import shown
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from llmc.server.agents.model import AgentInfo
-    from llmc.server.sessions import Session
+    from llmc.extend.personas.model import AgentInfo
     from llmc.server.status import EmbedderStatus, ProcessStatus, RootStatus, StoreStatus
-    from llmc.server.tools import Reply
+    from llmc.state.connected_sessions import ConnectedSession
+    from llmc.tools import Reply
 
 __all__ = ["TOOLS", "health_view", "index_view", "live_view", "personas_view", "search_view", "sessions_view"]
 
@@ -136,7 +136,7 @@ def passed_by(roots: Sequence[RootStatus]) -> Iterator[Safe]:
             yield table(("file", "why"), failed, 2)
 
 
-def sessions_view(sessions: Sequence[Session]) -> Safe:
+def sessions_view(sessions: Sequence[ConnectedSession]) -> Safe:
     rows = [
         (
             fill('<a href="{url}">{id}</a>', url=link("/page/ledger", session=one.id), id=one.id),

@@ -1,0 +1,1 @@
+"""answers: questions answered in one call: research, ask, and the model loop they share."""

@@ -1,0 +1,108 @@
+"""What a definition says of itself: the first sentence of its documentation, and the lines that matter in it.
+
+Works on lines as they stand in the file, whatever the language: a comment right above, or a text right below the head.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from llmc.base import words
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["described", "leaving", "one_line", "telling"]
+
+LONGEST = 140
+# Lines from the name of a definition to its body, where each argument has its own.
+MOST_HEAD = 25
+_QUOTES = re.compile(r'^\s*[rRbBuUfF]{0,2}("""|\'\'\'|"|\')(.*)')
+_COMMENT = re.compile(
+    r"^\s*(?:///?!?|#+(?!\[|include|define|if|end|pragma)|/\*\*?|\*(?!/)|--|;+|%+)\s?(.*?)\s*(?:\*/)?\s*$"
+)
+_SENTENCE = re.compile(r"(.+?[.!?])(?:\s|$)")
+_MARKUP = re.compile(r"<[^>]{1,20}>|:\w+:`|`+|\{@\w+ ")
+_LEAVES = re.compile(r"^\s*(?:return|yield|raise|throw)\b\s*[^\s;)}][^\n]*|^\s*(?:panic|bail)!?\(.*")
+
+
+def described(lines: Sequence[str], start: int, named: int, end: int) -> str:
+    """`start` is where the definition begins, `named` the line of its name; a sentence, or nothing."""
+    return _below(lines, named, end) or _above(lines, start)
+
+
+def _below(lines: Sequence[str], named: int, end: int) -> str:
+    """A text as the first thing in the body, as Python has it; the head may take several lines."""
+    for at in range(named, min(end, named + MOST_HEAD, len(lines))):  # lines[named] is the one below the name
+        match = _QUOTES.match(lines[at])
+        if match:
+            return _sentence(_quoted(match[2], lines[at + 1 : at + 4], match[1]))
+        text = lines[at].strip()
+        if text and not text.endswith((",", "(", ":", "->")) and ")" not in text:
+            return ""
+    return ""
+
+
+def _quoted(first: str, further: Sequence[str], quote: str) -> str:
+    """Up to the closing quote or the first empty line."""
+    said: list[str] = []
+    for text in [first, *further]:
+        if said and not text.strip():
+            break
+        head, closed, _ = text.partition(quote)
+        if head.strip():
+            said.append(head)
+        if closed:
+            break
+    return " ".join(said)
+
+
+def _above(lines: Sequence[str], start: int) -> str:
+    found: list[str] = []
+    for number in range(start - 1, max(0, start - 25), -1):
+        line = lines[number - 1] if number <= len(lines) else ""
+        if re.match(r"^\s*(?:@|#\[|\[)", line):
+            continue  # an annotation
+        match = _COMMENT.match(line)
+        if match is None:
+            break
+        found.append(match[1])
+    return _sentence(" ".join(text for text in reversed(found) if text.strip(" *-=/#")))
+
+
+def _sentence(text: str) -> str:
+    text = " ".join(_MARKUP.sub("", text).split())
+    match = _SENTENCE.match(text)
+    return one_line(match[1] if match else text)
+
+
+def one_line(text: str, most: int = LONGEST) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= most else text[: most - 1].rsplit(" ", 1)[0] + "…"
+
+
+def leaving(lines: Sequence[str], start: int, end: int) -> list[tuple[int, str]]:
+    """The lines by which a function is left: what it gives back or raises."""
+    found = [
+        (number, lines[number - 1].strip())
+        for number in range(start, min(end, len(lines)) + 1)
+        if _LEAVES.match(lines[number - 1])
+    ]
+    return [(number, one_line(text, 80)) for number, text in found]
+
+
+def telling(lines: Sequence[str], start: int, end: int, terms: frozenset[str], most: int) -> list[tuple[int, str]]:
+    """The first line and those with most of the terms, in order."""
+    end = min(end, len(lines))
+    if start > end:
+        return []
+    scored = sorted(
+        (-len(terms & set(words.body(lines[number - 1]).split())), number)
+        for number in range(start + 1, end + 1)
+        if lines[number - 1].strip()
+    )
+    chosen = sorted([start, *(number for score, number in scored[: most - 1] if score)])
+    if len(chosen) == 1:
+        chosen = [number for number in range(start, end + 1) if lines[number - 1].strip()][:most]
+    return [(number, lines[number - 1]) for number in chosen]

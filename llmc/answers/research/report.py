@@ -1,0 +1,174 @@
+"""The whole answer to a question, and its two forms: the contract for machines, and an envelope for a model's context.
+
+The contract is the one that the compaction tool was ordered with: the question, the roots, one wrapper for each role
+that ran, the synthesis, the constraints used and how it went. The envelope says the same in few lines: the direct
+answer, then places by why they matter, each of which can be opened.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from llmc.answers.research.result import ResultPlace, ResultStatus, shortened
+from llmc.envelope import Envelope, Group, Item, Row
+from llmc.envelope.tokens import count
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from llmc.answers.research.question import Question
+    from llmc.answers.research.result import Wrapped
+    from llmc.answers.research.scope import Constraints
+
+__all__ = ["ResearchProgress", "ResearchReport", "envelope_of"]
+
+TITLES = {
+    "definition": "how it works",
+    "member": "members",
+    "entry": "used by",
+    "calls": "calls",
+    "data": "gives back",
+    "config": "depends on",
+    "example": "examples",
+    "history": "history",
+}
+MOST_PLACES = 8
+# References, findings and characters of the summary that each role keeps, down to the least that is still an answer.
+CUTS = (
+    (20, 12, 700),
+    (12, 8, 700),
+    (8, 6, 500),
+    (6, 4, 400),
+    (4, 3, 300),
+    (3, 2, 240),
+    (2, 1, 180),
+    (1, 0, 120),
+    (1, 0, 60),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ResearchProgress:
+    tasks: int = 0
+    roles: tuple[str, ...] = ()
+    elapsed_ms: int = 0
+    timeouts: tuple[str, ...] = ()
+    keywords: tuple[str, ...] = ()
+    files: int = 0
+    bytes: int = 0
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "tasks": self.tasks,
+            "roles": list(self.roles),
+            "elapsedMs": self.elapsed_ms,
+            "timeouts": list(self.timeouts),
+            "keywords": list(self.keywords),
+            "filesRead": self.files,
+            "bytesRead": self.bytes,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ResearchReport:
+    question: Question
+    roots: tuple[str, ...]
+    roles: Mapping[str, Wrapped]
+    synthesis: Wrapped
+    constraints: Constraints
+    progress: ResearchProgress
+    places: Mapping[str, tuple[ResultPlace, ...]] = field(default_factory=dict)
+    pending: int = 0
+    share: float = 1.0
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "question": self.question.text,
+            "rootsSearched": list(self.roots),
+            **{key: one.as_dict() for key, one in self.roles.items()},
+            "synthesis": self.synthesis.as_dict(),
+            "constraints": self.constraints.as_dict(),
+            "progress": self.progress.as_dict(),
+        }
+
+    def fitted(self) -> dict[str, Any]:
+        """The contract within the tokens that it may take: lists are cut evenly, and the notes say so."""
+        whole = self.as_dict()
+        for most in CUTS:
+            cut = {key: cut_wrapper(value, *most) for key, value in whole.items()}
+            if count(json.dumps(cut, separators=(",", ":"))) <= self.constraints.tokens:
+                break
+        return cut
+
+
+def cut_wrapper(wrapper: Any, references: int, findings: int, characters: int) -> Any:
+    """A role's answer with shorter lists and summary; anything else as it is."""
+    if not isinstance(wrapper, dict) or "value" not in wrapper:
+        return wrapper
+    value = wrapper["value"]
+    left = max(0, len(value["references"]) - references) + max(0, len(value["key_findings"]) - findings)
+    if not left:
+        return wrapper
+    notes = " ".join(filter(None, (value["notes"], f"{left} lines were left out to fit maxTokens.")))
+    short = {"references": value["references"][:references], "key_findings": value["key_findings"][:findings]}
+    summary = shortened(value["summary"], characters)
+    return {**wrapper, "value": {**value, **short, "summary": summary, "notes": notes}}
+
+
+def envelope_of(tool: str, report: ResearchReport, shown: Mapping[str, str], notes: tuple[str, ...] = ()) -> Envelope:
+    """`shown` are root → what stands in front of its paths, where there are several roots."""
+    value = report.synthesis.value
+    failed = tuple(
+        f"{key}: {one.error.message}"
+        for key, one in report.roles.items()
+        if one.status is not ResultStatus.OK and one.error
+    )
+    if value is None:
+        error = report.synthesis.error
+        return Envelope(tool, error.message if error else "no answer", notes=(*failed, *notes), data=report.as_dict())
+    said = (value.notes,) if value.notes else ()
+    return Envelope(
+        tool,
+        f"{first_sentence(value.summary)} · confidence {value.confidence}",
+        groups=tuple(groups_of(report, shown)),
+        notes=(*said, *failed, *notes),
+        data=report.as_dict(),
+        in_order=True,
+    )
+
+
+def first_sentence(text: str) -> str:
+    """The direct answer; what follows it in the summary stands in the groups below."""
+    return re.split(r"(?<=\.)\s", text, maxsplit=1)[0]
+
+
+def groups_of(report: ResearchReport, shown: Mapping[str, str]) -> Iterator[Group]:
+    """Why it matters, then each place once, in the first group that has it."""
+    seen: set[tuple[str, str, int]] = set()
+    sections: dict[str, list[ResultPlace]] = {}
+    examples = report.question.intent.value == "examples"
+    head = next((place.of for place in report.places.get("analyzer", ())), "")
+    keys = ["patterns", "analyzer", "locator"] if examples else ["analyzer", "locator", "patterns"]
+    own = [key for key in report.places if key not in {*keys, "thoughts_analyzer", "thoughts_locator"}]
+    for key in [*keys, *own, "thoughts_analyzer", "thoughts_locator"]:
+        for place in report.places.get(key, ()):
+            title = TITLES.get(place.section, "where" if key == "locator" else key)
+            title = f"{title} · {place.of}" if place.of not in {"", head} and place.section != "definition" else title
+            if place.key not in seen and len(sections.setdefault(title, [])) < MOST_PLACES:
+                said = place.section == "definition" and not seen and not examples  # the first line says it
+                seen.add(place.key)
+                sections[title].append(replace(place, says="") if said else place)
+    for title, places in sections.items():
+        if places:
+            yield Group(title, tuple(item_of(place, shown) for place in places))
+
+
+def item_of(place: ResultPlace, shown: Mapping[str, str]) -> Item:
+    head = f"{shown.get(place.root, '')}{place.path}:{place.line}"
+    name = "" if place.section == "data" else place.name
+    first = " ".join(part for part in (head, name, f"· {place.says}" if place.says else "") if part)
+    rows = (Row(first), *(Row(f"  {text}") for _, text in place.rows))
+    return Item(rows, "", place.root, place.path, place.line, place.end)

@@ -1,0 +1,189 @@
+"""Pattern Finder: how is it done elsewhere? Two to six examples with the few lines that matter, no two alike."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from llmc.answers.research.evidence import place_of, terms_of, weighed
+from llmc.answers.research.prose import telling
+from llmc.answers.research.result import Confidence, Result, ResultPlace, RoleOutcome
+from llmc.answers.research.roles import Brief, ResearchRole
+from llmc.base import words
+from llmc.base.languages import role_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from llmc.answers.research.toolbox import RoleToolbox
+    from llmc.base.model import ChunkPlace, Symbol
+
+MOST_EXAMPLES = 6
+LEAST_EXAMPLES = 2
+SNIPPET_LINES = 4
+LONGEST_LINE = 100
+# Two examples that share so many of their word pairs show the same thing.
+ALIKE = 0.6
+# How many are looked at for the six; later ones only add to the time.
+MOST_CANDIDATES = 40
+NEIGHBOURS = 24
+# How near to the nearest one a neighbour must be to show the same thing.
+NEAR = 0.6
+USES = frozenset({"call", "inherit", "type", "use"})
+PROSE = frozenset({"heading", "text", "cell"})
+LATER = {"test": 1, "example": 0, "doc": 2, "generated": 3, "vendored": 3, "legacy": 2, "stub": 3}
+
+
+def work(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome:
+    terms = terms_of(brief.question.subject)
+    chosen: list[ResultPlace] = []
+    shapes: list[frozenset[tuple[str, str]]] = []
+    files: dict[str, int] = {}
+    for place in spread(candidates(brief, toolbox)):
+        shape, rows = shape_of(place, terms, toolbox)
+        if not rows or files.get(place.path, 0) >= 2 or any(alike(shape, other) for other in shapes):  # noqa: PLR2004 - of one file
+            continue
+        files[place.path] = files.get(place.path, 0) + 1
+        shapes.append(shape)
+        chosen.append(replace(place, section="example", rows=rows))
+        if len(chosen) == MOST_EXAMPLES:
+            break
+    return told(brief, chosen, toolbox)
+
+
+def told(brief: Brief, chosen: Sequence[ResultPlace], toolbox: RoleToolbox) -> RoleOutcome:
+    notes = "Limits on files or bytes may have truncated the examples." if toolbox.meter.truncated else None
+    if not chosen:
+        return RoleOutcome(Result(f"Not found: there are no examples of {brief.question.topic}.", notes=notes))
+    if len(chosen) < LEAST_EXAMPLES:
+        notes = " ".join(filter(None, (notes, "Only one example was found.")))
+    where = ", ".join(f"{place.name or place.path} ({brief.reference(place)})" for place in chosen[:3])
+    return RoleOutcome(
+        Result(
+            summary=f"{len(chosen)} example{'s' if len(chosen) > 1 else ''} of {brief.question.topic}: {where}.",
+            references=tuple(brief.reference(place) for place in chosen),
+            key_findings=tuple(snippet(brief, place) for place in chosen),
+            confidence=Confidence.MED if len(chosen) >= LEAST_EXAMPLES else Confidence.LOW,
+            notes=notes,
+        ),
+        tuple(chosen),
+    )
+
+
+def snippet(brief: Brief, place: ResultPlace) -> str:
+    lines = "\n".join(text for _, text in place.rows)
+    return f"{brief.reference(place)} {place.name}\n{lines}"
+
+
+def candidates(brief: Brief, toolbox: RoleToolbox) -> list[ResultPlace]:
+    """Uses of what the question names, then what fits its words, then what is built like the best of these."""
+    found: list[ResultPlace] = []
+    for name in brief.question.names:
+        found += used(name.text, toolbox)
+    targets = {(place.root, place.path, place.name) for place in brief.targets[:1]} if found else set()
+    hits = searched(brief, toolbox)
+    enough = len({place.path for place in found}) >= LEAST_EXAMPLES
+    found += hits
+    found += neighbours(hits[0], toolbox) if hits and not enough else []
+    unique = {place.key: place for place in reversed(found)}
+    kept = [place for place in reversed(unique.values()) if (place.root, place.path, place.name) not in targets]
+    kept.sort(key=lambda place: (LATER.get(str(role_of(place.path)), 0), place.kind in PROSE or not place.name))
+    return kept[:MOST_CANDIDATES]
+
+
+def used(name: str, toolbox: RoleToolbox) -> Iterator[ResultPlace]:
+    """The definitions that use a name, at the line that does."""
+    last = words_after(name)
+    for use in toolbox.uses(last, USES)[: 2 * MOST_CANDIDATES]:
+        one = use.reference
+        root = use.area.view.root.id
+        yield ResultPlace(root, use.path, one.line, one.line, one.container, one.kind, "use")
+
+
+def words_after(name: str) -> str:
+    return name.replace("::", ".").replace("->", ".").replace("#", ".").rpartition(".")[2]
+
+
+def searched(brief: Brief, toolbox: RoleToolbox) -> list[ResultPlace]:
+    """A second search only where the first one's places are not at hand."""
+    if brief.targets:
+        return [place for place in brief.targets if place.line]
+    terms = terms_of(brief.question.subject)
+    files = toolbox.search(brief.question.subject, limit=10).files
+    return [one.place for file in files for one in weighed(file, terms, toolbox)[:2]]
+
+
+def neighbours(seed: ResultPlace, toolbox: RoleToolbox) -> Iterator[ResultPlace]:
+    """What is near by vector and of the same kind: the same structure with other words."""
+    area = toolbox.area_of(seed.root)
+    doc = toolbox.doc_of(area, seed.path)
+    if doc is None:
+        return
+    catalog, places = area.view.store.catalog, toolbox.places(area)
+    chunks = catalog.chunks(doc)
+    at = next((chunk.ordinal for chunk in chunks if chunk.start_line <= seed.line <= chunk.end_line), None)
+    if at is None:
+        return
+    near = toolbox.neighbours(area, doc, at, NEIGHBOURS)
+    near = [hit for hit in near if hit.score >= NEAR * near[0].score]
+    listed = catalog.chunks_of({hit.doc for hit in near})
+    for hit in near:
+        chunk = listed[hit.doc][hit.ordinal]
+        if chunk.kind == chunks[at].kind and chunk.name:
+            symbol = next((one for one in toolbox.symbols_of(area, hit.doc) if is_in(one, chunk)), None)
+            if symbol is not None:
+                yield place_of(seed.root, places[hit.doc], symbol, toolbox.shown(area, places[hit.doc]))
+
+
+def is_in(symbol: Symbol, chunk: ChunkPlace) -> bool:
+    return symbol.qualified == chunk.name and chunk.start_line <= symbol.start_line <= chunk.end_line
+
+
+def spread(places: Iterable[ResultPlace]) -> Iterator[ResultPlace]:
+    """One of each file first: six examples of one file are one example."""
+    later: list[ResultPlace] = []
+    seen: set[str] = set()
+    for place in places:
+        if place.path in seen:
+            later.append(place)
+        else:
+            seen.add(place.path)
+            yield place
+    yield from later
+
+
+def shape_of(
+    place: ResultPlace, terms: frozenset[str], toolbox: RoleToolbox
+) -> tuple[frozenset[tuple[str, str]], tuple[tuple[int, str], ...]]:
+    """The word pairs of an example, and the lines that are shown of it."""
+    lines = toolbox.shown(toolbox.area_of(place.root), place.path)
+    if place.section == "use":
+        start, end = max(1, place.line - 1), min(place.line + 2, len(lines))
+        rows = [(number, lines[number - 1]) for number in range(start, end + 1) if lines[number - 1].strip()]
+    else:
+        rows = telling(lines, place.line, place.end, terms, SNIPPET_LINES)
+    said = words.body("\n".join(lines[place.line - 1 : max(place.end, place.line + 2)])).split()
+    return frozenset(pairwise(said)), tuple(dedented(rows))
+
+
+def dedented(rows: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    margin = min((len(text) - len(text.lstrip()) for _, text in rows), default=0)
+    for number, text in rows:
+        shown = text[margin:].rstrip()
+        yield number, shown if len(shown) <= LONGEST_LINE else shown[: LONGEST_LINE - 1] + "…"
+
+
+def alike(one: frozenset[tuple[str, str]], other: frozenset[tuple[str, str]]) -> bool:
+    smaller = min(len(one), len(other))
+    return smaller > 0 and len(one & other) / len(one | other) >= ALIKE
+
+
+ROLE = ResearchRole.of(
+    "pattern_finder",
+    "patterns",
+    """You show how something is done here already: two to six examples from the evidence, each with its file:line and
+    the few lines that matter, no two alike. No advice, and nothing that the evidence lacks.""",
+    "search symbols refs read neighbours",
+    work,
+)

@@ -1,0 +1,65 @@
+"""One question at work: what is asked, where, for how much, by when, and who is told how far it is."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from llmc.answers.research.budget import ReadMeter
+from llmc.answers.research.question import understand
+from llmc.answers.research.runtime import pool_of
+from llmc.answers.research.scope import constraints_of, ground_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
+
+    from llmc.answers.research.question import Question
+    from llmc.answers.research.runtime import RunningTask, TaskPool
+    from llmc.answers.research.scope import Constraints, ResearchScope
+    from llmc.retrieval.view import View
+    from llmc.workspace import Workspace
+
+__all__ = ["ResearchSession", "open_inquiry"]
+
+
+@dataclass
+class ResearchSession:
+    """One question at work. `cancelled` says that nobody waits; `progress` is called in the asking thread."""
+
+    workspace: Workspace
+    question: Question
+    ground: ResearchScope
+    constraints: Constraints
+    views: Sequence[View]
+    meter: ReadMeter
+    pool: TaskPool
+    deadline: float
+    cancelled: Callable[[], bool] = lambda: False
+    progress: Callable[[dict[str, Any]], None] = lambda _event: None
+    started: float = field(default_factory=time.monotonic)
+    ended: list[RunningTask] = field(default_factory=list)
+    tasks: int = 0
+
+    @property
+    def left_ms(self) -> int:
+        return max(1, int((self.deadline - time.monotonic()) * 1000))
+
+
+def open_inquiry(
+    workspace: Workspace,
+    question: str,
+    roots: Sequence[str] = (),
+    constraints: Mapping[str, Any] | None = None,
+    *,
+    cancelled: Callable[[], bool] = lambda: False,
+    progress: Callable[[dict[str, Any]], None] = lambda _event: None,
+) -> ResearchSession:
+    """Check what is asked, before anything is done for it."""
+    limits = constraints_of(constraints or {}, workspace.settings)
+    understood, ground = understand(question), ground_of(workspace, roots)
+    deadline = time.monotonic() + limits.deadline_ms / 1000
+    meter, pool = ReadMeter(limits.budget), pool_of(workspace.settings.runtime)
+    views = workspace.views()
+    return ResearchSession(workspace, understood, ground, limits, views, meter, pool, deadline, cancelled, progress)

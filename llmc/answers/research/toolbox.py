@@ -1,0 +1,279 @@
+"""The tools of a role: questions to the index, each allowed or not, each paid for, none once the task is to end.
+
+Everything that a role learns comes through here, from the catalog, the keyword and vector stores, and from files read
+through a metered door. Nothing walks a disk. How much one call may look at is bounded by what is worth showing: names
+that are defined in hundreds of places lead nowhere.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from llmc.answers.research.errors import ToolDeniedError
+from llmc.answers.research.finds import Area, FoundDefinition, FoundUse, nearness
+from llmc.base.errors import LlmcError, NotFoundError
+from llmc.base.text import Binary, decode, split_lines
+from llmc.base.words import query_words
+from llmc.retrieval.grep.pattern import plan_literal
+from llmc.retrieval.search import SearchRequest, search
+from llmc.store.protocols import Clause, KeywordQuery
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from llmc.answers.research.budget import ReadMeter
+    from llmc.answers.research.runtime import Stop
+    from llmc.base.model import Reference, Symbol
+    from llmc.envelope.redact.redactor import Redactor
+    from llmc.retrieval.results import SearchResult
+    from llmc.store.catalog.document_paths import DocumentPaths
+    from llmc.store.protocols import ChunkHit
+
+__all__ = ["Area", "FoundDefinition", "FoundUse", "RoleToolbox"]
+
+# Documents whose symbols or references are unpacked for one name: 0.1 ms each, and the nearest come first.
+MOST_DEFINING = 12
+MOST_USING = 96
+BATCH = 24
+ENOUGH_USES = 12
+# Names that so many documents may hold are words of the language; who uses them says nothing.
+TOO_COMMON = 1_000
+LARGEST_READ = 8 << 20
+NAMES_NEAR = 2_000
+_REFERENCE = re.compile(r"(?P<path>[^:\n]+)(?::(?P<line>\d{1,9})(?::\d{1,9})?)?")
+
+
+class RoleToolbox:
+    """For one task. `allowed` are the names of its tools."""
+
+    def __init__(
+        self,
+        areas: Sequence[Area],
+        *,
+        role: str,
+        allowed: frozenset[str],
+        meter: ReadMeter,
+        stop: Stop,
+        redactor: Redactor,
+    ) -> None:
+        self.areas = tuple(areas)
+        self.role = role
+        self.allowed = allowed
+        self.meter = meter
+        self.stop = stop
+        self._redactor = redactor
+        self._shown: dict[tuple[str, str], list[str]] = {}
+        self.calls: list[str] = []
+
+    def _enter(self, tool: str) -> None:
+        self.stop.check()
+        if tool not in self.allowed:
+            raise ToolDeniedError(
+                f"the role {self.role} may not use {tool}", hint=f"It has {', '.join(sorted(self.allowed))}."
+            )
+        self.calls.append(tool)
+
+    # ---- search ----
+
+    def search(self, query: str, *, limit: int = 10, per_file: int = 3) -> SearchResult:
+        self._enter("search")
+        if len(self.areas) == 1 or all(area.paths.is_open for area in self.areas):
+            request = SearchRequest(query, paths=self.areas[0].paths, limit=limit, per_file=per_file)
+            found = search([area.view for area in self.areas], request)
+        else:
+            found = self._search_apart(query, limit, per_file)
+        self.stop.check()
+        return found
+
+    def _search_apart(self, query: str, limit: int, per_file: int) -> SearchResult:
+        """Areas with filters of their own: the best of each, by score."""
+        results = [
+            search([area.view], SearchRequest(query, paths=area.paths, limit=limit, per_file=per_file))
+            for area in self.areas
+        ]
+        files = sorted((file for one in results for file in one.files), key=lambda file: -file.score)
+        return replace(
+            results[0],
+            files=tuple(files[:limit]),
+            candidates=sum(one.candidates for one in results),
+            pending=sum(one.pending for one in results),
+            share=min(one.share for one in results),
+        )
+
+    # ---- symbols ----
+
+    def define(self, name: str, near: str = "", most: int = MOST_DEFINING) -> list[FoundDefinition]:
+        """Definitions of a name, perhaps qualified; those next to the path `near` first, code before tests."""
+        self._enter("symbols")
+        found: list[FoundDefinition] = []
+        for area in self.areas:
+            catalog, places = area.view.store.catalog, self.places(area)
+            nearest = self._nearest_first(area, places.keep(catalog.defining(name)), near)[:most]
+            kept = {doc for _, doc in nearest}
+            found += [
+                FoundDefinition(area, one.doc, places[one.doc], one.symbol)
+                for one in catalog.symbols(name=name, docs=kept)
+            ]
+        return sorted(found, key=lambda one: (*nearness(one.path, near), one.path, one.symbol.start_line))
+
+    def symbols_of(self, area: Area, doc: int) -> list[Symbol]:
+        self._enter("symbols")
+        return [one.symbol for one in area.view.store.catalog.symbols(doc=doc)]
+
+    def references_of(self, area: Area, doc: int) -> tuple[Reference, ...]:
+        self._enter("refs")
+        return area.view.store.catalog.references(doc)
+
+    def uses(self, name: str, kinds: frozenset[str], near: str = "") -> list[FoundUse]:
+        """Where a name is used, in the documents nearest to `near`; none for a name that is everywhere."""
+        self._enter("refs")
+        condition = plan_literal(name, ignore_case=False).condition
+        found: list[FoundUse] = []
+        for area in self.areas:
+            keywords, places = area.view.store.keywords, self.places(area)
+            if condition.is_empty or keywords.estimate(condition) > TOO_COMMON:
+                continue
+            docs = places.keep(keywords.candidates(condition))
+            found += self._used_in(area, name, kinds, self._nearest_first(area, docs, near)[:MOST_USING])
+            self.stop.check()
+        return found
+
+    def _used_in(
+        self, area: Area, name: str, kinds: frozenset[str], listed: list[tuple[str, int]]
+    ) -> Iterator[FoundUse]:
+        """Some documents at a time: who asks mostly wants the first few."""
+        found = 0
+        for start in range(0, len(listed), BATCH):
+            self.stop.check()
+            batch = listed[start : start + BATCH]
+            uses = area.view.store.catalog.references_named(name, [doc for _, doc in batch])
+            for path, doc in batch:
+                for one in uses.get(doc, ()):
+                    if one.kind in kinds:
+                        found += 1
+                        yield FoundUse(area, doc, path, one)
+            if found >= ENOUGH_USES:
+                return
+
+    def _nearest_first(self, area: Area, docs: Iterable[int], near: str) -> list[tuple[str, int]]:
+        places = self.places(area)
+        listed = ((places[doc], doc) for doc in docs)
+        ranked = sorted((nearness(path, near), path, doc) for path, doc in listed if area.paths.accepts(path))
+        return [(path, doc) for _, path, doc in ranked]
+
+    def doc_of(self, area: Area, path: str) -> int | None:
+        return area.view.store.catalog.doc_of(area.view.root.id, path)
+
+    def exists(self, reference: str, *, several: bool = False) -> bool:
+        """Whether `path`, `path:line` or `path:line:col` is a place of an indexed file in the areas."""
+        match = _REFERENCE.fullmatch(reference)
+        if match is None:
+            return False
+        path, line = match["path"], int(match["line"] or 0)
+        for area in self.areas:
+            root = area.view.root.path
+            inner = path.removeprefix(f"{root}/") if several else path
+            doc = None if several and inner == path else self.doc_of(area, inner)
+            if doc is not None and area.paths.accepts(inner) and line <= area.view.store.catalog.lines(doc):
+                return True
+        return False
+
+    def area_of(self, root: str) -> Area:
+        found = next((area for area in self.areas if area.view.root.id == root), None)
+        if found is None:
+            raise NotFoundError("this place is of a root that is not searched")
+        return found
+
+    # ---- names ----
+
+    def occurs(self, name: str) -> bool:
+        """Whether the characters of this name stand in any file or path of the areas, whatever their case."""
+        self._enter("search")
+        wanted = name.lower()
+        condition = plan_literal(name, ignore_case=True).condition
+        for area in self.areas:
+            places = self.places(area)
+            docs = places if condition.is_empty else places.keep(area.view.store.keywords.candidates(condition))
+            paths = [places[doc] for doc in docs if area.paths.accepts(places[doc])]
+            for path in [*sorted(area.view.pending), *paths[:MOST_USING]]:
+                lines = self.lines(area, path) if area.paths.accepts(path) else None
+                if lines is not None and any(wanted in line.lower() for line in lines):
+                    return True
+            if any(wanted in path.lower() for path in self._paths(area)):
+                return True
+        return False
+
+    def says(self, word: str) -> bool:
+        """Whether any chunk, name or path has this word, by its stem."""
+        self._enter("search")
+        terms = [term for one in query_words(word) for term in (one.term, *one.parts)]
+        query = KeywordQuery(tuple(Clause(field, term) for term in terms for field in ("body", "name", "path")))
+        for area in self.areas:
+            places = self.places(area)
+            hits = area.view.store.keywords.search(query, 50)
+            if any(hit.doc in places and area.paths.accepts(places[hit.doc]) for hit in hits):
+                return True
+        return False
+
+    def nearest(self, name: str, most: int = 3) -> tuple[str, ...]:
+        """Names of definitions that are spelt much like this one, as their files spell them."""
+        self._enter("symbols")
+        last = name.replace("::", ".").replace("->", ".").replace("#", ".").rpartition(".")[2].casefold()
+        known: dict[str, None] = {}
+        for area in self.areas:
+            catalog = area.view.store.catalog
+            for prefix in dict.fromkeys((last[:3], last[:1])):
+                known.update(dict.fromkeys(catalog.names(prefix, limit=NAMES_NEAR)))
+        close = get_close_matches(last, known, most * 3, 0.6)
+        spelt = [found[0].symbol.qualified for one in close if (found := self.define(one, most=1))]
+        return tuple(dict.fromkeys(spelt))[:most]
+
+    # ---- files ----
+
+    def lines(self, area: Area, path: str) -> list[str] | None:
+        """The lines of a file as it is now; None when it is gone, no text, or beyond the budget."""
+        self._enter("read")
+        try:
+            text = decode(area.view.root_fs.read(path, LARGEST_READ)[0])
+        except LlmcError:
+            self.stop.check()
+            return None
+        return None if isinstance(text, Binary) else split_lines(text.text)
+
+    def shown(self, area: Area, path: str) -> list[str]:
+        """The same without secrets: what may stand in an answer. The whole file is redacted, as half a key is none."""
+        key = (area.view.root.id, path)
+        if key not in self._shown:
+            lines = self.lines(area, path) or []
+            clean = self._redactor.redact("\n".join(lines), path).text.split("\n") if lines else []
+            self._shown[key] = clean
+        return self._shown[key]
+
+    # ---- neighbours ----
+
+    def neighbours(self, area: Area, doc: int, ordinal: int, limit: int) -> list[ChunkHit]:
+        """The chunks nearest to this one, itself left out; none without vectors."""
+        self._enter("neighbours")
+        store = area.view.store
+        rows = store.vectors.vectors(doc) if area.view.embedder is not None else None
+        if rows is None or ordinal >= len(rows):
+            return []
+        places = self.places(area)
+        within = None if len(places) == len(store.vectors.docs()) else set(places)
+        hits = store.vectors.search(rows[ordinal], limit, within)
+        return [
+            hit
+            for hit in hits
+            if (hit.doc, hit.ordinal) != (doc, ordinal) and hit.doc in places and area.paths.accepts(places[hit.doc])
+        ]
+
+    # ---- inside ----
+
+    def places(self, area: Area) -> DocumentPaths:
+        return area.view.store.catalog.places(area.view.root.id)
+
+    def _paths(self, area: Area) -> Iterable[str]:
+        return (path for path in self.places(area).paths() if area.paths.accepts(path))

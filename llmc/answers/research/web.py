@@ -1,0 +1,111 @@
+"""Research outside the roots: one request to the configured search service, and nothing else.
+
+Off unless the user turned it on. The request goes to that address only: no redirects, no proxy of the environment, a
+deadline and a cap on what is read. The query is redacted before it leaves, and what comes back is text from a stranger:
+shown, never followed.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlsplit
+
+from llmc.base.errors import ConfigError, WebError
+from llmc.envelope.clean import clean_text
+from llmc.envelope.redact.redactor import Redactor
+
+if TYPE_CHECKING:
+    import httpx
+
+    from llmc.settings import Settings, WebResearch
+
+__all__ = ["WebResult", "web_search"]
+
+LONGEST_QUERY = 400
+LONGEST_SNIPPET = 300
+
+
+@dataclass(frozen=True, slots=True)
+class WebResult:
+    title: str
+    url: str
+    snippet: str
+
+
+def web_search(query: str, settings: Settings, transport: httpx.BaseTransport | None = None) -> list[WebResult]:
+    web = settings.web_research
+    if not web.enabled:
+        raise ConfigError(
+            "web research is switched off", hint="The user turns it on with web_research.enabled and an endpoint."
+        )
+    asked = clean_text(query, Redactor.of(settings.redaction))[:LONGEST_QUERY]
+    return results(fetched(address(web, asked), web, transport))[: web.max_results]
+
+
+def address(web: WebResearch, query: str) -> str:
+    parts = urlsplit(web.endpoint)
+    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.username or parts.password:
+        raise ConfigError(
+            "web_research.endpoint is no address of a search service",
+            hint="For example http://127.0.0.1:8888/search?format=json&q={query}",
+        )
+    if "{query}" in web.endpoint:
+        return web.endpoint.replace("{query}", quote(query, safe=""))
+    return f"{web.endpoint}{'&' if parts.query else '?'}q={quote(query, safe='')}"
+
+
+def fetched(url: str, web: WebResearch, transport: httpx.BaseTransport | None) -> bytes:
+    import httpx  # noqa: PLC0415 - 0.1 s that only this tool needs
+
+    key = web.api_key.reveal()
+    headers = {"Accept": "application/json", **({"Authorization": f"Bearer {key}"} if key else {})}
+    body = bytearray()
+    try:
+        with (
+            httpx.Client(
+                headers=headers,
+                timeout=web.timeout_ms / 1000,
+                follow_redirects=False,
+                trust_env=False,
+                transport=transport,
+            ) as client,
+            client.stream("GET", url) as reply,
+        ):
+            if reply.status_code != httpx.codes.OK:
+                raise failed(f"it answered {reply.status_code}")
+            for part in reply.iter_bytes():
+                body += part
+                if len(body) > web.max_bytes:
+                    raise failed(f"its answer is larger than {web.max_bytes:,} bytes")
+    except httpx.HTTPError as error:
+        raise failed(type(error).__name__) from None
+    return bytes(body)
+
+
+def failed(reason: str) -> WebError:
+    return WebError("the search service cannot be used", reason=reason, hint="Check web_research.endpoint and the key.")
+
+
+def results(body: bytes) -> list[WebResult]:
+    """The forms of the common services: a list, or one under `results`, `web.results` or `items`."""
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        raise failed("its answer is no JSON") from None
+    for key in ("web", "results", "items"):
+        if isinstance(found, dict) and isinstance(found.get(key), dict | list):
+            found = found[key]
+    if not isinstance(found, list):
+        raise failed("its answer holds no list of results")
+    return [one for entry in found if isinstance(entry, dict) and (one := entry_of(entry)).url]
+
+
+def entry_of(entry: dict[str, Any]) -> WebResult:
+    def text(*names: str) -> str:
+        return next((" ".join(entry[name].split()) for name in names if isinstance(entry.get(name), str)), "")
+
+    url = text("url", "link", "href")
+    snippet = text("content", "description", "snippet", "body")[:LONGEST_SNIPPET]
+    return WebResult(text("title", "name")[:200], url if urlsplit(url).scheme in {"http", "https"} else "", snippet)

@@ -1,0 +1,176 @@
+"""The daemon's log: one JSON object on each line, turned over by size.
+
+`get(name)` is what modules log with; `open_log` is called once for a process and says where the lines go. Lines hold
+facts about work (paths, counts, reasons), never the content of files; a secret in a path or an error is taken out. A
+full disk loses lines, never the process; the first line that fits again says how many were lost. Not for the thin
+client: importing logging costs 10 ms.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import time
+import traceback
+from datetime import UTC, datetime
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Log", "get", "open_log", "tail"]
+
+_LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
+
+
+class Log:
+    """Events with fields: `log.info("indexed", files=3)`."""
+
+    __slots__ = ("_logger",)
+
+    def __init__(self, name: str) -> None:
+        self._logger = logging.getLogger(name)
+
+    def debug(self, event: str, /, **fields: object) -> None:
+        self._logger.debug(event, extra={"fields": fields})
+
+    def info(self, event: str, /, **fields: object) -> None:
+        self._logger.info(event, extra={"fields": fields})
+
+    def warning(self, event: str, /, **fields: object) -> None:
+        self._logger.warning(event, extra={"fields": fields})
+
+    def error(self, event: str, /, **fields: object) -> None:
+        self._logger.error(event, extra={"fields": fields})
+
+    def exception(self, event: str, /, **fields: object) -> None:
+        """As `error`, with the traceback of the exception that is being handled."""
+        self._logger.error(event, exc_info=True, extra={"fields": fields})  # noqa: LOG014 - the caller is one
+
+
+def get(name: str) -> Log:
+    return Log(name if name.startswith("llmc") else f"llmc.{name}")
+
+
+def open_log(
+    path: str,
+    *,
+    level: str = "info",
+    max_bytes: int = 5 << 20,
+    keep: int = 3,
+    clean: Callable[[str], str] | None = None,
+) -> logging.Handler:
+    """Send everything that this process logs, also by libraries, to `path`; the previous `open_log` is replaced.
+
+    `clean` takes secrets out of every text. Without it only what went wrong is cleaned, by the built-in rules: they
+    cost 60 ms, which a process that starts does not spend on saying so.
+    """
+    root = logging.getLogger()
+    for old in [handler for handler in root.handlers if isinstance(handler, LinesHandler)]:
+        root.removeHandler(old)
+        old.close()
+    handler = LinesHandler(Path(path), max_bytes, keep, clean)
+    root.addHandler(handler)
+    root.setLevel(logging.WARNING)  # libraries: only what matters
+    logging.getLogger("llmc").setLevel(_LEVELS[level])
+    return handler
+
+
+def tail(path: str, lines: int = 10) -> list[str]:
+    """The last lines of a log, for an error message; empty when there is none."""
+    try:
+        with Path(path).open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - 65_536))
+            return file.read().decode(errors="replace").splitlines()[-lines:]
+    except OSError:
+        return []
+
+
+class LinesHandler(logging.Handler):
+    """Appends lines to a file of mode 0600 and keeps `keep` older ones (`daemon.log.1` is the youngest)."""
+
+    def __init__(self, path: Path, max_bytes: int, keep: int, clean: Callable[[str], str] | None = None) -> None:
+        super().__init__()
+        self._clean = clean
+        self._path = path
+        self._max_bytes = max_bytes
+        self._keep = keep
+        self._file: BinaryIO | None = None
+        self._lost = 0
+
+    def emit(self, record: logging.LogRecord) -> None:
+        clean = self._clean or (_built_in if record.levelno >= logging.WARNING else str)
+        fields: dict[str, object] = cleaned(_fields(record), clean)
+        lines = _line(record.created, record.levelname, record.name, clean(record.getMessage()), fields)
+        if self._lost:
+            lines = _line(time.time(), "WARNING", "llmc.base.logs", "lines lost", {"lines": self._lost}) + lines
+        try:
+            self._open().write(lines)
+            self._lost = 0
+        except OSError:
+            self._lost += 1
+            self._shut()
+
+    def close(self) -> None:
+        self._shut()
+        super().close()
+
+    def _shut(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def _open(self) -> BinaryIO:
+        """The file to write to. Unbuffered: what was logged is on disk when the process is killed."""
+        if self._file is not None and self._file.tell() >= self._max_bytes:
+            self._shut()
+            self._turn_over()
+        if self._file is None:
+            self._file = open(self._path, "ab", buffering=0, opener=_private)  # noqa: SIM115 - kept open
+        return self._file
+
+    def _turn_over(self) -> None:
+        older = [self._path, *(Path(f"{self._path}.{age}") for age in range(1, self._keep + 1))]
+        for younger, elder in reversed(list(pairwise(older))):
+            if younger.exists():
+                younger.replace(elder)
+        self._path.unlink(missing_ok=True)
+
+
+def cleaned(value: Any, clean: Callable[[str], str]) -> Any:
+    """Every text in it; a list of lines as one, since a key has several."""
+    if isinstance(value, dict):
+        return {name: cleaned(inner, clean) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        if value and all(isinstance(line, str) for line in value):
+            return clean("\n".join(value)).split("\n")
+        return [cleaned(inner, clean) for inner in value]
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    return clean(str(value))
+
+
+def _built_in(text: str) -> str:
+    from llmc.envelope.redact.redactor import redact  # noqa: PLC0415 - see `open_log`
+
+    return redact(text).text
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_CLOEXEC, 0o600)
+
+
+def _fields(record: logging.LogRecord) -> dict[str, object]:
+    fields: dict[str, object] = dict(getattr(record, "fields", {}))
+    if record.exc_info and record.exc_info[0] is not None:
+        fields["trace"] = "".join(traceback.format_exception(*record.exc_info)).splitlines()
+    return fields
+
+
+def _line(when: float, level: str, source: str, event: str, fields: dict[str, object]) -> bytes:
+    stamp = datetime.fromtimestamp(when, tz=UTC).isoformat(timespec="milliseconds")
+    entry = {"time": stamp, "level": level.lower(), "source": source, "event": event, **fields}
+    return json.dumps(entry, default=str).encode() + b"\n"

@@ -1,0 +1,55 @@
+"""Roots that lie in each other: which of them stay, and what each leaves to the other.
+
+A root inside another is part of it and is dropped, so that no file is answered twice. It stays a root of its own where
+the outer one does not show it, by its ignore files or by its `include` and `exclude`; and where it has rules of its
+own: then the outer one leaves its folder out.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from llmc.base import paths
+from llmc.base.ignore import Rules
+from llmc.base.root_fs import RootFs
+from llmc.base.roots import cover, disambiguate
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from llmc.base.model import Root
+    from llmc.settings import Settings
+
+__all__ = ["nested"]
+
+MARKS, ESCAPED = re.compile(r"([\\*?\[\]!#])"), r"\\\1"
+
+
+def nested(roots: Sequence[Root], own: Mapping[str, Settings]) -> tuple[list[tuple[Root, Settings]], tuple[str, ...]]:
+    """(the roots that stay, each with its settings; a sentence for each that does not). `own` goes by `Root.id`."""
+
+    def apart(outer: Root, folder: str) -> bool:
+        inner = own.get(f"{outer.path}/{folder}")
+        differs = inner is not None and inner.index != own[outer.id].index
+        return differs or hidden(outer, own[outer.id], folder)
+
+    covered = cover(disambiguate(roots), apart)
+    return [(root, without(root, own[root.id], covered.roots)) for root in covered.roots], covered.notes
+
+
+def hidden(root: Root, settings: Settings, folder: str) -> bool:
+    index = settings.index
+    with RootFs(root.path) as root_fs:
+        rules = Rules(root_fs, include=index.include, exclude=index.exclude, hidden=index.hidden)
+        return rules.ignored(folder, is_folder=True)
+
+
+def without(root: Root, settings: Settings, kept: Sequence[Root]) -> Settings:
+    """The settings of a root that leaves the folders of other roots to them."""
+    folders = [folder for other in kept if other is not root and (folder := paths.inside(other.path, root.path))]
+    shown = [f"/{MARKS.sub(ESCAPED, folder)}/" for folder in sorted(folders) if not hidden(root, settings, folder)]
+    if not shown:
+        return settings
+    return replace(settings, index=replace(settings.index, exclude=(*settings.index.exclude, *shown)))

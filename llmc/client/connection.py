@@ -1,0 +1,199 @@
+"""One connection to the daemon, at the client's end: a call at a time, or plain bytes.
+
+What to connect to, and whether to start it, is the business of `client`. Standard library only.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import struct
+import sys
+from typing import TYPE_CHECKING, Any
+
+from llmc.base.errors import DaemonError, DaemonGoneError, LlmcError
+from llmc.base.protocol import MAX_MESSAGE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+    from typing import Self
+
+    from llmc.base.home import Home
+
+    OnEvent = Callable[[dict[str, Any]], None]
+
+__all__ = ["ConnectionLostError", "DaemonConnection", "dial", "error_of", "last_words", "where_to_look"]
+
+CHUNK = 256 * 1024
+WORDS = 6  # lines of the daemon's own in an error message
+
+
+class ConnectionLostError(DaemonGoneError):
+    """The other end closed; what the user sees is a DaemonGoneError."""
+
+
+class DaemonConnection:
+    """One call at a time. Closing it cancels whatever is under way."""
+
+    def __init__(self, home: Home, peer: socket.socket) -> None:
+        self.hello: dict[str, Any] = {}
+        self._home = home
+        self._peer = peer
+        self._buffer = bytearray()
+        self._last_id = 0
+
+    def call(
+        self,
+        method: str,
+        params: dict[str, Any] | None = None,
+        *,
+        on_event: OnEvent | None = None,
+        timeout: float | None = None,
+    ) -> Any:
+        """The result; the daemon's error is raised here. `timeout` is how long it may be silent."""
+        self._last_id += 1
+        request = {"id": self._last_id, "method": method, "params": params or {}, "events": on_event is not None}
+        self._peer.settimeout(timeout)
+        try:
+            self._send(request)
+            while True:
+                reply = self._receive()
+                if reply.get("id") not in (self._last_id, None):
+                    continue  # the rest of a call that was given up
+                if on_event is not None and "event" in reply:
+                    on_event(reply["event"])
+                elif "error" in reply:
+                    raise error_of(reply["error"])
+                elif "result" in reply:
+                    return reply["result"]
+        except TimeoutError:
+            raise DaemonGoneError(
+                "the daemon does not answer", reason=self._describe(), hint=where_to_look(self._home)
+            ) from None
+        except OSError as error:
+            raise self._gone(str(error)) from None
+
+    def stream(self, kind: str) -> tuple[socket.socket, bytes]:
+        """Turn the connection into plain bytes for the named handler: the socket, which the caller now owns, and what
+        came from it already."""
+        self._peer.settimeout(None)  # a daemon that has just been started opens its index first
+        try:
+            self._send({"method": "stream", "kind": kind})
+            reply = self._receive()
+        except OSError as error:
+            raise self._gone(str(error)) from None
+        if "error" in reply:
+            raise error_of(reply["error"])
+        return self._peer, bytes(self._buffer)
+
+    def wait_for_end(self, timeout: float) -> None:
+        """Until the daemon closes the connection."""
+        self._peer.settimeout(timeout)
+        try:
+            while self._peer.recv(CHUNK):
+                pass
+        except OSError:
+            pass
+
+    def close(self) -> None:
+        self._peer.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _send(self, message: dict[str, Any]) -> None:
+        line = json.dumps(message).encode() + b"\n"
+        if len(line) > MAX_MESSAGE:
+            raise DaemonError("the request is too large", reason=f"{len(line)} bytes, the limit is {MAX_MESSAGE}")
+        self._peer.sendall(line)
+
+    def _receive(self) -> dict[str, Any]:
+        searched = 0
+        while (end := self._buffer.find(b"\n", searched)) < 0:
+            searched = len(self._buffer)
+            chunk = self._peer.recv(CHUNK)
+            if not chunk:
+                raise self._gone("it closed the connection")
+            self._buffer += chunk
+        line = bytes(self._buffer[:end])
+        del self._buffer[: end + 1]
+        reply: dict[str, Any] = json.loads(line)
+        return reply
+
+    def _describe(self) -> str:
+        return f"pid {self.hello.get('pid', '?')}, llmc {self.hello.get('version', '?')}"
+
+    def _gone(self, why: str) -> ConnectionLostError:
+        words = last_words(self._home)
+        return ConnectionLostError(
+            f"the daemon ({self._describe()}) went away",
+            reason=f"{why}\n{words}" if words else why,
+            hint=where_to_look(self._home),
+            log=self._home.log,
+        )
+
+
+def dial(home: Home) -> socket.socket | None:
+    """A socket whose other end belongs to this user, or None when nobody listens."""
+    peer = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        peer.connect(home.socket)
+        owner = _uid_of(peer)
+    except (FileNotFoundError, ConnectionError):
+        peer.close()
+        return None
+    except OSError as error:
+        peer.close()
+        hint = "Set LLMC_HOME to a folder of your own, or run the command with --no-daemon."
+        raise DaemonError(f"cannot reach {home.socket}", reason=error.strerror or str(error), hint=hint) from error
+    if owner != os.getuid():
+        peer.close()
+        raise DaemonError(f"cannot trust {home.socket}", reason="another user listens there", hint="Set LLMC_HOME.")
+    return peer
+
+
+def error_of(fields: dict[str, Any]) -> LlmcError:
+    """The error that the daemon raised, of its own class where that has a name."""
+    found = _classes().get(str(fields.get("code")), DaemonError)
+    context = {name: value for name, value in fields.get("context", {}).items() if isinstance(value, str | int)}
+    return found(fields["message"], reason=fields.get("reason", ""), hint=fields.get("hint", ""), **context)
+
+
+def last_words(home: Home) -> str:
+    """What the daemon last wrote before it went: how it crashed if it did, else the end of its log."""
+    from llmc.base.logs import tail  # noqa: PLC0415 - only when something has gone wrong
+
+    output = tail(home.output, 500)
+    crashes = [number for number, line in enumerate(output) if line.startswith("Fatal Python error")]
+    if crashes:
+        return "\n".join(output[crashes[-1] :][:WORDS])
+    return "\n".join(output[-WORDS:] or tail(home.log, WORDS))
+
+
+def _classes() -> dict[str, type[LlmcError]]:
+    found: dict[str, type[LlmcError]] = {"leaving": DaemonGoneError}
+    pending: list[type[LlmcError]] = [LlmcError]
+    while pending:
+        each = pending.pop()
+        found.setdefault(each.code, each)
+        pending.extend(each.__subclasses__())
+    return found
+
+
+def where_to_look(home: Home) -> str:
+    return f"The log is {home.log}; `llmc doctor` looks for the cause."
+
+
+def _uid_of(peer: socket.socket) -> int:
+    if sys.platform == "darwin":
+        _, uid = struct.unpack_from("=II", peer.getsockopt(0, 1, 76))  # LOCAL_PEERCRED: struct xucred
+    else:
+        _, uid, _ = struct.unpack("3i", peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+    return int(uid)

@@ -1,0 +1,207 @@
+"""Secrets by the name of their field: `password: x`, `apiKey = "x"`, `<secret>x</secret>`, `--token x` and the like.
+
+RE2 finds whatever has the shape of a field, in one pass for each way of writing; `names` and `values` decide. A search
+goes on behind the name where a field was refused, since its value may be the name of the next one
+(`get("token", "password", "x")`). What may be long is therefore bounded: a line of a megabyte, full of names, would be
+read again for each of them. A secret that is longer goes to its end.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from llmc.envelope.redact.names import Sort, sort_of
+from llmc.envelope.redact.table import compiled, matcher
+from llmc.envelope.redact.values import ContentKind, is_mixed, is_placeholder, is_random, is_secret, kind_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["CORE", "fields"]
+
+CORE: Final = rb"(?i:pass|pwd|pswd?|secret|token|cred|key|auth|jwt|bearer|pw|kennwort|psk)"
+_NAME: Final = rb"([A-Za-z0-9_.$\-]*" + CORE + rb"[A-Za-z0-9_.\-]*)"
+_QUOTED: Final = (
+    rb"""(?:\\["']([^"'\\\n]+)\\["']|"(?:"")?((?:[^"\\\n]|\\.)+)"|'(?:'')?((?:[^'\\\n]|\\.)+)'|`([^`\\\n]+)`)"""
+)
+_BARE: Final = rb"""([^\s"'`<>])"""  # its first letter: RE2 takes 100 µs to say where two hundred more end
+_TYPE: Final = rb"""(?:[\t ]*:[\t ]*[A-Za-z&][A-Za-z0-9_<>\[\].&?| ]*|[\t ]+As[\t ]+[A-Za-z]+)?"""
+_CLOSED: Final = rb"""(?:\\?["'`])?(?:[\])}]?[\])}]?|\[[0-9]*\])"""
+
+
+_SPACE: Final = re.compile(rb"\s")
+FAR: Final = 200
+
+
+class FieldShape(NamedTuple):
+    """A way of writing a field: the first group is the name, the first of the others that took part the value."""
+
+    pattern: bytes
+    judge: Callable[[bytes, Any, int, ContentKind], tuple[int, int] | None]
+
+
+def fields(data: bytes, path: str) -> Iterator[tuple[int, int, Sort]]:
+    """(start, end, sort) of each secret value."""
+    kind = kind_of(path)
+    for index in sorted(gate().Match(data) or ()):
+        shape = SHAPES[index]
+        regex, at = compiled(shape.pattern), 0
+        while (match := regex.search(data, at)) is not None:
+            span = None
+            sort = sort_of(match.group(1).decode("latin-1"))
+            if sort is not Sort.NONE:
+                group = next((index for index in range(2, regex.groups + 1) if match.start(index) >= 0), 0)
+                span = shape.judge(data, match, group, kind) if group else None
+            if span is not None:
+                yield (*span, sort)
+            at = span[1] if span is not None else max(match.end(1), at + 1)
+
+
+@cache
+def gate() -> Any:
+    return matcher([shape.pattern for shape in SHAPES])
+
+
+def judge_quoted(data: bytes, match: Any, group: int, kind: ContentKind) -> tuple[int, int] | None:
+    start, end = match.span(group)
+    name, between = text(match.group(1)), data[match.end(1) : start]
+    sort = sort_of(name)
+    if between.lstrip(b"\\\"'` ").startswith(b"(") and not is_setter(name):
+        return None
+    if b"," in between and (b"\n" in between or not between.lstrip(b"\\").startswith((b'"', b"'"))):
+        return None
+    value = text(data[start:end])
+    return (start, end) if is_secret(value, sort, kind, quoted=True) else None
+
+
+def is_setter(name: str) -> bool:
+    """Only such a call is given the secret itself; `check_password("x")` is mostly given a name or a text."""
+    last = name.rpartition(".")[2].lower()
+    return last.startswith(("set", "with", "pass", "pwd", "secret", "apikey", "token", "add", "put", "use"))
+
+
+def judge_bare(data: bytes, match: Any, group: int, kind: ContentKind) -> tuple[int, int] | None:
+    start = match.start(group)
+    spaced = data[match.end(1) : start]
+    if kind is ContentKind.CODE and spaced != b"=":
+        return None
+    value, _, rest = data[start : start + FAR].partition(b"\n")[0].partition(b" ")
+    value = value.split()[0]
+    if kind is not ContentKind.CONFIG or data[match.start() - 1 : match.start()] == b"=" or b"&" in value:
+        value = cut(value)
+    value = value.rstrip(b",;")
+    end, shown = start + len(value), text(value)
+    if kind is ContentKind.CODE and not stands_in_text(data, match, end):
+        return None
+    in_prose = rest.strip() and not rest.strip().startswith(_NO_PROSE)
+    sure = not in_prose or spaced == b"=" or is_random(shown)
+    if not (sure and is_secret(shown, sort_of(text(match.group(1))), kind, quoted=False)):
+        return None
+    return start, whole_end(data, end) if len(value) == FAR else end
+
+
+_NO_PROSE: Final = (b"#", b";", b"//", b"/*", b"-->", b"\\", b"&", b"|", b"}", b"-", b"*", b"`")
+
+
+def whole_end(data: bytes, at: int) -> int:
+    """Where what was cut off by its length really ends."""
+    space = _SPACE.search(data, at)
+    return space.start() if space else len(data)
+
+
+def cut(value: bytes) -> bytes:
+    """Up to what ends a value in running text."""
+    for index, byte in enumerate(value):
+        if byte in b"\"'`,;&<>(){}[]|":
+            return value[:index]
+    return value
+
+
+def stands_in_text(data: bytes, match: Any, end: int) -> bool:
+    """Inside a literal, such as a query or a connection string: in code a bare value is a variable."""
+    before = data[match.start() - 1 : match.start()] if match.start() else b"\n"
+    return before in b"?&;\"' \t\n" and data[end : end + 1] in b"&\"';` \n"
+
+
+def judge_plain(data: bytes, match: Any, group: int, kind: ContentKind) -> tuple[int, int] | None:
+    """For shapes that prose has too: only what is certainly no word."""
+    start, end = match.span(group)
+    value = text(data[start:end])
+    sure = is_mixed(value) or (kind is ContentKind.CONFIG and "-" in value)
+    sort = sort_of(text(match.group(1)))
+    quoted = data[start - 1 : start] in {b'"', b"'"}
+    return (start, end) if sure and is_secret(value, sort, kind, quoted=quoted) else None
+
+
+def judge_told(data: bytes, match: Any, group: int, _kind: ContentKind) -> tuple[int, int] | None:
+    """`the password is ...`"""
+    start, end = match.span(group)
+    value = text(data[start:end]).rstrip(".,;:!?)")
+    told = any(map(str.isdigit, value)) and any(map(str.isalpha, value)) and is_mixed(value)
+    return (start, start + len(value.encode())) if told and not is_placeholder(value) else None
+
+
+def judge_element(data: bytes, match: Any, group: int, kind: ContentKind) -> tuple[int, int] | None:
+    """The value that stands in markup or in a list of names and values; there a plain word may be the secret."""
+    start, end = match.span(group)
+    raw = data[start:end]
+    start, end = start + len(raw) - len(raw.lstrip()), end - (len(raw) - len(raw.rstrip()))
+    value = text(data[start:end])
+    sort = sort_of(text(match.group(1)))
+    return (start, end) if is_secret(value, sort, kind, quoted=True) else None
+
+
+def text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
+
+
+_LABEL: Final = (
+    rb"(?i:name|key|id|field|variable|setting|property|option|param|parameter_?key|parameter_?name|env_?var|env)"
+)
+_VALUE: Final = rb"(?i:value|val|default|content|default_?value|parameter_?value|string_?value)"
+_GIVEN: Final = rb"""(?:"((?:[^"\\\n]|\\.)+)"|'([^'\n]+)'|([^\s"'<>{}\[\],|&*!][^\n"'<>]{0,200}))"""
+_VARIABLE: Final = rb"""\bvariable[\t ]+\""""
+_CLOSING: Final = rb"(?:\]\]>)?\s*</"
+_DEFINE: Final = rb"(?:(?:ENV|ARG|setenv|set|define|#[\t ]*define|define\()[\t ]+)?"
+_LINE_VALUE: Final = rb"""[\t ]+(?:"([^"\n]+)"|'([^'\n]+)'|([^\s"'=:(]\S*))[\t ]*$"""
+_BLOCK_VALUE: Final = rb"""["']?[\t ]*:[\t ]*[|>][+\-]?[0-9]?[\t ]*\n[\t ]+(\S+)[\t ]*$"""
+_SEPARATED: Final = rb"(?:" + _TYPE + rb"[\t ]*=|[\t ]*(?:===?|!==?|:=|=>|->|\?=|\|\|=|[:=,])|\()\s*\(?\s*[A-Za-z@$&]?"
+_BARE_SEPARATED: Final = rb"""(?:\\?["'`])?\]?[\t ]*(?:=>|:=|\?=|[:=])[\t ]*(?:&[A-Za-z_]+[\t ]+)?"""
+
+SHAPES: Final = (
+    # password = "x", "password": "x", set_password("x"), getenv("PASSWORD", "x")
+    FieldShape(_NAME + _CLOSED + _SEPARATED + _QUOTED, judge_quoted),
+    # PASSWORD=x, password: x
+    FieldShape(_NAME + _BARE_SEPARATED + _BARE, judge_bare),
+    # name: PASSWORD, value: x
+    FieldShape(
+        rb"""\b""" + _LABEL + rb"""["']?[\t ]*[:=][\t ]*["']?""" + _NAME + rb"""["']?[\s,/]*["']?\b"""
+        + _VALUE + rb"""["']?[\t ]*[:=]>?[\t ]*""" + _GIVEN,
+        judge_element,
+    ),
+    # <password>x</password>
+    FieldShape(
+        rb"<(?:[A-Za-z0-9]+:)?" + _NAME + rb"(?:[\t ][^<>\n]{0,200})?>\s*(?:<!\[CDATA\[)?([^<\n\]]{1,500})" + _CLOSING,
+        judge_element,
+    ),
+    # <key>password</key> <string>x</string>
+    FieldShape(
+        rb"<(?:key|name|id)>\s*" + _NAME + rb"\s*</(?:key|name|id)>\s*<(?:string|value|data)>\s*([^<\n]+)\s*</",
+        judge_element,
+    ),
+    # <entry key="password">x</entry>
+    FieldShape(rb"""\b(?:name|key|id)=["']""" + _NAME + rb"""["'][^<>\n]{0,200}>([^<\n]{1,500})</""", judge_element),
+    # requirepass x, ENV PASSWORD x, #define PASSWORD "x"
+    FieldShape(rb"(?m)^[\t ]*" + _DEFINE + _NAME + _LINE_VALUE, judge_plain),
+    # variable "password" { default = "x" }
+    FieldShape(_VARIABLE + _NAME + rb"""\"[\t ]*\{[^{}]*?\bdefault[\t ]*=[\t ]*"([^"\n]+)\"""", judge_element),
+    # ${PASSWORD:-x}
+    FieldShape(rb"""\$\{""" + _NAME + rb"""(?::[\-=]?|-)([^}\s]{1,200})\}""", judge_plain),
+    # the password is x
+    FieldShape(_NAME + rb"""[\t ]+(?:is|was)[\t ]+["'`]?([^\s"'`]{6,})""", judge_told),
+    # password: |
+    #   x
+    FieldShape(rb"""(?m)^[\t ]*(?:-[\t ]+)?["']?""" + _NAME + _BLOCK_VALUE, judge_element),
+)  # fmt: skip

@@ -1,0 +1,207 @@
+"""Secrets out of a text: each becomes `[redacted:what-it-was]`, the rest of its line stays, and no line goes or comes.
+
+    redact(text, path)                a whole file: everything is caught that can be
+    redact_lines(lines, path)         some lines of a file, in order: keys whose first line is missing are caught too
+
+Redact before cutting, since half a secret is not recognised. What a secret looks like is the business of the package
+`secret`. The path decides what a bare word may be: a variable in code, a value in a config file.
+
+Some 30 MB/s on source code, whole files at a time.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from llmc.envelope.redact.blocks import blocks, is_torn, torn
+from llmc.envelope.redact.fields import fields
+from llmc.envelope.redact.matches import matches
+from llmc.envelope.redact.table import Rule, RuleConfidence, compiled, table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from llmc.base.globbing import Patterns
+    from llmc.settings import Redaction
+
+__all__ = ["Redacted", "Redactor", "SecretFinding", "check_rules", "redact", "redact_lines"]
+
+PRIVATE_KEY: Final = "private-key"
+FOLLOWING: Final = b"[redacted]"  # for the further lines of what spans lines: the first one says what it was
+
+
+@dataclass(frozen=True, slots=True)
+class SecretFinding:
+    """`line` counts from 1, `column` in characters from 1; `secret` is what was taken out of that line."""
+
+    rule: str
+    line: int
+    column: int
+    secret: str
+
+    def __repr__(self) -> str:
+        return f"Finding({self.rule!r}, line={self.line}, column={self.column})"
+
+
+@dataclass(frozen=True, slots=True)
+class Redacted:
+    text: str
+    findings: tuple[SecretFinding, ...] = ()
+
+
+class Span(NamedTuple):
+    start: int
+    end: int
+    name: str
+
+
+class Redactor:
+    """The built-in rules with a user's own; `allow` are paths in gitignore style that pass as they are."""
+
+    def __init__(
+        self, *, rules: Iterable[tuple[str, str]] = (), allow: Sequence[str] = (), enabled: bool = True
+    ) -> None:
+        self.enabled = enabled
+        self._allow = tuple(allow)
+        self._own = tuple(Rule(name, pattern.encode(), RuleConfidence.OWN) for name, pattern in rules)
+
+    @classmethod
+    def of(cls, settings: Redaction) -> Redactor:
+        rules = [(rule.name, rule.pattern) for rule in settings.rules]
+        return cls(rules=rules, allow=settings.allow, enabled=settings.enabled)
+
+    def passes(self, path: str) -> bool:
+        """Whether the text of this path stays as it is."""
+        return not self.enabled or bool(self._allow and path and self._is_allowed(path))
+
+    def redact(self, text: str, path: str = "", *, torn: bool = False) -> Redacted:
+        """`torn` says that lines are missing, so that the inside of a key may stand without its first line."""
+        if not text or self.passes(path):
+            return Redacted(text)
+        data = text.encode("utf-8", "surrogatepass")
+        spans = self._spans(data, path)
+        if torn:
+            spans += torn_spans(data)
+        return replaced(data, merged(spans)) if spans else Redacted(text)
+
+    def redact_lines(self, lines: Sequence[str], path: str = "") -> list[str]:
+        """Lines of one file, in its order, perhaps with gaps between them; as many come back."""
+        done = self.redact("\n".join(lines), path, torn=True)
+        return done.text.split("\n") if done.findings else list(lines)
+
+    def _is_allowed(self, path: str, *, is_folder: bool = False) -> bool:
+        """As an ignore file has it: what names a folder holds for all below it."""
+        above, _, name = path.rpartition("/")
+        if above and self._is_allowed(above, is_folder=True):
+            return True
+        layer = self._patterns.layer(above)
+        return bool(layer and layer.verdict(name, is_folder=is_folder))
+
+    @cached_property
+    def _patterns(self) -> Patterns:
+        from llmc.base.globbing import read_patterns  # noqa: PLC0415 - only where a path is allowed
+
+        return read_patterns(os.fsencode("\n".join(self._allow)))
+
+    def _spans(self, data: bytes, path: str) -> list[Span]:
+        """In the order in which they may name what they share."""
+        spans = [Span(start, end, PRIVATE_KEY) for start, end in blocks(data)]
+        for rule in (*self._own, *table().matching(data, path)):
+            spans += [Span(start, end, rule.name) for start, end in matches(rule, data)]
+        return spans + [Span(start, end, str(sort)) for start, end, sort in fields(data, path)]
+
+
+_BUILT_IN: Final = Redactor()
+
+
+def redact(text: str, path: str = "") -> Redacted:
+    return _BUILT_IN.redact(text, path)
+
+
+def redact_lines(lines: Sequence[str], path: str = "") -> list[str]:
+    return _BUILT_IN.redact_lines(lines, path)
+
+
+def check_rules(settings: Redaction) -> Iterator[tuple[int, str, str]]:
+    """(index, key, reason) of each of the user's rules that cannot be used."""
+    import re2  # noqa: PLC0415 - only where there are rules
+
+    for index, rule in enumerate(settings.rules):
+        try:
+            if compiled(rule.pattern.encode(), utf8=True).search(b"") is not None:
+                yield index, "pattern", "matches nothing at all, so it would match everywhere"
+        except re2.error as error:
+            reason = error.args[0] if error.args else ""
+            told = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
+            yield index, "pattern", f"RE2 cannot read it: {told}"
+
+
+def torn_spans(data: bytes) -> Iterator[Span]:
+    if not is_torn(data):
+        return
+    lines = data.split(b"\n")
+    inside = set(torn(lines))
+    at = 0
+    for index, line in enumerate(lines):
+        if index in inside:
+            yield Span(at, at + len(line), PRIVATE_KEY)
+        at += len(line) + 1
+
+
+def merged(spans: list[Span]) -> list[Span]:
+    """Without overlaps; where two share text, both go, under the name that came first."""
+    named = sorted(enumerate(spans), key=lambda each: (each[1].start, each[0]))
+    done: list[tuple[int, Span]] = []
+    for order, span in named:
+        if done and span.start < done[-1][1].end:
+            first, last = done[-1]
+            name = last.name if first < order else span.name
+            done[-1] = (min(first, order), Span(last.start, max(last.end, span.end), name))
+        else:
+            done.append((order, span))
+    return [span for _, span in done]
+
+
+def replaced(data: bytes, spans: list[Span]) -> Redacted:
+    pieces: list[bytes] = []
+    findings: list[SecretFinding] = []
+    at, line, column = 0, 1, 1
+    for part in (part for span in spans for part in parts_of(data, span)):
+        between = data[at : part.start]
+        line += between.count(b"\n")
+        *above, before = between.rsplit(b"\n", 1)
+        column = characters(before) + (1 if above else column)
+        secret = data[part.start : part.end]
+        findings.append(SecretFinding(part.name, line, column, secret.decode("utf-8", "surrogatepass")))
+        pieces += [between, part.marker]
+        column += characters(secret)
+        at = part.end
+    pieces.append(data[at:])
+    return Redacted(b"".join(pieces).decode("utf-8", "surrogatepass"), tuple(findings))
+
+
+def characters(data: bytes) -> int:
+    return len(data.decode("utf-8", "surrogatepass"))
+
+
+class TextPart(NamedTuple):
+    start: int
+    end: int
+    name: str
+    marker: bytes
+
+
+def parts_of(data: bytes, span: Span) -> Iterator[TextPart]:
+    """The span line by line, without the space around."""
+    marker = f"[redacted:{span.name}]".encode()
+    start = span.start
+    for line in data[span.start : span.end].split(b"\n"):
+        inner = line.strip()
+        if inner:
+            lead = start + len(line) - len(line.lstrip())
+            yield TextPart(lead, lead + len(inner), span.name, marker)
+            marker = FOLLOWING
+        start += len(line) + 1

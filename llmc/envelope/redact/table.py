@@ -1,0 +1,125 @@
+"""The rule table: `rules.toml` read and compiled, once and when first needed.
+
+One `re2.Set` says in a single pass which of some two hundred rules match a text at all; for source code that is none,
+at 37 MB/s. Only those that do are then searched for by themselves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+__all__ = ["Rule", "RuleConfidence", "RuleTable", "compiled", "matcher", "table", "words"]
+
+RULES: Final = Path(__file__).with_name("rules.toml")
+WORDS: Final = Path(__file__).with_name("words.toml")
+# Of the states that the set has seen. With 8 MB, RE2's default, it forgets and begins again on large files.
+SET_MEMORY: Final = 24 << 20
+
+
+class RuleConfidence(StrEnum):
+    """The sections of the table, and what more a match must show."""
+
+    TOKEN = "token"  # noqa: S105 - a section's name
+    RANDOM = "random"
+    PASSWORD = "password"  # noqa: S105 - likewise
+    MIXED = "mixed"
+    PAIR = "pair"
+    KEY = "key"
+    FILE = "file"
+    OWN = "own"  # a user's rule: it means what it says
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    name: str
+    pattern: bytes
+    sureness: RuleConfidence
+    near: bytes = b""  # matches wherever `pattern` does, and is cheaper
+
+    @property
+    def regex(self) -> Any:
+        return compiled(self.pattern, utf8=self.sureness is RuleConfidence.OWN)
+
+
+@dataclass(frozen=True)
+class RuleTable:
+    rules: tuple[Rule, ...]
+    gate: Any
+    files: dict[str, tuple[Rule, ...]]
+
+    def matching(self, data: bytes, path: str) -> list[Rule]:
+        """The rules that match somewhere, in the order of the table; last, those of this very file."""
+        name = path.rpartition("/")[2].lstrip("._").partition(".")[0]
+        found = self.gate.Match(data)
+        return [*([self.rules[index] for index in sorted(found)] if found else ()), *self.files.get(name, ())]
+
+
+@cache
+def table() -> RuleTable:
+    import tomllib  # noqa: PLC0415 - only a reply needs it
+
+    sections = tomllib.loads(RULES.read_text("utf-8"))
+    files = {
+        file: tuple(Rule(f"{file}-password", pattern.encode(), RuleConfidence.FILE) for pattern in patterns)
+        for file, patterns in sections.pop(RuleConfidence.FILE).items()
+    }
+    rules = tuple(
+        rule_of(name, pattern, RuleConfidence(section))
+        for section, named in sections.items()
+        for name, patterns in named.items()
+        for pattern in patterns
+    )
+    return RuleTable(rules, matcher([rule.near or rule.pattern for rule in rules]), files)
+
+
+def rule_of(name: str, pattern: str | dict[str, str], sureness: RuleConfidence) -> Rule:
+    if isinstance(pattern, str):
+        return Rule(name, pattern.encode(), sureness)
+    return Rule(name, pattern["find"].encode(), sureness, pattern["near"].encode())
+
+
+def matcher(patterns: list[bytes]) -> Any:
+    """Which of many patterns match, in one pass; `Match` gives their numbers."""
+    import re2  # noqa: PLC0415 - 20 ms that a client's start need not pay
+
+    made = re2.Set.SearchSet(options(SET_MEMORY))
+    for pattern in patterns:
+        made.Add(pattern)
+    made.Compile()
+    return made
+
+
+@cache
+def words(name: str) -> frozenset[str]:
+    """One of the lists of `words.toml`."""
+    return frozenset(_lists()[name].split())
+
+
+@cache
+def _lists() -> dict[str, str]:
+    import tomllib  # noqa: PLC0415 - only a reply needs it
+
+    return tomllib.loads(WORDS.read_text("utf-8"))
+
+
+@cache
+def compiled(pattern: bytes, *, utf8: bool = False) -> Any:
+    import re2  # noqa: PLC0415 - see `matcher`
+
+    return re2.compile(pattern, options(utf8=utf8))
+
+
+def options(memory: int = 8 << 20, *, utf8: bool = False) -> Any:
+    """Bytes are matched as they are: what delimits is ASCII, and UTF-8 never hides that inside a letter."""
+    import re2  # noqa: PLC0415 - see `matcher`
+
+    chosen = re2.Options()
+    chosen.max_mem = memory
+    chosen.log_errors = False
+    if not utf8:
+        chosen.encoding = re2.Options.Encoding.LATIN1
+    return chosen

@@ -1,0 +1,179 @@
+"""Is this value a secret, or does it stand for one: a placeholder, a reference, a type, a label, a name?
+
+A value is judged together with how it was written. In code a bare word is a variable and a quoted plain word mostly a
+name; in a config file a plain word after `password:` is the password. What machines make is told from what people
+write by pairs of letters: in English text three pairs of four are among the common ones, in random letters one of
+four.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from functools import lru_cache
+from itertools import pairwise
+from typing import Final
+
+from llmc.envelope.redact.names import Sort
+from llmc.envelope.redact.table import words
+
+__all__ = ["ContentKind", "is_blank", "is_placeholder", "is_random", "is_secret", "kind_of"]
+
+
+class ContentKind(StrEnum):
+    """What a file is to us. LABELS: texts for people, where `password` is what a field is called."""
+
+    CONFIG = "config"
+    CODE = "code"
+    TEXT = "text"
+    LABELS = "labels"
+
+
+SHORTEST: Final = 4
+SHORTEST_TOKEN: Final = 10
+PASSPHRASE: Final = 4  # words
+ENOUGH: Final = 80  # characters, to tell what a value is
+
+_LABELS: Final = re.compile(
+    r"(?i)(?:^|/)(?:locales?|i18n|l10n|langs?|languages?|translations?|intl|messages|strings|nls)/|"
+    r"\.(?:po|pot|arb|resx|xlf|xliff|strings|ftl)$|(?:^|/)(?:strings|messages|locale|translations?)[\w-]*\.\w+$|"
+    r"(?:^|/)[a-z]{2}(?:[-_][A-Za-z]{2})?\.(?:json|ya?ml|properties|ts|js|php|toml)$|"
+    r"_[a-z]{2}(?:_[A-Z]{2})?\.properties$"
+)
+
+# Where a secret comes from: variables and templates of shells, languages and tools, addresses, paths, digests.
+_REFERENCE: Final = re.compile(
+    r"""(?ix) \$\{ | \{\{ | <% | %\( | \$\( | ^%[sdr@]?$ | ^%\w+%$ | ^\$+\w+$ | ^\$env: | ^\$\w+[\[>.:-]
+    | ^[{<(\[].*[})>\]]$ | ^< | ^\[[^\]]*\] | ^[:@?]\w*$ | ^!\w+$ | ^!\w+[/:] | ^[&*][a-z_]\w*$ | ^enc[\[(:]
+    | ^(?:vault|env|ssm|file|ref|op|secretsmanager|awssm|keyring|arn|projects|data)[:/] | ^\{cipher\} | ^\\[nu]?
+    | process\.env | os\.environ | getenv | environ\b | ^env\b | ^env[(\[] | \bsecrets?\.[a-z]
+    | ^(?:var|local|self|this|settings|config|data|module|args|opts|options|params|request|req|ctx|context|props|state
+      |app|each|values|inputs|vars|steps|needs|github|credentials)[.\[>-]
+    | ^(?:https?|ftp|s3|gs|jdbc):/ | ^\.{0,2}/(?:[a-z_.-]+/)*[a-z_.-]*$ | ^~/ | ^[a-z]:\\ | ^\[redacted
+    | ^[*.…•x\#?_=+-]+$ | ^(?:sha(?:1|256|384|512)[-:]|md5[-:]) | ^(?:application|text|image)/ """
+)
+_BLANK: Final = re.compile(
+    r"(?i)example|changeme|change[-_. ]?(?:me|this|it)|replace[-_. ]?(?:me|this|with)|placeholder|redacted|xxxx|\*\*\*|"
+    r"\.\.\.|…|your[-_. ]|^your|<[a-z]|insert[-_. ]|dummy|^(?:my|the|some|any)[-_](?:secret|pass|token|key|api)|fake|"
+    r"goes[-_. ]here|[-_. ]here$|^todo|^fixme|^tbd|not[-_. ]a[-_. ]|0{12}|123456789012"
+)
+_NEVER: Final = re.compile(r"(?i)EXAMPLE|x{5}|your[-_]|placeholder|redacted|changeme|\.\.\.|0{12}|dummy|sample")
+
+_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_ENCODINGS: Final = re.compile(
+    r"(?i)^(?:[hrep]s(?:256|384|512)|utf-?(?:8|16|32)|base(?:32|58|64)(?:url)?|oauth-?2?(?:\.0)?|oauth1|latin-?1|"
+    r"iso-?8859-\d+|v?\d+(?:\.\d+)+\w*|\d{4}-\d\d-\d\d.*|sha-?\d+|md5|x509|ed25519|pbkdf2\w*|bcrypt|argon2\w*|"
+    r"aes-?\d+\S*|rsa-?\d+|\d{1,5}|\d+(?:ms|s|m|h|d|px|em|kb|mb)|x-[a-z-]+|[a-z]+\d?-[a-z]+-token|p-?\d+|secp\w+|"
+    r"http/?\d.*)$"
+)
+_COMMON_SHARE: Final = 0.45
+
+
+@lru_cache(1024)
+def kind_of(path: str) -> ContentKind:
+    if not path:
+        return ContentKind.TEXT
+    if _LABELS.search(path):
+        return ContentKind.LABELS
+    name = path.rpartition("/")[2].lstrip("._").lower()
+    ending = name.rpartition(".")[2]
+    if ending in words("code") and "." in path:
+        return ContentKind.CODE
+    is_config = ending in words("config") or name.startswith(("env.", "env-", "dockerfile.", "pgpass."))
+    return ContentKind.CONFIG if is_config else ContentKind.TEXT
+
+
+def is_blank(value: str) -> bool:
+    """A token's form filled with nothing: `ghp_xxxxxxxx`, `AKIAIOSFODNN7EXAMPLE`."""
+    return bool(_NEVER.search(value)) or len(set(value[4:])) <= SHORTEST
+
+
+def is_random(value: str) -> bool:
+    """Made by a machine, as far as one can tell."""
+    letters = sum(map(str.isalpha, value))
+    digits = sum(map(str.isdigit, value))
+    if len(value) < 8 or len(set(value)) < 6 or not letters:  # noqa: PLR2004 - too little to tell
+        return False
+    if digits:
+        changes = sum(a.isdigit() != b.isdigit() for a, b in pairwise(value))
+        # `abc1` and `v2-beta` change less often between letters and digits.
+        if changes >= 4 or (changes >= 2 and common_share(value) < _COMMON_SHARE):  # noqa: PLR2004 - see above
+            return True
+    parts = _WORD.findall(value)
+    # Capitals all over: the words of camelCase are longer.
+    if len(parts) >= 4 and letters / len(parts) < 2.5:  # noqa: PLR2004 - measured on names and on random letters
+        return True
+    return letters >= 8 and common_share(value) < _COMMON_SHARE and not _words_of(value) <= words("vocabulary")  # noqa: PLR2004
+
+
+def common_share(value: str) -> float:
+    """How many of its pairs of letters are common in English."""
+    pairs = [a + b for a, b in pairwise(value.lower()) if a.isalpha() and b.isalpha()]
+    return sum(pair in words("pairs") for pair in pairs) / len(pairs) if pairs else 0.0
+
+
+def is_placeholder(value: str) -> bool:
+    """It stands for a secret, or says where one comes from."""
+    if len(value) < SHORTEST or len(set(value)) < 3:  # noqa: PLR2004 - aaaa, abab
+        return True
+    if _REFERENCE.search(value) or _BLANK.search(value) or _ENCODINGS.search(value):
+        return True
+    return value.isalpha() and (
+        value.lower() in words("vocabulary") or value.lower().removeprefix("my") in words("vocabulary")
+    )
+
+
+@lru_cache(4096)
+def is_secret(value: str, sort: Sort, kind: ContentKind, *, quoted: bool) -> bool:
+    value = value[:ENOUGH]
+    if is_placeholder(value):
+        return False
+    if any(map(str.isspace, value)):
+        return quoted and is_jumble(value)
+    if sort is Sort.TOKEN:
+        return len(value) >= SHORTEST_TOKEN and is_random(value)
+    if kind is ContentKind.LABELS:
+        return is_mixed(value) and value.isascii()
+    if kind is ContentKind.CODE and not quoted:
+        return is_mixed(value) and not is_name(value)
+    return is_mixed(value) or is_chosen(value, kind)
+
+
+def is_jumble(value: str) -> bool:
+    """With spaces, and yet no text: hardly one of its parts is a word."""
+    parts = [part.strip(".,:;!?()\"'") for part in value.split()]
+    return sum(part.isalpha() or part.isdigit() or not part for part in parts) * 2 < len(parts)
+
+
+def is_mixed(value: str) -> bool:
+    """Letters with digits or signs among them, as nobody writes a word."""
+    parts = _words_of(value)
+    if parts and parts <= words("vocabulary") and not re.search(r"[^\w.\-:/ ]", value):
+        return False
+    digits, letters = any(map(str.isdigit, value)), any(map(str.isalpha, value))
+    if digits and letters:
+        return True
+    if re.search(r"[^\w.\-:/@ ,+'\[\]()]", value) and letters:
+        return not re.search(r"""^[#.]\w|[=<>|(]\w*["')]|\\[dws]|[.]{2}|[:?!,;]$""", value)
+    return is_random(value)
+
+
+def is_chosen(value: str, kind: ContentKind) -> bool:
+    """A word or a run of words that somebody took for a password."""
+    parts = re.split(r"[-_.+ ]", value)
+    if any(part.lower() in words("vocabulary") for part in parts) or not value.isascii():
+        return False
+    if kind is ContentKind.CONFIG:
+        return not value.istitle() and not re.search(r"[/:.()\[\]]", value)
+    return len(parts) >= PASSPHRASE and all(part.isalpha() for part in parts) and "." not in value
+
+
+def is_name(value: str) -> bool:
+    """What a program calls something: `user1`, `self.token2`, `v1.Secret`."""
+    if not re.fullmatch(r"[A-Za-z_$][\w$]*(?:(?:\.|::|->)[A-Za-z_$][\w$]*)*\(?\)?", value):
+        return False
+    return not is_random(value)
+
+
+def _words_of(value: str) -> set[str]:
+    return {word.lower() for word in _WORD.findall(value)}

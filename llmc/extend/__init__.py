@@ -1,0 +1,1 @@
+"""extend: what users add to llmc: personas, delegates, shell commands, the pruner profile."""

@@ -1,0 +1,112 @@
+"""What the user's delegates and servers add to the tools of a client, at this moment.
+
+Made anew for each request, of the client's settings and of the servers as they are: a delegate is registered while all
+of its servers answer, an exposed tool while its own does. Names that llmc has itself are not given away. Safe to read
+from any thread.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmc.base import logs
+from llmc.extend.delegates.delegate import DelegateWorker, tool_of
+from llmc.extend.delegates.passthrough import Exposed
+from llmc.settings.vendors import VENDORS
+from llmc.tools import TOOLS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from llmc.envelope import Envelope
+    from llmc.extend.delegates.downstream import Downstream
+    from llmc.extend.delegates.fleet import Fleet
+    from llmc.settings import Settings
+    from llmc.tool import Tool
+
+__all__ = ["Offer"]
+
+log = logs.get("delegates")
+
+# Clients start with a list of tools; Codex gives a server 10 s for its whole start.
+LIST_SECONDS = 8.0
+
+
+class Offer:
+    def __init__(
+        self, settings: Settings, servers: Mapping[str, Downstream], fleet: Fleet, environ: Mapping[str, str]
+    ) -> None:
+        self._fleet = fleet
+        self.servers = servers
+        providers = frozenset({*settings.providers, *VENDORS})
+        self.workers = {
+            name: DelegateWorker(name, one, within(servers, one.internal_tools), fleet, environ, providers)
+            for name, one in settings.delegates.items()
+            if name not in TOOLS
+        }
+        self.exposed = {name: Exposed(one, fleet) for name, one in servers.items() if settings.mcps[name].expose}
+
+    def settle(self) -> None:
+        """Wait for servers that are just being started, as long as a client that lists tools would."""
+        self._fleet.settle(self.servers.values(), LIST_SECONDS)
+
+    def delegates(self, allowed: frozenset[str] | None) -> tuple[Tool, ...]:
+        """Those that can work now, in the order of the settings."""
+        free = [one for name, one in self.workers.items() if allowed is None or name in allowed]
+        return tuple(tool_of(one) for one in free if not one.missing())
+
+    def listed(self, allowed: frozenset[str] | None) -> tuple[Tool, ...]:
+        return tuple(one for one in self.delegates(allowed) if one.profiles)
+
+    def tools(self, allowed: frozenset[str] | None) -> tuple[Tool, ...]:
+        """All that can be called now."""
+        exposed = [tool for one in self.exposed.values() for tool in one.tools().values()]
+        return (*self.delegates(allowed), *(one for one in exposed if self.open_to(one.name, allowed)))
+
+    def find(self, name: str) -> Tool | None:
+        """By its name; a delegate also when it cannot work, so that it can say why."""
+        if name in self.workers:
+            return tool_of(self.workers[name])
+        server = next((one for one in self.exposed.values() if name.startswith(f"{one.name}.")), None)
+        if server is None:
+            return None
+        self._fleet.settle([server.downstream], LIST_SECONDS)
+        return server.find(name.removeprefix(f"{server.name}."))
+
+    def open_to(self, name: str, allowed: frozenset[str] | None) -> bool:
+        """Whether a session that is narrowed to `allowed` may use it; a server there stands for all its tools."""
+        if allowed is None or name in allowed:
+            return True
+        return any(name.startswith(f"{server}.") for server in allowed & self.exposed.keys())
+
+    def knows(self, name: str) -> bool:
+        """Whether it may be one of these; waits for nothing."""
+        return name in self.workers or any(name.startswith(f"{server}.") for server in self.exposed)
+
+    def names(self, allowed: frozenset[str] | None) -> list[str]:
+        every = [*self.workers, *(name for one in self.exposed.values() for name in one.tools())]
+        return [name for name in every if self.open_to(name, allowed)]
+
+    def listing(self, server: str) -> Envelope | None:
+        """The tools of an exposed server; None when there is no such."""
+        if server not in self.exposed or server in TOOLS or server in self.workers:
+            return None
+        self._fleet.settle([self.exposed[server].downstream], LIST_SECONDS)
+        return self.exposed[server].listing()
+
+    def lines(self, allowed: frozenset[str] | None) -> list[str]:
+        """The exposed servers, one line of the menu each."""
+        return [one.line() for one in self.exposed.values() if self.any_open(one, allowed)]
+
+    def any_open(self, exposed: Exposed, allowed: frozenset[str] | None) -> bool:
+        return allowed is None or any(self.open_to(name, allowed) for name in exposed.tools())
+
+    def suffix(self, allowed: frozenset[str] | None) -> str:
+        """What the gateway's own definition says of them, so that a model knows that they are there."""
+        shown = [one for one in self.exposed.values() if one.tools() and self.any_open(one, allowed)]
+        told = [f"{one.name} ({len(one.tools())} tools)" for one in shown]
+        return f" Also {', '.join(told)}." if told else ""
+
+
+def within(servers: Mapping[str, Downstream], names: Iterable[str]) -> dict[str, Downstream]:
+    return {name: servers[name] for name in names if name in servers}

@@ -1,0 +1,204 @@
+"""The ways to a downstream server: a program's stdin and stdout, streamable HTTP, SSE.
+
+Over stdio a server gets a handful of variables and those that its entry names, in a process group of its own that ends
+with it. A line that is too long is passed by, and the call that it answered fails; one that floods is cut off. Over
+HTTP requests go to the configured address, without redirects to others and without a proxy of the environment.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+import signal
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+import mcp_types as types
+import orjson
+from mcp.shared.message import SessionMessage
+from pydantic import ValidationError
+
+from llmc.base.errors import ConfigError
+from llmc.base.outbound import is_plain, web_client
+from llmc.envelope.clean import clean_text
+from llmc.server.mcp.lines import END_BYTES, Stream, id_of
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping
+
+    from llmc.settings import Mcp
+
+    Streams = tuple[Any, Any]
+
+__all__ = ["Words", "environment_of", "opened"]
+
+# What a program needs to find itself; everything else must be named in the entry's `env`.
+INHERITED = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER")
+# The largest answers of the servers that were looked at have some hundred kilobytes.
+LONGEST_LINE = 4 << 20
+# So much without an answer to anything that was asked is a flood.
+MOST_BYTES = 32 << 20
+LEAVE_SECONDS = 2.0
+HTTP_SECONDS, SILENT_SECONDS = 30.0, 3_600.0
+
+
+class Words:
+    """The last that a server wrote to stderr, for who wonders why it does not run; without its secrets."""
+
+    def __init__(self, secrets: tuple[str, ...] = ()) -> None:
+        self._secrets = tuple(secret for secret in secrets if secret)
+        self._lines: deque[str] = deque(maxlen=20)
+
+    def add(self, line: bytes) -> None:
+        self._lines.append(self.clean(line[:400].decode("utf-8", "replace").rstrip()))
+
+    def clean(self, text: str) -> str:
+        for secret in self._secrets:
+            text = text.replace(secret, "[hidden]")
+        return clean_text(text)
+
+    @property
+    def last(self) -> str:
+        said = [line for line in self._lines if line.strip()]
+        told = next(
+            (line for line in reversed(said) if re.search(r"error|not found|cannot|no such", line, re.IGNORECASE)), ""
+        )
+        return told or (said[-1] if said else "")
+
+
+def environment_of(mcp: Mcp, environ: Mapping[str, str]) -> dict[str, str]:
+    kept = {name: environ[name] for name in INHERITED if name in environ}
+    return {**kept, **{name: value.reveal() for name, value in mcp.env.items()}}
+
+
+@contextlib.asynccontextmanager
+async def opened(mcp: Mcp, cwd: str, environ: Mapping[str, str], words: Words) -> AsyncIterator[Streams]:
+    if mcp.transport == "stdio":
+        async with program(mcp, cwd, environ, words) as lines:
+            yield lines, lines
+        return
+    if not is_plain(mcp.url):
+        raise ConfigError("its url is no plain address", hint="For example http://127.0.0.1:8080/mcp")
+    headers = {name: value.reveal() for name, value in mcp.headers.items()}
+    if mcp.transport == "sse":
+        from mcp.client.sse import sse_client  # noqa: PLC0415 - few are reached in this way
+
+        async with sse_client(mcp.url, headers, HTTP_SECONDS, SILENT_SECONDS, client_for) as streams:
+            yield streams
+        return
+    from mcp.client.streamable_http import streamable_http_client  # noqa: PLC0415 - likewise
+
+    async with (
+        client_for(headers) as client,
+        streamable_http_client(mcp.url, http_client=client, max_sse_event_size=LONGEST_LINE) as streams,
+    ):
+        yield streams
+
+
+def client_for(headers: dict[str, str] | None = None, timeout: Any = None, auth: Any = None) -> Any:
+    """Of a stream of events the SDK bounds each."""
+    import httpx2  # noqa: PLC0415 - likewise
+
+    wait = timeout or httpx2.Timeout(HTTP_SECONDS, read=SILENT_SECONDS)
+    return web_client(LONGEST_LINE, wait, headers=headers, auth=auth, events=False)
+
+
+@contextlib.asynccontextmanager
+async def program(mcp: Mcp, cwd: str, environ: Mapping[str, str], words: Words) -> AsyncIterator[PipeLines]:
+    process = await asyncio.create_subprocess_exec(
+        mcp.command,
+        *mcp.args,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env=environment_of(mcp, environ),
+        cwd=cwd,
+        start_new_session=True,
+        limit=LONGEST_LINE,
+    )
+    listening = asyncio.create_task(overheard(process, words))
+    try:
+        yield PipeLines(process)
+    finally:
+        await asyncio.shield(ended(process))
+        listening.cancel()
+
+
+async def overheard(process: asyncio.subprocess.Process, words: Words) -> None:
+    assert process.stderr is not None
+    while part := await process.stderr.read(4096):
+        for line in part.splitlines():
+            words.add(line)
+
+
+async def ended(process: asyncio.subprocess.Process) -> None:
+    """It may leave by itself when its stdin closes; whatever it started goes with it."""
+    assert process.stdin is not None
+    process.stdin.close()
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(process.wait(), LEAVE_SECONDS)
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    await process.wait()
+
+
+class PipeLines(Stream):
+    """Over the pipes of a program."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        self._in, self._out = process.stdin, process.stdout
+        self._bytes = 0
+
+    async def receive(self) -> SessionMessage | Exception:
+        while True:
+            line = await self._line()
+            self._count(len(line))
+            try:
+                message = types.jsonrpc_message_adapter.validate_python(orjson.loads(line), by_name=False)
+            except (ValueError, ValidationError):
+                continue  # a program that prints where it should speak
+            if isinstance(message, types.JSONRPCResponse | types.JSONRPCError):
+                self._bytes = 0
+            return SessionMessage(message)
+
+    def _count(self, size: int) -> None:
+        self._bytes += size
+        if self._bytes > MOST_BYTES:
+            raise StopAsyncIteration
+
+    async def _line(self) -> bytes:
+        """The next line. Of one that is too long only its id is looked for, and the call is told."""
+        head = tail = b""
+        size = 0
+        while True:
+            try:
+                line = await self._out.readuntil(b"\n")
+            except (asyncio.IncompleteReadError, ConnectionError):
+                raise StopAsyncIteration from None
+            except asyncio.LimitOverrunError as over:
+                part = await self._out.readexactly(over.consumed)
+                head, tail, size = head or part[:END_BYTES], part[-END_BYTES:], size + len(part)
+                if size > MOST_BYTES:
+                    raise StopAsyncIteration from None
+                continue
+            if not head:
+                return line
+            found = id_of(head, tail + line)
+            if found is None or not found.isdigit():  # the ids that we give are numbers
+                raise StopAsyncIteration
+            return refusal(int(found))
+
+    async def send(self, item: SessionMessage, /) -> None:
+        line = item.message.model_dump_json(by_alias=True, exclude_unset=True).encode()
+        with contextlib.suppress(ConnectionError):
+            self._in.write(line + b"\n")
+            await self._in.drain()
+
+
+def refusal(identifier: int) -> bytes:
+    why = f"the answer is larger than {LONGEST_LINE >> 20} MB"
+    return orjson.dumps({"jsonrpc": "2.0", "id": identifier, "error": {"code": types.INTERNAL_ERROR, "message": why}})

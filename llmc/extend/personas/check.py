@@ -1,0 +1,76 @@
+"""What is wrong with the personas of the settings, before anybody asks for one: `llmc config check`.
+
+A wrong persona does no harm to anything else, so this is no reason to refuse the settings; a script is run as far as it
+describes itself, in its own process as always.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmc.base.errors import LlmcError
+from llmc.extend.personas.base import ALIASES
+from llmc.extend.personas.inline import unknown_names
+from llmc.extend.personas.script import LuaAgent
+from llmc.settings.problems import SettingSource, SettingsProblem, nearest, shown
+from llmc.tools import TOOLS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from llmc.settings import AgentEntry, AgentScript, Loaded, Settings
+
+__all__ = ["problems_of"]
+
+
+def problems_of(loaded: Loaded) -> Iterator[SettingsProblem]:
+    settings = loaded.settings
+    known = known_tools(settings)
+    for name, agent in settings.agents.items():
+        for part, reason, hint in inline_problems(agent, known):
+            key = f"agents.{name}.{part}"
+            yield SettingsProblem(place(loaded, key, f"agents.{name}"), key, reason, hint)
+    for name, script in settings.agent_scripts.items():
+        key = f"agents.script.{name}.path"
+        for reason, hint in script_problems(name, script, known):
+            yield SettingsProblem(place(loaded, key, ""), key, reason, hint)
+
+
+def known_tools(settings: Settings) -> set[str]:
+    """Ours, delegates, and downstream servers that are offered: `server`, or `server.tool`."""
+    return {*TOOLS, *ALIASES, *settings.delegates, *(name for name, mcp in settings.mcps.items() if mcp.expose)}
+
+
+def inline_problems(agent: AgentEntry, known: set[str]) -> Iterator[tuple[str, str, str]]:
+    for reason, hint in tool_problems(agent.tools, known):
+        yield "tools", reason, hint
+    names = [argument.name for argument in agent.arguments]
+    templates = [("system_prompt", agent.system_prompt), *(("context", one.search) for one in agent.context)]
+    for part, template in templates:
+        for wrong in unknown_names(template, set(names)):
+            near = nearest(wrong, names)
+            hint = f"did you mean {{{near}}}?" if near else f"write {{{{{wrong}}}}} for the braces themselves"
+            yield part, f"{{{wrong}}} is no argument of it", hint
+    for twice in sorted({name for name in names if names.count(name) > 1}):
+        yield "arguments", f'two arguments are named "{shown(twice)}"', ""
+
+
+def script_problems(name: str, script: AgentScript, known: set[str]) -> Iterator[tuple[str, str]]:
+    try:
+        info = LuaAgent(name, script.path, script.timeout, script.config).described()
+    except LlmcError as error:
+        yield f"{error.message}: {error.reason}" if error.reason else error.message, error.hint
+        return
+    yield from tool_problems(info.tools, known)
+
+
+def tool_problems(tools: Iterable[str], known: set[str]) -> Iterator[tuple[str, str]]:
+    for tool in tools:
+        if tool not in known and tool.partition(".")[0] not in known - {*TOOLS, *ALIASES}:
+            near = nearest(tool, known)
+            yield f'there is no tool "{shown(tool)}"', f"did you mean {near}?" if near else ""
+
+
+def place(loaded: Loaded, key: str, around: str) -> SettingSource:
+    found = (source for known, source in loaded.sources.items() if known.startswith(f"{around}.")) if around else ()
+    return loaded.sources.get(key) or next(iter(found), SettingSource("default"))

@@ -1,0 +1,239 @@
+"""What a persona may ask of the user's index while it is resolved: search, get, sources.
+
+Everything that comes back is redacted, with what is hidden made visible, cut to a budget in whole lines, and counted.
+One context serves one resolution: all its searches see the roots at the same moment.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from llmc.base.errors import AgentError, NotFoundError, QueryError
+from llmc.envelope import Envelope, Group, Item, Row
+from llmc.envelope.clean import clean
+from llmc.envelope.phrases import freshness_notes, shown_path
+from llmc.envelope.tokens import count_line
+from llmc.retrieval.globs import PathFilter
+from llmc.retrieval.search import SearchRequest
+from llmc.tools.read import Target, find_symbol, lines_of, parse_target
+from llmc.tools.reply import redactor
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from llmc.indexer.root_index import RootIndex
+    from llmc.retrieval.results import FileHits, Hit
+    from llmc.retrieval.view import View
+    from llmc.workspace import Workspace
+
+__all__ = ["MOST_CALLS", "AgentContext", "ContextDocument", "ContextPassage", "ContextSource"]
+
+# A persona that wants more than this wants the tools, which its model has.
+MOST_CALLS = 50
+MOST_RESULTS = 50
+SEARCH_BUDGET, GET_BUDGET, LARGEST_BUDGET = 1_200, 2_000, 8_000
+MODES = ("keyword", "hybrid", "semantic")
+# A passage with less room than this says nothing.
+LEAST_SHARE = 24
+# What stands right above the best line often says what it is about.
+LEAD = 2
+
+
+@dataclass(frozen=True, slots=True)
+class ContextPassage:
+    """A passage. `id` is what `get`, and the tool `read`, open."""
+
+    id: str
+    title: str
+    path: str
+    source: str
+    start_line: int
+    end_line: int
+    score: float
+    text: str
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class ContextDocument:
+    id: str
+    title: str
+    path: str
+    source: str
+    start_line: int
+    end_line: int
+    body: str
+    cut: bool
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class ContextSource:
+    name: str
+    files: int
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+class AgentContext:
+    def __init__(self, workspace: Workspace) -> None:
+        self.searches = 0
+        self.fetches = 0
+        self.notes: list[str] = []
+        self._workspace = workspace
+        self._calls = 0
+        self._known: dict[str, tuple[str, str, int, int]] = {}
+
+    def search(
+        self, query: str, *, limit: int = 5, mode: str = "hybrid", source: str = "", budget: int = SEARCH_BUDGET
+    ) -> list[ContextPassage]:
+        """The best passages, one for each file, within `budget` tokens. `source` is a root's name or a folder."""
+        self._count()
+        self.searches += 1
+        if mode not in MODES:
+            raise QueryError(f"there is no mode {mode!r}", hint=f"There are {', '.join(MODES)}.")
+        views, under = self._within(source)
+        if not views or not query.strip():
+            return []
+        off = frozenset({"vectors"}) if mode == "keyword" else frozenset()
+        request = SearchRequest(
+            query, PathFilter(under=under), limit=bounded(limit, 1, MOST_RESULTS), per_file=1, off=off
+        )
+        result = self._workspace.answers.search(views, request)
+        self.notes += [note for note in freshness_notes(result.pending, result.share) if note not in self.notes]
+        hits = [(file, hit) for file in result.files for hit in file.hits[:1]]
+        texts = self._clean([item_of(file, hit) for file, hit in hits])
+        return self._shared(hits, texts, bounded(budget, LEAST_SHARE, LARGEST_BUDGET))
+
+    def get(self, id: str, *, budget: int = GET_BUDGET) -> ContextDocument:  # noqa: A002 - the contract calls it so
+        """A passage of `search`, or `path`, `path:10-40`, `path::symbol`."""
+        self._count()
+        self.fetches += 1
+        root_index, path, start, end = self._located(id)
+        lines = lines_of(root_index, path)
+        start, end = max(1, start), min(end or len(lines), len(lines))
+        rows = tuple(Row(line, number) for number, line in enumerate(lines[start - 1 : end], start))
+        (text,) = self._clean([Item(rows, "", root_index.root.id, path, start, end)])
+        kept, _ = cut(text, bounded(budget, LEAST_SHARE, LARGEST_BUDGET))
+        shown = shown_path(self._workspace, root_index.root.id, path)
+        body = "\n".join(kept)
+        return ContextDocument(id, shown, path, root_index.root.name, start, end, body, cut=len(kept) < len(text))
+
+    def sources(self) -> list[ContextSource]:
+        """The roots by name, with how many files each has."""
+        self._count()
+        found = []
+        for root_index in self._workspace.root_indexes:
+            catalog = self._workspace.registry.writer_thread(root_index).store.catalog
+            found.append(ContextSource(root_index.root.name, len(catalog.places(root_index.root.id))))
+        return found
+
+    def _count(self) -> None:
+        self._calls += 1
+        if self._calls > MOST_CALLS:
+            raise TooManyCallsError(
+                f"it asked the index more than {MOST_CALLS} times", hint="Search once with a larger limit instead."
+            )
+
+    @cached_property
+    def _views(self) -> list[View]:
+        return self._workspace.views()
+
+    def _within(self, source: str) -> tuple[list[View], tuple[str, ...]]:
+        """A source that is not there holds nothing, as in the document that personas were ordered with."""
+        if not source:
+            return self._views, ()
+        named = [view for view in self._views if view.root.name == source]
+        if named:
+            return named, ()
+        folder = source.strip("/")
+        held = [view for view in self._views if folder and (seen := view.root_fs.stat(folder)) and str(seen.kind)]
+        return held, (folder,)
+
+    def _located(self, name: str) -> tuple[RootIndex, str, int, int]:
+        if name in self._known:
+            root, path, start, end = self._known[name]
+            return self._workspace.root_index(root), path, start, end
+        target = parse_target(name)
+        root_index, path = self._workspace.locate(target.path)
+        if not path:
+            raise NotFoundError(f"{name} is a folder", hint="Name a file.")
+        if target.symbol:
+            view = next(view for view in self._views if view.root.id == root_index.root.id)
+            target = find_symbol(view, path, target)
+        return root_index, path, *span(target)
+
+    def _clean(self, items: Sequence[Item]) -> list[list[str]]:
+        """The lines of each, as they may leave."""
+        envelope = Envelope("agent", "", tuple(Group("", (item,)) for item in items))
+        redact = redactor(self._workspace.settings.redaction)
+        cleaned = clean(envelope, redact, self._workspace.text_of, data=False)
+        return [[row.text.rstrip() for row in item.rows] for item in cleaned.items()]
+
+    def _shared(self, hits: list[tuple[FileHits, Hit]], texts: list[list[str]], budget: int) -> list[ContextPassage]:
+        """Each passage may take an equal part of what is left."""
+        names = {root_index.root.id: root_index.root.name for root_index in self._workspace.root_indexes}
+        found: list[ContextPassage] = []
+        for at, ((file, hit), text) in enumerate(zip(hits, texts, strict=True)):
+            share = budget // (len(hits) - at)
+            shown = shown_path(self._workspace, file.root, file.path)
+            place = f"{shown}:{hit.start_line}-{hit.end_line}"
+            head = count_line(place)
+            kept, used = excerpt(text, hit, share - head)
+            if not kept or share < LEAST_SHARE:
+                continue
+            budget -= used + head
+            self._known[place] = (file.root, file.path, hit.start_line, hit.end_line)
+            title = f"{shown}::{hit.name}" if hit.name else shown
+            lines = (hit.start_line, hit.end_line)
+            found.append(
+                ContextPassage(place, title, file.path, names[file.root], *lines, round(hit.score, 4), "\n".join(kept))
+            )
+        return found
+
+
+class TooManyCallsError(AgentError):
+    """Ends the resolution: a script that catches it would go on."""
+
+
+def item_of(file: FileHits, hit: Hit) -> Item:
+    rows = tuple(Row(line, number) for number, line in enumerate(hit.text.split("\n"), hit.start_line))
+    return Item(rows, "", file.root, file.path, hit.start_line, hit.end_line)
+
+
+def excerpt(lines: list[str], hit: Hit, budget: int) -> tuple[list[str], int]:
+    """All of it, or the line that names it and then from where it answers best."""
+    kept, used = cut(lines, budget)
+    best = hit.lines[0] - hit.start_line if hit.lines else 0
+    if len(kept) > best or kept == lines or best >= len(lines):
+        return kept, used
+    first = lines[0]
+    name = count_line(f" {first}") + count_line(" …")
+    rest, used = cut(lines[max(1, best - LEAD) :], budget - name)
+    return ([first, "…", *rest], used + name) if rest else (kept, used)
+
+
+def cut(lines: list[str], budget: int) -> tuple[list[str], int]:
+    """As many lines as there is room for, and what they cost; what is left out is marked."""
+    used = 0
+    for at, line in enumerate(lines):
+        cost = count_line(f" {line}")
+        if used + cost > budget:
+            return ([*lines[:at], "…"] if at else []), used
+        used += cost
+    return lines, used
+
+
+def span(target: Target) -> tuple[int, int]:
+    return target.start, target.end
+
+
+def bounded(value: int, low: int, high: int) -> int:
+    return max(low, min(high, value))

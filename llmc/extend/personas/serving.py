@@ -1,0 +1,176 @@
+"""Personas as a server shows them: those that this asker may have, resolved in its workspace.
+
+MCP, HTTP and the command line ask here. As instructions of a server (`llmc serve --agent`) a persona is resolved once
+for a minute; everything else is made anew each time.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from llmc.base import logs
+from llmc.base.errors import ArgumentError, LlmcError, NotFoundError
+from llmc.envelope.request import RunningRequest
+from llmc.extend.personas.registry import AgentRegistry
+from llmc.settings.locations import config_folder, find_file, workspace_file
+from llmc.settings.overrides import CONFIG_VARIABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from llmc.envelope.request import ClientInfo
+    from llmc.extend.personas.model import AgentInfo, ResolvedPersona
+    from llmc.server.service import Service
+    from llmc.server.surface import RequestContext
+    from llmc.settings import Settings
+    from llmc.workspace import Workspace
+
+__all__ = ["Personas", "Watch"]
+
+log = logs.get("agents")
+
+INSTRUCTIONS_SECONDS = 60.0
+MOST_KEPT = 64
+
+_said: dict[tuple[str, ...], tuple[float, str]] = {}
+_lock = threading.Lock()
+
+
+class Personas:
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    def infos(self, visit: RequestContext) -> tuple[AgentInfo, ...]:
+        """A server that is one persona has no other."""
+        infos = self._registry(visit.client).list()
+        return tuple(info for info in infos if visit.session.agent in ("", info.name))
+
+    def resolve(
+        self, client: ClientInfo, name: str, args: Mapping[str, Any], call: RunningRequest | None = None
+    ) -> ResolvedPersona:
+        workspace = self._workspace(call or RunningRequest(client))
+        try:
+            return AgentRegistry.from_settings(workspace.settings).resolve(workspace, name, args)
+        except NotFoundError as error:
+            left_out = [each for each in self._service.notices_of(client) if each.key == f"agents.script.{name}"]
+            error.reason = str(left_out[0]) if left_out else error.reason
+            raise
+
+    def complete(self, client: ClientInfo, name: str, argument: str, typed: str) -> list[str]:
+        """What the value could be: those first that begin with what is typed, then those that hold it."""
+        agent = self._registry(client).find(name)
+        info = agent.info()
+        known = {one.name: one for one in info.arguments}
+        if argument not in known:
+            raise ArgumentError(f"{name} has no argument {argument!r}")
+        values = agent.complete(argument, typed)
+        if known[argument].complete:
+            values += offered(self._workspace(RunningRequest(client)), known[argument].complete)
+        wanted = typed.lower()
+        fitting = [value for value in dict.fromkeys(values) if wanted in value.lower()]
+        return sorted(fitting, key=lambda value: not value.lower().startswith(wanted))
+
+    def instructions(self, client: ClientInfo, settings: Settings, name: str) -> str:
+        """The persona's prompt as one text; where it cannot be made, what there is to say about it."""
+        pairs = settings.server.agent_arguments
+        key = (name, client.cwd, client.config, *client.flags, *pairs)
+        with _lock:
+            made, text = _said.get(key, (0.0, ""))
+        if time.monotonic() - made > INSTRUCTIONS_SECONDS:
+            text = self._instructions(client, name, dict(pair.partition("=")[::2] for pair in pairs))
+            with _lock:
+                _said[key] = (time.monotonic(), text)
+                while len(_said) > MOST_KEPT:
+                    del _said[next(iter(_said))]
+        return text
+
+    def _instructions(self, client: ClientInfo, name: str, args: dict[str, str]) -> str:
+        try:
+            prompt = self.resolve(client, name, args).prompt
+        except LlmcError as error:
+            log.warning("agent has no instructions", agent=name, reason=str(error))
+            return f"You are to work as {name}, whose prompt cannot be made: {error}"
+        said = (message.content for message in prompt.messages if message.role != "assistant")
+        return "\n\n".join([prompt.system, *said])
+
+    def _registry(self, client: ClientInfo) -> AgentRegistry:
+        return AgentRegistry.from_settings(self._service.settings_of(client))
+
+    def _workspace(self, call: RunningRequest) -> Workspace:
+        workspace = self._service.workspace(call)
+        if self._service.alone:
+            workspace.index()
+        return workspace
+
+    def watch(self, client: ClientInfo) -> Watch:
+        return Watch(self._service, client)
+
+
+class Watch:
+    """Whether personas are others than they were. Settings are read again only when their files have changed."""
+
+    def __init__(self, service: Service, client: ClientInfo) -> None:
+        self._service = service
+        self._client = client
+        self._files: object = None
+        self._scripts: tuple[Path, ...] = ()
+        self._agents: object = None
+        self._look()
+        self._stamps = self._stamp_scripts()
+
+    def changed(self) -> bool:
+        other = self._look()
+        stamps = self._stamp_scripts()
+        other, self._stamps = other or stamps != self._stamps, stamps
+        return other
+
+    def _look(self) -> bool:
+        files = [stamp(path) for path in self._settings_files()]
+        if files == self._files:
+            return False
+        try:
+            settings = self._service.settings_of(self._client)
+        except LlmcError:
+            return False  # half a file is no change; the next look sees the whole
+        self._files = files
+        self._scripts = tuple(script.path for script in settings.agent_scripts.values())
+        before, self._agents = self._agents, (settings.agents, settings.agent_scripts)
+        return before is not None and before != self._agents
+
+    def _stamp_scripts(self) -> list[object]:
+        return [stamp(path) for path in self._scripts]
+
+    def _settings_files(self) -> list[Path | None]:
+        environ = self._service.environ_of(self._client)
+        named = self._client.config or environ.get(CONFIG_VARIABLE)
+        near = Path(self._client.cwd, named) if named else workspace_file(Path(os.path.realpath(self._client.cwd)))
+        return [find_file(config_folder(environ)), near]
+
+
+def stamp(path: Path | None) -> object:
+    try:
+        found = os.stat(path) if path else None  # noqa: PTH116 - None as well
+    except OSError:
+        return path
+    return (path, found and (found.st_mtime_ns, found.st_size, found.st_ino))
+
+
+def offered(workspace: Workspace, kind: str) -> list[str]:
+    """`folders` or `files` of the roots, shallow ones first."""
+    paths = {
+        path
+        for root_index in workspace.root_indexes
+        for path in workspace.registry.writer_thread(root_index).store.catalog.places(root_index.root.id).values()
+    }
+    if kind == "folders":
+        paths = {parent for path in paths for parent in parents(path)}
+    return sorted(paths, key=lambda path: (path.count("/"), path))
+
+
+def parents(path: str) -> list[str]:
+    parts = path.split("/")[:-1]
+    return ["/".join(parts[:end]) for end in range(1, len(parts) + 1)]

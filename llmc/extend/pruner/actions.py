@@ -1,0 +1,191 @@
+"""What the three tools do: `Contained` through the door and under the shell policy, `Free` as any program would.
+
+Secrets are taken out of everything, before it goes to a pruner and before it goes to the client. Contained, hidden
+characters are made visible as well; free, the text is otherwise as it was, as the contract has it. A pruner that fails
+is logged, and the text stays whole.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from llmc.base import logs
+from llmc.base.errors import LlmcError, NotFoundError, OutsideError
+from llmc.base.root_fs import ReadError
+from llmc.envelope.handles import LOCAL
+from llmc.envelope.visible import visible_text
+from llmc.extend.pruner.contract import ActionError, ProgramResult
+from llmc.extend.pruner.node_errors import as_node, refused, said
+from llmc.extend.pruner.uncontained import LARGEST, run_free, whole_file
+from llmc.tools.focus.endpoint import Endpoint, PrunerError, ask
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from llmc.envelope.redact.redactor import Redactor
+    from llmc.extend.pruner.config import Config
+    from llmc.tool import ToolRequest
+
+__all__ = ["Contained", "Free"]
+
+log = logs.get("pruner")
+
+GREP: Final = ("grep", "-rn", "--color=never")
+
+
+@dataclass(frozen=True)
+class Pruning:
+    """What both have in common. `cancelled`: whether nobody waits any more."""
+
+    config: Config
+    redactor: Redactor
+    cancelled: Callable[[], bool]
+
+    def prune(self, code: str, query: str) -> str:
+        if not self.config.url:
+            return code
+        try:
+            answer = ask(Endpoint(self.config.url, self.config.timeout_ms), code, query, self.cancelled)
+        except PrunerError as error:
+            log.warning("not pruned", why=str(error))
+            return code
+        return self.outgoing(answer)
+
+    def outgoing(self, text: str, path: str = "") -> str:
+        return self.redactor.redact(text, path).text
+
+    def decoded(self, data: bytes) -> str:
+        return data.decode("utf-8", "replace")
+
+
+class Free(Pruning):
+    """Nothing is out of reach; for clients that are trusted as their user is."""
+
+    def read(self, path: str) -> str:
+        full = os.path.join(self.config.cwd, path)  # noqa: PTH118 - an absolute path stays what it is
+        try:
+            return self.outgoing(self.decoded(whole_file(full)), path)
+        except (OSError, ValueError) as error:
+            raise ActionError(as_node(error, "open", full)) from None
+
+    def bash(self, command: str) -> ProgramResult:
+        return self._ran(["bash", "-c", command])
+
+    def grep(self, pattern: str, path: str) -> ProgramResult:
+        return self._ran([*GREP, pattern, path])
+
+    def _ran(self, words: Sequence[str]) -> ProgramResult:
+        try:
+            code, stdout, stderr = run_free(words, self.config.cwd, self.cancelled)
+        except (OSError, ValueError) as error:
+            raise ActionError(as_node(error, f"spawn {words[0]}")) from None
+        return ProgramResult(self.outgoing(self.decoded(stdout)), self.outgoing(self.decoded(stderr)), code)
+
+
+@dataclass(frozen=True)
+class Contained(Pruning):
+    """Inside the roots of `asked`, with the programs that the policy allows."""
+
+    asked: ToolRequest
+
+    def outgoing(self, text: str, path: str = "") -> str:
+        return visible_text(self.redactor.redact(text, path).text)
+
+    def read(self, path: str) -> str:
+        try:
+            root_index, inside = self.asked.workspace.locate(path)
+            if not inside:
+                raise ActionError("EISDIR: illegal operation on a directory, read")
+            data, _ = root_index.root_fs.read(inside, LARGEST, follow=True)
+        except (OutsideError, ValueError):
+            raise ActionError(f"EACCES: permission denied, open '{path}'") from None
+        except NotFoundError:
+            raise ActionError(f"ENOENT: no such file or directory, open '{path}'") from None
+        except ReadError as error:
+            raise ActionError(refused(error, path)) from None
+        except LlmcError as error:
+            raise ActionError(said(error)) from None
+        return self.outgoing(self.decoded(data), inside)
+
+    def bash(self, command: str) -> ProgramResult:
+        from llmc.tools.shell import check  # noqa: PLC0415 - only where a command runs
+
+        if self.asked.owner != LOCAL and not self.asked.workspace.settings.shell.enabled:
+            raise ActionError("commands over the network are switched off (shell.enabled)")
+        asked = replace(self.asked, args={"command": command})
+        return self._ran(lambda: check(asked))
+
+    def grep(self, pattern: str, path: str) -> ProgramResult:
+        """An option in the place of a pattern or a path is taken for what it stands for."""
+        from llmc.tools.shell import Checked, folder_of  # noqa: PLC0415 - likewise
+
+        def planned() -> Checked:
+            cwd = folder_of(self.asked)
+            self.asked.workspace.locate(path if os.path.isabs(path) else os.path.join(cwd, path))  # noqa: PTH117, PTH118
+            words = (*GREP, "-e", pattern, "--", path)
+            return Checked(({"join": "", "commands": [{"words": list(words), "redirects": []}]},), words, cwd)
+
+        try:
+            return self._ran(planned)
+        except NotFoundError:
+            return ProgramResult("", f"grep: {path}: No such file or directory\n", 2)
+
+    def _ran(self, plan: Callable[[], Any]) -> ProgramResult:
+        try:
+            return self._in_its_folders(plan())
+        except NotFoundError:
+            raise
+        except (LlmcError, OSError, ValueError) as error:
+            raise ActionError(said(error) if isinstance(error, LlmcError) else as_node(error, "spawn bash")) from None
+
+    def _in_its_folders(self, checked: Any) -> ProgramResult:
+        """As the shell tool runs it, but with the errors apart from the output."""
+        from llmc.extend.shell.landlock import fence_of, shell_home  # noqa: PLC0415 - likewise
+        from llmc.extend.shell.policy import environment  # noqa: PLC0415 - likewise
+        from llmc.extend.shell.run import CommandPlan, run  # noqa: PLC0415 - likewise
+        from llmc.tools.shell import with_safe_git  # noqa: PLC0415 - likewise
+
+        workspace = self.asked.workspace
+        settings = workspace.settings.shell
+        top = Path(shell_home(workspace.registry.home))
+        home = top / "home"
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix="run-", dir=top) as temporary:
+            errors = Path(temporary, "stderr")
+            errors.touch()
+            environ = environment(dict(os.environ), settings.environ, str(home), temporary, "")
+            writable = [str(path) for path in settings.writable]
+            fence = fence_of(workspace, environ, (str(home), temporary), writable)
+            pipelines = with_errors_apart(with_safe_git(checked, environ), str(errors))
+            plan = CommandPlan(
+                pipelines,
+                checked.cwd,
+                environ,
+                settings.seconds,
+                settings.output_bytes,
+                fence=True,  # whatever `shell.contained` says, this is the contained way
+                readable=fence.readable,
+                writable=fence.writable,
+            )
+            outcome = run(plan, self.cancelled)
+            stderr = errors.read_bytes()[:LARGEST]
+        output = outcome.output
+        stdout = output.head + (b"\n[...]\n" if output.dropped else b"") + output.tail
+        code = None if outcome.signal else outcome.code
+        return ProgramResult(self.outgoing(self.decoded(stdout)), self.outgoing(self.decoded(stderr)), code)
+
+
+def with_errors_apart(pipelines: Sequence[Mapping[str, Any]], target: str) -> tuple[dict[str, Any], ...]:
+    """Each command's errors go to a file first; what it redirects itself comes after, and holds."""
+    apart = {"fd": 2, "target": target, "append": True}
+    return tuple(
+        {
+            **pipeline,
+            "commands": [{**each, "redirects": [apart, *each["redirects"]]} for each in pipeline["commands"]],
+        }
+        for pipeline in pipelines
+    )

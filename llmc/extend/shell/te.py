@@ -1,0 +1,90 @@
+"""What `llmc te` hands over: a command that has run in the user's terminal, and its output in a file.
+
+The file (`spool`) lies in LLMC_HOME or the system's folder for temporary files and is the caller's: it is opened
+without following links, must belong to the user, and is deleted by whoever made it.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import TYPE_CHECKING, Any
+
+from llmc.base import logs
+from llmc.base.errors import QueryError
+from llmc.envelope.clean import clean_text
+from llmc.extend.shell.capture import Captured
+from llmc.extend.shell.summarize import FinishedCommand, tell
+from llmc.tool import FOCUS, Argument, Tool, ToolRequest
+from llmc.tools.command_output import enclosed_output
+from llmc.tools.reply import enclosed, redactor
+
+if TYPE_CHECKING:
+    from llmc.envelope import Envelope
+    from llmc.envelope.handles import Handles
+    from llmc.envelope.request import RunningRequest
+    from llmc.tools import Reply
+    from llmc.workspace import Workspace
+
+__all__ = ["reply_to_te"]
+
+log = logs.get("te")
+
+LARGEST_SPOOL = 1 << 30
+LONGEST_LOGGED = 200
+LONGEST_AGENT = 64
+
+
+def reply_to_te(workspace: Workspace, handles: Handles, params: dict[str, Any], call: RunningRequest) -> Reply:
+    given = {name: params.get(name) for name in ("budget", "all", FOCUS.name)}
+    args = TOOL.check({name: value for name, value in given.items() if value is not None})
+    asked = ToolRequest(workspace, handles, args, call=call)
+    done = FinishedCommand(
+        words=[str(word) for word in params["words"]],
+        cwd=str(params["cwd"]),
+        output=spooled(params),
+        code=params.get("code"),
+        signal=int(params.get("signal") or 0),
+        stopped=str(params.get("stopped") or ""),
+        seconds=float(params.get("seconds") or 0.0),
+        agent=agent_of(str(params.get("agent") or "")),
+    )
+    words = clean_text(" ".join(done.words)[:LONGEST_LOGGED], redactor(workspace.settings.redaction))
+    log.info("te", command=words, agent=done.agent, exit=done.code, seconds=done.seconds, bytes=done.output.size)
+    told = tell(asked, TOOL, done)
+    return enclosed(asked, TOOL, told) if asked.text(FOCUS.name) else enclosed_output(asked, TOOL, told)
+
+
+def agent_of(named: str) -> str:
+    """What TE_AGENT_ID says, as far as it can be a name."""
+    return "".join(character for character in named if character.isprintable())[:LONGEST_AGENT]
+
+
+def spooled(params: dict[str, Any]) -> Captured:
+    try:
+        fd = os.open(str(params["spool"]), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        raise QueryError("the output cannot be read", reason=error.strerror or str(error)) from error
+    with os.fdopen(fd, "rb") as file:
+        seen = os.fstat(file.fileno())
+        if not stat.S_ISREG(seen.st_mode) or seen.st_uid != os.getuid() or seen.st_size > LARGEST_SPOOL:
+            raise QueryError("the output cannot be read", reason="it is no file of this user")
+        data = file.read()
+    at = int(params["head"])
+    return Captured(data[:at], data[at:], int(params.get("dropped") or 0), int(params.get("dropped_lines") or 0))
+
+
+def _never(asked: ToolRequest) -> Envelope:
+    raise QueryError(f"te is a command of the terminal, not a tool of {asked.owner}")
+
+
+TOOL = Tool(
+    name="te",
+    summary="A command that ran in the user's terminal.",
+    run=_never,
+    arguments=(
+        Argument("budget", "integer", "Tokens that the reply may take."),
+        Argument("all", "boolean", "The whole output, without a budget."),
+    ),
+    budget="shell_budget",
+)

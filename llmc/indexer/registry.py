@@ -1,0 +1,209 @@
+"""All roots of a process: their keepers, the lanes of their families, and the one watcher.
+
+The daemon has one library for as long as it lives; a `Workspace` in one process has its own. Opening a root is cheap:
+its store is opened or made, the watch is set, and its lane begins to bring it up to date.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from llmc.base import logs, paths
+from llmc.base.compute_slots import waiting
+from llmc.base.errors import CorruptStoreError
+from llmc.base.ignore import Rules
+from llmc.base.root_fs import RootFs
+from llmc.indexer.root_index import RootIndex
+from llmc.indexer.tasks import WAIT_SECONDS, try_embedder
+from llmc.indexer.watch import open_watcher
+from llmc.indexer.writer_thread import WriterThread, built_anew
+from llmc.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from llmc.base.home import Home
+    from llmc.base.model import Root
+    from llmc.embed import Embedder
+    from llmc.indexer.root_index import Freshness
+    from llmc.indexer.watch import Reason, Watcher
+    from llmc.settings import EmbedderSettings, Settings
+
+__all__ = ["IndexRegistry"]
+
+log = logs.get("library")
+
+# The very first question of a small repository is worth waiting for: it is indexed within this time. A larger one
+# answers from what is there, and says how far it is.
+FIRST_BUILD_SECONDS = 4.0
+
+
+@dataclass(eq=False)
+class IndexRegistry:
+    """`processes`: large work goes to worker processes. `watching`: roots are watched; else `settle` walks them."""
+
+    home: Home
+    watching: bool = True
+    processes: bool = True
+    on_commit: Callable[[RootIndex, set[str]], None] = lambda _keeper, _paths: None
+    root_indexes: dict[str, RootIndex] = field(default_factory=dict)
+    writer_threads: dict[str, WriterThread] = field(default_factory=dict)
+    embedders: dict[EmbedderSettings, tuple[Embedder | None, str]] = field(default_factory=dict)
+    _watcher: Watcher | None = None
+    _lock: threading.RLock = field(default_factory=threading.RLock)
+
+    def open(self, root: Root, settings: Settings) -> RootIndex:
+        """The keeper of a root; other settings than last time make the root be looked at anew."""
+        with self._lock:
+            root_index = self.root_indexes.get(root.id)
+            if root_index is not None and (root_index.settings.index, root_index.settings.embedder) == (
+                settings.index,
+                settings.embedder,
+            ):
+                return root_index
+            if root_index is not None:
+                self.drop(root.id)
+            writer_thread = self._lane(root, settings)
+            root_index = self._keeper(root, settings)
+            self.root_indexes[root.id] = root_index
+            root_index.watch()
+            writer_thread.root_indexes.append(root_index)
+            writer_thread.wake()
+            return root_index
+
+    def knows(self, root: Root) -> bool:
+        """Whether there is an index of this root's family."""
+        return root.family in self.writer_threads or os.path.isdir(os.path.join(self.home.stores, root.family))  # noqa: PTH112, PTH118
+
+    def drop(self, root: str) -> None:
+        """Stop keeping a root; its index stays."""
+        with self._lock:
+            root_index = self.root_indexes.pop(root, None)
+            if root_index is not None:
+                self.writer_threads[root_index.root.family].root_indexes.remove(root_index)
+                root_index.unwatch()
+
+    def writer_thread(self, root_index: RootIndex) -> WriterThread:
+        return self.writer_threads[root_index.root.family]
+
+    def settle(self, root_indexes: Sequence[RootIndex], barrier: float, settle: float) -> list[Freshness]:
+        """Wait, within bounds, until the store holds all that happened before this call; say what it does not."""
+        uncovered = (
+            self._watcher.barrier(barrier, [root_index.root for root_index in root_indexes]) if self._watcher else {}
+        )
+        for root_index in root_indexes:
+            if self._watcher is None:
+                root_index.pending.mark_folder("", "no watcher")
+            if root_index.pending:
+                self.writer_thread(root_index).wake(hurry=True)
+        deadline = time.monotonic() + settle
+        for root_index in root_indexes:
+            last = deadline if root_index.built else root_index.opened + FIRST_BUILD_SECONDS
+            if root_index.pending:
+                with waiting():
+                    root_index.pending.wait_settled(max(0.0, last - time.monotonic()))
+        notes = [(uncovered[root_index.root],) if root_index.root in uncovered else () for root_index in root_indexes]
+        return [root_index.freshness(note) for root_index, note in zip(root_indexes, notes, strict=True)]
+
+    def rest(self) -> None:
+        """Nobody has asked for a while."""
+        with self._lock:
+            stores = [writer_thread.store for writer_thread in self.writer_threads.values()]
+        for store in stores:
+            store.rest()
+
+    def catch_up(self, root_indexes: Sequence[RootIndex], barrier: float) -> None:
+        """Owe everything that a root may lack: a walk, unless its watcher vouches that nothing else has changed."""
+        uncovered = (
+            self._watcher.barrier(barrier, [root_index.root for root_index in root_indexes]) if self._watcher else {}
+        )
+        for root_index in root_indexes:
+            if self._watcher is None or root_index.root in uncovered or not root_index.is_watched():
+                root_index.pending.mark_folder("", "asked for")
+            self.writer_thread(root_index).wake(hurry=True)
+
+    def close(self) -> None:
+        with self._lock:
+            for writer_thread in self.writer_threads.values():
+                writer_thread.close()
+            if self._watcher is not None:
+                self._watcher.close()
+            for root_index in self.root_indexes.values():
+                root_index.root_fs.close()
+            for writer_thread in self.writer_threads.values():
+                writer_thread.store.close()
+            self.root_indexes.clear()
+            self.writer_threads.clear()
+
+    @property
+    def busy(self) -> bool:
+        return any(writer_thread.busy for writer_thread in self.writer_threads.values())
+
+    def embedder(self, settings: EmbedderSettings) -> tuple[Embedder | None, str]:
+        """(the embedder, why there is none)."""
+        with self._lock:
+            if settings not in self.embedders:
+                self.embedders[settings] = try_embedder(settings)
+            return self.embedders[settings]
+
+    def _keeper(self, root: Root, settings: Settings) -> RootIndex:
+        root_fs = RootFs(root.path)
+        index = settings.index
+        exclude = (*index.exclude, *self._own_folder(root))
+        rules = Rules(root_fs, include=index.include, exclude=exclude, hidden=index.hidden)
+        if self.watching and self._watcher is None:
+            self._watcher = open_watcher(self._on_dirty, self._on_rescan)
+        return RootIndex(root, settings, root_fs, rules, self._watcher)
+
+    def _own_folder(self, root: Root) -> tuple[str, ...]:
+        """The index is never indexed, should its folder lie inside a root."""
+        inside = paths.inside(self.home.path, root.path)
+        return (f"/{inside}/",) if inside else ()
+
+    def _lane(self, root: Root, settings: Settings) -> WriterThread:
+        writer_thread = self.writer_threads.get(root.family)
+        if writer_thread is None:
+            folder = os.path.join(self.home.stores, root.family)  # noqa: PTH118 - strings, as in Home
+            embedder, trouble = self.embedder(settings.embedder)
+            if trouble:
+                log.warning("no vectors", error=trouble)
+            store, note = open_reader(folder, embedder)
+            writer_thread = WriterThread(
+                root.family, folder, store, embedder, self.processes, self.on_commit, note=note
+            )
+            self.writer_threads[root.family] = writer_thread
+            writer_thread.start()
+        return writer_thread
+
+    def _on_dirty(self, root: Root, paths: set[str]) -> None:
+        root_index = self.root_indexes.get(root.id)
+        if root_index is not None and (
+            wanted := {path for path in paths if not root_index.rules.ignored(path, is_folder=False)}
+        ):
+            root_index.mark(wanted)
+            self.writer_thread(root_index).wake()
+
+    def _on_rescan(self, root: Root, folder: str, reason: Reason) -> None:
+        root_index = self.root_indexes.get(root.id)
+        if root_index is not None:
+            root_index.mark_folder(folder, str(reason))
+            self.writer_thread(root_index).wake()
+
+
+def open_reader(folder: str, embedder: Embedder | None) -> tuple[Store, str]:
+    """Made, or repaired, by a first opening for writing. One that is damaged, or of an older format, is built anew:
+    everything in it is on disk too. Then there is a sentence that says so.
+    """
+    name, dimension = (embedder.name, embedder.dimension) if embedder else (None, 0)
+    note = ""
+    try:
+        Store.open(folder, name, dimension, write=True, wait=WAIT_SECONDS).close()
+    except CorruptStoreError as error:
+        note = built_anew(error)
+        log.warning(note, folder=folder, error=str(error))
+        Store.open(folder, name, dimension, write=True, rebuild=True, wait=WAIT_SECONDS).close()
+    return Store.open(folder, name, dimension), note

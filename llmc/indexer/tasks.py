@@ -1,0 +1,167 @@
+"""What can be asked of a writer: index these paths of a root, fill in missing vectors, tidy up.
+
+A job runs in a worker process with a pool, or right here without one; the steps are the same. Reports are plain
+dicts, so that they travel: `{"stage", "done", "total", "path", "committed"}`.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from llmc.base.errors import EmbedError, LlmcError
+from llmc.base.root_fs import RootFs
+from llmc.base.text import Binary, content_hash, decode
+from llmc.embed import open_embedder
+from llmc.indexer.digest import digest
+from llmc.indexer.pipeline import BatchLimits, IndexOutcome, adopt, index_paths
+from llmc.indexer.pool import DigestPool, Inline
+from llmc.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from llmc.base.model import Root, Vectors
+    from llmc.embed import Embedder
+    from llmc.indexer.pool import Digester
+    from llmc.settings import EmbedderSettings, Settings
+
+    Report = Callable[[dict[str, Any]], None]
+
+__all__ = ["IndexTask", "adopt_here", "embeds_at_once", "run", "run_here", "try_embedder"]
+
+# Starting a pool takes each of its processes a third of a second; below this the work itself takes less.
+POOL_FILES = 200
+# Another writer is a worker of a daemon that was just killed: it notices and ends.
+WAIT_SECONDS = 30.0
+FILL_DOCUMENTS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class IndexTask:
+    """`paths` are looked at whatever their stamps say. Without any, only vectors are filled in and the store is
+    tidied.
+    """
+
+    store: str
+    root: Root
+    settings: Settings
+    paths: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()  # left out by the rules, though something changed there
+
+
+def run(job: IndexTask, report: Report) -> IndexOutcome:
+    """A whole job, in a process made for it."""
+    os.nice(5)  # an index that is being built gives way to the person who works
+    embedder, trouble = try_embedder(job.settings.embedder)
+    if trouble:
+        report({"stage": "embed", "trouble": trouble})
+    inline = embedder if embeds_at_once(job.settings.embedder) else None
+    digester: Digester = Inline(inline)
+    if len(job.paths) >= POOL_FILES:
+        digester = DigestPool(
+            job.settings, job.settings.index.workers or max(2, os.cpu_count() or 2), embed=inline is not None
+        )
+    try:
+        with open_store(job, embedder) as store, RootFs(job.root.path) as root_fs:
+            outcome = index(job, store, root_fs, digester, report)
+            digester.close()  # the processes of a pool are 100 MB each, and what follows has its own needs
+            if embedder is not None:
+                fill_vectors(job, store, root_fs, embedder, report)
+            report({"stage": "tidy"})
+            started = time.process_time()
+            store.sweep()
+            store.fold()
+            outcome.cpu["tidy"] = time.process_time() - started
+    finally:
+        digester.close()
+    return outcome
+
+
+def run_here(job: IndexTask, embedder: Embedder | None, report: Report) -> IndexOutcome:
+    """The small job of a save, in this process; without paths it fills in vectors."""
+    inline = embedder if embeds_at_once(job.settings.embedder) else None
+    with open_store(job, embedder) as store, RootFs(job.root.path) as root_fs:
+        outcome = index(job, store, root_fs, Inline(inline), report)
+        if embedder is not None and not job.paths:
+            fill_vectors(job, store, root_fs, embedder, report)
+        return outcome
+
+
+def adopt_here(job: IndexTask, embedder: Embedder | None) -> tuple[str, ...]:
+    """Take over what the store knows; the paths that are left for a worker."""
+    with open_store(job, embedder) as store, RootFs(job.root.path) as root_fs:
+        return tuple(adopt(job.root.id, job.paths, root_fs=root_fs, store=store, limits=limits_of(job)))
+
+
+def limits_of(job: IndexTask) -> BatchLimits:
+    return BatchLimits(max_file_bytes=job.settings.index.max_file_bytes)
+
+
+def try_embedder(settings: EmbedderSettings) -> tuple[Embedder | None, str]:
+    """An embedder that cannot be used costs the vectors and nothing else."""
+    try:
+        return open_embedder(settings), ""
+    except EmbedError as error:
+        return None, str(error)
+
+
+def embeds_at_once(settings: EmbedderSettings) -> bool:
+    """The static models embed thousands of chunks a second. All others come after everything else is searchable."""
+    return settings.kind in {"builtin", "hash"}
+
+
+def open_store(job: IndexTask, embedder: Embedder | None) -> Store:
+    name, dimension = (embedder.name, embedder.dimension) if embedder else (None, 0)
+    store = Store.open(job.store, name, dimension, write=True, wait=WAIT_SECONDS)
+    store.put_root(job.root)
+    return store
+
+
+def index(job: IndexTask, store: Store, root_fs: RootFs, digester: Digester, report: Report) -> IndexOutcome:
+    total, done = len(job.paths) + len(job.hidden), 0
+
+    def on_batch(outcome: IndexOutcome, paths: list[str]) -> None:
+        nonlocal done
+        done += len(paths)
+        report({"stage": "index", "done": done, "total": total, "path": paths[-1], "committed": outcome.generation})
+
+    return index_paths(
+        job.root.id,
+        job.paths,
+        root_fs=root_fs,
+        store=store,
+        digester=digester,
+        limits=limits_of(job),
+        hidden=job.hidden,
+        on_batch=on_batch,
+    )
+
+
+def fill_vectors(job: IndexTask, store: Store, root_fs: RootFs, embedder: Embedder, report: Report) -> None:
+    """Embed what has no vectors of this model yet: after a change of the model, or when it was out of reach."""
+    places = store.catalog.places(job.root.id)
+    missing = places.keep(store.without_vectors())
+    for start in range(0, len(missing), FILL_DOCUMENTS):
+        report({"stage": "embed", "done": start, "total": len(missing)})
+        batch: dict[int, Vectors] = {}
+        for doc in missing[start : start + FILL_DOCUMENTS]:
+            vectors = embed_file(root_fs, places[doc], store.catalog.content_hash(doc), embedder)
+            if vectors is not None:
+                batch[doc] = vectors
+        store.put_vectors(batch)
+    store.use_vectors()
+
+
+def embed_file(root_fs: RootFs, path: str, expected: str | None, embedder: Embedder) -> Vectors | None:
+    """None when the file is not what was indexed any more: the watcher or the next walk brings it back."""
+    try:
+        data, _ = root_fs.read(path, 1 << 30)
+    except LlmcError:
+        return None
+    text = decode(data)
+    if isinstance(text, Binary) or content_hash(data) != expected:
+        return None
+    return digest([(path, text.text)], embedder)[0].vectors

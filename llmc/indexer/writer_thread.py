@@ -1,0 +1,261 @@
+"""One lane for a family: everything that writes its store happens here, one thing after the other.
+
+A lane is a thread that sleeps until a keeper owes something. Small rounds are indexed here, in the daemon, so that a
+save is searchable at once; large ones go to a worker process. A disk that is full, a store that is damaged or a
+worker that died ends a round, not the lane: what was owed stays owed and is tried again.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from llmc.base import logs
+from llmc.base.errors import CorruptStoreError, LlmcError, NewerFormatError, RootError, StoreFullError
+from llmc.indexer import tasks as jobs
+from llmc.indexer.root_index import BuildProgress
+from llmc.indexer.worker import WorkerProcess
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from llmc.embed import Embedder
+    from llmc.indexer.pending import PendingBatch
+    from llmc.indexer.root_index import RootIndex
+    from llmc.store import Store
+
+__all__ = ["WriterThread", "built_anew"]
+
+log = logs.get("lane")
+T = TypeVar("T")
+
+# Parsing and embedding this many files takes a tenth of a second; starting a process takes half of one.
+INLINE_FILES = 32
+RETRY_SECONDS = (1.0, 5.0, 15.0, 60.0)
+# Of what a worker says in the end; the log keeps it.
+REPORTED = ("files", "chunks", "cpu_seconds")
+
+
+@dataclass(eq=False)
+class WriterThread:
+    """`store` is the reader that queries share; `renew` replaces it after a rebuild."""
+
+    family: str
+    folder: str
+    store: Store
+    embedder: Embedder | None
+    processes: bool = True  # False: everything happens in this process (tests, --no-daemon)
+    on_commit: Callable[[RootIndex, set[str]], None] = lambda _keeper, _paths: None
+    root_indexes: list[RootIndex] = field(default_factory=list)
+    trouble: str = ""  # why nothing can be written at the moment
+    note: str = ""  # why the index is being built anew, until it is
+    _worker: WorkerProcess | None = None
+    _tasks: list[tuple[Callable[[], Any], Future[Any]]] = field(default_factory=list)
+    _wake: threading.Condition = field(default_factory=threading.Condition)
+    _hurry: bool = False
+    _closed: bool = False
+    _failures: int = 0
+    _failed_at: float = 0.0
+    _thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        self._thread = threading.Thread(target=self._run, name="llmc-lane", daemon=True)
+        self._thread.start()
+
+    def wake(self, *, hurry: bool = False) -> None:
+        """Something is owed; `hurry` when somebody waits for it, who need not wait for more changes to come."""
+        with self._wake:
+            self._hurry = self._hurry or hurry
+            self._wake.notify_all()
+
+    def do(self, task: Callable[[], T]) -> Future[T]:
+        """Run a task between two rounds, with nobody else writing."""
+        future: Future[T] = Future()
+        with self._wake:
+            self._tasks.append((task, future))
+            self._wake.notify_all()
+        return future
+
+    def close(self) -> None:
+        with self._wake:
+            self._closed = True
+            self._wake.notify_all()
+        if self._worker is not None:
+            self._worker.stop()
+        if self._thread is not None:
+            self._thread.join()
+
+    @property
+    def busy(self) -> bool:
+        return self._worker is not None or any(root_index.pending for root_index in self.root_indexes)
+
+    @property
+    def worker_pid(self) -> int | None:
+        return self._worker.pid if self._worker is not None else None
+
+    # ---- the thread ----
+
+    def _run(self) -> None:
+        while self._wait():
+            for task, future in self._take_tasks():
+                run_task(task, future)
+            for root_index in list(self.root_indexes):
+                if self._closed:
+                    return
+                self._round(root_index)
+
+    def _wait(self) -> bool:
+        """Until there is work that is ripe; False when the lane closes."""
+        with self._wake:
+            while not self._closed and not self._tasks:
+                delay = self._ripe_in()
+                if delay is not None and delay <= 0:
+                    break
+                self._wake.wait(delay)
+            self._hurry = False
+            return not self._closed
+
+    def _ripe_in(self) -> float | None:
+        """Seconds until the next round: changes within the debounce time become one batch."""
+        delays = [delay for root_index in self.root_indexes if (delay := self._delay_of(root_index)) is not None]
+        if not delays:
+            return None
+        if self._failures:
+            return RETRY_SECONDS[min(self._failures, len(RETRY_SECONDS)) - 1] - (time.monotonic() - self._failed_at)
+        return 0.0 if self._hurry else min(delays)
+
+    def _delay_of(self, root_index: RootIndex) -> float | None:
+        index = root_index.settings.index
+        if root_index.pending:
+            owed = root_index.pending.owed_for()
+            return min(index.debounce_ms / 1000 - root_index.pending.quiet_for(), index.settle_ms / 1000 - owed)
+        if index.rescan_seconds and root_index.last_scan is not None:
+            due = root_index.last_scan + index.rescan_seconds - time.time()
+            if due <= 0:
+                root_index.pending.mark_folder("", "timer")
+                return 0.0
+            return due
+        return None
+
+    def _take_tasks(self) -> list[tuple[Callable[[], Any], Future[Any]]]:
+        with self._wake:
+            tasks, self._tasks = self._tasks, []
+            return tasks
+
+    def _round(self, root_index: RootIndex) -> None:
+        taken = root_index.pending.take()
+        if not taken:
+            return
+        try:
+            self._bring_up_to_date(root_index, taken)
+        except CorruptStoreError as error:
+            self.note = built_anew(error)
+            log.warning(self.note, folder=self.folder, error=str(error))
+            self.rebuild()
+        except RootError as error:
+            root_index.error = str(error)
+            root_index.pending.settle(taken)
+        except LlmcError as error:
+            self._failed(root_index, error)
+        except Exception as error:  # whatever it is, the next round tries again
+            log.exception("indexing failed", root=root_index.root.path)
+            self._failed(root_index, error)
+        else:
+            root_index.pending.settle(taken)
+            root_index.error = self.trouble = ""
+            self._failures = 0
+        finally:
+            root_index.progress = None
+
+    def _failed(self, root_index: RootIndex, error: Exception) -> None:
+        self._failures += 1
+        self._failed_at = time.monotonic()
+        if isinstance(error, StoreFullError | NewerFormatError):
+            self.trouble = str(error)
+        else:
+            root_index.error = str(error)
+        log.warning("a round failed", root=root_index.root.path, error=str(error), failures=self._failures)
+
+    def _bring_up_to_date(self, root_index: RootIndex, taken: PendingBatch) -> None:
+        root_index.progress = BuildProgress("scan")
+        paths = set(taken.paths)
+        if taken.folders:
+            paths |= root_index.walk(self.store.catalog, taken.folders)
+        if paths:
+            shown, hidden = root_index.sift(paths)
+            job = jobs.IndexTask(self.folder, root_index.root, root_index.settings, shown, hidden)
+            root_index.progress = BuildProgress("index", 0, len(paths))
+            if len(job.paths) > INLINE_FILES and self._may_know(root_index):
+                job = replace(job, paths=jobs.adopt_here(job, self.embedder))
+            if self.processes and len(job.paths) > INLINE_FILES:
+                self._in_worker(root_index, job)
+            elif job.paths or job.hidden:
+                jobs.run_here(job, self.embedder, self._report_to(root_index))
+            self.on_commit(root_index, paths)
+        if "" in taken.folders:
+            self._fill_vectors(root_index)
+            root_index.walked()
+            if all(each.built for each in self.root_indexes):
+                self.note = ""
+
+    def _may_know(self, root_index: RootIndex) -> bool:
+        """Whether many of its documents may be there: another work tree has them, or it had them on another branch."""
+        return root_index.built or any(root.id != root_index.root.id for root in self.store.catalog.roots())
+
+    def _fill_vectors(self, root_index: RootIndex) -> None:
+        """After a change of the model, or a time without it, documents are there that it has not embedded."""
+        self.store.refresh()
+        places = self.store.catalog.places(root_index.root.id)
+        if self.embedder is None or not places.keep(self.store.without_vectors()):
+            return
+        job = jobs.IndexTask(self.folder, root_index.root, root_index.settings)
+        root_index.progress = BuildProgress("embed")
+        if self.processes:
+            self._in_worker(root_index, job)
+        else:
+            jobs.run_here(job, self.embedder, self._report_to(root_index))
+
+    def _in_worker(self, root_index: RootIndex, job: jobs.IndexTask) -> None:
+        worker = WorkerProcess(self._report_to(root_index))
+        with self._wake:
+            if self._closed:
+                return
+            self._worker = worker
+        try:
+            done = worker.run(job)
+            log.info("a worker is done", root=root_index.root.path, **{name: done[name] for name in REPORTED})
+        finally:
+            self._worker = None
+
+    def _report_to(self, root_index: RootIndex) -> Callable[[dict[str, Any]], None]:
+        started = time.monotonic()
+
+        def report(values: dict[str, Any]) -> None:
+            done, total = values.get("done", 0), values.get("total", 0)
+            rate = done / max(time.monotonic() - started, 0.001)
+            root_index.progress = BuildProgress(values.get("stage", "index"), done, total, rate, values.get("path", ""))
+            if values.get("committed"):
+                root_index.last_commit = time.time()
+
+        return report
+
+    def rebuild(self) -> None:
+        """Throw the store away and owe everything again."""
+        self.store.rebuild()
+        for root_index in self.root_indexes:
+            root_index.built = False
+            root_index.pending.mark_folder("", "the index is built anew")
+
+
+def built_anew(error: CorruptStoreError) -> str:
+    return f"the index is built anew: {error.reason or error.message}"
+
+
+def run_task(task: Callable[[], Any], future: Future[Any]) -> None:
+    try:
+        future.set_result(task())
+    except BaseException as error:  # noqa: BLE001 - whoever asked gets it
+        future.set_exception(error)

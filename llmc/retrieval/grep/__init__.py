@@ -1,0 +1,1 @@
+"""grep: which lines match a pattern? Planned on trigrams, decided by RE2 or ripgrep."""

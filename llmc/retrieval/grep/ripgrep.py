@@ -1,0 +1,227 @@
+"""The bundled ripgrep, fenced in: it sees the files of one root and nothing else.
+
+ripgrep opens paths by name, so that a folder swapped for a link while it runs could lead it outside. The kernel forbids
+that: the thread that starts it first gives up (Landlock, Linux 5.13) every file access but reading below the root, and
+the child inherits this. Where the kernel lacks Landlock, ripgrep gets no names but files that the door opened, as
+`/proc/self/fd/N`. Where neither works, `available` says so and the caller scans in process.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import threading
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from llmc.base.compute_slots import waiting
+from llmc.base.errors import LlmcError, QueryError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from llmc.base.root_fs import RootFs
+
+__all__ = ["FileRows", "available", "check", "file_types", "run"]
+
+# Linux takes 128 KiB for one argument and a quarter of the stack (2 MiB) for all; half of that leaves room.
+ARGUMENT_BYTES: Final = 1_000_000
+FD_BATCH: Final = 200
+MAX_OUTPUT: Final = 512 * 1024 * 1024
+
+CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
+EXECUTE, READ_FILE, READ_DIR = 1 << 0, 1 << 2, 1 << 3
+ALL_ACCESS = (1 << 13) - 1  # every right of the first Landlock version
+PR_SET_NO_NEW_PRIVS = 38
+
+
+@dataclass(frozen=True, slots=True)
+class FileRows:
+    """What ripgrep printed for a file: `12:text` for a match, `13-text` for context, one a line; or a bare count."""
+
+    path: str
+    rows: bytes = b""
+
+
+@cache
+def program() -> str | None:
+    beside = Path(sysconfig.get_path("scripts")) / "rg"
+    return str(beside) if beside.exists() else shutil.which("rg")
+
+
+@cache
+def landlock() -> bool:
+    if not sys.platform.startswith("linux"):
+        return False
+    return int(ctypes.CDLL(None, use_errno=True).syscall(CREATE_RULESET, None, 0, 1)) > 0
+
+
+def available() -> bool:
+    return program() is not None and sys.platform.startswith("linux")
+
+
+def check(options: Sequence[str]) -> None:
+    """Let ripgrep judge a pattern; its complaint becomes ours."""
+    done = subprocess.run(  # a pattern alone, no file
+        [program() or "rg", "--no-config", *options, "--", "-"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=2,
+        check=False,
+    )
+    if done.returncode == 2:  # noqa: PLR2004 - ripgrep's code for an error
+        said = done.stderr.decode("utf-8", "replace").strip().removeprefix("rg: ")
+        raise QueryError("the pattern cannot be read", reason=said)
+
+
+@cache
+def file_types() -> dict[str, tuple[str, ...]]:
+    """ripgrep's own table for `-t`: name → globs."""
+    listed = subprocess.run(
+        [program() or "rg", "--no-config", "--type-list"], capture_output=True, text=True, check=True
+    )
+    rows = (line.partition(": ") for line in listed.stdout.splitlines())
+    return {name: tuple(glob.strip() for glob in globs.split(",")) for name, _, globs in rows}
+
+
+def run(root_fs: RootFs, options: Sequence[str], paths: Sequence[str], seconds: float) -> Iterator[FileRows]:
+    """Search these files of a root; in no particular order, and only those that match."""
+    for batch in by_size(paths) if landlock() else by_count(paths):
+        yield from run_batch(root_fs, options, batch, seconds)
+
+
+def run_batch(root_fs: RootFs, options: Sequence[str], paths: Sequence[str], seconds: float) -> Iterator[FileRows]:
+    names: dict[bytes, str] = {}
+    fds: list[int] = []
+    for path in paths:
+        if landlock() and "\n" not in path:  # an empty line ends a file's rows
+            names[os.fsencode("./" + path)] = path
+            continue
+        try:
+            fds.append(root_fs.open(path))
+        except LlmcError:
+            continue
+        os.set_inheritable(fds[-1], True)
+        names[f"/proc/self/fd/{fds[-1]}".encode()] = path
+    try:
+        output = communicate(root_fs, [*options, "--"], list(names), seconds)
+    finally:
+        for fd in fds:
+            os.close(fd)
+    yield from parsed(output, names, options)
+
+
+def parsed(output: bytes, names: dict[bytes, str], options: Sequence[str]) -> Iterator[FileRows]:
+    if "--files-with-matches" in options:
+        yield from (FileRows(names[name]) for name in output.split(b"\0") if name in names)
+        return
+    for block in output.split(b"\n" if "--count" in options else b"\n\n"):
+        name, _, rows = block.partition(b"\0")
+        if name in names:
+            yield FileRows(names[name], rows.removesuffix(b"\n"))
+
+
+def communicate(root_fs: RootFs, options: Sequence[str], names: Sequence[bytes], seconds: float) -> bytes:
+    command = [program() or "rg", "--no-config", "--color=never", "--heading", "--with-filename", "--null", "--text"]
+    command += ["--no-messages", "--no-context-separator", *options]
+    started: list[subprocess.Popen[bytes] | OSError] = []
+    top = root_fs.open_folder("")
+    try:
+        with Path(os.devnull).open("rb") as nothing:
+            thread = threading.Thread(target=fenced, args=(top, [*command, *names], nothing.fileno(), started))
+            thread.start()
+            thread.join()
+    finally:
+        os.close(top)
+    process = started[0]
+    if isinstance(process, OSError):
+        raise QueryError("the bundled ripgrep did not start", reason=str(process), hint="llmc doctor") from process
+    killer = threading.Timer(seconds, process.kill)
+    killer.start()
+    assert process.stdout is not None
+    try:
+        with waiting():
+            output = process.stdout.read(MAX_OUTPUT + 1)
+        if len(output) > MAX_OUTPUT:
+            process.kill()
+    finally:
+        process.wait()
+        killer.cancel()
+        process.stdout.close()
+    if process.returncode < 0:
+        raise QueryError(
+            "the search took too long or found too much",
+            reason=f"stopped after {seconds:g} s"
+            if len(output) <= MAX_OUTPUT
+            else f"over {MAX_OUTPUT >> 20} MiB of matches",
+            hint="Make the pattern more specific, or name a path.",
+        )
+    return output
+
+
+def fenced(
+    top: int, command: Sequence[bytes | str], stdin: int, started: list[subprocess.Popen[bytes] | OSError]
+) -> None:
+    """In a thread of its own, which ends with this: what it gives up cannot be taken back."""
+    try:
+        if landlock():
+            fence(top)
+        started.append(
+            subprocess.Popen(
+                command,
+                stdin=stdin,
+                stdout=subprocess.PIPE,
+                stderr=stdin,
+                cwd=f"/proc/self/fd/{top}",
+                close_fds=False,
+                pass_fds=(),
+                env={},
+            )
+        )
+    except OSError as error:
+        started.append(error)
+
+
+def fence(top: int) -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    handled = ctypes.c_uint64(ALL_ACCESS)
+    ruleset = libc.syscall(CREATE_RULESET, ctypes.byref(handled), 8, 0)
+    binary = os.open(program() or "rg", os.O_PATH | os.O_CLOEXEC)
+    try:
+        for fd, access in ((top, READ_FILE | READ_DIR), (binary, EXECUTE | READ_FILE)):
+            rule = (ctypes.c_uint32 * 3)(
+                access, 0, fd
+            )  # a packed u64 and an i32, little-endian as on every Linux we know
+            if libc.syscall(ADD_RULE, ruleset, 1, ctypes.byref(rule), 0):
+                raise OSError(ctypes.get_errno(), "landlock_add_rule")
+        libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+        if libc.syscall(RESTRICT_SELF, ruleset, 0):
+            raise OSError(ctypes.get_errno(), "landlock_restrict_self")
+    finally:
+        os.close(binary)
+        os.close(ruleset)
+
+
+def by_size(paths: Sequence[str]) -> Iterator[list[str]]:
+    batch: list[str] = []
+    size = 0
+    for path in paths:
+        batch.append(path)
+        size += len(path) + 16
+        if size > ARGUMENT_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def by_count(paths: Iterable[str]) -> Iterator[list[str]]:
+    listed = list(paths)
+    for start in range(0, len(listed), FD_BATCH):
+        yield listed[start : start + FD_BATCH]

@@ -1,0 +1,1 @@
+"""passages: which lines of a file answer a question?"""

@@ -1,0 +1,59 @@
+"""The lines of a long file, each made when somebody looks at it: a search shows a few dozen of thousands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, overload
+
+import numpy as np
+
+from llmc.base.text import split_lines
+
+if TYPE_CHECKING:
+    from llmc.base.model import ChunkPlace
+
+__all__ = ["PlainLines", "passage"]
+
+
+def passage(lines: Sequence[str], place: ChunkPlace) -> str:
+    """The text of a place."""
+    if isinstance(lines, PlainLines):
+        return lines.text(place.start_line - 1, place.end_line)
+    return "\n".join(lines[place.start_line - 1 : place.end_line])
+
+
+class PlainLines(Sequence[str]):
+    """As `split_lines` has them, of a text that `is_plain`."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        # Where each line begins, and where the last one ends.
+        ends = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n")) + 1
+        rest = [len(data)] if not data.endswith(b"\n") and data else []
+        self._bounds = np.concatenate(([0], ends, rest)).astype(np.intp)
+
+    def __len__(self) -> int:
+        return len(self._bounds) - 1
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[str]: ...
+    def __getitem__(self, at: int | slice) -> str | list[str]:
+        if not isinstance(at, slice):
+            line = range(len(self))[at]
+            return self[line : line + 1][0]
+        first, last, step = at.indices(len(self))
+        if step != 1:
+            return [self[line] for line in range(first, last, step)]
+        return split_lines(self._part(first, last))
+
+    def text(self, first: int, last: int) -> str:
+        """What `"\\n".join(self[first:last])` gives."""
+        part = self._part(*slice(first, last).indices(len(self))[:2])
+        if "\r" in part:
+            return "\n".join(split_lines(part))
+        return part.removesuffix("\n")
+
+    def _part(self, first: int, last: int) -> str:
+        return self._data[self._bounds[first] : self._bounds[max(first, last)]].decode()

@@ -1,0 +1,247 @@
+"""One client of the daemon: what it asks, what it gives up, and what it gets.
+
+Lives in the loop's thread. A client may have many requests at once, of which a few are worked on while the rest wait
+here, so that it cannot keep others from the threads. Nothing waits for a slow reader except the reading of that
+client's next request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections import deque
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from llmc.base import logs
+from llmc.base.errors import DaemonError
+from llmc.base.protocol import MAX_MESSAGE
+from llmc.envelope.request import ClientInfo
+from llmc.server.running_call import RunningCall
+from llmc.server.wire import Id, decode, describe, encode_error, encode_line, encode_result, failure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from concurrent.futures import Future
+
+    from llmc.envelope.request import JsonObject
+    from llmc.server.rpc import RpcServer, StreamHandler
+
+__all__ = ["ClientConnection"]
+
+log = logs.get("rpc")
+
+# Calls of one client that are worked on at once: a quarter of the threads.
+FAIR_SHARE = 4
+# Calls of one client that may wait; the next request then stays in the socket, and so does a cancellation.
+MAX_WAITING = 1_000
+# Calls that want events may never end by themselves; each has a thread.
+MAX_WATCHING = 32
+
+_sessions = itertools.count(1)
+
+
+class ClientConnection:
+    def __init__(self, server: RpcServer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, pid: int) -> None:
+        self.client = ClientInfo(pid, f"c{next(_sessions)}")
+        self._server = server
+        self._reader = reader
+        self._writer = writer
+        self._running: dict[Id, RunningCall] = {}
+        self._waiting: deque[tuple[RunningCall, Callable[[], Future[bytes]]]] = deque()
+        self._working = 0
+        self._watching = 0
+        self._free = asyncio.Event()
+
+    async def serve(self) -> None:
+        """Until the client goes; then whatever it still had under way is cancelled."""
+        try:
+            while (line := await self._line()) is not None:
+                message = self._parse(line)
+                if message.get("method") == "stream" and await self._stream(message):
+                    return
+                if message:
+                    self._take(message)
+                await self._room()
+        except ConnectionError:
+            pass
+        finally:
+            self._cancel_all()
+            self._writer.close()
+
+    def close(self) -> None:
+        """The daemon leaves: say so to every call that has no answer yet."""
+        for running in self._running.values():
+            running.refuse("leaving", "the daemon is stopping")
+        self._cancel_all()
+        self._writer.close()
+
+    def abort(self) -> None:
+        self._writer.transport.abort()
+
+    # ---- reading ----
+
+    async def _line(self) -> bytes | None:
+        """The next line; None at the end. A line over the limit is passed by and answered with an error."""
+        too_long = False
+        while True:
+            try:
+                line = await self._reader.readuntil(b"\n")
+            except asyncio.IncompleteReadError:
+                return None
+            except asyncio.LimitOverrunError as over:
+                too_long = True
+                await self._reader.readexactly(over.consumed)
+                continue
+            if too_long:
+                too_long = False
+                self._fail(None, "too_large", "the message is too large", f"the limit is {MAX_MESSAGE} bytes")
+            elif not line.isspace():
+                return line
+
+    def _parse(self, line: bytes) -> JsonObject:
+        """A message, or an empty one when it was broken and has been answered."""
+        try:
+            message = decode(line)
+        except ValueError as error:
+            self._fail(None, "bad_request", "the message is not JSON", str(error))
+            return {}
+        if isinstance(message, dict) and message:
+            return message
+        self._fail(None, "bad_request", "the message is not an object")
+        return {}
+
+    async def _room(self) -> None:
+        """Hold back the next request while this client does not read, or has too much under way."""
+        await self._writer.drain()
+        while len(self._waiting) >= MAX_WAITING:
+            self._free.clear()
+            await self._free.wait()
+
+    # ---- requests ----
+
+    def _take(self, message: JsonObject) -> None:
+        if "cancel" in message:
+            self._cancel(message["cancel"])
+            return
+        identifier, method, params = message.get("id"), message.get("method"), message.get("params") or {}
+        watched = message.get("events") is True
+        if isinstance(identifier, bool) or not isinstance(identifier, int | str):
+            self._fail(None, "bad_request", "the request has no id", "it must be a number or a text")
+        elif not isinstance(method, str) or not isinstance(params, dict):
+            self._fail(identifier, "bad_request", "the request is malformed", "`method` is a text, `params` an object")
+        elif identifier in self._running:
+            self._fail(identifier, "bad_request", "the id is in use", "a call with this id is under way")
+        elif method in self._server.instant:
+            self._answer_now(identifier, method, params)
+        elif watched and self._watching >= MAX_WATCHING:
+            self._fail(identifier, "busy", "too many calls with events at once", f"the limit is {MAX_WATCHING}")
+        else:
+            self._begin(identifier, method, params, watched=watched)
+
+    def _answer_now(self, identifier: Id, method: str, params: JsonObject) -> None:
+        if method == "hello":
+            self._meet(params)
+        try:
+            reply = encode_result(identifier, self._server.instant[method](params, self.client))
+        except Exception as error:  # noqa: BLE001 - it is the reply
+            reply = encode_error(identifier, describe(error, ""))
+        self._send(reply)
+
+    def _meet(self, params: JsonObject) -> None:
+        known = self.client
+        self.client = ClientInfo(
+            pid=known.pid,
+            session=_text(params, "session", known.session),
+            cwd=_text(params, "cwd", "/"),
+            environ=_texts(params, "environ"),
+            flags=tuple(_texts(params, "flags")),
+            config=_text(params, "config", ""),
+            version=_text(params, "version", ""),
+        )
+
+    def _begin(self, identifier: Id, method: str, params: JsonObject, *, watched: bool) -> None:
+        running = RunningCall(identifier, self.client, self._writer, watched=watched)
+        self._running[identifier] = running
+        submit = partial(self._server.submit, identifier, method, params, running.call, watched=watched)
+        if watched:
+            self._watching += 1
+            running.begin(submit, self._finish)
+        else:
+            self._waiting.append((running, submit))
+            self._work_on()
+
+    def _work_on(self) -> None:
+        while self._waiting and self._working < FAIR_SHARE:
+            running, submit = self._waiting.popleft()
+            if running.call.cancelled:
+                self._running.pop(running.identifier)
+            else:
+                self._working += 1
+                running.begin(submit, self._finish)
+        self._free.set()
+
+    def _finish(self, running: RunningCall) -> None:
+        running.complete()
+        del self._running[running.identifier]
+        if running.watched:
+            self._watching -= 1
+        else:
+            self._working -= 1
+            self._work_on()
+        self._server.finished(watched=running.watched)
+
+    def _cancel(self, identifier: Any) -> None:
+        running = self._running.get(identifier) if isinstance(identifier, int | str) else None
+        if running is not None:
+            running.refuse("cancelled", "the call was cancelled")
+            running.cancel()
+
+    def _cancel_all(self) -> None:
+        for running in list(self._running.values()):
+            running.cancel()
+
+    # ---- streams ----
+
+    async def _stream(self, message: JsonObject) -> bool:
+        """Hand the connection over as plain bytes; False when nobody takes such a stream."""
+        kind = message.pop("kind", None)
+        message.clear()
+        try:
+            handler = await self._find_stream(kind)
+        except Exception as error:  # noqa: BLE001 - it is the reply
+            self._send(encode_error(None, describe(error, "")))
+            return False
+        self._send(encode_line({"stream": kind}))
+        try:
+            await handler(self._reader, self._writer, self.client)
+        except Exception:
+            log.exception("stream failed", kind=kind)
+        return True
+
+    async def _find_stream(self, kind: Any) -> StreamHandler:
+        if self._running:
+            raise DaemonError("the stream cannot begin", reason="calls are under way")
+        handler = await self._server.stream(kind) if self._server.stream and isinstance(kind, str) else None
+        if handler is None:
+            raise DaemonError("the stream cannot begin", reason=f"no stream of kind {kind!r}")
+        return handler
+
+    def _fail(self, identifier: Id, code: str, message: str, reason: str = "") -> None:
+        self._send(encode_error(identifier, failure(code, message, reason)))
+
+    def _send(self, line: bytes) -> None:
+        if not self._writer.is_closing():
+            self._writer.write(line)
+
+
+def _text(params: JsonObject, name: str, default: str) -> str:
+    value = params.get(name)
+    return value if isinstance(value, str) and value else default
+
+
+def _texts(params: JsonObject, name: str) -> dict[str, str]:
+    """A table of texts; a list of texts becomes its keys."""
+    value = params.get(name)
+    pairs = value.items() if isinstance(value, dict) else ((each, "") for each in value or ())
+    return {key: text for key, text in pairs if isinstance(key, str) and isinstance(text, str)}

@@ -1,0 +1,1 @@
+"""state: what the server remembers between calls: sessions, the token ledger, metrics."""

@@ -1,0 +1,145 @@
+"""How a tool asks the memory: its arguments as keys, values and agents, its findings as lines."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from llmc.base.errors import QueryError
+from llmc.envelope import Group, Item, Row
+from llmc.envelope.clean import without_secrets
+from llmc.settings import EmbedderSettings
+from llmc.state.sessions.checkpoint import one_line, value_lines
+from llmc.state.sessions.join import memory_of
+from llmc.state.sessions.recall import Remembered, recall
+from llmc.state.sessions.values import SHARED, TOOLS
+from llmc.tools.reply import redactor
+
+if TYPE_CHECKING:
+    from llmc.state.sessions.values import SessionEntry, SessionRecord, SessionValue
+    from llmc.tool import ToolRequest
+
+__all__ = [
+    "agent_of",
+    "as_data",
+    "begun",
+    "entry_data",
+    "group",
+    "key_of",
+    "remembered_for",
+    "said_by",
+    "slice_of",
+    "text_of",
+    "told",
+    "value_of",
+    "version_of",
+    "writer_of",
+]
+
+LONGEST_KEY = 200
+
+
+def key_of(asked: ToolRequest) -> str:
+    key = asked.text("key").strip()
+    if not key or len(key) > LONGEST_KEY:
+        raise QueryError(
+            f"session {asked.text('action')} needs a key", hint="Such as plan, goal, context, or your own."
+        )
+    return key
+
+
+def agent_of(asked: ToolRequest) -> str:
+    """Whose slice is seen: who the caller says it is, or the persona that it was given."""
+    return asked.text("agent") or (asked.session.agent if asked.session else "")
+
+
+def writer_of(asked: ToolRequest) -> str:
+    """Two connections are two writers, whatever they call themselves."""
+    session = asked.session
+    return f"{agent_of(asked) or (session.client if session else 'cli')}@{session.id if session else 'cli'}"
+
+
+def slice_of(asked: ToolRequest) -> str:
+    if not asked.flag("private"):
+        return SHARED
+    if not agent_of(asked):
+        raise QueryError("private to whom?", hint="Say which agent you are: agent=otto.")
+    return agent_of(asked)
+
+
+def version_of(asked: ToolRequest) -> int | None:
+    return asked.number("version") if "version" in asked.args else None
+
+
+def value_of(asked: ToolRequest) -> Any:
+    """JSON where it is some, without secrets: also those that only its whole gives away."""
+    value = asked.args["value"]
+    try:
+        return without_any_secret(parsed(value) if isinstance(value, str) else value, asked)
+    except RecursionError:
+        raise QueryError("the value is nested too deep", hint="Write it to a file, and keep its path.") from None
+
+
+def without_any_secret(value: Any, asked: ToolRequest) -> Any:
+    clean = redactor(asked.workspace.settings.redaction)
+    if isinstance(value, str):
+        return clean.redact(value).text
+    value = without_secrets(value, clean)
+    whole = json.dumps(value, ensure_ascii=False)
+    redacted = clean.redact(whole, "value.json").text
+    return value if redacted == whole else parsed(redacted)
+
+
+def parsed(text: str) -> Any:
+    """A list or an object; any other text is itself."""
+    if text.lstrip()[:1] not in {"{", "["}:
+        return text
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def text_of(asked: ToolRequest) -> str:
+    value = value_of(asked) if asked.args.get("value") is not None else ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def begun(kept: SessionRecord, *, new: bool) -> str:
+    return f" · session {kept.name}" if new else ""
+
+
+def said_by(writer: str) -> str:
+    return f"by {writer.partition('@')[0] or 'unknown'}"
+
+
+def told(entry: SessionEntry, *, titled: bool = True) -> str:
+    name = f"{entry.list} " if titled else ""
+    speaker = f"{entry.speaker} " if entry.speaker else ""
+    return f"{name}#{entry.number} {speaker}{entry.act}: {one_line(entry.text, 300)}"
+
+
+def as_data(cell: SessionValue) -> dict[str, Any]:
+    return {"key": cell.key, "value": cell.value, "version": cell.version, "writer": cell.writer.partition("@")[0],
+            "at": cell.at, "private": bool(cell.agent)}  # fmt: skip
+
+
+def entry_data(entry: SessionEntry) -> dict[str, Any]:
+    return {"number": entry.number, "list": entry.list, "speaker": entry.speaker, "act": entry.act,
+            "text": entry.text, "at": entry.at, **({"data": entry.data} if entry.data else {})}  # fmt: skip
+
+
+def group(title: str, texts: list[str]) -> Group:
+    return Group(title, tuple(Item((Row(text),)) for text in texts))
+
+
+def remembered_for(asked: ToolRequest, kept: SessionRecord, query: str, most: int) -> list[Remembered]:
+    """What an agent may see of the session, as far as it has to do with the query."""
+    memory, agent = memory_of(asked.workspace), agent_of(asked)
+    texts = [Remembered(f"{one.list} #{one.number} {one.act}", one.text, one.at, one.speaker)
+             for name in ("", TOOLS) for one in memory.entries(kept, agent, name)]  # fmt: skip
+    texts += [Remembered(f"{one.key} v{one.version}", f"{one.key}: {' '.join(value_lines(one.value))}", one.at,
+                         one.writer.partition("@")[0]) for one in memory.cells(kept, agent)]  # fmt: skip
+    # Always the bundled model: a session's words go to no endpoint.
+    embedder, _ = asked.workspace.registry.embedder(EmbedderSettings())
+    return recall(memory.recalls, kept.id, texts, query, embedder=embedder, most=most)

@@ -1,0 +1,118 @@
+"""Symbols and references in the catalog: which documents define a name, and what a document defines and uses.
+
+The name table only leads to documents; the rest of a definition is in the document's blob. To find the uses of a name,
+ask the keyword store which documents may hold it, and read their `references`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmc.store.catalog.connections import Connections
+from llmc.store.catalog.packing import UNREADABLE, unpack_references, unpack_symbols
+from llmc.store.integrity.native_errors import guard
+from llmc.store.values import StoredDefinition
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from llmc.base.model import Reference, Symbol
+
+__all__ = ["DefinitionReader", "index_name"]
+
+LONGEST_NAME = 120
+LAST_CHARACTER = "\U0010ffff"
+
+
+def index_name(name: str) -> str:
+    """How the name table spells a name: without case, and no longer than a key should be."""
+    return name.casefold()[:LONGEST_NAME]
+
+
+class DefinitionReader(Connections):
+    def symbols(
+        self,
+        *,
+        name: str | None = None,
+        prefix: str | None = None,
+        doc: int | None = None,
+        docs: Collection[int] | None = None,
+        kind: str | None = None,
+    ) -> list[StoredDefinition]:
+        """Definitions by name, or by the beginning of a name, or all of some documents. Case does not matter.
+
+        A name may be qualified (`Parser.feed`, `Parser::feed`): then its last part is looked up and the container must
+        end with the rest. Order: by document, then as in the file.
+        """
+        asked = None if doc is None and docs is None else {*(docs or ()), *(() if doc is None else (doc,))}
+        if name is not None:
+            full, last = name.casefold(), _last(name)
+            holding = self._defining("name IN (?, ?)", index_name(name), index_name(last))
+            found = self._defined(_both(asked, holding), lambda given: given.casefold() in {full, last})
+            found = [one for one in found if _is_named(one.symbol, full)]
+        elif prefix is not None:
+            start = index_name(prefix)
+            holding = self._defining("name >= ? AND name < ?", start, start + LAST_CHARACTER)
+            found = self._defined(_both(asked, holding), lambda given: given.casefold().startswith(start))
+        else:
+            found = self._defined(asked or (), None)
+        return [one for one in found if kind in {None, one.symbol.kind}]
+
+    def symbols_around(self, doc: int, first: int, last: int) -> tuple[Symbol, ...]:
+        """The definitions of a document that touch these lines; a generated file has thousands of others."""
+        blob = self.one("SELECT symbols FROM bodies WHERE doc = ?", (doc,))
+        with guard(self.path.parent, "reading the catalog", *UNREADABLE):
+            return unpack_symbols(blob, lines=(first, last)) if blob else ()
+
+    def defining(self, name: str) -> set[int]:
+        """The documents that define this name, or the last part of a qualified one; `symbols` says what it is there."""
+        return self._defining("name IN (?, ?)", index_name(name), index_name(_last(name)))
+
+    def _defining(self, where: str, *bounds: str) -> set[int]:
+        return {doc for (doc,) in self.rows(f"SELECT DISTINCT doc FROM names WHERE {where}", bounds)}  # noqa: S608 ours
+
+    def _defined(self, docs: Collection[int], wanted: Callable[[str], bool] | None) -> list[StoredDefinition]:
+        rows = self.listed("SELECT doc, symbols FROM bodies WHERE doc IN ({})", docs)
+        with guard(self.path.parent, "reading the catalog", *UNREADABLE):
+            return [
+                StoredDefinition(doc, symbol) for doc, blob in sorted(rows) for symbol in unpack_symbols(blob, wanted)
+            ]
+
+    def names(self, prefix: str = "", limit: int | None = None) -> list[str]:
+        """Case-folded names of definitions that begin so, in order: for completion and for the nearest name."""
+        start = index_name(prefix)
+        rows = self.rows(
+            "SELECT DISTINCT name FROM names WHERE name >= ? AND name < ? ORDER BY name LIMIT ?",
+            (start, start + LAST_CHARACTER, -1 if limit is None else limit),
+        )
+        return [name for (name,) in rows]
+
+    def references_named(self, name: str, docs: Collection[int]) -> dict[int, tuple[Reference, ...]]:
+        """The uses of exactly this name in these documents; those without one are left out."""
+        rows = self.listed("SELECT doc, refs FROM bodies WHERE doc IN ({})", docs)
+        with guard(self.path.parent, "reading the catalog", *UNREADABLE):
+            found = {doc: unpack_references(blob, name) for doc, blob in rows if blob}
+        return {doc: references for doc, references in found.items() if references}
+
+    def references(self, doc: int) -> tuple[Reference, ...]:
+        blob = self.one("SELECT refs FROM bodies WHERE doc = ?", (doc,))
+        with guard(self.path.parent, "reading the catalog", *UNREADABLE):
+            return unpack_references(blob) if blob else ()
+
+
+def _both(asked: Collection[int] | None, found: set[int]) -> set[int]:
+    return found if asked is None else found & set(asked)
+
+
+def _is_named(symbol: Symbol, name: str) -> bool:
+    qualified, dotted = _dotted(symbol.qualified).casefold(), _dotted(name)
+    return symbol.name.casefold() == name or qualified == dotted or qualified.endswith(f".{dotted}")
+
+
+def _last(name: str) -> str:
+    return _dotted(name).rpartition(".")[2].casefold()
+
+
+def _dotted(name: str) -> str:
+    """However a language joins its names: `A::b`, `A#b` and `A->b` are `A.b`."""
+    return name.replace("::", ".").replace("#", ".").replace("->", ".").strip(".")

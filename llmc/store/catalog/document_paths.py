@@ -1,0 +1,121 @@
+"""Where the documents of one root stand: document number → path, for tens of thousands of files in little memory.
+
+An array of numbers, one of starts and one run of bytes: 30,000 files take 2 MB where a dict of strings takes 7, and a
+text that is looked for in all of them is found in a millisecond.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+    import numpy.typing as npt
+
+__all__ = ["DocumentPaths"]
+
+# Between two paths: no name holds it.
+END = b"\0"
+NAMES = sys.getfilesystemencoding()
+
+
+class DocumentPaths(Mapping[int, str]):
+    """A mapping in ascending order of document numbers; it never changes."""
+
+    def __init__(self, rows: Iterable[tuple[int, bytes]]) -> None:
+        ordered = sorted(rows)
+        self._docs = np.fromiter((doc for doc, _ in ordered), np.int64, len(ordered))
+        lengths = np.fromiter((len(path) for _, path in ordered), np.int64, len(ordered))
+        self._starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths + len(END))])
+        self._paths = END.join(path for _, path in ordered)
+
+    def __getitem__(self, doc: int) -> str:
+        at = int(np.searchsorted(self._docs, doc))
+        if at == len(self._docs) or self._docs[at] != doc:
+            raise KeyError(doc)
+        return self._path(at)
+
+    def __contains__(self, doc: object) -> bool:
+        if not isinstance(doc, int):
+            return False
+        at = int(np.searchsorted(self._docs, doc))
+        return at < len(self._docs) and bool(self._docs[at] == doc)
+
+    def __len__(self) -> int:
+        return len(self._docs)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._docs.tolist())
+
+    def paths(self) -> list[str]:
+        """Every path, in order of documents. All at once: path by path 30,000 of them take ten times as long."""
+        return self._text.split(END.decode()) if len(self) else []
+
+    def holding(self, part: str) -> tuple[list[int], list[str]]:
+        """(documents, paths) whose path has this part, in whatever case: one run over all paths as a single text."""
+        part, lowered = part.lower(), self._lowered
+        if not part:
+            return list(self), self.paths()
+        found: list[int] = []
+        at = lowered.find(part)
+        while at >= 0:
+            found.append(at)
+            end = lowered.find("\0", at)
+            at = lowered.find(part, end) if end >= 0 else -1
+        docs = self._docs[np.searchsorted(self._lowered_ends, np.array(found, np.int64))].tolist()
+        return docs, self.paths_of(docs)
+
+    def spelling(self, letters: str) -> list[str]:
+        """The paths that have these letters in their order, whatever stands between them and in whatever case."""
+        # Each letter at its first place behind the one before; what then fails, fails in every other way too.
+        spelled = re.compile("".join(f"[^{letter}]*+{letter}" for letter in map(re.escape, letters))).match
+        lowered = self._lowered.split("\0")  # of no path at all one empty text, which zip passes by
+        return [path for path, low in zip(self.paths(), lowered, strict=False) if spelled(low)]
+
+    def paths_of(self, docs: Collection[int]) -> list[str]:
+        """The paths of those that this root holds, ascending by document: 25,000 in 10 ms, one by one in 80."""
+        at = np.searchsorted(self._docs, np.array(self.keep(docs), np.int64))
+        starts, ends = self._starts[at].tolist(), (self._starts[at + 1] - len(END)).tolist()
+        if self._text.isascii():
+            return [self._text[start:end] for start, end in zip(starts, ends, strict=True)]
+        # os.fsdecode, inlined: half of the time.
+        return [
+            self._paths[start:end].decode(NAMES, "surrogateescape") for start, end in zip(starts, ends, strict=True)
+        ]
+
+    def named(self, docs: Collection[int]) -> dict[int, str]:
+        """document → path of those that this root holds."""
+        return dict(zip(self.keep(docs), self.paths_of(docs), strict=True))
+
+    def keep(self, docs: Collection[int]) -> list[int]:
+        """Those of `docs` that this root holds, ascending."""
+        asked = np.unique(np.fromiter(docs, np.int64, len(docs)))
+        at = np.searchsorted(self._docs, asked)
+        at[at == len(self._docs)] = 0
+        kept: list[int] = asked[self._docs[at] == asked].tolist() if len(self) else []
+        return kept
+
+    @cached_property
+    def _text(self) -> str:
+        return self._paths.decode(NAMES, "surrogateescape")
+
+    @cached_property
+    def _lowered(self) -> str:
+        return self._text.lower()
+
+    @cached_property
+    def _lowered_ends(self) -> npt.NDArray[np.int64]:
+        """Where each path ends in `_lowered`: a letter may be longer there than in the path."""
+        lengths = [len(path) + len(END) for path in self._lowered.split(END.decode())]
+        return np.cumsum(np.array(lengths, np.int64)) - len(END)
+
+    def _path(self, at: int) -> str:
+        return os.fsdecode(self._paths[int(self._starts[at]) : int(self._starts[at + 1]) - len(END)])

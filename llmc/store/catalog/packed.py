@@ -1,0 +1,79 @@
+"""Symbols and references that are packed already, by the process that parsed the text.
+
+A pool sends these instead of the objects: of all CPU that the writing process used for kubernetes, more than half went
+into making thousands of small objects out of a pipe, only to pack them for the catalog. They are what they stand for:
+whoever looks at one sees the symbols, unpacked at that moment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from llmc.base.model import Reference, Symbol
+from llmc.store.catalog.definitions import index_name
+from llmc.store.catalog.packing import clean, pack_references, pack_symbols, unpack_references, unpack_symbols
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from llmc.base.model import Parsed
+
+__all__ = ["PackedReferences", "PackedSymbols", "defined_names", "packed", "reference_blob", "symbol_blob"]
+
+
+@dataclass(frozen=True, eq=False)
+class PackedSymbols(Sequence[Symbol]):
+    """`names` are those of the name table."""
+
+    blob: bytes
+    names: tuple[str, ...]
+    total: int
+
+    def __len__(self) -> int:
+        return self.total
+
+    def __getitem__(self, at: Any) -> Any:
+        return unpack_symbols(self.blob)[at]
+
+    def __iter__(self) -> Iterator[Symbol]:
+        return iter(unpack_symbols(self.blob))
+
+
+@dataclass(frozen=True, eq=False)
+class PackedReferences(Sequence[Reference]):
+    blob: bytes
+    total: int
+
+    def __len__(self) -> int:
+        return self.total
+
+    def __getitem__(self, at: Any) -> Any:
+        return unpack_references(self.blob)[at]
+
+    def __iter__(self) -> Iterator[Reference]:
+        return iter(unpack_references(self.blob))
+
+
+def packed(parsed: Parsed) -> tuple[PackedSymbols, PackedReferences]:
+    symbols, references = parsed.symbols, parsed.references
+    return (
+        PackedSymbols(pack_symbols(symbols), tuple(defined_names(symbols)), len(symbols)),
+        PackedReferences(pack_references(references), len(references)),
+    )
+
+
+def symbol_blob(symbols: Sequence[Symbol]) -> bytes:
+    return symbols.blob if isinstance(symbols, PackedSymbols) else pack_symbols(symbols)
+
+
+def reference_blob(references: Sequence[Reference]) -> bytes:
+    return references.blob if isinstance(references, PackedReferences) else pack_references(references)
+
+
+def defined_names(symbols: Sequence[Symbol]) -> Sequence[str]:
+    """How the name table spells them, each once."""
+    if isinstance(symbols, PackedSymbols):
+        return symbols.names
+    return sorted({clean(index_name(symbol.name)) for symbol in symbols})

@@ -1,0 +1,185 @@
+"""How the many small rows of a document become one blob, and come back.
+
+Chunks, symbols and references are only ever wanted by document, so each is a table of columns, as JSON, deflated. As
+SQLite rows with their indexes they took 3.5 times the space.
+"""
+
+from __future__ import annotations
+
+import sys
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from operator import add
+from typing import TYPE_CHECKING, Any, overload
+
+import orjson
+
+from llmc.base.model import ChunkPlace, Reference, Symbol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from llmc.base.model import Chunk
+
+__all__ = [
+    "UNREADABLE",
+    "ChunkPlaces",
+    "clean",
+    "loose",
+    "pack_chunks",
+    "pack_references",
+    "pack_symbols",
+    "tight",
+    "unpack_chunks",
+    "unpack_references",
+    "unpack_symbols",
+]
+
+# What unpacking a damaged blob may raise.
+UNREADABLE = (zlib.error, ValueError, TypeError, IndexError)
+PLAIN, DEFLATED = b"\0", b"\1"
+LONGEST_SIGNATURE = 400
+
+
+def clean(text: str) -> str:
+    """Text that UTF-8 can hold: half a surrogate pair, which only a broken UTF-16 file brings, becomes `?`."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode()
+    return text
+
+
+def tight(digest: str) -> str | bytes:
+    """A hash in hexadecimal takes half the space as bytes; any other name stays what it is."""
+    try:
+        data = bytes.fromhex(digest)
+    except ValueError:
+        return digest
+    return data if data.hex() == digest else digest
+
+
+def loose(value: str | bytes) -> str:
+    return value.hex() if isinstance(value, bytes) else value
+
+
+def pack_chunks(chunks: Sequence[Chunk]) -> bytes:
+    starts, lengths, kinds, names = [], [], [], []
+    line = 1
+    for chunk in chunks:
+        starts.append(chunk.start_line - line)
+        lengths.append(chunk.end_line - chunk.start_line)
+        kinds.append(chunk.kind)
+        names.append(chunk.name)
+        line = chunk.end_line + 1
+    return _pack([starts, lengths, kinds, names])
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkPlaces(Sequence[ChunkPlace]):
+    """The chunks of a document, each made when somebody looks at it: a search needs two or three of hundreds."""
+
+    doc: int
+    lengths: list[int]
+    kinds: list[str]
+    names: list[str]
+    skipped: list[int]  # the sum of all `skips` and `lengths` up to each
+
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+    @overload
+    def __getitem__(self, at: int) -> ChunkPlace: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[ChunkPlace, ...]: ...
+    def __getitem__(self, at: int | slice) -> ChunkPlace | tuple[ChunkPlace, ...]:
+        if isinstance(at, slice):
+            return tuple(self[one] for one in range(*at.indices(len(self))))
+        ordinal = range(len(self))[at]
+        end = self.skipped[ordinal] + ordinal + 1
+        return ChunkPlace(self.doc, ordinal, end - self.lengths[ordinal], end, self.kinds[ordinal], self.names[ordinal])
+
+
+def unpack_chunks(doc: int, blob: bytes) -> ChunkPlaces:
+    skips, lengths, kinds, names = _unpack(blob)[:4]
+    if not len(skips) == len(lengths) == len(kinds) == len(names):
+        raise ValueError("columns of different lengths")
+    # A chunk begins `skip` lines behind the one after the end of the last, and ends `length` further on.
+    return ChunkPlaces(doc, lengths, kinds, names, list(accumulate(map(add, skips, lengths))))
+
+
+def pack_symbols(symbols: Sequence[Symbol]) -> bytes:
+    names, kinds, containers, starts, lengths, signatures = [], [], [], [], [], []
+    line = 0
+    for symbol in symbols:
+        names.append(symbol.name)
+        kinds.append(symbol.kind)
+        containers.append(symbol.container)
+        starts.append(symbol.start_line - line)
+        lengths.append(symbol.end_line - symbol.start_line)
+        signatures.append(symbol.signature[:LONGEST_SIGNATURE])
+        line = symbol.start_line
+    return _pack([names, kinds, containers, starts, lengths, signatures])
+
+
+def unpack_symbols(
+    blob: bytes, wanted: Callable[[str], bool] | None = None, lines: tuple[int, int] | None = None
+) -> tuple[Symbol, ...]:
+    """All, or those whose names are wanted, or which touch these lines: making the objects is most of the time."""
+    first, last = lines or (0, sys.maxsize)
+    symbols = []
+    line = 0
+    for name, kind, container, skip, length, signature in zip(*_unpack(blob), strict=True):
+        line += skip
+        if line <= last and line + length >= first and (wanted is None or wanted(name)):
+            symbols.append(Symbol(name, kind, container, line, line + length, signature))
+    return tuple(symbols)
+
+
+def pack_references(references: Sequence[Reference]) -> bytes:
+    """Names and containers repeat within a file: each stands once, the rows hold its number."""
+    words: dict[str, int] = {}
+    names, kinds, lines, containers = [], [], [], []
+    line = 0
+    for reference in references:
+        names.append(words.setdefault(reference.name, len(words)))
+        kinds.append(words.setdefault(reference.kind, len(words)))
+        lines.append(reference.line - line)
+        containers.append(words.setdefault(reference.container, len(words)))
+        line = reference.line
+    return _pack([list(words), names, kinds, lines, containers])
+
+
+def unpack_references(blob: bytes, wanted: str | None = None) -> tuple[Reference, ...]:
+    """All, or those of one name: most documents that may use it hold thousands of others."""
+    words, *columns = _unpack(blob)
+    if wanted is not None and wanted not in words:
+        return ()
+    references = []
+    line = 0
+    for name, kind, skip, container in zip(*columns, strict=True):
+        line += skip
+        if wanted is None or words[name] == wanted:
+            references.append(Reference(words[name], words[kind], line, words[container]))
+    return tuple(references)
+
+
+def _pack(columns: list[list[Any]]) -> bytes:
+    if not any(columns):
+        return b""
+    try:
+        plain = orjson.dumps(columns)
+    except TypeError:  # a string that UTF-8 cannot hold
+        plain = orjson.dumps([[clean(v) if isinstance(v, str) else v for v in column] for column in columns])
+    deflated = zlib.compress(plain)
+    return DEFLATED + deflated if len(deflated) < len(plain) else PLAIN + plain
+
+
+def _unpack(blob: bytes) -> list[list[Any]]:
+    if not blob:
+        return [[] for _ in range(6)]  # as many columns as any table has
+    plain = zlib.decompress(memoryview(blob)[1:]) if blob[:1] == DEFLATED else memoryview(blob)[1:]
+    columns: list[list[Any]] = orjson.loads(plain)
+    return columns

@@ -1,0 +1,114 @@
+"""What goes wrong below, said in our words: no space, corruption, a panic of native code.
+
+SQLite, tantivy, numpy and LanceDB each say "the disk is full" differently, and tantivy not at all when it happens in
+one of its threads. Every call into them runs inside `guard`, so that callers see `StoreFullError`, `CorruptStoreError`
+or `StoreError` and nothing else.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sqlite3
+import tempfile
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from llmc.base.errors import CorruptStoreError, LlmcError, StoreError, StoreFullError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+__all__ = ["corrupt", "guard"]
+
+FULL_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+FULL_WORDS = ("no space left", "disk is full", "quota exceeded", "file too large", "os error 28", "os error 27")
+# Neither the disk nor the index is at fault: nothing is to be rebuilt.
+OTHER_ERRNOS = frozenset(
+    {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY}
+    | {errno.ENOTDIR, errno.EEXIST, errno.ENAMETOOLONG, errno.ELOOP}
+)
+OTHER_WORDS = (
+    "too many open files",
+    "permission denied",
+    "read-only file system",
+    "lockbusy",
+    "cannot allocate memory",
+)
+OTHER_SQLITE = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_READONLY", "SQLITE_NOMEM", "SQLITE_PERM", "SQLITE_AUTH")
+# Enough that the room for one is room for a small batch.
+PROBE_BYTES = 1 << 20
+
+
+@contextmanager
+def guard(folder: Path, doing: str, *damage: type[Exception]) -> Iterator[None]:
+    """Translate what a backend raises while it is `doing` something in `folder`: errors of the system, of SQLite,
+    panics, and what else `damage` names. Anything else is a mistake of ours and stays what it is: nobody rebuilds for
+    that."""
+    kinds: tuple[type[Exception], ...] = (OSError, sqlite3.DatabaseError, *damage)
+    try:
+        yield
+    except LlmcError:
+        raise
+    except kinds as error:
+        if isinstance(error, sqlite3.ProgrammingError):
+            raise
+        raise translated(error, folder, doing) from error
+    except BaseException as error:
+        if type(error).__name__ == "PanicException":
+            raise translated(error, folder, doing) from error
+        raise
+
+
+def translated(error: BaseException, folder: Path, doing: str) -> StoreError:
+    if says_full(error) or (may_hide_full(error) and not has_room(folder)):
+        return StoreFullError(
+            f"no space left while {doing}",
+            reason="the disk of the index is full",
+            hint="Nothing is lost. Free some space: indexing goes on by itself.",
+            folder=str(folder),
+        )
+    if says_other(error):
+        return StoreError(f"cannot go on while {doing}", reason=str(error), folder=str(folder))
+    return corrupt(f"the index failed while {doing}", str(error) or type(error).__name__, folder)
+
+
+def corrupt(message: str, reason: str, folder: Path) -> CorruptStoreError:
+    return CorruptStoreError(
+        message, reason=reason, hint="It is built anew by `llmc index --rebuild`.", folder=str(folder)
+    )
+
+
+def says_full(error: BaseException) -> bool:
+    if isinstance(error, OSError) and error.errno in FULL_ERRNOS:
+        return True
+    if getattr(error, "sqlite_errorname", "") == "SQLITE_FULL":
+        return True
+    return any(word in str(error).lower() for word in FULL_WORDS)
+
+
+def says_other(error: BaseException) -> bool:
+    if isinstance(error, OSError) and error.errno in OTHER_ERRNOS:
+        return True
+    if getattr(error, "sqlite_errorname", "").startswith(OTHER_SQLITE):
+        return True
+    return any(word in str(error).lower() for word in OTHER_WORDS)
+
+
+def may_hide_full(error: BaseException) -> bool:
+    """tantivy's threads say only that they were killed; SQLite says `disk I/O error` when it cannot grow a file."""
+    name = getattr(error, "sqlite_errorname", "")
+    return name.startswith("SQLITE_IOERR") or not isinstance(error, sqlite3.Error)
+
+
+def has_room(folder: Path) -> bool:
+    """Try it: quotas and file-size limits do not show in `statvfs`."""
+    try:
+        with tempfile.TemporaryFile(dir=folder) as probe:
+            probe.write(bytes(PROBE_BYTES))
+            probe.flush()
+            os.fsync(probe.fileno())
+    except OSError as error:
+        return error.errno not in FULL_ERRNOS
+    return True

@@ -1,0 +1,1 @@
+"""keywords: which chunks hold these words, and which files these trigrams? tantivy."""

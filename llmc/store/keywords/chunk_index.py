@@ -1,0 +1,123 @@
+"""The `chunks` index of the keyword store: BM25 over body, name, path and capsule of every chunk."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import tantivy
+
+from llmc.base import words
+from llmc.store.catalog.packing import clean
+from llmc.store.keywords.tantivy_index import KEY, TantivyIndex
+from llmc.store.protocols import ChunkHit
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+    from pathlib import Path
+
+    from llmc.base.model import Document
+    from llmc.store.protocols import Clause, KeywordQuery
+
+__all__ = ["ChunkIndex"]
+
+FIELDS = ("body", "name", "path", "capsule")
+# A filter is a list of terms, 1 µs each: worth it at once for few documents, and for more when looking some way down
+# the ranking has not found enough.
+SMALL_FILTER = 200
+LARGEST_FILTER = 20_000
+# Equal scores are put in order by place, which needs the whole run of equals; a longer one is cut where tantivy cuts
+# it.
+LONGEST_TIE = 4_096
+
+Must, Should, MustNot = tantivy.Occur.Must, tantivy.Occur.Should, tantivy.Occur.MustNot
+Query = tantivy.Query
+
+
+def schema() -> tantivy.Schema:
+    builder = tantivy.SchemaBuilder()
+    builder.add_text_field(KEY, tokenizer_name="raw", index_option="basic")
+    builder.add_integer_field("doc", fast=True)
+    builder.add_integer_field("ordinal", fast=True)
+    for field in FIELDS:
+        builder.add_text_field(field, tokenizer_name="terms", index_option="freq")
+    builder.add_text_field("language", tokenizer_name="raw", index_option="basic")
+    return builder.build()
+
+
+class ChunkIndex(TantivyIndex):
+    def __init__(self, folder: Path) -> None:
+        terms = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build()
+        super().__init__(folder, schema(), {"terms": terms})
+
+    def put(self, doc: int, document: Document) -> None:
+        self.add(rows(doc, document))
+
+    def counts(self) -> dict[int, int]:
+        """Rows for each document."""
+        counts: dict[int, int] = {}
+        for _, doc in self.hits(Query.all_query(), self.rows, ("doc",)):
+            counts[doc] = counts.get(doc, 0) + 1
+        return counts
+
+    def search(self, query: KeywordQuery, limit: int, within: Collection[int] | None) -> list[ChunkHit]:
+        if limit <= 0 or (within is not None and not within):
+            return []
+        if within is None or len(within) <= SMALL_FILTER:
+            return self._top(self._compile(query, within), limit)
+        return self._sifted(query, limit, frozenset(within))
+
+    def _sifted(self, query: KeywordQuery, limit: int, within: frozenset[int]) -> list[ChunkHit]:
+        """Most of the best are often within; if not, and the filter is not enormous, tantivy may filter after all."""
+        everything, asked = self._compile(query, None), limit * 4
+        while True:
+            found = self._top(everything, asked)
+            kept = [hit for hit in found if hit.doc in within]
+            if len(kept) >= limit or len(found) < asked:
+                return kept[:limit]
+            if len(within) <= LARGEST_FILTER:
+                return self._top(self._compile(query, within), limit)
+            asked *= 4
+
+    def _top(self, query: Query, limit: int) -> list[ChunkHit]:
+        asked = limit
+        while True:
+            hits = self.hits(query, asked + 1, ("doc", "ordinal"))
+            cut_in_a_tie = len(hits) > asked and hits[asked][0] == hits[limit - 1][0]
+            if not cut_in_a_tie or asked >= limit + LONGEST_TIE:
+                break
+            asked = asked * 2 + 64
+        found = [ChunkHit(doc, ordinal, score) for score, doc, ordinal in hits]
+        return sorted(found, key=lambda hit: (-hit.score, hit.doc, hit.ordinal))[:limit]
+
+    def _compile(self, query: KeywordQuery, within: Collection[int] | None) -> Query:
+        """Only `any` scores. It must be met when nothing else must; otherwise it only ranks."""
+        scored = [(Should, self._term(clause)) for clause in query.any]
+        parts = scored if query.all else [(Must, Query.boolean_query(scored))] if scored else []
+        filters = [Query.boolean_query([(Should, self._term(clause)) for clause in group]) for group in query.all]
+        if query.languages:
+            filters.append(Query.term_set_query(self.schema, "language", sorted(query.languages)))
+        if within is not None:
+            filters.append(Query.term_set_query(self.schema, KEY, [str(doc) for doc in sorted(within)]))
+        if not scored and not filters:
+            return Query.empty_query()
+        parts = [*parts, *((Must, Query.const_score_query(one, 0.0)) for one in filters)]
+        return Query.boolean_query([*parts, *((MustNot, self._term(clause)) for clause in query.none)])
+
+    def _term(self, clause: Clause) -> Query:
+        term = Query.term_query(self.schema, clause.field, clean(clause.term), index_option="freq")
+        return term if clause.boost == 1.0 else Query.boost_query(term, clause.boost)
+
+
+def rows(doc: int, document: Document) -> Iterator[tantivy.Document]:
+    path = words.path(clean(document.path))
+    for chunk in document.parsed.chunks:
+        row = tantivy.Document()
+        row.add_text(KEY, str(doc))
+        row.add_integer("doc", doc)
+        row.add_integer("ordinal", chunk.ordinal)
+        row.add_text("body", clean(words.body(chunk.text)))
+        row.add_text("name", clean(words.name(chunk.name)))
+        row.add_text("path", path)
+        row.add_text("capsule", clean(words.body(chunk.capsule)))
+        row.add_text("language", clean(document.parsed.language))
+        yield row

@@ -1,0 +1,112 @@
+"""The way out of what a command wrote: a summary or a page, and a handle to the whole output.
+
+Other replies keep in their handle what did not fit. An output is a file of its own (`shell.outputs`), cleaned when it
+was written, so that its handles only say which file and from which line on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from llmc.base.errors import NotFoundError
+from llmc.envelope import fit, render
+from llmc.envelope.clean import clean, clean_text
+from llmc.envelope.render import frame_of
+from llmc.envelope.tokens import count_line
+
+if TYPE_CHECKING:
+    from llmc.envelope import Envelope, Fitted
+    from llmc.envelope.handles import Handle
+    from llmc.envelope.redact.redactor import Redactor
+    from llmc.tool import Tool, ToolRequest
+    from llmc.tools.reply import Reply
+
+__all__ = ["enclosed_output", "is_output", "read_output"]
+
+HANDLE_LINE = "+123456 lines → habcd"
+
+
+def is_output(handle: Handle) -> bool:
+    return "output" in handle.args
+
+
+def enclosed_output(asked: ToolRequest, wanted: Tool, envelope: Envelope) -> Reply:
+    """`data["output"]` says which file it is; empty when the envelope has all of it."""
+    from llmc.tools.reply import Reply, budget_of, redactor, weighed  # noqa: PLC0415 - only here
+
+    rules = redactor(asked.workspace.settings.redaction)
+    source: dict[str, Any] = envelope.data["output"]
+    said = clean(replace(envelope, groups=(), data={}), rules)
+    envelope = replace(envelope, found=said.found, notes=said.notes, data=clean_data(envelope.data, rules))
+    total = sum(1 for _ in envelope.items())
+    size = int(envelope.data.get("bytes") or 0)  # of the whole output
+    fitted = fit(envelope, budget_of(asked, wanted) - (0 if envelope.unit else count_line(HANDLE_LINE)))
+    ends = envelope.unit and fitted.rest is None and not beyond(envelope, source)
+    if not source or asked.flag("all") or ends:
+        reply = Reply(render(envelope), envelope.data, total, total, frame=frame_of(envelope))
+        return weighed(asked, wanted, envelope, reply, size)
+    handle, left = kept(asked, wanted, fitted, source)
+    cut = (fitted.envelope, fitted.shown, fitted.total, handle.id, left)
+    reply = Reply(render(*cut), envelope.data, fitted.shown, fitted.total, handle.id, frame=frame_of(*cut))
+    return weighed(asked, wanted, envelope, reply, size)
+
+
+def kept(asked: ToolRequest, wanted: Tool, fitted: Fitted, source: dict[str, Any]) -> tuple[Handle, str]:
+    envelope = fitted.whole or fitted.envelope
+    start, left = next_page(envelope, fitted, source)
+    data = envelope.data
+    words = " ".join(data.get("command") or ()) or str(data.get("question") or "")
+    args = {
+        "command": words,
+        "output": source["id"],
+        "from": start,
+        "until": source["lines"],
+        "agent": data.get("agent"),
+    }
+    shown = fitted.kept or {
+        (at, index): len(item.rows)
+        for at, group in enumerate(envelope.groups)
+        for index, item in enumerate(group.items)
+    }
+    whole = replace(envelope, data={}, groups=() if envelope.unit else envelope.groups)
+    name = "read" if envelope.unit else wanted.name
+    given = {key: value for key, value in args.items() if value}
+    return asked.handles.put(name, given, whole, {} if envelope.unit else shown, owner=asked.owner, left=left), left
+
+
+def beyond(envelope: Envelope, source: dict[str, Any]) -> bool:
+    """Whether the output goes on behind the rows of this page."""
+    rows = sum(len(item.rows) for item in envelope.items())
+    return int(source["from"]) + rows - 1 < int(source["lines"])
+
+
+def next_page(envelope: Envelope, fitted: Fitted, source: dict[str, Any]) -> tuple[int, str]:
+    """(line, words): behind a summary stands the output from its first line, behind a page what follows it."""
+    start = int(source["from"])
+    if envelope.unit:
+        start += sum(len(item.rows) for item in fitted.envelope.items())
+    lines = int(source["lines"]) - start + 1
+    return start, f"{lines} line{'' if lines == 1 else 's'}"
+
+
+def clean_data(data: dict[str, Any], redactor: Redactor) -> dict[str, Any]:
+    """The text of the output is clean already; what the caller typed may hold a secret."""
+    command = [clean_text(word, redactor) for word in data.get("command") or ()]
+    return {**data, "command": command} if command else data
+
+
+def read_output(asked: ToolRequest, handle: Handle, number: int | None) -> Envelope:
+    """The next page of an output, or the lines of it that one item of the summary stands for."""
+    from llmc.extend.shell.summarize import page_of  # noqa: PLC0415 - only here
+
+    args = handle.args
+    first, last = int(args["from"]), int(args["until"])
+    if number is not None:
+        items = handle.items()
+        if not 1 <= number <= len(items):
+            raise NotFoundError(f"{handle.id} has no item {number}", hint=f"It has {len(items)}.", handle=handle.id)
+        first = max(1, items[number - 1].start)
+        last = max(first, items[number - 1].end)
+    page = page_of(asked, args["command"], args["output"], first, last)
+    return replace(page, data={**page.data, "question": args["command"], "agent": args.get("agent", "")})

@@ -1,0 +1,60 @@
+"""`context`: passages ready for a prompt, best first, each with its path and lines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmc.envelope import Envelope, Group, Item, Row
+from llmc.envelope.phrases import freshness_notes, plural, shown_path
+from llmc.retrieval.search import SearchRequest
+from llmc.tool import Argument, Tool, ToolRequest
+
+if TYPE_CHECKING:
+    from llmc.retrieval.results import FileHits, Hit
+    from llmc.workspace import Workspace
+
+
+def run(asked: ToolRequest) -> Envelope:
+    workspace = asked.workspace
+    request = SearchRequest(
+        asked.text("query"), paths=workspace.path_filter(asked.paths()), within=asked.within(), limit=12
+    )
+    result = workspace.answers.search(asked.views(), request)
+    passages = [(file, hit) for file in result.files for hit in file.hits]
+    passages.sort(key=lambda pair: -pair[1].score)
+    return Envelope(
+        "context",
+        plural(len(passages), "passage") if passages else "nothing found",
+        groups=tuple(group_of(file, hit, workspace) for file, hit in passages),
+        notes=freshness_notes(result.pending, result.share),
+        data={
+            "passages": [
+                {"path": file.path, "start_line": hit.start_line, "end_line": hit.end_line, "text": hit.text}
+                for file, hit in passages
+            ]
+        },
+        in_order=True,
+    )
+
+
+def group_of(file: FileHits, hit: Hit, workspace: Workspace) -> Group:
+    title = f"{shown_path(workspace, file.root, file.path)}:{hit.start_line}-{hit.end_line}"
+    rows = tuple(Row(line) for line in hit.text.split("\n"))
+    return Group(title, (Item(rows, "", file.root, file.path, hit.start_line, hit.end_line),))
+
+
+TOOL = Tool(
+    name="context",
+    summary="Passages for a question, ready to put into a prompt, within a budget.",
+    run=run,
+    steady=True,
+    quick=True,
+    arguments=(
+        Argument("query", "string", "What the prompt is about.", required=True),
+        Argument("path", "strings", "Only below this file or folder, or inside an earlier result (a handle)."),
+        Argument("fields", "strings", "A table of only these: path, start_line, text; * is all."),
+        Argument("budget", "integer", "Tokens that the reply may take."),
+        Argument("all", "boolean", "Every passage, without a budget."),
+    ),
+    examples=("context 'how are sessions expired' --budget 2000",),
+)

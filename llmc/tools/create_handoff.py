@@ -1,0 +1,81 @@
+"""`create_handoff`: what is known, what is open and which results are alive, as a file for the next session."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from llmc.answers.research import research
+from llmc.answers.research.artifact import artifacts_of, file_name
+from llmc.answers.research.handoff import HandoffSession, handoff_text
+from llmc.answers.research.tool_arguments import ARGUMENTS, inquiry_of
+from llmc.envelope import Envelope, Group, Item, Row
+from llmc.envelope.phrases import plural
+from llmc.tool import Argument, Tool, ToolRequest
+
+if TYPE_CHECKING:
+    from llmc.envelope.handles import Stored
+
+MOST_HANDLES = 10
+
+
+def run(asked: ToolRequest) -> Envelope:
+    report = research(inquiry_of(asked, asked.text("question")))
+    alive = alive_handles(asked)
+    session = HandoffSession(
+        state_of(asked), asked.texts("open_questions"), tuple((one.id, one.question) for one in alive)
+    )
+    settings = asked.workspace.settings
+    text = handoff_text(report, settings.redaction, session, asked.text("summary"), asked.text("notes"))
+    name = asked.text("name")
+    name = (name if name.endswith(".md") else f"{name}.md") if name else file_name("handoff", report.question.text)
+    path = artifacts_of(asked.workspace).write(name, text)
+    value = report.synthesis.value
+    counted = [
+        plural(len(value.references) if value else 0, "reference"),
+        plural(len(session.open_questions), "open question"),
+    ]
+    return replace(
+        Envelope(
+            "create_handoff",
+            f"written to {path}",
+            (Group("", (Item((Row(" · ".join([*counted, plural(len(alive), "handle")])),)),)),),
+        ),
+        data={"path": path, "name": path.rpartition("/")[2], "handles": [one.id for one in alive]},
+    )
+
+
+def alive_handles(asked: ToolRequest) -> list[Stored]:
+    """Those that the session was given, or the newest of the owner's."""
+    known = sorted(asked.handles.all(asked.owner), key=lambda one: (-one.made, one.id))
+    given = {name for name, _ in asked.session.handles} if asked.session else set()
+    return [one for one in known if not given or one.id in given][:MOST_HANDLES]
+
+
+def state_of(asked: ToolRequest) -> tuple[str, ...]:
+    session = asked.session
+    if session is None:
+        return ("asked from the command line",)
+    told = [f"client: {session.client}" if session.client else "", f"agent: {session.agent}" if session.agent else ""]
+    return (*filter(None, told), f"profile: {session.profile}", f"calls: {session.calls}")
+
+
+TOOL = Tool(
+    name="create_handoff",
+    summary="Writes what is known, what is open and which results are alive into a file, and says where.",
+    run=run,
+    arguments=(
+        Argument("question", "string", "What the work is about.", required=True),
+        Argument("summary", "string", "Where it stands, in your own words, instead of the report's summary."),
+        Argument("open_questions", "strings", "What is still to be found out."),
+        Argument("notes", "string", "Anything else that the next session should know."),
+        Argument("name", "string", "The file's name, without a folder."),
+        *ARGUMENTS,
+    ),
+    profiles=frozenset({"research", "full"}),
+    schema=("question", "summary", "open_questions", "notes"),
+    topics=frozenset({"history"}),
+    examples=("create_handoff 'session expiry' --open-questions 'who calls clear_expired?'",),
+    repeatable=False,
+    json_in=frozenset({"research"}),
+)

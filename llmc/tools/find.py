@@ -1,0 +1,67 @@
+"""`find`: files by name."""
+
+from __future__ import annotations
+
+import time
+
+from llmc.envelope import Envelope, Group, Item
+from llmc.envelope.phrases import freshness_notes, plural, shown_path
+from llmc.retrieval.find import FindRequest, find, parse_age, parse_size
+from llmc.tool import Argument, Tool, ToolRequest
+
+
+def run(asked: ToolRequest) -> Envelope:
+    workspace = asked.workspace
+    request = FindRequest(
+        asked.text("name"),
+        paths=workspace.path_filter(asked.texts("path"), globs=asked.texts("glob"), types=asked.texts("type")),
+        min_bytes=parse_size(asked.text("larger")) if asked.text("larger") else None,
+        max_bytes=parse_size(asked.text("smaller")) if asked.text("smaller") else None,
+        newer_than=parse_age(asked.text("newer")) if asked.text("newer") else None,
+        older_than=parse_age(asked.text("older")) if asked.text("older") else None,
+    )
+    result = find(asked.views(), request)
+    long = asked.flag("long")
+    groups = tuple(
+        Group(
+            shown_path(workspace, file.root, file.path) + (f" · {file.size:,} · {day(file.mtime)}" if long else ""),
+            (Item(root=file.root, path=file.path),),
+        )
+        for file in result.files
+    )
+    found = plural(len(groups), "file") if groups else "no such file"
+    if result.files and result.files[0].how == "fuzzy":
+        found += " with these letters in order"
+    notes = freshness_notes(result.pending, result.share)
+    data = {"files": [file._asdict() for file in result.files]} if asked.wants_data else {}
+    return Envelope("find", found, groups, notes, data=data)
+
+
+def day(seconds: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
+
+
+TOOL = Tool(
+    name="find",
+    summary="Files by name: part of it, a glob, or letters in order.",
+    run=run,
+    steady=True,
+    fleeting=("newer", "older", "larger", "smaller", "long", "fields"),
+    names=True,
+    quick=True,
+    arguments=(
+        Argument("name", "string", "Part of a path, a glob, or letters in order; empty lists all."),
+        Argument("path", "strings", "Only below this folder."),
+        Argument("glob", "strings", "Only files that match, or with ! do not."),
+        Argument("type", "strings", "Only files of this type, such as py."),
+        Argument("larger", "string", "At least this size: 20k, 3M."),
+        Argument("smaller", "string", "At most this size."),
+        Argument("newer", "string", "Changed within 2h, 3d, 1w, or since 2026-01-31."),
+        Argument("older", "string", "Not changed since."),
+        Argument("long", "boolean", "With size and date."),
+        Argument("fields", "strings", "A table of only these: path, size, mtime; * is all."),
+        Argument("budget", "integer", "Tokens that the reply may take."),
+        Argument("all", "boolean", "Every file, without a budget."),
+    ),
+    examples=("find autoreload", "find '*_test.go' pkg --newer 2d"),
+)

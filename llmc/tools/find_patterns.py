@@ -1,0 +1,33 @@
+"""`find_patterns`: how is it done elsewhere? Two to six examples with the few lines that matter."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmc.answers.research import inquire
+from llmc.answers.research.tool_arguments import ARGUMENTS, answered, inquiry_of
+from llmc.tool import Argument, Tool, ToolRequest
+
+if TYPE_CHECKING:
+    from llmc.envelope import Envelope
+
+
+def run(asked: ToolRequest) -> Envelope:
+    inquiry = inquiry_of(asked, f"examples of {asked.text('pattern')}")
+    return answered(asked, "find_patterns", inquire(inquiry, "pattern_finder"))
+
+
+TOOL = Tool(
+    name="find_patterns",
+    summary="Two to six existing examples of a pattern, each with path:line and the few lines that matter.",
+    run=run,
+    arguments=(
+        Argument("pattern", "string", "What the examples should show, in words or by name.", required=True),
+        *ARGUMENTS,
+    ),
+    budget="research_budget",
+    profiles=frozenset({"research", "full"}),
+    schema=("pattern", "roots", "constraints"),
+    examples=("find_patterns 'management command that asks for confirmation'",),
+    json_in=frozenset({"research"}),
+)

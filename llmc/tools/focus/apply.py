@@ -1,0 +1,180 @@
+"""A question applied to an envelope: its items cut into runs of lines, and which of the runs are kept.
+
+    focused = focus(envelope, question, room)
+
+What is kept stays in the order of the text; what is left out is in `whole` beside it, so that a handle leads to all of
+it. Long texts are pruned line by line (`prune`); lists of small places (matches, hits) place by place. The envelope
+must be clean: an endpoint is given what it shows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+
+from llmc.envelope.envelope import Row
+from llmc.retrieval.passages.choose import choose
+from llmc.retrieval.passages.prune import FEWEST, SHARE, estimate, prune
+from llmc.retrieval.passages.score import bundled, scores
+from llmc.retrieval.passages.units import TextUnit
+from llmc.tools.focus.align import aligned
+from llmc.tools.focus.endpoint import PrunerError, ask
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from llmc.envelope.envelope import Envelope, Group, Item
+    from llmc.envelope.fit import Kept
+    from llmc.retrieval.passages.blocks import Block
+    from llmc.tools.focus.endpoint import Endpoint
+
+    BlocksOf = Callable[[str, str], Sequence[Block] | None]
+
+__all__ = ["Focused", "focus", "marked"]
+
+MARK: Final = "…"
+FEW_ROWS: Final = 12  # an item of more lines is a text by itself
+
+
+@dataclass(frozen=True, slots=True)
+class Focused:
+    """`kept` says which items of `whole` answer the question; all of them where nothing was worth leaving out."""
+
+    whole: Envelope
+    kept: Kept
+    runs: bool = False  # of lines, which are marked where some are left out
+
+
+def focus(
+    envelope: Envelope,
+    question: str,
+    room: float,
+    *,
+    blocks_of: BlocksOf = lambda _root, _path: None,
+    endpoint: Endpoint | None = None,
+    cancelled: Callable[[], bool] = lambda: False,
+) -> Focused:
+    """`room` is how many tokens the reply may take; `blocks_of` knows the definitions of a file, if anybody does."""
+    total = sum(estimate(row.text) for item in envelope.items() for row in item.rows)
+    if endpoint is not None:
+        return by_endpoint(envelope, question, endpoint, cancelled)
+    if total <= min(FEWEST, room):
+        return everything(envelope)
+    if any(len(item.rows) > FEW_ROWS for item in envelope.items()):
+        return by_lines(envelope, question, room / max(1.0, total), blocks_of)
+    return by_items(envelope, question, min(room, max(FEWEST, SHARE * total)))
+
+
+def everything(envelope: Envelope) -> Focused:
+    return Focused(envelope, {place: len(item.rows) for place, item in places(envelope)})
+
+
+def places(envelope: Envelope) -> Iterable[tuple[tuple[int, int], Item]]:
+    for at, group in enumerate(envelope.groups):
+        for index, item in enumerate(group.items):
+            yield (at, index), item
+
+
+def by_items(envelope: Envelope, question: str, room: float) -> Focused:
+    """Each item is one unit: a match with its context, a hit, a name."""
+    found = list(places(envelope))
+    texts = [" ".join([item.title, *(row.text for row in item.rows)]) for _, item in found]
+    units = [
+        TextUnit(at, at + 1, at, f"{envelope.groups[place[0]].title} {item.title}".replace(".", " "))
+        for at, (place, item) in enumerate(found)
+    ]
+    costs = [sum(estimate(row.text) for row in item.rows) + estimate(item.title) + 1 for _, item in found]
+    chosen = choose(units, scores(texts, units, question, bundled()), costs, room)
+    return Focused(envelope, {place: len(item.rows) for at, (place, item) in enumerate(found) if at in chosen})
+
+
+def by_lines(envelope: Envelope, question: str, share: float, blocks_of: BlocksOf) -> Focused:
+    """Every text by itself, each with its part of the room."""
+    masks = []
+    for item in envelope.items():
+        lines = [row.text for row in item.rows]
+        room = share * sum(map(estimate, lines))
+        numbers = prune(lines, question, blocks=blocks_within(item, blocks_of), room=room)
+        masks.append(set(numbers))
+    return split(envelope, masks)
+
+
+def blocks_within(item: Item, blocks_of: BlocksOf) -> Sequence[Block] | None:
+    """The file's definitions, counted from the item's first line; None unless its rows are lines without gaps."""
+    numbers = [row.number for row in item.rows]
+    first = numbers[0] if numbers else None
+    if first is None or not item.path or numbers != list(range(first, first + len(numbers))):
+        return None
+    known = blocks_of(item.root, item.path)
+    if known is None:
+        return None
+    last = first + len(numbers) - 1
+    inside = [block for block in known if block.start <= last and block.end >= first]
+    return [
+        replace(block, start=max(1, block.start - first + 1), end=min(last, block.end) - first + 1) for block in inside
+    ]
+
+
+def split(envelope: Envelope, masks: Sequence[set[int]]) -> Focused:
+    """Every item in runs of lines that are all kept or all left out; `masks` has the kept lines of each, from 1."""
+    groups: list[Group] = []
+    kept: Kept = {}
+    left = iter(masks)
+    for at, group in enumerate(envelope.groups):
+        items: list[Item] = []
+        for item in group.items:
+            for part, wanted in runs(item, next(left)):
+                if wanted:
+                    kept[at, len(items)] = len(part.rows)
+                items.append(part)
+        groups.append(replace(group, items=tuple(items)))
+    return Focused(replace(envelope, groups=tuple(groups)), kept, runs=True)
+
+
+def runs(item: Item, mask: set[int]) -> Iterable[tuple[Item, bool]]:
+    flags = [number in mask for number in range(1, len(item.rows) + 1)]
+    cuts = [0, *(at for at in range(1, len(flags)) if flags[at] != flags[at - 1]), len(flags)]
+    for start, end in pairwise(cuts):
+        rows = item.rows[start:end]
+        if rows:
+            first, last = rows[0].number or item.start, rows[-1].number or item.end
+            yield replace(item, rows=rows, title=item.title if not start else "", start=first, end=last), flags[start]
+    if not item.rows:
+        yield item, True
+
+
+def by_endpoint(envelope: Envelope, question: str, endpoint: Endpoint, cancelled: Callable[[], bool]) -> Focused:
+    """One request for all of it; raises PrunerError, also when what comes back is not of this text."""
+    rows = [row for item in envelope.items() for row in item.rows]
+    answer = ask(endpoint, "\n".join(row.text for row in rows), question, cancelled).split("\n")
+    chosen = aligned([row.text for row in rows], answer)
+    # Some lines may be its own, such as marks of what it left out; if most are, it speaks of something else.
+    told = sum(1 for line in answer if line.strip())
+    if told and len(chosen) * 2 <= told:
+        raise PrunerError("answered with another text")
+    masks, before = [], 0
+    for item in envelope.items():
+        masks.append({number - before for number in chosen if before < number <= before + len(item.rows)})
+        before += len(item.rows)
+    return split(envelope, masks)
+
+
+def marked(whole: Envelope, kept: Kept) -> tuple[Group, ...]:
+    """As a reader sees it: a mark where lines are left out, then a run whose first line has its number."""
+    shown = ((group, tuple(marked_items(at, group, kept))) for at, group in enumerate(whole.groups))
+    return tuple(replace(group, items=items) for group, items in shown if items)
+
+
+def marked_items(at: int, group: Group, kept: Kept) -> Iterable[Item]:
+    left = 0
+    for index, item in enumerate(group.items):
+        rows = item.rows[: kept.get((at, index), 0)]
+        if (at, index) not in kept:
+            left += len(item.rows)
+            continue
+        numbered = bool(rows) and rows[0].number is not None
+        mark = (Row(MARK if numbered else f"{MARK} {left} lines"),) if left else ()
+        rest = (replace(row, number=None) for row in rows[1:])
+        yield replace(item, rows=(*mark, *rows[:1], *rest))
+        left = len(item.rows) - len(rows)

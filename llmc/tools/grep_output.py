@@ -1,0 +1,68 @@
+"""`grep X habcd` where the handle is a command's output: its lines that match, with their numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from llmc.base.errors import QueryError
+from llmc.envelope import Envelope, Group, Item, Row
+from llmc.envelope.phrases import plural
+from llmc.extend.shell.summarize import outputs_of
+from llmc.tools.command_output import is_output
+
+if TYPE_CHECKING:
+    from llmc.tool import ToolRequest
+
+__all__ = ["grep_output"]
+
+LONGEST_LINE = 400
+MOST_MATCHES = 20_000
+
+
+def grep_output(asked: ToolRequest) -> Envelope | None:
+    """None where no output is named."""
+    names = [name for name in asked.texts("path") if asked.is_handle(name)]
+    handles = [asked.handles.open(name, asked.owner) for name in names]
+    outputs = [handle for handle in handles if is_output(handle)]
+    if not outputs:
+        return None
+    if len(outputs) != len(asked.texts("path")):
+        raise QueryError("an output is searched by itself", hint="Name one handle, or files without it.")
+    pattern = compiled(asked)
+    groups = []
+    for handle in outputs:
+        lines = outputs_of(asked).lines(handle.args["output"])
+        numbers = [at for at, line in enumerate(lines) if bool(pattern.search(line)) != asked.flag("invert")]
+        items = tuple(item_of(asked, lines, at) for at in numbers[:MOST_MATCHES])
+        if items:
+            groups.append(Group(handle.args["command"] if len(outputs) > 1 else "", items, len(numbers)))
+    total = sum(group.count or 0 for group in groups)
+    found = (
+        f"{total:,} match{'' if total == 1 else 'es'} in {plural(len(outputs), 'output')}" if total else "no matches"
+    )
+    data = {
+        "matches": total,
+        "lines": [[row.number, row.text] for group in groups for item in group.items for row in item.rows],
+    }
+    return Envelope("grep", found, tuple(groups), data=data)
+
+
+def compiled(asked: ToolRequest) -> Any:
+    import re2  # noqa: PLC0415 - as elsewhere, when it is needed
+
+    patterns = (asked.text("pattern"), *asked.texts("also"))
+    parts = [re2.escape(each) if asked.flag("fixed") else f"(?:{each})" for each in patterns]
+    whole = "|".join(rf"\b(?:{part})\b" if asked.flag("word") else part for part in parts)
+    lower = asked.flag("smart_case") and whole.islower()
+    try:
+        return re2.compile(f"(?i){whole}" if asked.flag("ignore_case") or lower else whole)
+    except re2.error as error:
+        raise QueryError("the pattern cannot be read", reason=str(error)) from error
+
+
+def item_of(asked: ToolRequest, lines: list[str], at: int) -> Item:
+    around = asked.number("context")
+    first = max(0, at - asked.number("before", around))
+    last = min(len(lines), at + asked.number("after", around) + 1)
+    rows = tuple(Row(lines[each], each + 1, context=each != at, longest=LONGEST_LINE) for each in range(first, last))
+    return Item(rows, start=at + 1, end=at + 1)

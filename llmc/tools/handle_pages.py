@@ -1,0 +1,82 @@
+"""`read habcd` and `read habcd:3`: the next page of a reply, and one of its items in full.
+
+A handle is not a key: what it leads to must lie in the roots of whoever reads it now, and is redacted again on the way
+out. Items count as a reader counts them, from the top of the reply and on through the next page.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from llmc.base.errors import NotFoundError
+from llmc.envelope import Envelope, Group
+from llmc.envelope.phrases import plural
+from llmc.tools import tree
+from llmc.tools.command_output import is_output, read_output
+from llmc.tools.handle_staleness import changed_words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from llmc.envelope import Item
+    from llmc.envelope.handles import Handle
+    from llmc.indexer.root_index import RootIndex
+    from llmc.tool import ToolRequest
+
+    Reader = Callable[[RootIndex, str, int, int], Envelope]
+
+__all__ = ["read_item", "read_page"]
+
+# A single line says nothing that the reply has not said: it is opened with what it stands in, if that is not too much.
+FEW_LINES = 60
+AROUND = 10
+SINGLE = frozenset({"grep", "refs"})
+MORE = "more of "
+
+
+def read_page(asked: ToolRequest, name: str) -> Envelope:
+    handle = asked.handles.open(name, asked.owner)
+    check_roots(asked, handle)
+    if is_output(handle):
+        return read_output(asked, handle, None)
+    rest = handle.rest
+    found = handle.whole.found if handle.whole.found.startswith(MORE) else f"{MORE}{handle.question}"
+    old = tuple(note for note in rest.notes if "pending" not in note and "changed since" not in note)
+    return replace(rest, found=found, notes=(*changed_words(asked.workspace, handle.files), *old))
+
+
+def read_item(asked: ToolRequest, name: str, number: int, reader: Reader) -> Envelope:
+    handle = asked.handles.open(name, asked.owner)
+    check_roots(asked, handle)
+    if is_output(handle):
+        return read_output(asked, handle, number)
+    items = handle.items()
+    if not 1 <= number <= len(items):
+        raise NotFoundError(f"{name} has no item {number}", hint=f"It has {plural(len(items), 'item')}.", handle=name)
+    item = items[number - 1]
+    if not item.path:
+        return Envelope("read", handle.question, (Group(item.title, (item,)),), unit="line")
+    root_index = asked.workspace.root_index(item.root)
+    seen = root_index.root_fs.stat(item.path)
+    if seen is not None and str(seen.kind) == "folder":
+        return tree.run(replace(asked, args={"path": [f"{root_index.root.path}/{item.path}"]}))
+    start, end = surroundings(asked, root_index, item) if handle.tool in SINGLE else (item.start, item.end)
+    return reader(root_index, item.path, start, end)
+
+
+def check_roots(asked: ToolRequest, handle: Handle) -> None:
+    for root in {item.root for item in handle.whole.items() if item.root}:
+        asked.workspace.root_index(root)
+
+
+def surroundings(asked: ToolRequest, root_index: RootIndex, item: Item) -> tuple[int, int]:
+    """The smallest symbol around a line, or some lines of it."""
+    catalog = asked.workspace.registry.writer_thread(root_index).store.catalog
+    doc = catalog.doc_of(root_index.root.id, item.path)
+    symbols = [one.symbol for one in catalog.symbols(doc=doc)] if doc is not None else []
+    spans = [(each.start_line, each.end_line) for each in symbols if each.start_line <= item.start <= each.end_line]
+    start, end = min(spans, key=lambda span: span[1] - span[0], default=(1, item.end + AROUND))
+    if end - start < FEW_LINES and end > start:
+        return start, end
+    return max(1, start if end > start else 1, item.start - AROUND), max(item.end, item.start + AROUND)

@@ -1,0 +1,29 @@
+"""`list_roots`: which folders may be asked about?"""
+
+from __future__ import annotations
+
+from llmc.envelope import Envelope, Group, Item, Row
+from llmc.envelope.phrases import plural
+from llmc.tool import Tool, ToolRequest
+
+
+def run(asked: ToolRequest) -> Envelope:
+    roots = [root_index.root for root_index in asked.workspace.root_indexes]
+    items = tuple(Item((Row(f"{root.path} · {root.name}"),), root=root.id) for root in roots)
+    return Envelope(
+        "list_roots",
+        plural(len(roots), "root"),
+        (Group("", items),),
+        data={"roots": [root.path for root in roots], "names": [root.name for root in roots]},
+    )
+
+
+TOOL = Tool(
+    name="list_roots",
+    summary="The folders that may be asked about, and nothing outside them.",
+    run=run,
+    arguments=(),
+    profiles=frozenset({"research", "full"}),
+    topics=frozenset(),
+    json_in=frozenset({"research"}),
+)

@@ -1,0 +1,111 @@
+"""`llmc`: the gateway to every tool that a client does not list, so that it pays only for what it uses.
+
+Without a name (or with a wish in words) a menu, one line a tool; with a name what that tool takes, once in a session;
+with a name and args the tool itself.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from llmc.envelope import Envelope, Group, Item, Row
+from llmc.envelope.phrases import plural
+from llmc.tool import Argument, Tool, ToolRequest
+from llmc.tools import tool
+from llmc.tools.profiles import offered, require_offered
+from llmc.tools.routing import by_topics, fitting
+from llmc.tools.schemas import call_form, signature
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def forward(asked: ToolRequest) -> tuple[str, dict[str, Any]] | None:
+    """With args the named tool answers, as if it had been called."""
+    name = asked.text("name").strip()
+    if asked.args.get("args") is None or not name or name == TOOL.name:
+        return None
+    if asked.offer is None or asked.offer.find(name) is None:
+        require_offered(tool(name), asked.workspace.settings)
+    return name, dict(asked.args["args"])
+
+
+def run(asked: ToolRequest) -> Envelope:
+    name = asked.text("name").strip()
+    tools = [one for one in reachable(asked) if one.name != TOOL.name]
+    known = {one.name: one for one in tools}
+    if name in known:
+        return explained(asked, known[name])
+    if (told := downstream(asked, name)) is not None:
+        return told
+    wish = " ".join(filter(None, (name, asked.text("query"))))
+    if name and " " not in name and not fitting(tools, wish):
+        tool(name)  # a name that is none: the error says which is near
+    return menu(asked, tools, wish)
+
+
+def reachable(asked: ToolRequest) -> tuple[Tool, ...]:
+    allowed = asked.session.allowed if asked.session else None
+    added = asked.offer.delegates(allowed) if asked.offer else ()
+    return (*offered(asked.workspace.settings, allowed), *added)
+
+
+def downstream(asked: ToolRequest, name: str) -> Envelope | None:
+    """What a server of the user's has, or what one of its tools takes."""
+    if asked.offer is None or not name:
+        return None
+    if asked.session is not None and not asked.offer.open_to(name, asked.session.allowed):
+        return None
+    wanted = asked.offer.find(name)
+    return explained(asked, wanted) if wanted is not None else asked.offer.listing(name)
+
+
+def menu(asked: ToolRequest, tools: Sequence[Tool], wish: str) -> Envelope:
+    """What fits the wish, or all; then the names of the rest."""
+    if asked.session is not None:
+        # What the client lists, it knows.
+        unlisted = [one for one in tools if asked.session.profile not in one.profiles]
+        tools = by_topics(unlisted or tools, asked.session.topics)
+    ordered = list(tools)
+    chosen = fitting(ordered, wish) if wish else ordered
+    shown = chosen or ordered
+    rest = [one.name for one in ordered if one not in shown]
+    items = tuple(Item((Row(f"{call_form(one)} {one.brief or one.summary}"),)) for one in shown)
+    if asked.offer is not None:
+        lines = asked.offer.lines(asked.session.allowed if asked.session else None)
+        items = (*items, *(Item((Row(line),)) for line in lines))
+    if rest:
+        items = (*items, Item((Row(f"also {', '.join(rest)}"),)))
+    data = {"tools": [{"name": one.name, "summary": one.summary} for one in ordered]}
+    return Envelope("llmc", plural(len(ordered), "tool"), (Group("", items),), data=data, in_order=True)
+
+
+def explained(asked: ToolRequest, wanted: Tool) -> Envelope:
+    """Its signature; a session that has it gets the call form as a reminder."""
+    seen = asked.session.shown if asked.session else set()
+    data = {"name": wanted.name, "signature": signature(wanted)}
+    if wanted.name in seen and not asked.flag("fresh"):
+        return Envelope("llmc", call_form(wanted), data=data)
+    seen.add(wanted.name)
+    first, *lines = signature(wanted).split("\n")
+    items = (Item(tuple(Row(line.removeprefix(" ")) for line in lines)),)
+    return Envelope("llmc", first, (Group("", items),), data=data, in_order=True)
+
+
+TOOL = Tool(
+    name="llmc",
+    summary="Every other tool: without a name it lists them, a name explains one, args run it.",
+    run=run,
+    arguments=(
+        Argument("name", "string", "A tool, or in words what is wanted."),
+        Argument("args", "object", "The tool's arguments; {} runs one without any."),
+        Argument("query", "string", "In words what is wanted."),
+        Argument("fresh", "boolean", "Explain a tool again that was explained before."),
+    ),
+    profiles=frozenset({"lean", "research", "full"}),
+    examples=("llmc name=refs args={'name': 'Parser.feed', 'kind': 'call'}",),
+    brief="More tools: no name lists them, a name explains one, args run it.",
+    schema=("name", "args"),
+    topics=frozenset(),
+    forward=forward,
+)

@@ -1,0 +1,29 @@
+"""`locate_in_codebase`: where does it live? Places by category, no excerpts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmc.answers.research import inquire
+from llmc.answers.research.tool_arguments import ARGUMENTS, answered, inquiry_of
+from llmc.tool import Argument, Tool, ToolRequest
+
+if TYPE_CHECKING:
+    from llmc.envelope import Envelope
+
+
+def run(asked: ToolRequest) -> Envelope:
+    return answered(asked, "locate_in_codebase", inquire(inquiry_of(asked, asked.text("query")), "locator"))
+
+
+TOOL = Tool(
+    name="locate_in_codebase",
+    summary="Where something lives: paths and lines by category, without excerpts.",
+    run=run,
+    arguments=(Argument("query", "string", "What to locate, in words or by name.", required=True), *ARGUMENTS),
+    budget="research_budget",
+    profiles=frozenset({"research", "full"}),
+    schema=("query", "roots", "constraints"),
+    examples=("locate_in_codebase 'retry policy'",),
+    json_in=frozenset({"research"}),
+)

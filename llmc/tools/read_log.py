@@ -1,0 +1,42 @@
+"""`read` of a log: the failures that it tells, instead of its first lines.
+
+A long file whose name says that it is a log, and in which a reader of `envelope.logs` finds problems, is told as the
+output of a command would be: by file, with reason and place, the whole of it behind the handle.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from llmc.envelope import Envelope
+from llmc.envelope.logs import summarise
+from llmc.extend.shell.capture import Captured
+from llmc.extend.shell.log_paths import namer
+from llmc.extend.shell.outputs import cleaned
+from llmc.extend.shell.summarize import outputs_of
+from llmc.tools.reply import redactor
+
+if TYPE_CHECKING:
+    from llmc.indexer.root_index import RootIndex
+    from llmc.tool import ToolRequest
+
+__all__ = ["log_envelope"]
+
+LOG = re.compile(r"\.(?:log|out|err)(?:\.\d+)?$|(?:^|[/_.-])(?:log|output|build|test)s?[^/]*\.txt$", re.IGNORECASE)
+
+
+def log_envelope(asked: ToolRequest, root_index: RootIndex, path: str, title: str, lines: list[str]) -> Envelope | None:
+    """None where it is no log, or one that nobody here can read."""
+    if not LOG.search(path):
+        return None
+    text = "\n".join(lines).encode("utf-8", "surrogatepass")
+    kept = cleaned(Captured(text), redactor(asked.workspace.settings.redaction))
+    summary = summarise(kept.lines, exit_code=1, relative=namer(asked.workspace, root_index.root.path))
+    if summary.report is None or not summary.report.problems or summary.whole:
+        return None
+    source = {"id": outputs_of(asked).put(kept.lines), "lines": len(kept.lines), "from": 1}
+    place = {"root": root_index.root.id, "path": path, "lines": len(lines)}
+    found = " · ".join((title, f"{len(lines):,} lines", *summary.words))
+    data = {**place, "bytes": len(text), "question": path, "output": source}
+    return Envelope("read", found, summary.groups, data=data, in_order=True)

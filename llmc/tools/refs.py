@@ -1,0 +1,125 @@
+"""`refs`: where a name is defined and who uses it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from llmc.envelope import Envelope, Group, Item, Row
+from llmc.envelope.phrases import freshness_notes, plural, shown_path
+from llmc.retrieval.path_facts import naming
+from llmc.retrieval.refs import RefConfidence, RefsRequest, refs
+from llmc.tool import Argument, Tool, ToolRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from llmc.retrieval.refs import RefPlace, RefsResult
+    from llmc.workspace import Workspace
+
+
+def run(asked: ToolRequest) -> Envelope:
+    workspace = asked.workspace
+    kinds = frozenset(asked.texts("kind"))
+    request = RefsRequest(asked.text("name"), kinds, workspace.path_filter(asked.texts("path")))
+    result = refs(asked.views(), request)
+    return Envelope(
+        "refs",
+        found_words(result, callees=not kinds),
+        groups=tuple(groups_of(result, workspace, callers=kinds == {"call"})),
+        notes=freshness_notes(result.pending, result.share),
+        data={
+            "name": result.name,
+            "sureness": result.sureness,
+            "definitions": [asdict(place) for place in result.definitions],
+            "references": [asdict(place) for place in result.references],
+            "callees": list(result.callees),
+            "elsewhere": result.elsewhere,
+            "holding": [asdict(one) for one in result.holding],
+        },
+    )
+
+
+def found_words(result: RefsResult, *, callees: bool) -> str:
+    """`callees`: who asks for the uses of one kind has not asked what the definition itself calls."""
+    words = [plural(len(result.definitions), "definition")]
+    if len(result.callers) < len(result.references) or not result.references:
+        words.append(plural(len(result.references), "use"))
+    if result.callers:
+        words.append(plural(len(result.callers), "call"))
+    if result.implementations:
+        words.append(plural(len(result.implementations), "subclass"))
+    said = [", ".join(words)]
+    if result.sureness != RefConfidence.ONE:
+        said.append(result.sureness)
+    if result.elsewhere:
+        said.append(f"{plural(result.elsewhere, 'line')} more {'holds' if result.elsewhere == 1 else 'hold'} the word")
+    if result.callees and callees:
+        said.append(f"calls {', '.join(result.callees[:20])}")
+    return " · ".join(said)
+
+
+def groups_of(result: RefsResult, workspace: Workspace, *, callers: bool) -> Iterator[Group]:
+    """Who asks for callers is told them, and so is everybody of tests; of other uses the line is told."""
+    for (root, path), places in by_file(result.definitions):
+        yield Group(
+            f"{shown_path(workspace, root, path)} defines", tuple(item_of(place, place.kind) for place in places)
+        )
+    for (root, path), places in by_file(result.references):
+        told = caller_items if callers or naming(path).role == "test" else use_items
+        items = tuple(told(places))
+        yield Group(shown_path(workspace, root, path), items, len(items))
+    if result.holding:
+        holding = (Item((), f"{shown_path(workspace, one.root, one.path)} · {one.lines}") for one in result.holding)
+        yield Group("the word alone", tuple(holding))
+
+
+def caller_items(places: Iterable[RefPlace]) -> Iterator[Item]:
+    for within, run in groupby(places, key=lambda place: place.within):
+        uses = list(run)
+        if within:
+            lines = ", ".join(str(line) for line in dict.fromkeys(place.line for place in uses))
+            yield Item((), f"{lines} in {within}", uses[0].root, uses[0].path, uses[0].line, uses[-1].end_line)
+        else:
+            yield from use_items(uses)
+
+
+def use_items(places: Iterable[RefPlace]) -> Iterator[Item]:
+    """What encloses several uses that follow each other is said once."""
+    before = ""
+    for place in places:
+        said = replace(place, within="") if place.within == before else place
+        yield item_of(said, "" if place.kind in {"use", "call"} else place.kind)
+        before = place.within
+
+
+def by_file(places: tuple[RefPlace, ...]) -> Iterator[tuple[tuple[str, str], Iterator[RefPlace]]]:
+    return groupby(places, key=lambda place: (place.root, place.path))
+
+
+def item_of(place: RefPlace, kind: str) -> Item:
+    words = [place.text.strip()]
+    if place.within and not kind:
+        words.append(f"· in {place.within}")
+    if kind in {"import", "inherit", "type"}:
+        words.append(f"· {kind}")
+    return Item((Row(" ".join(words), place.line),), "", place.root, place.path, place.line, place.end_line)
+
+
+TOOL = Tool(
+    name="refs",
+    summary="Where a name is defined, and every use, call and subclass of it.",
+    run=run,
+    steady=True,
+    quick=True,
+    arguments=(
+        Argument("name", "string", "A name, perhaps qualified: parse_header, Parser.feed.", required=True),
+        Argument("kind", "strings", "Only these: call, import, inherit, type, use."),
+        Argument("path", "strings", "Only below this file or folder."),
+        Argument("fields", "strings", "A table of only these: path, line, kind, within; * is all."),
+        Argument("budget", "integer", "Tokens that the reply may take."),
+        Argument("all", "boolean", "Every use, without a budget."),
+    ),
+    examples=("refs Parser.feed", "refs resolve_url --kind call"),
+)

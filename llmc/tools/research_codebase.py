@@ -1,0 +1,36 @@
+"""`research_codebase`: a question, answered by all roles together in a compact report."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmc.answers.research import research
+from llmc.answers.research.tool_arguments import ARGUMENTS, answered, inquiry_of
+from llmc.tool import Argument, Tool, ToolRequest
+
+if TYPE_CHECKING:
+    from llmc.envelope import Envelope
+
+
+def run(asked: ToolRequest) -> Envelope:
+    return answered(asked, "research_codebase", research(inquiry_of(asked, asked.text("question"))))
+
+
+TOOL = Tool(
+    name="research_codebase",
+    summary="Answers a question about the code: where, how, with which examples; compact, with path:line.",
+    run=run,
+    arguments=(
+        Argument(
+            "question", "string", "In a sentence: where is X, how does X work, show examples of X.", required=True
+        ),
+        Argument("artifact", "boolean", "Write the report as a file too, and say where."),
+        *ARGUMENTS,
+    ),
+    budget="research_budget",
+    profiles=frozenset({"research", "full"}),
+    schema=("question", "roots", "constraints", "artifact"),
+    examples=("research_codebase 'how are sessions expired?'",),
+    repeatable=False,
+    json_in=frozenset({"research"}),
+)

@@ -1,0 +1,98 @@
+"""`resume_handoff`: an earlier handoff as a compact context, its results opened again; without a name, the list."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from llmc.answers.research.artifact import artifacts_of
+from llmc.answers.research.handoff import parse_handoff
+from llmc.base.errors import QueryError
+from llmc.envelope import Envelope, Group, Item, Row
+from llmc.envelope.phrases import plural
+from llmc.tool import Argument, Tool, ToolRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from llmc.answers.research.handoff import Handoff
+
+MOST_LISTED = 20
+
+
+def run(asked: ToolRequest) -> Envelope:
+    name = asked.text("name")
+    if not name:
+        return listing(asked)
+    found = parse_handoff(artifacts_of(asked.workspace).read(name.rpartition("/")[2] if is_ours(asked, name) else name))
+    if found is None:
+        raise QueryError(f"{name} is no handoff", hint="`resume_handoff` without a name lists those there are.")
+    return resumed(asked, found)
+
+
+def is_ours(asked: ToolRequest, name: str) -> bool:
+    """The path that an earlier reply gave is as good as the name in it."""
+    return name.rpartition("/")[0] == artifacts_of(asked.workspace).folder
+
+
+def listing(asked: ToolRequest) -> Envelope:
+    listed = artifacts_of(asked.workspace).all()
+    items = tuple(
+        Item((Row(f"{one.name} · {time.strftime('%Y-%m-%d %H:%M', time.localtime(one.written))}"),))
+        for one in listed[:MOST_LISTED]
+    )
+    groups = (Group("", items),) if items else ()
+    data = {"handoffs": [{"name": one.name, "written": one.written, "bytes": one.size} for one in listed]}
+    return Envelope("resume_handoff", plural(len(listed), "handoff"), groups, data=data)
+
+
+def resumed(asked: ToolRequest, found: Handoff) -> Envelope:
+    alive: list[str] = []
+    gone: list[str] = []
+    for name, question in found.handles:
+        (alive if asked.is_alive(name) else gone).append(f"{name} {question}")
+    groups = [
+        group("findings", found.findings),
+        group("references", [", ".join(found.references)] if found.references else []),
+        group("open questions", found.open_questions),
+        group("notes", [found.notes] if found.notes else []),
+        group("results, open again with read", alive),
+        group("results that expired; ask again", gone),
+    ]
+    return Envelope(
+        "resume_handoff",
+        f"{found.question} · {found.summary}",
+        tuple(one for one in groups if one.items),
+        data={
+            "question": found.question,
+            "summary": found.summary,
+            "key_findings": list(found.findings),
+            "references": list(found.references),
+            "open_questions": list(found.open_questions),
+            "notes": found.notes,
+            "handles": alive,
+            "expired": gone,
+        },
+        in_order=True,
+    )
+
+
+def group(title: str, texts: Iterable[str]) -> Group:
+    return Group(title, tuple(Item(tuple(Row(line) for line in text.split("\n"))) for text in texts))
+
+
+TOOL = Tool(
+    name="resume_handoff",
+    summary="An earlier handoff as a compact context, its results open again; without a name, which there are.",
+    run=run,
+    arguments=(
+        Argument("name", "string", "The file's name, as create_handoff gave it."),
+        Argument("budget", "integer", "Tokens that the reply may take."),
+        Argument("all", "boolean", "All of it, without a budget."),
+    ),
+    budget="research_budget",
+    profiles=frozenset({"research", "full"}),
+    schema=("name",),
+    topics=frozenset({"history"}),
+    json_in=frozenset({"research"}),
+)

@@ -1,0 +1,76 @@
+"""A tool as a model sees it before it asks: name, sentence, arguments.
+
+Every word here is paid for in every session, so a schema has no titles, defaults, unions or descriptions of arguments;
+what a tool takes beyond it is told on demand (`signature`). MCP, REST and the menu show the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from llmc.tool import FOCUS
+
+if TYPE_CHECKING:
+    from llmc.tool import Argument, Tool
+
+__all__ = ["ToolDefinition", "call_form", "definition_of", "signature"]
+
+# What every tool takes, and no model needs to be told twice.
+COMMON = ("budget", "all", "fields", "fresh", FOCUS.name)
+# A list of texts is asked for as one text: the commoner case, a third of the tokens, and a list is taken as well.
+TYPES = {
+    "string": "string",
+    "integer": "integer",
+    "number": "number",
+    "boolean": "boolean",
+    "strings": "string",
+    "object": "object",
+    "value": "string",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ToolDefinition:
+    """One entry of a tool list. `reads_only` is for the client, which may then call it unasked; no model sees it."""
+
+    name: str
+    description: str
+    schema: dict[str, Any]
+    reads_only: bool = False
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"name": self.name, "description": self.description, "inputSchema": self.schema}
+
+
+def definition_of(tool: Tool) -> ToolDefinition:
+    """`strict` clients fill in every argument that they see, so that fewer is also safer."""
+    if tool.input_schema is not None:
+        return ToolDefinition(tool.name, tool.summary, tool.input_schema, not tool.acts)
+    listed = [argument for argument in (*tool.arguments, FOCUS) if is_listed(tool, argument)]
+    schema: dict[str, Any] = {"type": "object", "properties": {one.name: {"type": TYPES[one.kind]} for one in listed}}
+    required = [one.name for one in listed if one.required]
+    if required:
+        schema["required"] = required
+    return ToolDefinition(tool.name, tool.brief or tool.summary, schema, not tool.acts)
+
+
+def is_listed(tool: Tool, argument: Argument) -> bool:
+    if tool.schema:
+        return argument.name in tool.schema
+    return argument.required or argument.name not in COMMON
+
+
+def call_form(tool: Tool) -> str:
+    """`refs(name, kind?, path?)`."""
+    names = (one.name if one.required else f"{one.name}?" for one in (*tool.arguments, FOCUS) if is_listed(tool, one))
+    return f"{tool.name}({', '.join(names)})"
+
+
+def signature(tool: Tool) -> str:
+    """Everything it takes, a line for each argument, and an example or two."""
+    lines = [f"{tool.name}: {tool.summary}"]
+    for one in (*tool.arguments, FOCUS):
+        kind = "" if one.kind == "string" else f" ({one.kind})"
+        lines.append(f" {one.name}{'' if one.required else '?'}{kind}: {one.help}")
+    return "\n".join([*lines, *(f" e.g. {example}" for example in tool.examples)])

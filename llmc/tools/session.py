@@ -1,0 +1,245 @@
+"""`session`: what several agents, several clients and several days of one work know together, kept by the server."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from llmc.base.errors import NotFoundError, QueryError
+from llmc.envelope import Envelope, Group, Item, Row
+from llmc.envelope.fields import columns
+from llmc.envelope.phrases import plural
+from llmc.state.sessions import Draft, SessionEntry, memory_of
+from llmc.state.sessions.arguments import (
+    agent_of,
+    as_data,
+    begun,
+    entry_data,
+    group,
+    key_of,
+    remembered_for,
+    said_by,
+    slice_of,
+    text_of,
+    told,
+    value_of,
+    version_of,
+    writer_of,
+)
+from llmc.state.sessions.checkpoint import checkpoint, one_line, value_lines
+from llmc.state.sessions.join import join, owner_of, present, required
+from llmc.state.sessions.spending import budget_of
+from llmc.state.sessions.values import CHECKPOINTS, LOG, TOOLS
+from llmc.tool import Argument, Tool, ToolRequest
+from llmc.tools.handle import minutes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from llmc.state.sessions import SessionRecord
+
+LAST = 20
+MOST_FOUND = 8
+
+
+def run(asked: ToolRequest) -> Envelope:
+    action = asked.text("action", "show").strip().lower()
+    if action not in ACTIONS:
+        raise QueryError(f"session has no action {action!r}", hint=f"There are {', '.join(ACTIONS)}.")
+    return ACTIONS[action](asked)
+
+
+# ---- sessions ----
+
+
+def listed(asked: ToolRequest) -> Envelope:
+    found = memory_of(asked.workspace).all(owner_of(asked.owner))
+    now = time.time()
+    table = [
+        {
+            "session": one.name,
+            "used": minutes(now - one.used),
+            "calls": one.calls,
+            "tokens": one.content + one.frame,
+            "in": one.place,
+            "client": one.client,
+        }
+        for one in found
+    ]
+    head, lines = columns(table)
+    groups = (Group(head, tuple(Item((Row(line),)) for line in lines)),) if table else ()
+    return Envelope("session", plural(len(found), "session"), groups, data={"sessions": table}, in_order=True)
+
+
+def shown(asked: ToolRequest) -> Envelope:
+    """Its keys, its lists, what it has cost."""
+    kept = present(asked, asked.text("name"))
+    memory, agent = memory_of(asked.workspace), agent_of(asked)
+    cells, lists = memory.cells(kept, agent), memory.lists(kept, agent)
+    budget = budget_of(memory, kept, asked.workspace.settings.session.budget_tokens)
+    share = f", {kept.served * 100 // budget} % of {budget:,}" if budget else ""
+    found = f"session {kept.name}: {plural(kept.calls, 'call')}, {kept.content + kept.frame:,} tokens{share}"
+    rows = [
+        f"{one.key} v{one.version} {said_by(one.writer)}: {one_line(' '.join(value_lines(one.value)), 100)}"
+        for one in cells
+    ]
+    counted = [f"{name} {number}" for name, number in lists.items()]
+    groups = [group("keys", rows), group("lists", [", ".join(counted)] if counted else [])]
+    last = memory.entries(kept, agent, last=LAST)
+    groups.append(group("last entries", [told(one) for one in reversed(last)]))
+    notes = (f"{plural(kept.lost, 'old entry')} gave way",) if kept.lost else ()
+    data = {
+        "session": kept.name, "calls": kept.calls, "content": kept.content, "frame": kept.frame, "budget": budget,
+        "keys": [as_data(one) for one in cells], "lists": lists, "entries": [entry_data(one) for one in last],
+    }  # fmt: skip
+    return Envelope("session", found, tuple(one for one in groups if one.items), notes, data=data, in_order=True)
+
+
+def resumed(asked: ToolRequest) -> Envelope:
+    """This connection goes on with a session that another one began."""
+    name = asked.text("name") or asked.text("key")
+    if not name:
+        raise QueryError("which session?", hint="session list names them; then session resume name=…")
+    memory = memory_of(asked.workspace)
+    kept = memory.find(owner_of(asked.owner), name)
+    if asked.session is not None:
+        join(memory, asked.session, kept)
+        memory.begin_context(kept)
+    return stands(asked, kept)
+
+
+def checkpointed(asked: ToolRequest) -> Envelope:
+    """Where it stands; `value` is the agent's own word for it, which comes first from now on."""
+    kept, _ = required(asked, asked.text("name"))
+    own = text_of(asked)
+    memory = memory_of(asked.workspace)
+    if own:
+        memory.append(
+            kept, SessionEntry(CHECKPOINTS, one_line(own, 600), agent_of(asked), "checkpoint", slice_of(asked))
+        )
+    return stands(asked, kept)
+
+
+def stands(asked: ToolRequest, kept: SessionRecord) -> Envelope:
+    lines = checkpoint(memory_of(asked.workspace), kept, agent_of(asked), asked.is_alive)
+    first, *rest = lines
+    data = {"session": kept.name, "checkpoint": "\n".join(lines)}
+    return Envelope("session", first, (group("", rest),) if rest else (), data=data, in_order=True)
+
+
+def dropped(asked: ToolRequest) -> Envelope:
+    """A whole session by its name, or one key of it."""
+    memory, name, key = memory_of(asked.workspace), asked.text("name"), asked.text("key")
+    if key:
+        kept = present(asked, name)
+        memory.put(kept, Draft(key, None, writer_of(asked), version_of(asked), slice_of(asked)))
+        return Envelope("session", f"{key} dropped", data={"dropped": key})
+    if not name:
+        raise QueryError("which session?", hint="Name one, or a key of this one.")
+    memory.drop(owner_of(asked.owner), name)
+    return Envelope("session", f"session {name} dropped", data={"dropped": name})
+
+
+# ---- keys and lists ----
+
+
+def got(asked: ToolRequest) -> Envelope:
+    kept = present(asked, asked.text("name"))
+    memory, key, agent = memory_of(asked.workspace), key_of(asked), agent_of(asked)
+    cell = memory.get(kept, key, agent)
+    if cell is not None:
+        found = f"{cell.key} v{cell.version} {said_by(cell.writer)}, {minutes(time.time() - cell.at)} ago"
+        return Envelope("session", found, (group("", value_lines(cell.value)),), data=as_data(cell), in_order=True)
+    entries = memory.entries(kept, agent, key, LAST if not asked.flag("all") else 5_000)
+    if entries:
+        total = memory.lists(kept, agent)[key]
+        rows = [told(one, titled=False) for one in reversed(entries)]
+        data = {"key": key, "total": total, "entries": [entry_data(one) for one in entries]}
+        return Envelope("session", f"{key}: {plural(total, 'entry')}, newest first", (group("", rows),), data=data)
+    known = [*(one.key for one in memory.cells(kept, agent)), *memory.lists(kept, agent)]
+    hint = f"There are {', '.join(known[:20])}." if known else f"Nothing is kept in session {kept.name} yet."
+    raise NotFoundError(f"{key} is not set", hint=hint)
+
+
+def put(asked: ToolRequest) -> Envelope:
+    if asked.args.get("value") is None:
+        raise QueryError("session set needs a value", hint="session drop forgets a key.")
+    kept, new = required(asked, asked.text("name"))
+    draft = Draft(key_of(asked), value_of(asked), writer_of(asked), version_of(asked), slice_of(asked))
+    cell = memory_of(asked.workspace).put(kept, draft)
+    return Envelope(
+        "session", f"{cell.key} v{cell.version}{begun(kept, new=new)}", data={"session": kept.name, **as_data(cell)}
+    )
+
+
+def appended(asked: ToolRequest) -> Envelope:
+    """To a list, the log unless a key is given; never in anyone's way."""
+    text = text_of(asked)
+    if not text:
+        raise QueryError("session append needs a value", hint="What is to be remembered, in a sentence or as JSON.")
+    kept, new = required(asked, asked.text("name"))
+    name = asked.text("key", LOG)
+    if name == TOOLS:
+        raise QueryError("the tool history is written by llmc alone", hint="Append to log, or to a list of your own.")
+    agent = agent_of(asked)
+    entry = SessionEntry(name, text, agent, one_line(asked.text("act", "said"), 40), slice_of(asked))
+    number = memory_of(asked.workspace).append(kept, entry)
+    return Envelope("session", f"{name} #{number}{begun(kept, new=new)}", data={"session": kept.name, "number": number})
+
+
+def searched(asked: ToolRequest) -> Envelope:
+    kept = present(asked, asked.text("name"))
+    query = asked.text("query") or text_of(asked)
+    if not query.strip():
+        raise QueryError("session search needs a query", hint="In words what was said or found.")
+    found = remembered_for(asked, kept, query, MOST_FOUND)
+    now = time.time()
+    items = tuple(
+        Item(tuple(Row(line) for line in one.text.split("\n")), f"{one.of} {one.speaker}, {minutes(now - one.at)} ago")
+        for one in found
+    )
+    data = {"session": kept.name, "query": query, "found": [
+        {"of": one.of, "speaker": one.speaker, "at": one.at, "text": one.text} for one in found
+    ]}  # fmt: skip
+    groups = (Group("", items),) if items else ()
+    return Envelope("session", plural(len(found), "memory"), groups, data=data, in_order=True)
+
+
+ACTIONS: dict[str, Callable[[ToolRequest], Envelope]] = {
+    "show": shown,
+    "list": listed,
+    "get": got,
+    "set": put,
+    "append": appended,
+    "search": searched,
+    "checkpoint": checkpointed,
+    "resume": resumed,
+    "drop": dropped,
+}
+
+TOOL = Tool(
+    name="session",
+    summary="What the work knows so far, kept by the server: get, set, append, search, checkpoint, resume.",
+    run=run,
+    arguments=(
+        Argument("action", "string", f"One of {', '.join(ACTIONS)}; show when left out."),
+        Argument("key", "string", "plan, goal, log, context, tools, budget, or a key of your own."),
+        Argument("value", "value", "Text or JSON to set or append; to checkpoint, your own summary."),
+        Argument("version", "integer", "The version that you saw; 0 for a key that must be new. Others' keys need it."),
+        Argument("name", "string", "The session, if not this connection's."),
+        Argument("agent", "string", "Which agent you are; you see what is shared and your own slice."),
+        Argument("private", "boolean", "Only for this agent's slice."),
+        Argument("act", "string", "What an appended entry is: said, asked, found, decided, solution."),
+        Argument("query", "string", "What to search for in the session's memory."),
+        Argument("budget", "integer", "Tokens that the reply may take."),
+        Argument("all", "boolean", "Everything, without a budget."),
+    ),
+    examples=(
+        "session action=set key=plan value=['read the parser', 'fix the loop']",
+        "session action=search query='the solution from earlier'",
+    ),
+    brief="Shared memory of the work: get, set, append, search, checkpoint, resume.",
+    schema=("action", "key", "value", "version", "name", "query"),
+    topics=frozenset({"history"}),
+    repeatable=False,
+)

@@ -1,0 +1,40 @@
+"""`web_research`: results of the configured search service; off unless the user turned it on."""
+
+from __future__ import annotations
+
+from llmc.answers.research.web import web_search
+from llmc.envelope import Envelope, Group, Item, Row
+from llmc.envelope.phrases import plural
+from llmc.tool import Argument, Tool, ToolRequest
+
+
+def run(asked: ToolRequest) -> Envelope:
+    found = web_search(asked.text("query"), asked.workspace.settings)
+    items = tuple(
+        Item((Row(f"{one.title} · {one.url}"), *((Row(one.snippet),) if one.snippet else ()))) for one in found
+    )
+    return Envelope(
+        "web_research",
+        plural(len(found), "result") if found else "nothing found",
+        (Group("", items),) if items else (),
+        data={"results": [{"title": one.title, "url": one.url, "snippet": one.snippet} for one in found]},
+    )
+
+
+TOOL = Tool(
+    name="web_research",
+    summary="Asks the configured search service; titles, addresses and a sentence of each result.",
+    run=run,
+    arguments=(
+        Argument("query", "string", "What to search for.", required=True),
+        Argument("budget", "integer", "Tokens that the reply may take."),
+        Argument("all", "boolean", "Every result, without a budget."),
+    ),
+    budget="research_budget",
+    profiles=frozenset({"research", "full"}),
+    schema=("query",),
+    topics=frozenset({"docs"}),
+    needs="web_research.enabled",
+    acts=True,
+    json_in=frozenset({"research"}),
+)
