@@ -27,8 +27,8 @@ from bench.quality import ask, bundled, ndcg
 from bench.session import Length, opened, play, settle
 from bench.tasks import TUNED
 from llmc.settings import Settings
+from llmc.tool_schema import definition_of
 from llmc.tools.profiles import instructions_of, listed
-from llmc.tools.schemas import definition_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

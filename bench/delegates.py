@@ -31,7 +31,8 @@ from llmc.base.home import Home
 from llmc.envelope.request import ClientInfo, RunningRequest
 from llmc.envelope.tokens import count
 from llmc.server.local import open_service
-from llmc.server.surface import RequestContext, ToolSurface
+from llmc.server.surface import ToolSurface
+from llmc.state.connected_sessions import RequestContext
 
 TESTS = Path(__file__).parent.parent / "tests"
 TWIN = str(TESTS / "twin_downstream.py")

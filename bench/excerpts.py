@@ -35,6 +35,7 @@ from bench.research import DATA, judged
 from llmc.envelope import render
 from llmc.envelope.tokens import count
 from llmc.retrieval.search import SearchRequest
+from llmc.retrieval.search import search as run_search
 from llmc.settings import Settings
 from llmc.tools import search
 from llmc.workspace import Workspace
@@ -155,7 +156,7 @@ def ask_all(folder: Path, questions: Sequence[Question], home: Path) -> list[Tol
 
 def ask(workspace: Workspace, question: Question) -> Told:
     """The reply of the tool, before it is written down: what is quoted of which file."""
-    found = workspace.answers.search(workspace.views(), SearchRequest(question.text, room=search.ROOM))
+    found = run_search(workspace.views(), SearchRequest(question.text, room=search.ROOM))
     result = replace(found, files=search.near_enough(found))
     quoted = lines_quoted(result)
     shares = [(len(quoted[path].intersection(lines)), len(lines)) for path, lines in question.wanted]

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench import trees
+from bench.tool_calls import answer
 from llmc.base.text import DecodedText, decode
 from llmc.envelope import fit, render, shorten
 from llmc.envelope.clean import clean
@@ -32,14 +33,14 @@ from llmc.server.local import GARBAGE
 from llmc.settings import EmbedderSettings, Settings
 from llmc.state.connected_sessions import ConnectedSession
 from llmc.tool import ToolRequest
-from llmc.tools import answer, tool
+from llmc.tools.registry import tool
 from llmc.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from llmc.envelope import Envelope
-    from llmc.tools import Reply
+    from llmc.envelope.reply import Reply
 
 RAW = 200_000  # characters of matches
 REDACTED = 4_000_000
@@ -102,7 +103,9 @@ def workload(workspace: Workspace, handles: Handles) -> list[Told]:
 
 def envelope_of(workspace: Workspace, handles: Handles) -> Envelope:
     """Some 200 KB of matches."""
-    found = tool("grep").run(ToolRequest(workspace, handles, {"pattern": "import|def |func |return", "all": True}))
+    found = tool("grep").run(
+        ToolRequest("grep", {"pattern": "import|def |func |return", "all": True}, workspace, handles)
+    )
     groups, size = [], 0
     for group in found.groups:
         groups.append(group)
@@ -163,7 +166,7 @@ def measure(folder: Path) -> dict[str, Any]:
         told = workload(workspace, handles)
         envelope = envelope_of(workspace, handles)
         whole, cut = milliseconds(enveloping(envelope, handles))
-        usual = tool("search").run(ToolRequest(workspace, handles, {"query": QUESTIONS[0]}))
+        usual = tool("search").run(ToolRequest("search", {"query": QUESTIONS[0]}, workspace, handles))
         fitted = fit(clean(usual, data=False), 400)
         kept = fitted.whole or usual
         names: list[str] = []

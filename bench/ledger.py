@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from llmc.envelope import Envelope, Group, Item, Row
+from llmc.envelope.reply import Reply
 from llmc.envelope.token_accounting import plain_size, weigh
 from llmc.state.connected_sessions import ConnectedSession
 from llmc.state.ledger import Ledger, LedgerDatabase, LedgerFilter, figures
-from llmc.tools import Reply
 
 __all__ = ["measure"]
 

@@ -28,10 +28,10 @@ from pathlib import Path
 from typing import Any
 
 from bench import trees
+from bench.tool_calls import answer
 from llmc.base.home import Home
 from llmc.envelope.request import ClientInfo, RunningRequest
 from llmc.server.local import open_service
-from llmc.tools import answer
 
 HELLO_WORLD = """
 from mcp.server import MCPServer

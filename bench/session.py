@@ -35,15 +35,15 @@ from llmc.base.home import Home
 from llmc.envelope.request import ClientInfo, RunningRequest
 from llmc.envelope.tokens import count
 from llmc.server.local import open_service
-from llmc.server.surface import RequestContext, ToolSurface
-from llmc.state.connected_sessions import ConnectedSession
+from llmc.server.surface import ToolSurface
+from llmc.state.connected_sessions import ConnectedSession, RequestContext
 from llmc.tools.profiles import instructions_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from llmc.envelope.reply import Reply
     from llmc.server.service import Service
-    from llmc.tools import Reply
 
 __all__ = ["Length", "Told", "figures", "opened", "play", "settle"]
 
@@ -226,8 +226,8 @@ def settle(service: Service, tree: Path, flags: tuple[str, ...]) -> None:
 
 def fixed_cost() -> int:
     from llmc.settings import Settings
+    from llmc.tool_schema import definition_of
     from llmc.tools.profiles import listed
-    from llmc.tools.schemas import definition_of
 
     entries = [definition_of(one).as_dict() for one in listed(Settings())]
     return counted(entries, instructions_of("lean"))["fixed"]

@@ -18,7 +18,7 @@ from llmc.cli import cli
 from llmc.settings import Secret, Settings
 from llmc.settings.overrides import variable
 from llmc.settings.rows import SettingRow, ValueKind, rows_of, walk
-from llmc.tools import TOOLS, tool
+from llmc.tools.registry import TOOLS, tool
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,8 +67,8 @@ def tools_page() -> str:
     for one in map(tool, TOOLS):
         lines += ["", f"## {one.name}", "", one.summary, ""]
         lines.append(f"Listed in {', '.join(f'`{name}`' for name in sorted(one.profiles))}.")
-        if one.needs:
-            lines.append(f"Needs `{one.needs}`.")
+        if one.requires_setting:
+            lines.append(f"Needs `{one.requires_setting}`.")
         lines += ["", "| argument | kind | |", "|---|---|---|"] if one.arguments else []
         for argument in one.arguments:
             kind = argument.kind + (", required" if argument.required else "")

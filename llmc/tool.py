@@ -1,7 +1,7 @@
-"""What a tool is: a name, a sentence, arguments, and a function from a workspace to an envelope.
+"""What a tool is (name, summary, arguments, a function from a request to an envelope), and what a call of it carries.
 
-Each tool is one file of this package; the menu, the MCP schema, the REST endpoint and the reference page come from its
-`TOOL`. `finish` is the way out that all of them share: redact, fit, keep the rest, render.
+Each built-in tool is one file of `llmc.tools`; the menu, the MCP schema, the REST endpoint and the reference page are
+generated from its `TOOL`. How a call becomes a reply is `tools.call`'s business.
 """
 
 from __future__ import annotations
@@ -9,23 +9,27 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from llmc.base.errors import LlmcError, QueryError
-from llmc.envelope.handles import HANDLE
+from llmc.envelope.handles import HANDLE, LOCAL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from llmc.envelope import Envelope
     from llmc.envelope.handles import Handles
-    from llmc.envelope.request import RunningRequest
-    from llmc.extend.delegates.offer import Offer
+    from llmc.envelope.reply import Reply
+    from llmc.envelope.request import ClientInfo, RunningRequest
     from llmc.retrieval.view import View
+    from llmc.settings import Settings
     from llmc.state.connected_sessions import ConnectedSession
+    from llmc.state.ledger import Ledger
     from llmc.workspace import Workspace
 
-__all__ = ["FOCUS", "Argument", "Tool", "ToolRequest"]
+__all__ = ["FOCUS", "Argument", "ExtraTools", "Tool", "ToolRequest", "ToolRuntime", "budget_of"]
+
+LEAST_BUDGET = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,33 +46,102 @@ FOCUS = Argument(
 )
 
 
+class ExtraTools(Protocol):
+    """The tools that a user's own servers and delegates add to the built-in ones."""
+
+    def find(self, name: str) -> Tool | None: ...
+
+    def open_to(self, name: str, allowed: frozenset[str] | None) -> bool: ...
+
+    def delegates(self, allowed: frozenset[str] | None) -> tuple[Tool, ...]: ...
+
+    def listing(self, server: str) -> Envelope | None: ...
+
+    def lines(self, allowed: frozenset[str] | None) -> list[str]: ...
+
+
+class ToolRuntime(Protocol):
+    """What a running tool may use of the others; `tools.call` provides it."""
+
+    def names(self) -> tuple[str, ...]: ...
+
+    def get(self, name: str) -> Tool: ...
+
+    def is_offered(self, tool: Tool, settings: Settings) -> bool: ...
+
+    def call(self, request: ToolRequest) -> Reply: ...
+
+
 @dataclass(frozen=True, slots=True)
 class ToolRequest:
-    """One call of a tool: where it is asked, with what, and by whom; a command line has no session."""
+    """One call of a tool. Surfaces build it and show the `Reply` that `tools.call.call_tool` returns.
 
+    A command line has no session. `client` is set where a connected client made the call itself: it is then part of
+    that session's history, which the steps of a longer task are not. `received_at` allows the reply to be shared with
+    calls that waited at the same time; a step of a longer task leaves it out, since the task may have changed what it
+    asks about. `tool` is set when the tool is known already. `runtime` is set by `call_tool`.
+    """
+
+    name: str
+    args: Mapping[str, Any]
     workspace: Workspace
     handles: Handles
-    args: Mapping[str, Any]
-    owner: str = "local"
     session: ConnectedSession | None = None
+    client: ClientInfo | None = None
     call: RunningRequest | None = None
-    offer: Offer | None = None
+    extra_tools: ExtraTools | None = None
     data: bool = True  # whether a machine reads the reply
-    seen: tuple[View, ...] = ()
-    came: float | None = None  # see `answer`
+    received_at: float | None = None
+    ledger: Ledger | None = None
+    tool: Tool | None = None
+    runtime: ToolRuntime | None = None
+    seen_views: tuple[View, ...] = ()
+
+    @property
+    def owner(self) -> str:
+        """Whose handles this call may open."""
+        return self.session.owner if self.session else LOCAL
+
+    @property
+    def allowed(self) -> frozenset[str] | None:
+        """The tools that the session is limited to; None for all."""
+        return self.session.allowed if self.session else None
+
+    @property
+    def tools(self) -> ToolRuntime:
+        assert self.runtime is not None, "a running tool was started by call_tool"
+        return self.runtime
+
+    def step(self, name: str, args: Mapping[str, Any], session: ConnectedSession, tool: Tool | None = None) -> Reply:
+        """Call another tool as part of this one: text only, and no part of the client's history."""
+        return self.tools.call(
+            replace(
+                self,
+                name=name,
+                args=args,
+                session=session,
+                client=None,
+                extra_tools=None,
+                data=False,
+                received_at=None,
+                ledger=None,
+                tool=tool,
+                seen_views=(),
+            )
+        )
 
     def views(self) -> Sequence[View]:
-        """The roots as they are now, or as they were seen when this call was looked up among earlier ones."""
-        return self.seen or self.workspace.views()
+        """The roots as they are now, or as they were when the reply cache was consulted."""
+        return self.seen_views or self.workspace.views()
 
     @property
     def wants_data(self) -> bool:
-        """Whether the data of the envelope is shown at all; where there is much of it, making it takes time."""
+        """Whether the data of the envelope is shown; where there is much of it, building it takes time."""
         return self.data or bool(self.args.get("fields"))
 
     @property
     def cancelled(self) -> bool:
-        """Whether nobody waits for the answer any more; long work looks here."""
+        """Whether the client cancelled the call; long-running tools check it."""
         return self.call is not None and self.call.cancelled
 
     def text(self, name: str, default: str = "") -> str:
@@ -121,19 +194,22 @@ class ToolRequest:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """`budget` names the setting that bounds a reply when the call does not.
+    """A schema costs a client tokens in every session, so it shows `brief` (or the summary) and the arguments in
+    `schema` (or all but budget and all). The others are accepted too, and `llmc NAME` explains every one.
 
-    A schema costs a client tokens in every session, so it shows `brief` (or the summary) and the arguments in `schema`
-    (or all but budget and all); the others are accepted all the same, and `llmc NAME` explains every one. `profiles`
-    are where it is listed; elsewhere the gateway has it. `topics` (code, docs, tests, history, shell) order the menu.
-    `needs` is a setting that must be on. `repeatable`: running it twice does no harm, so a call that was lost is asked
-    again. `acts`: it does more than read, such as running a command or asking the web; what does not is marked as
-    read-only, so that clients need not ask the user each time. `steady`: the same call has the same reply as long as
-    the index and the files in it stay as they are, but for those with an argument in `fleeting`; `names`: the index
-    alone will do, since the reply has nothing of the files but their names. `quick`: it computes for milliseconds, and
-    takes turns with others like it. `forward` names another tool that answers instead, with its arguments. `json_in`
-    are the profiles whose contract is JSON: there the reply's text is the data of the envelope. `input_schema` is the
-    schema of a tool that others describe (a delegate, a downstream tool); its `arguments` are made of it.
+    budget            the setting that limits the reply's tokens unless the call does
+    profiles          where the tool is listed; elsewhere it is reached through the gateway
+    topics            code, docs, tests, history, shell: the order of the menu
+    requires_setting  a setting that must be on
+    repeatable        running it twice does no harm, so a lost call is sent again
+    has_side_effects  it does more than read; every other tool is marked read-only for clients
+    cacheable         the same call has the same reply while the index and the files in the reply are unchanged, unless
+                      it has one of `uncached_args`
+    names_only        the reply contains nothing of the files but their names, so the index alone decides freshness
+    cpu_bound         it computes for milliseconds, and waits for a compute slot
+    forward           names another tool that answers instead, with its arguments
+    json_profiles     profiles whose contract is JSON: there the text of the reply is the envelope's data
+    input_schema      the schema of a tool described elsewhere (a delegate, a downstream tool)
     """
 
     name: str
@@ -146,30 +222,29 @@ class Tool:
     brief: str = ""
     schema: tuple[str, ...] = ()
     topics: frozenset[str] = frozenset({"code"})
-    needs: str = ""
+    requires_setting: str = ""
     repeatable: bool = True
-    acts: bool = False
-    steady: bool = False
-    fleeting: tuple[str, ...] = ()
-    names: bool = False
-    quick: bool = False
+    has_side_effects: bool = False
+    cacheable: bool = False
+    uncached_args: tuple[str, ...] = ()
+    names_only: bool = False
+    cpu_bound: bool = False
     forward: Callable[[ToolRequest], tuple[str, dict[str, Any]] | None] | None = None
-    json_in: frozenset[str] = frozenset()
+    json_profiles: frozenset[str] = frozenset()
     input_schema: dict[str, Any] | None = None
 
-    def ours(self, asked: ToolRequest) -> ToolRequest:
-        """With the arguments alone that mean how much of a reply is wanted: others may have an `all` of their own."""
+    def own_args(self, request: ToolRequest) -> ToolRequest:
+        """The request without arguments that belong to a downstream tool, which may have an `all` of its own."""
         if self.input_schema is None:
-            return asked
+            return request
         theirs = self.input_schema.get("properties") or {}
-        return replace(asked, args={name: value for name, value in asked.args.items() if name not in theirs})
+        return replace(request, args={name: value for name, value in request.args.items() if name not in theirs})
 
-    def is_steady(self, asked: ToolRequest) -> bool:
-        """Whether this very call has the same reply again."""
-        return self.steady and not any(asked.args.get(name) for name in ("all", FOCUS.name, *self.fleeting))
+    def is_cacheable(self, request: ToolRequest) -> bool:
+        return self.cacheable and not any(request.args.get(name) for name in ("all", FOCUS.name, *self.uncached_args))
 
-    def speaks_json(self, session: ConnectedSession | None) -> bool:
-        return session is not None and session.profile in self.json_in
+    def returns_json(self, session: ConnectedSession | None) -> bool:
+        return session is not None and session.profile in self.json_profiles
 
     def check(self, args: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments as the tool wants them, or QueryError naming the nearest right one."""
@@ -187,6 +262,15 @@ class Tool:
         return {
             name: converted(self.name, known[name], value) if name in known else value for name, value in given.items()
         }
+
+
+def budget_of(request: ToolRequest, tool: Tool) -> int:
+    """How many tokens the reply may have."""
+    settings = request.workspace.settings.envelope
+    budget = request.number("budget", getattr(settings, tool.budget))
+    if budget < LEAST_BUDGET:
+        raise QueryError(f"a budget of {budget} tokens is too small", hint=f"Give at least {LEAST_BUDGET}.")
+    return min(budget, settings.cap)
 
 
 def converted(tool: str, argument: Argument, value: Any) -> Any:

@@ -21,16 +21,16 @@ from typing import TYPE_CHECKING, Self
 
 from llmc.base.errors import LlmcError, NotFoundError, OutsideError
 from llmc.base.home import Home, find_home
-from llmc.base.nesting import nested
 from llmc.base.roots import make_root
 from llmc.base.text import Binary, decode
+from llmc.indexer.nesting import nested
 from llmc.indexer.registry import IndexRegistry
 from llmc.indexer.verify import Discrepancy, verify_root
+from llmc.retrieval.dependency_cache import DependencyCache
 from llmc.retrieval.find import FindRequest, find
 from llmc.retrieval.globs import PathFilter
 from llmc.retrieval.grep.grep import GrepRequest, grep
-from llmc.retrieval.search import SearchRequest
-from llmc.retrieval.search_cache import SearchCache
+from llmc.retrieval.search import SearchRequest, search
 from llmc.retrieval.view import View
 from llmc.settings import RootEntry, Settings, load
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from llmc.retrieval.grep.grep import GrepResult
     from llmc.retrieval.results import SearchResult
 
-__all__ = ["Workspace"]
+__all__ = ["Workspace", "shown_path", "vector_notes"]
 
 
 @dataclass(eq=False)
@@ -56,7 +56,7 @@ class Workspace:
     cwd: str
     notes: tuple[str, ...] = ()
     owned: bool = False
-    answers: SearchCache = field(default_factory=SearchCache)
+    cache: DependencyCache = field(default_factory=DependencyCache)
 
     @classmethod
     def open(
@@ -228,7 +228,7 @@ class Workspace:
         )
 
     def search(self, query: str, **options: object) -> SearchResult:
-        return self.answers.search(self.views(), SearchRequest(query, **options))  # type: ignore[arg-type]
+        return search(self.views(), SearchRequest(query, **options))  # type: ignore[arg-type]
 
     def grep(self, pattern: str, **options: object) -> GrepResult:
         return grep(self.views(), GrepRequest((pattern,), **options))  # type: ignore[arg-type]
@@ -250,3 +250,17 @@ def with_patterns(settings: Settings, entry: RootEntry) -> Settings:
     index = settings.index
     more = replace(index, include=(*index.include, *entry.include), exclude=(*index.exclude, *entry.exclude))
     return replace(settings, index=more)
+
+
+def vector_notes(workspace: Workspace) -> tuple[str, ...]:
+    """An embedder that cannot be used costs the neighbours in meaning; whoever reads the answer must know."""
+    embedder, trouble = workspace.registry.embedder(workspace.settings.embedder)
+    return () if embedder else (f"by keywords alone, {trouble}",)
+
+
+def shown_path(workspace: Workspace, root: str, path: str) -> str:
+    """Root-relative; with several roots the root's name comes first."""
+    if len(workspace.root_indexes) == 1:
+        return path
+    names = {root_index.root.id: root_index.root.name for root_index in workspace.root_indexes}
+    return f"{names.get(root, '')}:{path}"

@@ -6,18 +6,18 @@ import contextlib
 from typing import TYPE_CHECKING, Any
 
 import search_world
+from tool_calls import answer
 
 from llmc.envelope.handles import Handles
 from llmc.settings import EmbedderSettings, RootEntry, Settings
 from llmc.state.connected_sessions import ConnectedSession
-from llmc.tools import answer
 from llmc.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from llmc.tools import Reply
+    from llmc.envelope.reply import Reply
 
 __all__ = ["TOKEN", "World", "opened", "write"]
 

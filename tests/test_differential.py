@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tool_calls import answer
 
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.differential import SentLines, all_known, unchanged, without_known
@@ -14,14 +15,13 @@ from llmc.envelope.handles import Handles
 from llmc.envelope.tokens import count
 from llmc.settings import EmbedderSettings, EnvelopeSettings, Settings
 from llmc.state.connected_sessions import ConnectedSession
-from llmc.tools import answer
 from llmc.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from llmc.tools import Reply
+    from llmc.envelope.reply import Reply
 
 LINES = [f"line {number} of the file" for number in range(1, 401)]
 

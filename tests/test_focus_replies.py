@@ -9,17 +9,20 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from daemons import private_place
 from pruner_world import FAILING, Pruner, running_pruner
+from tool_calls import answer
 
 from llmc.envelope.handles import Handles
 from llmc.envelope.tokens import count
 from llmc.settings import EmbedderSettings, EnvelopeSettings, Settings
-from llmc.tools import TOOLS, Reply, answer, tool
-from llmc.tools.schemas import definition_of, signature
+from llmc.tool_schema import definition_of, signature
+from llmc.tools.registry import TOOLS, tool
 from llmc.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from llmc.envelope.reply import Reply
 
 KEY = "AKIA" + "IOSFODNN7Q2XYZAB"
 QUESTION = "how is a wanted refund encrypted"

@@ -19,21 +19,35 @@ REPOSITORY = Path(__file__).parents[1]
 PACKAGE = Path(llmc.__file__).parent
 MODULES = sorted(path for path in PACKAGE.rglob("*.py"))
 
-# cli → server → envelope, retrieval → store ← indexer; the server also runs the indexer.
-NEVER_IMPORTED_BY = {
-    "store": {"indexer", "retrieval", "envelope", "server", "cli"},
-    "indexer": {"retrieval", "envelope", "server", "cli"},
-    "retrieval": {"indexer", "envelope", "server", "cli"},
-    "envelope": {"indexer", "server", "cli"},
-    "server": {"cli"},
-    "settings": {"store", "indexer", "retrieval", "envelope", "server", "cli"},
-    "embed": {"store", "indexer", "retrieval", "envelope", "server", "cli"},
+# Which packages and top-level modules a package may import, besides what those may import themselves.
+MAY_IMPORT: dict[str, set[str]] = {
+    "base": set(),
+    "settings": {"base"},
+    "client": {"base"},
+    "embed": {"settings"},
+    "store": {"embed"},
+    "indexer": {"store"},
+    "retrieval": {"store", "embed"},
+    "envelope": {"settings"},
+    "workspace": {"indexer", "retrieval"},
+    "state": {"workspace", "envelope"},
+    "tool": {"state"},
+    "tool_schema": {"tool"},
+    "answers": {"tool_schema"},
+    "extend": {"tool_schema", "answers"},
+    "agents": {"extend"},
+    "tools": {"state", "extend", "answers"},
+    "server": {"tools"},
+    "install": {"server", "client"},
+    "cli": {"server", "client", "install"},
+    "__main__": {"cli"},
+    "__init__": {"workspace"},
 }
 # Each costs from 60 ms to 1.9 s to import: only inside the function that needs it, or in a package that is imported
 # as a whole when it is needed.
 HEAVY = {"lancedb", "mcp", "pyarrow", "pydantic", "pydantic_ai", "bpe_openai", "torch", "sentence_transformers"}
 HEAVY |= {"starlette", "uvicorn"}
-LATE = {PACKAGE / "server" / "mcp", PACKAGE / "server" / "http", PACKAGE / "server" / "delegates"}
+LATE = {PACKAGE / "server" / "mcp", PACKAGE / "server" / "http", PACKAGE / "extend" / "delegates"}
 
 
 def imported(nodes: list[ast.stmt]) -> set[str]:
@@ -51,12 +65,35 @@ def test_ci_tests_the_installed_wheel_and_not_the_checkout() -> None:
     assert installed or os.environ.get("LLMC_TEST_WHEEL") != "1"
 
 
-@pytest.mark.parametrize("folder", sorted(NEVER_IMPORTED_BY))
-def test_imports_point_one_way(folder: str) -> None:
-    for path in (PACKAGE / folder).rglob("*.py"):
-        nodes = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.stmt)]
-        parts = {name.split(".")[1] for name in imported(nodes) if name.startswith("llmc.")}
-        assert not parts & NEVER_IMPORTED_BY[folder], path
+def allowed_imports(part: str) -> set[str]:
+    """The part itself, what it may import, and what those may."""
+    found = {part}
+    for name in MAY_IMPORT[part]:
+        found |= allowed_imports(name)
+    return found
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_point_one_way(path: Path) -> None:
+    """Over every module, lazy and type-only imports included."""
+    part = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    nodes = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.stmt)]
+    parts = {name.split(".")[1] for name in imported(nodes) if name.startswith("llmc.")} & MAY_IMPORT.keys()
+    assert parts <= allowed_imports(part), f"{path}: {sorted(parts - allowed_imports(part))}"
+
+
+def test_every_part_of_the_package_has_its_place_among_the_layers() -> None:
+    found = {path.name.removesuffix(".py") for path in PACKAGE.iterdir() if path.suffix == ".py" or path.is_dir()}
+    assert found - {"__pycache__"} <= MAY_IMPORT.keys() | {"py.typed"}
+
+
+def test_each_class_name_is_used_once() -> None:
+    places: dict[str, list[str]] = {}
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name, []).append(str(path.relative_to(PACKAGE)))
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
 
 
 def test_heavy_packages_are_imported_where_they_are_needed() -> None:

@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 from http_world import Served, served
 
-from llmc.tools import TOOLS
+from llmc.tools.registry import TOOLS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,9 +11,9 @@ import pytest
 from llmc.envelope.tokens import count
 from llmc.settings import Settings
 from llmc.tool import FOCUS
-from llmc.tools import TOOLS, tool
+from llmc.tool_schema import call_form, definition_of, signature
 from llmc.tools.profiles import instructions_of, listed
-from llmc.tools.schemas import call_form, definition_of, signature
+from llmc.tools.registry import TOOLS, tool
 
 
 def settings(profile: str) -> Settings:

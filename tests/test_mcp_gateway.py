@@ -9,7 +9,7 @@ import search_world
 from daemons import private_place
 from mcp_world import Raw, raw
 
-from llmc.tools import TOOLS
+from llmc.tools.registry import TOOLS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,7 +16,7 @@ from mcp_world import HANDSHAKE, MODERN, Raw, raw
 from twin_mcp import LARGEST
 
 from llmc.client.relay import CHUNK, REPEATABLE, Relay
-from llmc.tools import tool
+from llmc.tools.registry import tool
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from tool_calls import answer
 
 from llmc.envelope.handles import Handles
 from llmc.settings import EmbedderSettings, Settings
-from llmc.tools import answer
 from llmc.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from llmc.tools import Reply
+    from llmc.envelope.reply import Reply
 
 PRICE = "def net(x):\n    return x\n\n\nclass Price:\n    def total(self, lines):\n        return sum(lines)\n"
 RETRY = """\

@@ -14,8 +14,8 @@ from llmc.answers.research.schema import REPORT
 from llmc.base.errors import ConfigError
 from llmc.envelope.tokens import count
 from llmc.settings import Server, Settings, load
-from llmc.tools import TOOLS
 from llmc.tools.profiles import listed
+from llmc.tools.registry import TOOLS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

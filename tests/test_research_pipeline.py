@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from jsonschema import validate
 from research_world import World, opened, write
+from tool_calls import answer
 
 from llmc.answers.research import open_inquiry, research
 from llmc.answers.research.pipeline import merged
@@ -18,7 +19,6 @@ from llmc.answers.research.schema import REPORT
 from llmc.answers.research.synthesis import synthesize
 from llmc.envelope.request import ClientInfo, RunningRequest
 from llmc.settings import LimitSettings, RoleEntry, Runtime
-from llmc.tools import answer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

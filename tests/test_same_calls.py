@@ -13,13 +13,13 @@ import pytest
 from daemons import private_place
 from mcp_world import raw
 from search_world import write
+from tool_calls import answer
 
 from llmc.base.coalesce import InFlightCache
 from llmc.envelope.handles import Handles
 from llmc.envelope.request import ClientInfo, RunningRequest
-from llmc.retrieval.search_cache import SearchCache
+from llmc.retrieval.dependency_cache import DependencyCache
 from llmc.settings import EmbedderSettings, Settings
-from llmc.tools import answer
 from llmc.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from mcp_world import Raw
 
-    from llmc.tools import Reply
+    from llmc.envelope.reply import Reply
 
 PLAIN = Settings(embedder=EmbedderSettings(kind="hash"))
 CALLS: list[tuple[str, dict[str, Any]]] = [
@@ -44,40 +44,43 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
     ("context", {"query": "how long does it wait"}),
 ]
 
+MOST_TRIES = 10_000
+
 
 class World:
     def __init__(self, workspace: Workspace, handles: Handles, folder: Path) -> None:
         self.workspace, self.handles, self.folder = workspace, handles, folder
 
     def ask(
-        self, name: str, args: dict[str, Any], call: RunningRequest | None = None, came: float | None = None
+        self, name: str, args: dict[str, Any], call: RunningRequest | None = None, received_at: float | None = None
     ) -> Reply:
-        return answer(self.workspace, self.handles, name, args, call=call, came=came)
+        return answer(self.workspace, self.handles, name, args, call=call, received_at=received_at)
 
     def anew(self, name: str, args: dict[str, Any]) -> Reply:
         """As a process would reply that has answered nothing yet."""
-        kept, self.workspace.answers = self.workspace.answers, SearchCache()
+        kept, self.workspace.cache = self.workspace.cache, DependencyCache()
         try:
             return self.ask(name, args)
         finally:
-            self.workspace.answers = kept
+            self.workspace.cache = kept
 
     def both(self, name: str, args: dict[str, Any]) -> tuple[str, str]:
         """The reply that may be from memory and one that is made anew, of one state of the index."""
-        while True:
+        for _ in range(MOST_TRIES):
             before, kept, after = (ask(name, args).text for ask in (self.anew, self.ask, self.anew))
             if before == after:
                 return kept, after
+        pytest.fail("the index never settled")
 
     def settle(self) -> None:
         """Until no file is so young that it is always looked at anew."""
-        while not self.from_memory("tree", {"depth": 1}):
-            pass
+        for _ in range(MOST_TRIES):
+            if self.from_memory("tree", {"depth": 1}):
+                return
+        pytest.fail("no reply was ever kept")
 
     def from_memory(self, name: str, args: dict[str, Any]) -> bool:
-        weight = self.ask(name, args).weight
-        assert weight is not None
-        return weight.cached
+        return self.ask(name, args).cached
 
 
 @pytest.fixture
@@ -97,8 +100,7 @@ def test_the_second_reply_is_from_memory_and_the_same(world: World, name: str, a
     first = world.ask(name, args)
     again = world.ask(name, args)
     assert (again.text, again.data, again.handle) == (first.text, first.data, first.handle)
-    assert again.weight is not None
-    assert again.weight.cached
+    assert again.cached
 
 
 def test_whatever_is_changed_the_reply_is_that_of_the_files_as_they_are(world: World) -> None:
@@ -153,13 +155,12 @@ def test_sizes_and_dates_are_looked_up_each_time(world: World) -> None:
 def test_who_came_before_a_reply_was_begun_gets_it_too_and_who_came_later_a_new_one(world: World) -> None:
     name, args = "grep", {"pattern": "NEWS"}
     came = time.monotonic()
-    made = world.ask(name, args, came=came)
+    made = world.ask(name, args, received_at=came)
     (world.folder / "src/depot/news.py").write_text("NEWS = 1\n")
-    shared = world.ask(name, args, came=came)
+    shared = world.ask(name, args, received_at=came)
     assert shared.text == made.text
-    assert shared.weight is not None
-    assert shared.weight.cached
-    assert "src/depot/news.py" in world.ask(name, args, came=time.monotonic()).text
+    assert shared.cached
+    assert "src/depot/news.py" in world.ask(name, args, received_at=time.monotonic()).text
 
 
 def test_a_step_of_a_longer_work_sees_what_an_earlier_one_did(world: World) -> None:
@@ -171,16 +172,16 @@ def test_a_step_of_a_longer_work_sees_what_an_earlier_one_did(world: World) -> N
 
 
 def test_only_what_was_begun_after_one_came_counts_and_the_oldest_is_forgotten() -> None:
-    lately: InFlightCache[str] = InFlightCache(2)
-    lately.keep("a", 1.0, "A")
-    assert lately.since(0.9, "a") == "A"
-    assert lately.since(1.0, "a") is None
-    lately.keep("b", 2.0, "B")
-    lately.keep("a", 3.0, "AA")
-    lately.keep("c", 4.0, "C")
-    assert [lately.since(0.0, key) for key in "abc"] == ["AA", None, "C"]
-    lately.forget()
-    assert lately.since(0.0, "a") is None
+    shared: InFlightCache[str] = InFlightCache(2)
+    shared.put("a", "A", began=1.0)
+    assert shared.get("a", newer_than=0.9) == "A"
+    assert shared.get("a", newer_than=1.0) is None
+    shared.put("b", "B", began=2.0)
+    shared.put("a", "AA", began=3.0)
+    shared.put("c", "C", began=4.0)
+    assert [shared.get(key, newer_than=0.0) for key in "abc"] == ["AA", None, "C"]
+    shared.clear()
+    assert shared.get("a", newer_than=0.0) is None
 
 
 def test_in_a_crowd_that_asks_the_same_everybody_finds_what_he_wrote_and_set_before_asking(tmp_path: Path) -> None:

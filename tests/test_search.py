@@ -13,7 +13,6 @@ from llmc import Workspace
 from llmc.base.errors import NotFoundError, QueryError
 from llmc.retrieval.globs import PathFilter
 from llmc.retrieval.search import SearchRequest, search
-from llmc.retrieval.search_cache import SearchCache
 from llmc.retrieval.signals import SIGNALS
 
 if TYPE_CHECKING:
@@ -158,21 +157,6 @@ def test_a_signal_that_is_switched_off_has_no_share(project: Workspace) -> None:
     off = frozenset(signal.name for signal in SIGNALS)
     for file in project.search("retry policy", off=off).files:
         assert not {share.signal for share in file.shares} & off
-
-
-def test_the_cache_changes_no_answer(project: Workspace) -> None:
-    cache, request = SearchCache(), SearchRequest("retry policy")
-    expected = search(project.views(), request)
-    assert cache.search(project.views(), request) == expected
-    assert cache.search(project.views(), request) == expected
-
-
-def test_a_cached_answer_is_made_anew_when_a_file_behind_it_changes(project: Workspace) -> None:
-    cache, request = SearchCache(), SearchRequest("RetryPolicy")
-    views = project.views()
-    assert cache.search(views, request).files[0].path == "src/depot/retry.py"
-    (root_of(project) / "src/depot/retry.py").write_text("nothing of it\n", "utf-8")
-    assert cache.search(views, request) == search(views, request)
 
 
 def test_two_roots_are_ranked_together_and_told_apart(tmp_path: Path) -> None:

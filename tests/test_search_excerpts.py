@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from tool_calls import answer
 
 from llmc import Workspace
 from llmc.envelope.handles import Handles
 from llmc.retrieval.passages.documentation import documentation, imports
-from llmc.tools import answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -10,18 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from research_world import TOKEN, World, opened, write
+from tool_calls import answer
 
 from llmc.base.errors import ConflictError, NewerFormatError, NotFoundError, QueryError, StoreError
 from llmc.envelope.request import ClientInfo, RunningRequest
 from llmc.envelope.tokens import count
-from llmc.server.surface import RequestContext
 from llmc.settings import SessionSettings
-from llmc.state.connected_sessions import ConnectedSession
+from llmc.state.connected_sessions import ConnectedSession, RequestContext
 from llmc.state.sessions import Draft, Memory, SessionEntry, rows
 from llmc.state.sessions import memory as memory_module
 from llmc.state.sessions.checkpoint import MOST_TOKENS, checkpoint
-from llmc.state.sessions.join import memory_of, recorded
-from llmc.tools import answer
+from llmc.state.sessions.join import memory_of, record_call
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -226,7 +225,7 @@ def test_the_marks_of_a_budget_are_told_once_in_the_frame(world: World) -> None:
     told = []
     for _ in range(100):
         reply = answer(workspace, world.handles, "read", {"target": "docs/returns.md", "fresh": True}, session=session)
-        done = recorded(workspace, visit, "read", {"target": "docs/returns.md"}, reply)
+        done = record_call(workspace, visit, "read", {"target": "docs/returns.md"}, reply)
         extra = done.text.removeprefix(reply.text).strip()
         told.append(extra.partition("; ")[2].partition(" ")[0] if "; " in extra else bool(extra))
         assert extra in done.frame
@@ -243,9 +242,7 @@ def test_calls_of_a_joined_connection_are_its_history_and_others_are_not(world: 
     visit = RequestContext(ClientInfo(1, "mcp-history"), session)
 
     def call(name: str, /, **args: Any) -> None:
-        recorded(
-            world.workspace, visit, name, args, answer(world.workspace, world.handles, name, args, session=session)
-        )
+        answer(world.workspace, world.handles, name, args, session=session, client=visit.client)
 
     call("search", query="before anything is kept")
     say(world, session, action="set", key="goal", value="x")
@@ -327,5 +324,5 @@ def test_a_call_is_answered_although_its_session_cannot_be_written(tmp_path: Pat
         session = ConnectedSession("mcp-unlucky", client="one")
         reply = answer(world.workspace, world.handles, "search", {"query": "courier"}, session=session)
         visit = RequestContext(ClientInfo(1, "mcp-unlucky"), session)
-        assert recorded(world.workspace, visit, "search", {"query": "courier"}, reply) == reply
+        assert record_call(world.workspace, visit, "search", {"query": "courier"}, reply) == reply
         assert say(world, session, action="list")["code"] == "store_newer"

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from llmc.envelope.reply import Reply
 from llmc.envelope.tokens import count
-from llmc.server.surface import changed, remember
+from llmc.server.surface import changed
 from llmc.settings import Settings
 from llmc.state.connected_sessions import MOST_SESSIONS, ConnectedSessions
-from llmc.tools import TOOLS, Reply, tool
-from llmc.tools.routing import fitting, topics_of
+from llmc.state.topics import topics_of
+from llmc.tools.accounting import remember
+from llmc.tools.registry import TOOLS, tool
+from llmc.tools.routing import fitting
 
 
 def test_a_reply_is_counted_as_content_and_frame() -> None:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 import search_world
+from tool_calls import answer
 
 from llmc.base.home import Home
 from llmc.envelope.handles import Handles
 from llmc.indexer.registry import IndexRegistry
 from llmc.settings import EmbedderSettings, RootEntry, Settings
-from llmc.tools import answer
 from llmc.workspace import Workspace
 
 if TYPE_CHECKING:

@@ -15,15 +15,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from llmc.base.errors import InvalidParamsError
 from llmc.base.home import find_home
 from llmc.client.daemon_client import Caller
 from llmc.client.relay import Relay
+from llmc.envelope.reply import Reply
+from llmc.envelope.tool_definition import ToolDefinition
 from llmc.server.__main__ import main
 from llmc.server.daemon import Opened
-from llmc.server.surface import InvalidParamsError, RequestContext
-from llmc.state.connected_sessions import ConnectedSessions
-from llmc.tools import Reply
-from llmc.tools.schemas import ToolDefinition
+from llmc.state.connected_sessions import ConnectedSessions, RequestContext
 
 if TYPE_CHECKING:
     import asyncio

@@ -1,8 +1,9 @@
-"""What was made a moment ago, for those who asked before that.
+"""Values shared between calls that wait at the same time.
 
-Calls that come together wait for each other, and many of them need the same: the settings of their folder, or the very
-reply. What was begun after a call had come is as new to it as what it would make itself, later; so nobody is ever told
-anything that was over when it asked. A call that comes alone finds nothing here, and makes its own.
+Calls that arrive together wait for each other, and many of them need the same value: the settings of their folder, or
+the very same reply. A value whose computation began after a call arrived is as fresh to that call as one that it would
+compute itself, later. So nothing is ever served that was outdated when the call arrived, and a call that arrives alone
+computes its own.
 """
 
 from __future__ import annotations
@@ -16,31 +17,31 @@ if TYPE_CHECKING:
 
 __all__ = ["InFlightCache"]
 
-Made = TypeVar("Made")
+Value = TypeVar("Value")
 
 
-class InFlightCache(Generic[Made]):
-    """From any thread; the `size` that were made last. Moments are those of `time.monotonic`."""
+class InFlightCache(Generic[Value]):
+    """Safe from any thread; keeps the `size` newest values. Times are those of `time.monotonic`."""
 
     def __init__(self, size: int) -> None:
         self._size = size
-        self._made: OrderedDict[Hashable, tuple[float, Made]] = OrderedDict()
+        self._values: OrderedDict[Hashable, tuple[float, Value]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def since(self, came: float, key: Hashable) -> Made | None:
-        """What was begun after that moment, if anything."""
+    def get(self, key: Hashable, *, newer_than: float) -> Value | None:
+        """The value for `key` if its computation began after that moment."""
         with self._lock:
-            began, made = self._made.get(key, (came, None))
-        return made if began > came else None
+            began, value = self._values.get(key, (newer_than, None))
+        return value if began > newer_than else None
 
-    def keep(self, key: Hashable, began: float, made: Made) -> None:
-        """`began`: the moment before anything was looked at for it."""
+    def put(self, key: Hashable, value: Value, *, began: float) -> None:
+        """`began`: the moment before anything was read for the value."""
         with self._lock:
-            self._made[key] = (began, made)
-            self._made.move_to_end(key)
-            if len(self._made) > self._size:
-                self._made.popitem(last=False)
+            self._values[key] = (began, value)
+            self._values.move_to_end(key)
+            if len(self._values) > self._size:
+                self._values.popitem(last=False)
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         with self._lock:
-            self._made.clear()
+            self._values.clear()

@@ -1,9 +1,9 @@
-"""Who computes now? Calls that take milliseconds take turns, two at a time, in the order in which they came.
+"""How many calls compute at once: two, in the order in which they arrived.
 
-One interpreter computes one thing at a time. Where sixteen threads want to at once, each is sent away in the midst of
-its work again and again: 16 clients got 55 replies a second, 20 ms of CPU each, and with turns 70, 15 ms each; the
-slowest twentieth took 300 ms instead of 590. Who waits for another program, or for the index to catch up, lets others
-go on meanwhile, and comes before those who have not begun.
+One interpreter computes one thing at a time. When sixteen threads compete, each is interrupted again and again: 16
+clients got 55 replies a second at 20 ms of CPU each, and with slots 70 at 15 ms; the 95th percentile fell from 590 to
+300 ms. A call that waits for another process or for the index releases its slot meanwhile, and continues before
+calls that have not begun.
 """
 
 from __future__ import annotations
@@ -16,67 +16,67 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["ComputeSlots", "turn", "waiting"]
+__all__ = ["ComputeSlots", "released", "slot"]
 
-AT_ONCE: Final = 2
+SLOTS: Final = 2
 
 
 class ComputeSlots:
-    """Each thread has at most one turn."""
+    """Each thread holds at most one slot."""
 
-    def __init__(self, at_once: int = AT_ONCE) -> None:
-        self._free = at_once
+    def __init__(self, slots: int = SLOTS) -> None:
+        self._free = slots
         self._lock = threading.Lock()
         self._new: deque[threading.Lock] = deque()
-        self._back: deque[threading.Lock] = deque()
-        self._mine = threading.local()
+        self._returning: deque[threading.Lock] = deque()
+        self._local = threading.local()
 
     @contextmanager
-    def turn(self) -> Iterator[None]:
-        if self._is_mine():
+    def slot(self) -> Iterator[None]:
+        if self._holds_slot():
             yield
             return
-        self._take(self._new)
+        self._acquire(self._new)
         try:
             yield
         finally:
-            self._give()
+            self._release()
 
     @contextmanager
-    def waiting(self) -> Iterator[None]:
-        """While this thread waits for something else than the processor."""
-        if not self._is_mine():
+    def released(self) -> Iterator[None]:
+        """While this thread waits for something other than the processor."""
+        if not self._holds_slot():
             yield
             return
-        self._give()
+        self._release()
         try:
             yield
         finally:
-            self._take(self._back)
+            self._acquire(self._returning)
 
-    def _is_mine(self) -> bool:
-        return bool(getattr(self._mine, "turn", False))
+    def _holds_slot(self) -> bool:
+        return bool(getattr(self._local, "holds", False))
 
-    def _take(self, queue: deque[threading.Lock]) -> None:
-        self._mine.turn = True
+    def _acquire(self, queue: deque[threading.Lock]) -> None:
+        self._local.holds = True
         with self._lock:
             if self._free:
                 self._free -= 1
                 return
-            called = threading.Lock()
-            called.acquire()
-            queue.append(called)
-        called.acquire()
+            ready = threading.Lock()
+            ready.acquire()
+            queue.append(ready)
+        ready.acquire()
 
-    def _give(self) -> None:
-        self._mine.turn = False
+    def _release(self) -> None:
+        self._local.holds = False
         with self._lock:
-            queue = self._back or self._new
+            queue = self._returning or self._new
             if queue:
                 queue.popleft().release()
             else:
                 self._free += 1
 
 
-_turns = ComputeSlots()
-turn, waiting = _turns.turn, _turns.waiting
+_slots = ComputeSlots()
+slot, released = _slots.slot, _slots.released

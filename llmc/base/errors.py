@@ -30,7 +30,7 @@ Each says what happened (`message`), why (`reason`) and what to do next (`hint`)
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 __all__ = [
     "AgentError",
@@ -44,6 +44,7 @@ __all__ = [
     "DaemonGoneError",
     "DaemonRunningError",
     "EmbedError",
+    "InvalidParamsError",
     "LlmcError",
     "ModelError",
     "NewerFormatError",
@@ -56,6 +57,7 @@ __all__ = [
     "StoreFullError",
     "ToolExecutionError",
     "WebError",
+    "error_from_fields",
 ]
 
 
@@ -199,3 +201,24 @@ class ArgumentError(AgentError):
 class AgentTimeoutError(AgentError):
     code = "timeout"
     exit_code = 1
+
+
+class InvalidParamsError(Exception):
+    """Arguments that the protocol itself must reject (JSON-RPC -32602), rather than a reply."""
+
+
+def error_from_fields(fields: dict[str, Any]) -> LlmcError:
+    """The error that another process reported, of its own class where that is known."""
+    found = _classes().get(str(fields.get("code")), DaemonError)
+    context = {name: value for name, value in fields.get("context", {}).items() if isinstance(value, str | int)}
+    return found(fields["message"], reason=fields.get("reason", ""), hint=fields.get("hint", ""), **context)
+
+
+def _classes() -> dict[str, type[LlmcError]]:
+    found: dict[str, type[LlmcError]] = {"leaving": DaemonGoneError}
+    pending: list[type[LlmcError]] = [LlmcError]
+    while pending:
+        each = pending.pop()
+        found.setdefault(each.code, each)
+        pending.extend(each.__subclasses__())
+    return found

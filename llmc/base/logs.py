@@ -62,17 +62,18 @@ def open_log(
     max_bytes: int = 5 << 20,
     keep: int = 3,
     clean: Callable[[str], str] | None = None,
+    clean_warnings: Callable[[str], str] = str,
 ) -> logging.Handler:
     """Send everything that this process logs, also by libraries, to `path`; the previous `open_log` is replaced.
 
-    `clean` takes secrets out of every text. Without it only what went wrong is cleaned, by the built-in rules: they
-    cost 60 ms, which a process that starts does not spend on saying so.
+    `clean` removes secrets from every text. Without it only warnings and errors are cleaned, with `clean_warnings`:
+    loading the redaction rules takes 60 ms, which a starting process does not spend on saying so.
     """
     root = logging.getLogger()
     for old in [handler for handler in root.handlers if isinstance(handler, LinesHandler)]:
         root.removeHandler(old)
         old.close()
-    handler = LinesHandler(Path(path), max_bytes, keep, clean)
+    handler = LinesHandler(Path(path), max_bytes, keep, clean, clean_warnings)
     root.addHandler(handler)
     root.setLevel(logging.WARNING)  # libraries: only what matters
     logging.getLogger("llmc").setLevel(_LEVELS[level])
@@ -92,9 +93,17 @@ def tail(path: str, lines: int = 10) -> list[str]:
 class LinesHandler(logging.Handler):
     """Appends lines to a file of mode 0600 and keeps `keep` older ones (`daemon.log.1` is the youngest)."""
 
-    def __init__(self, path: Path, max_bytes: int, keep: int, clean: Callable[[str], str] | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        max_bytes: int,
+        keep: int,
+        clean: Callable[[str], str] | None = None,
+        clean_warnings: Callable[[str], str] = str,
+    ) -> None:
         super().__init__()
         self._clean = clean
+        self._clean_warnings = clean_warnings
         self._path = path
         self._max_bytes = max_bytes
         self._keep = keep
@@ -102,7 +111,7 @@ class LinesHandler(logging.Handler):
         self._lost = 0
 
     def emit(self, record: logging.LogRecord) -> None:
-        clean = self._clean or (_built_in if record.levelno >= logging.WARNING else str)
+        clean = self._clean or (self._clean_warnings if record.levelno >= logging.WARNING else str)
         fields: dict[str, object] = cleaned(_fields(record), clean)
         lines = _line(record.created, record.levelname, record.name, clean(record.getMessage()), fields)
         if self._lost:
@@ -151,12 +160,6 @@ def cleaned(value: Any, clean: Callable[[str], str]) -> Any:
     if value is None or isinstance(value, bool | int | float):
         return value
     return clean(str(value))
-
-
-def _built_in(text: str) -> str:
-    from llmc.envelope.redact.redactor import redact  # noqa: PLC0415 - see `open_log`
-
-    return redact(text).text
 
 
 def _private(path: str, flags: int) -> int:

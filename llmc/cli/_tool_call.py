@@ -51,9 +51,9 @@ def given(args: dict[str, Any]) -> dict[str, Any]:
 
 
 def revived(error: dict[str, Any]) -> Exception:
-    from llmc.client.connection import error_of
+    from llmc.base.errors import error_from_fields
 
-    return error_of(error)
+    return error_from_fields(error)
 
 
 def colours(options: Options) -> bool:

@@ -92,8 +92,9 @@ def _wrong_agents(loaded: Loaded) -> list[SettingsProblem]:
     if not loaded.settings.agents and not loaded.settings.agent_scripts:
         return []
     from llmc.extend.personas.check import problems_of
+    from llmc.tools.registry import TOOLS
 
-    return list(problems_of(loaded))
+    return list(problems_of(loaded, TOOLS))
 
 
 def _layers(options: Options, file: str | None = None) -> dict[str, Any]:

@@ -66,9 +66,9 @@ def _print_all(options: Options, args: dict[str, Any]) -> int:
 
     reply = options.ask("tool", {"name": "grep", "args": given(args), "stream": True}, on_event=show)
     if reply["error"]:
-        from llmc.client.connection import error_of
+        from llmc.base.errors import error_from_fields
 
-        raise error_of(reply["data"]["error"])
+        raise error_from_fields(reply["data"]["error"])
     return 0 if found else NOTHING_FOUND
 
 

@@ -12,7 +12,7 @@ import struct
 import sys
 from typing import TYPE_CHECKING, Any
 
-from llmc.base.errors import DaemonError, DaemonGoneError, LlmcError
+from llmc.base.errors import DaemonError, DaemonGoneError, error_from_fields
 from llmc.base.protocol import MAX_MESSAGE
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     OnEvent = Callable[[dict[str, Any]], None]
 
-__all__ = ["ConnectionLostError", "DaemonConnection", "dial", "error_of", "last_words", "where_to_look"]
+__all__ = ["ConnectionLostError", "DaemonConnection", "dial", "last_words", "where_to_look"]
 
 CHUNK = 256 * 1024
 WORDS = 6  # lines of the daemon's own in an error message
@@ -65,7 +65,7 @@ class DaemonConnection:
                 if on_event is not None and "event" in reply:
                     on_event(reply["event"])
                 elif "error" in reply:
-                    raise error_of(reply["error"])
+                    raise error_from_fields(reply["error"])
                 elif "result" in reply:
                     return reply["result"]
         except TimeoutError:
@@ -85,7 +85,7 @@ class DaemonConnection:
         except OSError as error:
             raise self._gone(str(error)) from None
         if "error" in reply:
-            raise error_of(reply["error"])
+            raise error_from_fields(reply["error"])
         return self._peer, bytes(self._buffer)
 
     def wait_for_end(self, timeout: float) -> None:
@@ -159,13 +159,6 @@ def dial(home: Home) -> socket.socket | None:
     return peer
 
 
-def error_of(fields: dict[str, Any]) -> LlmcError:
-    """The error that the daemon raised, of its own class where that has a name."""
-    found = _classes().get(str(fields.get("code")), DaemonError)
-    context = {name: value for name, value in fields.get("context", {}).items() if isinstance(value, str | int)}
-    return found(fields["message"], reason=fields.get("reason", ""), hint=fields.get("hint", ""), **context)
-
-
 def last_words(home: Home) -> str:
     """What the daemon last wrote before it went: how it crashed if it did, else the end of its log."""
     from llmc.base.logs import tail  # noqa: PLC0415 - only when something has gone wrong
@@ -175,16 +168,6 @@ def last_words(home: Home) -> str:
     if crashes:
         return "\n".join(output[crashes[-1] :][:WORDS])
     return "\n".join(output[-WORDS:] or tail(home.log, WORDS))
-
-
-def _classes() -> dict[str, type[LlmcError]]:
-    found: dict[str, type[LlmcError]] = {"leaving": DaemonGoneError}
-    pending: list[type[LlmcError]] = [LlmcError]
-    while pending:
-        each = pending.pop()
-        found.setdefault(each.code, each)
-        pending.extend(each.__subclasses__())
-    return found
 
 
 def where_to_look(home: Home) -> str:

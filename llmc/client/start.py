@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from llmc.base.daemon_lock import read_owner
-from llmc.base.errors import DaemonError, DaemonGoneError
-from llmc.client.connection import dial, error_of, last_words
+from llmc.base.errors import DaemonError, DaemonGoneError, error_from_fields
+from llmc.client.connection import dial, last_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -133,7 +133,7 @@ def _pid_of(home: Home, line: bytes) -> int:
         )
     answer: dict[str, Any] = json.loads(line)
     if "error" in answer:
-        raise error_of(answer["error"])
+        raise error_from_fields(answer["error"])
     return int(answer["pid"])
 
 

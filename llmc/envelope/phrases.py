@@ -1,13 +1,8 @@
-"""The few words that tools have in common."""
+"""Phrases that replies share: counts with their nouns, notes on freshness."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from llmc.workspace import Workspace
-
-__all__ = ["freshness_notes", "plural", "shown_path", "vector_notes"]
+__all__ = ["freshness_notes", "plural"]
 
 
 def plural(count: int, noun: str) -> str:
@@ -26,17 +21,3 @@ def freshness_notes(pending: int, share: float) -> tuple[str, ...]:
     if pending and share >= 1.0:
         notes.append(f"{plural(pending, 'file')} pending")
     return tuple(notes)
-
-
-def vector_notes(workspace: Workspace) -> tuple[str, ...]:
-    """An embedder that cannot be used costs the neighbours in meaning; whoever reads the answer must know."""
-    embedder, trouble = workspace.registry.embedder(workspace.settings.embedder)
-    return () if embedder else (f"by keywords alone, {trouble}",)
-
-
-def shown_path(workspace: Workspace, root: str, path: str) -> str:
-    """Root-relative; with several roots the root's name comes first."""
-    if len(workspace.root_indexes) == 1:
-        return path
-    names = {root_index.root.id: root_index.root.name for root_index in workspace.root_indexes}
-    return f"{names.get(root, '')}:{path}"

@@ -42,11 +42,11 @@ class ClientInfo:
 
 
 class RunningRequest:
-    """One request while it is worked on; used from the worker's thread. `came`: when, by `time.monotonic`."""
+    """One request while it is worked on; used from the worker's thread. `received_at`: when, by `time.monotonic`."""
 
     def __init__(self, client: ClientInfo, emit: Callable[[JsonObject], None] | None = None) -> None:
         self.client = client
-        self.came = time.monotonic()
+        self.received_at = time.monotonic()
         self._emit = emit
         self._cancelled = threading.Event()
 

@@ -45,7 +45,6 @@ class TokenAccount:
     raw: int
     tool: str = ""
     fetched: bool = False
-    cached: bool = False
     pending: bool = False
     cut: bool = False
     files: tuple[tuple[str, str], ...] = ()

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from llmc.base import logs, paths
-from llmc.base.compute_slots import waiting
+from llmc.base.compute_slots import released
 from llmc.base.errors import CorruptStoreError
 from llmc.base.ignore import Rules
 from llmc.base.root_fs import RootFs
@@ -104,7 +104,7 @@ class IndexRegistry:
         for root_index in root_indexes:
             last = deadline if root_index.built else root_index.opened + FIRST_BUILD_SECONDS
             if root_index.pending:
-                with waiting():
+                with released():
                     root_index.pending.wait_settled(max(0.0, last - time.monotonic()))
         notes = [(uncovered[root_index.root],) if root_index.root in uncovered else () for root_index in root_indexes]
         return [root_index.freshness(note) for root_index, note in zip(root_indexes, notes, strict=True)]

@@ -15,8 +15,7 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from llmc.base.errors import DaemonError, LlmcError
-from llmc.client.connection import error_of
+from llmc.base.errors import DaemonError, LlmcError, error_from_fields
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,7 +55,7 @@ class WorkerProcess:
             process.stdout.close()
             code = process.wait()
         if "error" in last:
-            raise error_of(last["error"])
+            raise error_from_fields(last["error"])
         if code or "finished" not in last:
             raise DaemonError("the indexing process ended early", reason=f"exit code {code}")
         return last

@@ -101,7 +101,7 @@ class Daemon:
         self._home.make()
         with DaemonLock(self._home) as lock:
             lock.acquire(self._owner)
-            logs.open_log(self._home.log)
+            logs.open_log(self._home.log, clean_warnings=without_secrets)
             asyncio.run(self._serve(lock))
 
     def stop(self, why: str) -> None:
@@ -284,3 +284,9 @@ def _prepare_process() -> None:
     if soft != resource.RLIM_INFINITY and soft < wanted:
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def without_secrets(text: str) -> str:
+    from llmc.envelope.redact.redactor import redact  # noqa: PLC0415 - 60 ms, and only when something went wrong
+
+    return redact(text).text

@@ -15,7 +15,7 @@ import threading
 import time
 from concurrent.futures import Future, wait
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from llmc import __version__
 from llmc.base import logs
@@ -29,7 +29,6 @@ from llmc.envelope.request import ClientInfo, RunningRequest
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from llmc.client.daemon_client import Caller
     from llmc.envelope.request import Handler
     from llmc.server.daemon import Opened
 
@@ -41,6 +40,22 @@ CLOSE_SECONDS = 30.0
 # as Python does, takes a third of the slowest replies: 46 ms → 31 ms (p95) for 200 KB of matches on a busy machine.
 # After 50,000 instead of 20,000 a search takes 14.4 ms instead of 16.1, and the daemon has no more memory.
 GARBAGE = (50_000, 20, 20)
+
+
+class LocalCaller(Protocol):
+    """Who asks, as the thin client describes it (`client.daemon_client`)."""
+
+    @property
+    def home(self) -> Home: ...
+
+    @property
+    def environ(self) -> Mapping[str, str]: ...
+
+    @property
+    def notify(self) -> Callable[[str], None]: ...
+
+    @property
+    def about(self) -> dict[str, Any]: ...
 
 
 def open_service(home: Home, environ: Mapping[str, str], *, alone: bool = False) -> Opened:
@@ -69,14 +84,18 @@ def open_service(home: Home, environ: Mapping[str, str], *, alone: bool = False)
 
 
 def ask_here(
-    caller: Caller, method: str, params: dict[str, Any], *, on_event: Callable[[dict[str, Any]], None] | None = None
+    caller: LocalCaller,
+    method: str,
+    params: dict[str, Any],
+    *,
+    on_event: Callable[[dict[str, Any]], None] | None = None,
 ) -> Any:
     """One call, answered in this process."""
     with opened_here(caller.home, caller.environ, caller.notify) as opened:
         return _plain(_interruptible(opened.handler, method, params, RunningRequest(_client(caller), on_event)))
 
 
-def stream_here(caller: Caller) -> tuple[socket.socket, bytes]:
+def stream_here(caller: LocalCaller) -> tuple[socket.socket, bytes]:
     """As `Connection.stream("mcp")`, with this process at the other end too."""
     ours, theirs = socket.socketpair()
     begun: Future[None] = Future()
@@ -85,7 +104,7 @@ def stream_here(caller: Caller) -> tuple[socket.socket, bytes]:
     return ours, b""
 
 
-def _serve_here(caller: Caller, peer: socket.socket, begun: Future[None]) -> None:
+def _serve_here(caller: LocalCaller, peer: socket.socket, begun: Future[None]) -> None:
     import asyncio  # noqa: PLC0415 - only here
 
     async def serve(opened: Opened) -> None:
@@ -103,7 +122,7 @@ def _serve_here(caller: Caller, peer: socket.socket, begun: Future[None]) -> Non
         begun.set_exception(error)
 
 
-def _client(caller: Caller) -> ClientInfo:
+def _client(caller: LocalCaller) -> ClientInfo:
     about = caller.about
     return ClientInfo(
         pid=os.getpid(),

@@ -24,8 +24,8 @@ from llmc.envelope.clean import without_secrets
 from llmc.envelope.handles import Handles
 from llmc.extend.delegates.fleet import Fleet
 from llmc.indexer.registry import IndexRegistry
+from llmc.retrieval.dependency_cache import DependencyCache
 from llmc.retrieval.scope import forget_scopes
-from llmc.retrieval.search_cache import SearchCache
 from llmc.server.report import difference, embedder_status, progress_of, root_status, store_status
 from llmc.server.status import IndexResult, StatusReport, process_status
 from llmc.settings import RootEntry, load
@@ -33,13 +33,16 @@ from llmc.state.connected_sessions import ConnectedSessions
 from llmc.state.ledger import Ledger, LedgerDatabase, LedgerFilter, figures
 from llmc.state.metrics import METER
 from llmc.state.sessions.join import close_memory
-from llmc.tools import answer
+from llmc.tool import ToolRequest
+from llmc.tools.call import call_tool
+from llmc.tools.registry import TOOLS
 from llmc.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from llmc.base.home import Home
+    from llmc.envelope.reply import Reply
     from llmc.envelope.request import ClientInfo, JsonObject, RunningRequest
     from llmc.extend.delegates.offer import Offer
     from llmc.extend.personas.model import ResolvedPersona
@@ -48,7 +51,6 @@ if TYPE_CHECKING:
     from llmc.server.status import IndexDifference
     from llmc.settings import Loaded, Settings, SettingsProblem
     from llmc.state.ledger import Figures
-    from llmc.tools import Reply
 
 __all__ = ["Service"]
 
@@ -83,13 +85,13 @@ class Service:
         self.settings = settings
         self.alone = alone
         self._home = home
-        self._library = IndexRegistry(home, on_commit=self._committed)
+        self._registry = IndexRegistry(home, on_commit=self._committed)
         envelope = settings.envelope
         self.handles = Handles(home.handles, hours=envelope.handle_ttl_hours, max_bytes=envelope.handle_bytes)
         # What the daemon's own starter had set is no business of the clients that come after.
         theirs = ("LLMC_", "PRUNER_", "MCP_PRUNER_")
         self._environ = {name: value for name, value in os.environ.items() if not name.startswith(theirs)}
-        self._answers = SearchCache()
+        self._cache = DependencyCache()
         self._workspaces: InFlightCache[Workspace] = InFlightCache(MOST_WORKSPACES)
         self._calls = 0
         self._asked_at = time.monotonic()  # 0: the memory has been given back since
@@ -129,26 +131,26 @@ class Service:
     def tend(self) -> None:
         """Once nobody has asked for `REST_SECONDS`, give back the memory that the next question fetches again."""
         now, calls = time.monotonic(), METER.calls
-        if calls != self._calls or self._library.busy:
+        if calls != self._calls or self._registry.busy:
             self._calls, self._asked_at = calls, now
         elif self._asked_at and now - self._asked_at >= REST_SECONDS:
             self._asked_at = 0.0
-            self._library.rest()
-            self._answers.forget()
-            self._workspaces.forget()
+            self._registry.rest()
+            self._cache.clear()
+            self._workspaces.clear()
             forget_scopes()
             gc.collect()
             give_back()
 
     def busy(self) -> str | None:
-        return "indexing" if self._library.busy else None
+        return "indexing" if self._registry.busy else None
 
     def close(self) -> None:
         from llmc.extend.personas.sandbox import pool  # noqa: PLC0415 - most daemons end without having run a script
 
         pool.close()
         self.fleet.close()
-        self._library.close()
+        self._registry.close()
         self.handles.close()
         self.ledger.close()
         close_memory(self._home)
@@ -173,16 +175,16 @@ class Service:
         """The workspace of a client; `named` roots come before those of its settings."""
         client, began = call.client, time.monotonic()
         key = (client.place, tuple(named or ()))
-        if known := self._workspaces.since(call.came, key):
+        if known := self._workspaces.get(key, newer_than=call.received_at):
             return known
         loaded = self._load(client)
         entries = [RootEntry(path=Path(path)) for path in named or ()] or loaded.roots()
-        workspace = Workspace.within(self._library, loaded.settings, entries, client.cwd)
-        workspace.answers = self._answers
-        self._workspaces.keep(key, began, workspace)
+        workspace = Workspace.within(self._registry, loaded.settings, entries, client.cwd)
+        workspace.cache = self._cache
+        self._workspaces.put(key, workspace, began=began)
         return workspace
 
-    def offer(self, client: ClientInfo, settings: Settings) -> Offer | None:
+    def extra_tools(self, client: ClientInfo, settings: Settings) -> Offer | None:
         """What the client's servers and delegates add to its tools; they run until `fleet.release(client.session)`."""
         environ = self.environ_of(client) if settings.mcps else {}
         servers = self.fleet.hold(client.session, settings.mcps, (client.cwd, environ))
@@ -190,14 +192,14 @@ class Service:
             return None
         from llmc.extend.delegates.offer import Offer  # noqa: PLC0415 - most have neither
 
-        return Offer(settings, servers, self.fleet, environ)
+        return Offer(settings, servers, self.fleet, environ, TOOLS)
 
     def bare_workspace(self, call: RunningRequest) -> Workspace:
         """For tools that need no root: one without any, where the client's folder cannot be one."""
         try:
             return self.workspace(call)
         except RootError:
-            return Workspace(self._library, self._load(call.client).settings, (), call.client.cwd)
+            return Workspace(self._registry, self._load(call.client).settings, (), call.client.cwd)
 
     def _index(self, params: JsonObject, call: RunningRequest) -> IndexResult:
         started = time.monotonic()
@@ -220,14 +222,22 @@ class Service:
         return without_secrets(IndexResult(roots, time.monotonic() - started, differences))
 
     def _tool(self, params: JsonObject, call: RunningRequest) -> Reply:
-        """`stream`: the files of a reply come as events, some hundred at a time, instead of in the reply."""
+        """A call of the command line. `stream`: the files of the reply come as events, some hundred at a time."""
         workspace = self.workspace(call)
         if self.alone:
             workspace.index(ProgressReporter(call))
-        args, data = params.get("args") or {}, params.get("data", True)
-        started = time.perf_counter()
-        reply = answer(workspace, self.handles, params["name"], args, call=call, data=data, came=call.came)
-        self.ledger.note(None, params["name"], time.perf_counter() - started, reply)
+        reply = call_tool(
+            ToolRequest(
+                params["name"],
+                params.get("args") or {},
+                workspace,
+                self.handles,
+                call=call,
+                data=params.get("data", True),
+                received_at=call.received_at,
+                ledger=self.ledger,
+            )
+        )
         if params.get("stream") and not reply.error:
             files = reply.data.get("files", [])
             for start in range(0, len(files), STREAMED_FILES):
@@ -236,17 +246,14 @@ class Service:
         return reply
 
     def _te(self, params: JsonObject, call: RunningRequest) -> Reply:
-        """A command has run in the client's terminal; a folder that can be no root has outputs all the same."""
-        from llmc.extend.shell.te import reply_to_te  # noqa: PLC0415 - the readers of logs, which few need
+        """A command has run in the client's terminal; its output is summarised even where the folder is not a root."""
+        from llmc.tools.te import te_request  # noqa: PLC0415 - the readers of logs, which few need
 
         try:
             workspace = self.workspace(call)
         except LlmcError:
-            workspace = Workspace(self._library, self._load(call.client).settings, (), call.client.cwd)
-        started = time.perf_counter()
-        reply = reply_to_te(workspace, self.handles, params, call)
-        self.ledger.note(None, "te", time.perf_counter() - started, reply)
-        return reply
+            workspace = Workspace(self._registry, self._load(call.client).settings, (), call.client.cwd)
+        return call_tool(replace(te_request(workspace, self.handles, params, call), ledger=self.ledger))
 
     def _agents(self, _params: JsonObject, call: RunningRequest) -> JsonObject:
         """The personas, each with where it comes from."""
@@ -258,13 +265,13 @@ class Service:
         return without_secrets({"agents": [{**info.as_dict(), "place": info.place} for info in infos], "notes": notes})
 
     def _agent(self, params: JsonObject, call: RunningRequest) -> ResolvedPersona:
-        from llmc.extend.personas.serving import Personas  # noqa: PLC0415 - likewise
+        from llmc.server.personas import Personas  # noqa: PLC0415 - likewise
 
         return Personas(self).resolve(call.client, params["name"], params.get("args") or {}, call)
 
     def _delegates(self, params: JsonObject, call: RunningRequest) -> JsonObject:
         """What runs, what does not and why; `test` is one of them at work, `trust` a word after a change."""
-        from llmc.extend.delegates.report import report  # noqa: PLC0415 - the SDK, which few need
+        from llmc.server.delegate_report import report  # noqa: PLC0415 - the SDK, which few need
 
         try:
             return without_secrets(report(self, params, call))
@@ -275,7 +282,7 @@ class Service:
         """Listen for HTTP until the client goes."""
         from llmc.server.http.listener import serve_http  # noqa: PLC0415 - uvicorn and starlette, which few need
 
-        self.offer(call.client, self.settings_of(call.client))  # its servers start now
+        self.extra_tools(call.client, self.settings_of(call.client))  # its servers start now
         try:
             return serve_http(self, self._home, params, call)
         finally:
@@ -330,7 +337,7 @@ class Service:
 
     def _status(self, _params: JsonObject, call: RunningRequest) -> StatusReport:
         problems = self._problems_of(call)
-        writer_threads = list(self._library.writer_threads.values())
+        writer_threads = list(self._registry.writer_threads.values())
         workers = [
             process_status("worker", writer_thread.worker_pid)
             for writer_thread in writer_threads
@@ -340,11 +347,11 @@ class Service:
             wanted = self.settings_of(call.client).embedder
         except LlmcError:
             wanted = self.settings.embedder  # what is wrong with the client's is among the problems
-        embedder, trouble = self._library.embedder(wanted)
+        embedder, trouble = self._registry.embedder(wanted)
         status = StatusReport(
             roots=tuple(
-                root_status(root_index, self._library.writer_thread(root_index))
-                for root_index in self._library.root_indexes.values()
+                root_status(root_index, self._registry.writer_thread(root_index))
+                for root_index in self._registry.root_indexes.values()
             ),
             stores=tuple(store_status(writer_thread) for writer_thread in writer_threads),
             embedder=embedder_status(wanted, embedder, trouble),
@@ -357,9 +364,9 @@ class Service:
         """Open the client's roots that are indexed already, and say what is wrong with its settings."""
         try:
             loaded = self._load(call.client)
-            known = [entry for entry in loaded.settings.roots if self._library.knows(make_root(str(entry.path)))]
+            known = [entry for entry in loaded.settings.roots if self._registry.knows(make_root(str(entry.path)))]
             if known:
-                Workspace.within(self._library, loaded.settings, known, call.client.cwd)
+                Workspace.within(self._registry, loaded.settings, known, call.client.cwd)
         except LlmcError as error:
             return (str(error),)
         return tuple(str(notice) for notice in loaded.notices)

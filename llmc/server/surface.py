@@ -16,38 +16,30 @@ from llmc import __version__
 from llmc.base.errors import LlmcError
 from llmc.envelope import failure, render
 from llmc.envelope.clean import clean
-from llmc.envelope.tokens import count
+from llmc.envelope.reply import Reply
 from llmc.indexer.registry import FIRST_BUILD_SECONDS
 from llmc.server.service import ProgressReporter
-from llmc.state.sessions.join import recorded
-from llmc.tools import TOOLS, Reply, answer, routing, tool
-from llmc.tools.profiles import instructions_of, listed, offered, require_offered
-from llmc.tools.reply import weight_of
-from llmc.tools.schemas import definition_of
+from llmc.tool import ToolRequest
+from llmc.tool_schema import definition_of
+from llmc.tools.call import call_tool
+from llmc.tools.profiles import instructions_of, listed, offered
+from llmc.tools.registry import TOOLS, tool
 
 if TYPE_CHECKING:
-    from llmc.envelope.request import ClientInfo, RunningRequest
+    from llmc.envelope.request import RunningRequest
+    from llmc.envelope.tool_definition import ToolDefinition
     from llmc.extend.delegates.offer import Offer
-    from llmc.extend.personas.serving import Personas
+    from llmc.server.personas import Personas
     from llmc.server.service import Service
     from llmc.settings import Settings
-    from llmc.state.connected_sessions import ConnectedSession
+    from llmc.state.connected_sessions import ConnectedSession, RequestContext
     from llmc.tool import Tool
-    from llmc.tools.schemas import ToolDefinition
     from llmc.workspace import Workspace
 
-__all__ = ["InvalidParamsError", "RequestContext", "Surface", "ToolSurface"]
+__all__ = ["Surface", "ToolSurface"]
 
 PROGRESS_SECONDS = 0.2
 LONGEST_NAME = 80
-
-
-@dataclass(frozen=True, slots=True)
-class RequestContext:
-    """One request's asker: where it stands, and who it is."""
-
-    client: ClientInfo
-    session: ConnectedSession
 
 
 class Surface(Protocol):
@@ -71,10 +63,6 @@ class Surface(Protocol):
 
     def call(self, visit: RequestContext, name: str, args: dict[str, Any], call: RunningRequest) -> Reply:
         """The reply, failures included. `InvalidParamsError` is for what the protocol itself must refuse."""
-
-
-class InvalidParamsError(Exception):
-    """Arguments that a surface refuses as a matter of protocol (-32602) and not in a reply."""
 
 
 @dataclass(frozen=True)
@@ -103,14 +91,14 @@ class ToolSurface:
 
     @property
     def personas(self) -> Personas:
-        from llmc.extend.personas.serving import Personas  # noqa: PLC0415 - Lua and TOML, which few need
+        from llmc.server.personas import Personas  # noqa: PLC0415 - Lua and TOML, which few need
 
         return Personas(self.service)
 
     def definitions(self, visit: RequestContext) -> tuple[ToolDefinition, ...]:
         session = visit.session
         settings = self.service.settings_of(visit.client)
-        offer = self.service.offer(visit.client, settings)
+        offer = self.service.extra_tools(visit.client, settings)
         if offer is not None:
             offer.settle()
         shown = shown_to(session, settings, offer)
@@ -145,7 +133,7 @@ class ToolSurface:
 
     def _offer_of(self, visit: RequestContext) -> Offer | None:
         try:
-            return self.service.offer(visit.client, self.service.settings_of(visit.client))
+            return self.service.extra_tools(visit.client, self.service.settings_of(visit.client))
         except LlmcError:
             return None  # wrong settings: the reply to a call says so
 
@@ -153,51 +141,42 @@ class ToolSurface:
         """Whether the client was given a list of tools that is another by now."""
         session = visit.session
         settings = self.service.settings_of(visit.client)
-        return changed(session, settings, self.service.offer(visit.client, settings))
+        return changed(session, settings, self.service.extra_tools(visit.client, settings))
 
     def call(self, visit: RequestContext, name: str, args: dict[str, Any], call: RunningRequest) -> Reply:
         started = time.perf_counter()
-        reply = self._answered(visit, name, args, call)
-        if self.noted:
-            self.service.ledger.note(visit.session, name, time.perf_counter() - started, reply)
-        return reply
-
-    def _answered(self, visit: RequestContext, name: str, args: dict[str, Any], call: RunningRequest) -> Reply:
+        service, session = self.service, visit.session
+        ledger = service.ledger if self.noted else None
         try:
-            own = name in TOOLS
-            workspace = self.service.workspace(call) if own else self.service.bare_workspace(call)
-            visit.session.profile = workspace.settings.server.profile
-            offer = self.service.offer(visit.client, workspace.settings)
-            if own:
-                require_offered(tool(name), workspace.settings)
+            builtin = name in TOOLS
+            workspace = service.workspace(call) if builtin else service.bare_workspace(call)
+            session.profile = workspace.settings.server.profile
+            extra = service.extra_tools(visit.client, workspace.settings)
+            if builtin:
                 self._indexed(workspace, call)
-            args = without_session(name, args, offer)
-            options: Any = {"session": visit.session, "call": call, "data": self.data, "offer": offer}
-            reply = answer(workspace, self.service.handles, name, args, came=call.came, **options)
         except LlmcError as error:
             envelope = clean(failure(name, error))
-            return Reply(render(envelope), envelope.data, error=error.code)
-        reply = hinted(visit.session, workspace.settings, name, args, reply)
-        remember(visit.session, name, args, reply)
-        visit.session.changed = changed(visit.session, workspace.settings, offer)
-        return recorded(workspace, visit, name, args, reply)
-
-
-def hinted(session: ConnectedSession, settings: Settings, name: str, args: dict[str, Any], reply: Reply) -> Reply:
-    """A reply that found nothing says, once in a session, what else to try; others have no hints. Nor has one with a
-    note: what is still being indexed may hold it."""
-    if reply.total or reply.error or reply.frame or name not in routing.NEAR or f"hint {name}" in session.shown:
+            reply = Reply(render(envelope), envelope.data, error=error.code)
+            if ledger is not None:
+                ledger.note(session, name, time.perf_counter() - started, reply)
+            return reply
+        reply = call_tool(
+            ToolRequest(
+                name,
+                without_session(name, args, extra),
+                workspace,
+                service.handles,
+                session=session,
+                client=visit.client,
+                call=call,
+                extra_tools=extra,
+                data=self.data,
+                received_at=call.received_at,
+                ledger=ledger,
+            )
+        )
+        session.changed = changed(session, workspace.settings, extra)
         return reply
-    if session.allowed is not None:  # what it may use, it lists
-        return reply
-    unlisted = [one for one in offered(settings, session.allowed) if settings.server.profile not in one.profiles]
-    hint = routing.hint_for(name, args, unlisted, session.topics)
-    session.shown.add(f"hint {name}")
-    if not hint:
-        return reply
-    weight = weight_of(reply)
-    heavier = replace(weight, frame=weight.frame + count(f"\n{hint}"))
-    return replace(reply, text=f"{reply.text}\n{hint}", frame=hint, weight=heavier)
 
 
 def shown_to(session: ConnectedSession, settings: Settings, offer: Offer | None) -> tuple[Tool, ...]:
@@ -217,7 +196,7 @@ def names_of(
 
 def gateway_reads(settings: Settings, offer: Offer | None, session: ConnectedSession) -> bool:
     """Whether nothing behind the gateway does more than read: no shell, no web, none of the user's servers."""
-    return offer is None and not any(one.acts for one in offered(settings, session.allowed))
+    return offer is None and not any(one.has_side_effects for one in offered(settings, session.allowed))
 
 
 def changed(session: ConnectedSession, settings: Settings, offer: Offer | None) -> bool:
@@ -257,12 +236,3 @@ def wait_for_first_build(workspace: Workspace, call: RunningRequest) -> None:
         while not root_index.built and tell(root_index) and time.monotonic() < last:
             if root_index.pending.wait_settled(PROGRESS_SECONDS):
                 break
-
-
-def remember(session: ConnectedSession, name: str, args: dict[str, Any], reply: Reply) -> None:
-    """What this reply cost, and what it was about."""
-    weight = weight_of(reply)
-    session.record(weight.content, weight.frame)
-    session.topics.update(routing.topics_of(name, args))
-    if reply.handle:
-        session.handles.append((reply.handle, routing.question_of(name, args)))

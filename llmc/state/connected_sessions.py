@@ -11,10 +11,14 @@ import threading
 import time
 from collections import Counter, OrderedDict, deque
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from llmc.envelope.differential import SentLines
 
-__all__ = ["ConnectedSession", "ConnectedSessions"]
+if TYPE_CHECKING:
+    from llmc.envelope.request import ClientInfo
+
+__all__ = ["ConnectedSession", "ConnectedSessions", "RequestContext"]
 
 # Each is a few kilobytes; more clients than this are not at work at once.
 MOST_SESSIONS = 512
@@ -59,6 +63,14 @@ class ConnectedSession:
             self.calls += 1
             self.content_tokens += content
             self.frame_tokens += frame
+
+
+@dataclass(frozen=True, slots=True)
+class RequestContext:
+    """Who sent a request: the client, and the session that it is in."""
+
+    client: ClientInfo
+    session: ConnectedSession
 
 
 class ConnectedSessions:

@@ -65,5 +65,5 @@ TOOL = Tool(
     profiles=frozenset({"research", "full"}),
     schema=("component", "roots", "constraints"),
     examples=("analyze_component SessionStore.load", "analyze_component src/retry.py"),
-    json_in=frozenset({"research"}),
+    json_profiles=frozenset({"research"}),
 )

@@ -11,10 +11,9 @@ from llmc.answers.research.report import first_sentence, groups_of
 from llmc.base.errors import LlmcError
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.phrases import freshness_notes
-from llmc.state.sessions.arguments import remembered_for
 from llmc.state.sessions.checkpoint import one_line
-from llmc.state.sessions.join import required
 from llmc.tool import Argument, Tool, ToolRequest
+from llmc.tools.session_arguments import remembered_for, required
 
 if TYPE_CHECKING:
     from llmc.answers.ask import Answer

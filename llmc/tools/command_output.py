@@ -12,17 +12,20 @@ from typing import TYPE_CHECKING, Any
 from llmc.base.errors import NotFoundError
 from llmc.envelope import fit, render
 from llmc.envelope.clean import clean, clean_text
+from llmc.envelope.redact.redactor import redactor_for
 from llmc.envelope.render import frame_of
+from llmc.envelope.reply import Reply
 from llmc.envelope.tokens import count_line
+from llmc.tool import budget_of
+from llmc.tools.accounting import with_weight
 
 if TYPE_CHECKING:
     from llmc.envelope import Envelope, Fitted
     from llmc.envelope.handles import Handle
     from llmc.envelope.redact.redactor import Redactor
     from llmc.tool import Tool, ToolRequest
-    from llmc.tools.reply import Reply
 
-__all__ = ["enclosed_output", "is_output", "read_output"]
+__all__ = ["build_output_reply", "is_output", "read_output"]
 
 HANDLE_LINE = "+123456 lines → habcd"
 
@@ -31,25 +34,22 @@ def is_output(handle: Handle) -> bool:
     return "output" in handle.args
 
 
-def enclosed_output(asked: ToolRequest, wanted: Tool, envelope: Envelope) -> Reply:
-    """`data["output"]` says which file it is; empty when the envelope has all of it."""
-    from llmc.tools.reply import Reply, budget_of, redactor, weighed  # noqa: PLC0415 - only here
-
-    rules = redactor(asked.workspace.settings.redaction)
+def build_output_reply(asked: ToolRequest, wanted: Tool, envelope: Envelope) -> Reply:
+    """`data["output"]` names the stored output; it is empty when the envelope has all of it."""
+    rules = redactor_for(asked.workspace.settings.redaction)
     source: dict[str, Any] = envelope.data["output"]
-    said = clean(replace(envelope, groups=(), data={}), rules)
-    envelope = replace(envelope, found=said.found, notes=said.notes, data=clean_data(envelope.data, rules))
+    head = clean(replace(envelope, groups=(), data={}), rules)
+    envelope = replace(envelope, found=head.found, notes=head.notes, data=clean_data(envelope.data, rules))
     total = sum(1 for _ in envelope.items())
-    size = int(envelope.data.get("bytes") or 0)  # of the whole output
     fitted = fit(envelope, budget_of(asked, wanted) - (0 if envelope.unit else count_line(HANDLE_LINE)))
     ends = envelope.unit and fitted.rest is None and not beyond(envelope, source)
     if not source or asked.flag("all") or ends:
         reply = Reply(render(envelope), envelope.data, total, total, frame=frame_of(envelope))
-        return weighed(asked, wanted, envelope, reply, size)
-    handle, left = kept(asked, wanted, fitted, source)
-    cut = (fitted.envelope, fitted.shown, fitted.total, handle.id, left)
-    reply = Reply(render(*cut), envelope.data, fitted.shown, fitted.total, handle.id, frame=frame_of(*cut))
-    return weighed(asked, wanted, envelope, reply, size)
+    else:
+        handle, left = kept(asked, wanted, fitted, source)
+        cut = (fitted.envelope, fitted.shown, fitted.total, handle.id, left)
+        reply = Reply(render(*cut), envelope.data, fitted.shown, fitted.total, handle.id, frame=frame_of(*cut))
+    return with_weight(asked, wanted, envelope, reply, int(envelope.data.get("bytes") or 0))
 
 
 def kept(asked: ToolRequest, wanted: Tool, fitted: Fitted, source: dict[str, Any]) -> tuple[Handle, str]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmc.envelope import Envelope, Group, Item, Row
-from llmc.envelope.phrases import freshness_notes, plural, shown_path
-from llmc.retrieval.search import SearchRequest
+from llmc.envelope.phrases import freshness_notes, plural
+from llmc.retrieval.search import SearchRequest, search
 from llmc.tool import Argument, Tool, ToolRequest
+from llmc.workspace import shown_path
 
 if TYPE_CHECKING:
     from llmc.retrieval.results import FileHits, Hit
@@ -19,7 +20,7 @@ def run(asked: ToolRequest) -> Envelope:
     request = SearchRequest(
         asked.text("query"), paths=workspace.path_filter(asked.paths()), within=asked.within(), limit=12
     )
-    result = workspace.answers.search(asked.views(), request)
+    result = search(asked.views(), request)
     passages = [(file, hit) for file in result.files for hit in file.hits]
     passages.sort(key=lambda pair: -pair[1].score)
     return Envelope(
@@ -47,8 +48,8 @@ TOOL = Tool(
     name="context",
     summary="Passages for a question, ready to put into a prompt, within a budget.",
     run=run,
-    steady=True,
-    quick=True,
+    cacheable=True,
+    cpu_bound=True,
     arguments=(
         Argument("query", "string", "What the prompt is about.", required=True),
         Argument("path", "strings", "Only below this file or folder, or inside an earlier result (a handle)."),

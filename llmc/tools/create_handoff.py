@@ -77,5 +77,5 @@ TOOL = Tool(
     topics=frozenset({"history"}),
     examples=("create_handoff 'session expiry' --open-questions 'who calls clear_expired?'",),
     repeatable=False,
-    json_in=frozenset({"research"}),
+    json_profiles=frozenset({"research"}),
 )

@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 
 from llmc.envelope import Envelope, Group, Item
-from llmc.envelope.phrases import freshness_notes, plural, shown_path
+from llmc.envelope.phrases import freshness_notes, plural
 from llmc.retrieval.find import FindRequest, find, parse_age, parse_size
 from llmc.tool import Argument, Tool, ToolRequest
+from llmc.workspace import shown_path
 
 
 def run(asked: ToolRequest) -> Envelope:
@@ -45,10 +46,10 @@ TOOL = Tool(
     name="find",
     summary="Files by name: part of it, a glob, or letters in order.",
     run=run,
-    steady=True,
-    fleeting=("newer", "older", "larger", "smaller", "long", "fields"),
-    names=True,
-    quick=True,
+    cacheable=True,
+    uncached_args=("newer", "older", "larger", "smaller", "long", "fields"),
+    names_only=True,
+    cpu_bound=True,
     arguments=(
         Argument("name", "string", "Part of a path, a glob, or letters in order; empty lists all."),
         Argument("path", "strings", "Only below this folder."),

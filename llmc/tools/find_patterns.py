@@ -29,5 +29,5 @@ TOOL = Tool(
     profiles=frozenset({"research", "full"}),
     schema=("pattern", "roots", "constraints"),
     examples=("find_patterns 'management command that asks for confirmation'",),
-    json_in=frozenset({"research"}),
+    json_profiles=frozenset({"research"}),
 )

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from llmc.base.languages import role_of
 from llmc.envelope import Envelope, Group, Item, Row
-from llmc.envelope.phrases import freshness_notes, plural, shown_path
+from llmc.envelope.phrases import freshness_notes, plural
 from llmc.retrieval.grep.grep import GrepRequest, grep
 from llmc.tool import Argument, Tool, ToolRequest
 from llmc.tools.grep_output import grep_output
+from llmc.workspace import shown_path
 
 if TYPE_CHECKING:
     from llmc.retrieval.grep.grep import FileMatches, GrepResult
@@ -129,8 +130,8 @@ TOOL = Tool(
     name="grep",
     summary="Every match of a regular expression, as ripgrep finds it.",
     run=run,
-    steady=True,
-    quick=True,
+    cacheable=True,
+    cpu_bound=True,
     arguments=(
         Argument("pattern", "string", "A regular expression in ripgrep's syntax.", required=True),
         Argument("path", "strings", "Only below this file or folder, or inside an earlier result (a handle)."),

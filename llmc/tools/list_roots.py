@@ -25,5 +25,5 @@ TOOL = Tool(
     arguments=(),
     profiles=frozenset({"research", "full"}),
     topics=frozenset(),
-    json_in=frozenset({"research"}),
+    json_profiles=frozenset({"research"}),
 )

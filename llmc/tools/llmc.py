@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.phrases import plural
 from llmc.tool import Argument, Tool, ToolRequest
-from llmc.tools import tool
-from llmc.tools.profiles import offered, require_offered
+from llmc.tool_schema import call_form, signature
+from llmc.tools.profiles import offered
+from llmc.tools.registry import tool
 from llmc.tools.routing import by_topics, fitting
-from llmc.tools.schemas import call_form, signature
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,8 +25,6 @@ def forward(asked: ToolRequest) -> tuple[str, dict[str, Any]] | None:
     name = asked.text("name").strip()
     if asked.args.get("args") is None or not name or name == TOOL.name:
         return None
-    if asked.offer is None or asked.offer.find(name) is None:
-        require_offered(tool(name), asked.workspace.settings)
     return name, dict(asked.args["args"])
 
 
@@ -46,18 +44,18 @@ def run(asked: ToolRequest) -> Envelope:
 
 def reachable(asked: ToolRequest) -> tuple[Tool, ...]:
     allowed = asked.session.allowed if asked.session else None
-    added = asked.offer.delegates(allowed) if asked.offer else ()
+    added = asked.extra_tools.delegates(allowed) if asked.extra_tools else ()
     return (*offered(asked.workspace.settings, allowed), *added)
 
 
 def downstream(asked: ToolRequest, name: str) -> Envelope | None:
     """What a server of the user's has, or what one of its tools takes."""
-    if asked.offer is None or not name:
+    if asked.extra_tools is None or not name:
         return None
-    if asked.session is not None and not asked.offer.open_to(name, asked.session.allowed):
+    if asked.session is not None and not asked.extra_tools.open_to(name, asked.session.allowed):
         return None
-    wanted = asked.offer.find(name)
-    return explained(asked, wanted) if wanted is not None else asked.offer.listing(name)
+    wanted = asked.extra_tools.find(name)
+    return explained(asked, wanted) if wanted is not None else asked.extra_tools.listing(name)
 
 
 def menu(asked: ToolRequest, tools: Sequence[Tool], wish: str) -> Envelope:
@@ -71,8 +69,8 @@ def menu(asked: ToolRequest, tools: Sequence[Tool], wish: str) -> Envelope:
     shown = chosen or ordered
     rest = [one.name for one in ordered if one not in shown]
     items = tuple(Item((Row(f"{call_form(one)} {one.brief or one.summary}"),)) for one in shown)
-    if asked.offer is not None:
-        lines = asked.offer.lines(asked.session.allowed if asked.session else None)
+    if asked.extra_tools is not None:
+        lines = asked.extra_tools.lines(asked.session.allowed if asked.session else None)
         items = (*items, *(Item((Row(line),)) for line in lines))
     if rest:
         items = (*items, Item((Row(f"also {', '.join(rest)}"),)))

@@ -25,5 +25,5 @@ TOOL = Tool(
     profiles=frozenset({"research", "full"}),
     schema=("query", "roots", "constraints"),
     examples=("locate_in_codebase 'retry policy'",),
-    json_in=frozenset({"research"}),
+    json_profiles=frozenset({"research"}),
 )

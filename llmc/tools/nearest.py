@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from llmc.base.errors import NotFoundError
-from llmc.envelope.phrases import shown_path
+from llmc.workspace import shown_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

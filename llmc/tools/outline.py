@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from llmc.base.errors import NotFoundError
 from llmc.envelope import Envelope, Group, Item, Row
-from llmc.envelope.phrases import freshness_notes, plural, shown_path
+from llmc.envelope.phrases import freshness_notes, plural
 from llmc.retrieval.outline import OutlineRequest, outline
 from llmc.tool import Argument, Tool, ToolRequest
+from llmc.workspace import shown_path
 
 if TYPE_CHECKING:
     from llmc.base.model import Symbol
@@ -62,8 +63,8 @@ TOOL = Tool(
     name="outline",
     summary="The symbols of a file, a folder or the whole repository: a map.",
     run=run,
-    steady=True,
-    quick=True,
+    cacheable=True,
+    cpu_bound=True,
     arguments=(
         Argument("path", "strings", "A file, a folder, or path::Class; without one, everything."),
         Argument("deep", "boolean", "Members too, not only what stands at the top of files."),

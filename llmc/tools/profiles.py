@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmc.base.errors import QueryError
-from llmc.tools import TOOLS, tool
+from llmc.tools.registry import TOOLS, is_offered, tool
 
 if TYPE_CHECKING:
     from llmc.settings import Server, Settings
     from llmc.tool import Tool
 
-__all__ = ["allowed_tools", "instructions_of", "is_offered", "listed", "offered", "profile_of", "require_offered"]
+__all__ = ["allowed_tools", "instructions_of", "listed", "offered", "profile_of"]
 
 LEAN = (
     "Indexed: prefer these to shell grep, find and cat. `+8 more → h4k2` at the end goes on with read h4k2; "
@@ -55,18 +54,3 @@ def allowed_tools(settings: Settings, agent: str) -> frozenset[str] | None:
 def profile_of(server: Server, agent: str = "") -> str:
     """A profile whose tools have a contract of their own cannot be narrowed, so a persona never has it."""
     return "lean" if server.profile == "pruner" and (agent or server.agent) else server.profile
-
-
-def is_offered(wanted: Tool, settings: Settings) -> bool:
-    """Whether the setting that it needs is on."""
-    value: object = settings
-    for part in wanted.needs.split(".") if wanted.needs else ():
-        value = getattr(value, part)
-    return bool(value)
-
-
-def require_offered(wanted: Tool, settings: Settings) -> None:
-    if not is_offered(wanted, settings):
-        raise QueryError(
-            f"{wanted.name} is switched off", hint=f"The user turns it on with `--set {wanted.needs}=true`."
-        )

@@ -12,12 +12,13 @@ from llmc.base.errors import LlmcError, NotFoundError, QueryError
 from llmc.base.languages import role_of
 from llmc.base.text import Binary, decode, split_lines
 from llmc.envelope import Envelope, Group, Item, Row
-from llmc.envelope.phrases import freshness_notes, plural, shown_path
+from llmc.envelope.phrases import freshness_notes, plural
 from llmc.retrieval.outline import OutlineRequest, outline
 from llmc.tool import FOCUS, Argument, Tool, ToolRequest
 from llmc.tools.handle_pages import read_item, read_page
 from llmc.tools.nearest import with_nearest
 from llmc.tools.outline import item_of as outline_item
+from llmc.workspace import shown_path
 
 if TYPE_CHECKING:
     from llmc.base.model import Symbol
@@ -258,7 +259,7 @@ TOOL = Tool(
     name="read",
     summary="A file, path:10-40, path::symbol, the rest of a reply (its handle), or item 3 of it (handle:3).",
     run=run,
-    quick=True,
+    cpu_bound=True,
     arguments=(
         Argument(
             "target",

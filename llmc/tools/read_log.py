@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from llmc.envelope import Envelope
 from llmc.envelope.logs import summarise
+from llmc.envelope.redact.redactor import redactor_for
 from llmc.extend.shell.capture import Captured
 from llmc.extend.shell.log_paths import namer
 from llmc.extend.shell.outputs import cleaned
 from llmc.extend.shell.summarize import outputs_of
-from llmc.tools.reply import redactor
 
 if TYPE_CHECKING:
     from llmc.indexer.root_index import RootIndex
@@ -31,7 +31,7 @@ def log_envelope(asked: ToolRequest, root_index: RootIndex, path: str, title: st
     if not LOG.search(path):
         return None
     text = "\n".join(lines).encode("utf-8", "surrogatepass")
-    kept = cleaned(Captured(text), redactor(asked.workspace.settings.redaction))
+    kept = cleaned(Captured(text), redactor_for(asked.workspace.settings.redaction))
     summary = summarise(kept.lines, exit_code=1, relative=namer(asked.workspace, root_index.root.path))
     if summary.report is None or not summary.report.problems or summary.whole:
         return None

@@ -7,10 +7,11 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from llmc.envelope import Envelope, Group, Item, Row
-from llmc.envelope.phrases import freshness_notes, plural, shown_path
+from llmc.envelope.phrases import freshness_notes, plural
 from llmc.retrieval.path_facts import naming
 from llmc.retrieval.refs import RefConfidence, RefsRequest, refs
 from llmc.tool import Argument, Tool, ToolRequest
+from llmc.workspace import shown_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -111,8 +112,8 @@ TOOL = Tool(
     name="refs",
     summary="Where a name is defined, and every use, call and subclass of it.",
     run=run,
-    steady=True,
-    quick=True,
+    cacheable=True,
+    cpu_bound=True,
     arguments=(
         Argument("name", "string", "A name, perhaps qualified: parse_header, Parser.feed.", required=True),
         Argument("kind", "strings", "Only these: call, import, inherit, type, use."),

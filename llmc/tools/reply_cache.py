@@ -1,9 +1,9 @@
-"""The same call again: the reply that was made for it, while nothing behind it has changed.
+"""The reply to the same call, kept while nothing that it depends on has changed.
 
-Agents that work together ask alike, and a search, its cleaning, cutting and keeping take 10 to 20 ms. What makes two
-calls the same: tool, arguments, asker, workspace and settings. What makes a reply stale: another state of the index,
-anything pending, another stamp of a file that is in the reply, a handle that is gone. A call that has waited takes a
-reply that was begun after it came (`lately`) without looking at any of these but settings and handle.
+Agents that work together ask alike, and a search with redaction, fitting and storing takes 10 to 20 ms. Two calls are
+the same if tool, arguments, owner, workspace and settings are. A reply is stale if the index has changed, anything is
+pending, a file in the reply has another stamp, or its handle is gone. A call that had to wait takes a reply whose
+computation began after it arrived, and checks only settings and handle.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
     from llmc.base.coalesce import InFlightCache
     from llmc.envelope import Envelope
+    from llmc.envelope.reply import Reply
     from llmc.retrieval.view import View
     from llmc.settings import Settings
     from llmc.tool import Tool, ToolRequest
-    from llmc.tools.reply import Reply
 
-__all__ = ["replied_before"]
+__all__ = ["cached_reply"]
 
-# Of a file that was written a moment ago: a further write might leave its stamp as it is, so it counts as changed.
+# For a file written a moment ago: another write may leave its stamp unchanged, so it counts as changed.
 UNSETTLED = Stamp(-1, 0, 0, 0)
 
 
@@ -40,36 +40,38 @@ class CachedReply:
     settings: Settings
 
 
-def replied_before(asked: ToolRequest, wanted: Tool, enclose: Callable[[Envelope], Reply]) -> Reply:
-    """The reply from memory, or `enclose` of what the tool finds."""
+def cached_reply(request: ToolRequest, tool: Tool, build: Callable[[Envelope], Reply]) -> Reply:
+    """The kept reply, or what `build` makes of the tool's envelope."""
     began = time.monotonic()
-    workspace, handles = asked.workspace, asked.handles
-    arguments = json.dumps(asked.args, sort_keys=True, default=str)
-    same = (wanted.name, arguments, asked.owner, asked.data, workspace.cwd, wanted.speaks_json(asked.session))
+    workspace, handles = request.workspace, request.handles
+    arguments = json.dumps(request.args, sort_keys=True, default=str)
+    key = (tool.name, arguments, request.owner, request.data, workspace.cwd, tool.returns_json(request.session))
 
-    def holds(kept: CachedReply) -> bool:
-        alive = not kept.reply.handle or handles.has(kept.reply.handle, asked.owner)
+    def is_valid(kept: CachedReply) -> bool:
+        alive = not kept.reply.handle or handles.has(kept.reply.handle, request.owner)
         return alive and kept.settings == workspace.settings
 
-    lately: InFlightCache[CachedReply] = workspace.answers.lately
-    if asked.came and (known := lately.since(asked.came, same)) and holds(known):
-        return cached(known.reply)
+    in_flight: InFlightCache[CachedReply] = workspace.cache.in_flight
+    if request.received_at:
+        shared = in_flight.get(key, newer_than=request.received_at)
+        if shared is not None and is_valid(shared):
+            return mark_cached(shared.reply)
     if not all(root_index.is_watched() for root_index in workspace.root_indexes):
-        return enclose(wanted.run(asked))  # what changes there may be seen late
+        return build(tool.run(request))  # changes there may be noticed late
     views = tuple(workspace.views())
 
-    def make(looked: list[FileDependency]) -> CachedReply:
-        envelope = wanted.run(replace(asked, seen=views))
-        looked += () if wanted.names else files_of(views, envelope)
-        return CachedReply(enclose(envelope), workspace.settings)
+    def compute(read: list[FileDependency]) -> CachedReply:
+        envelope = tool.run(replace(request, seen_views=views))
+        read += () if tool.names_only else files_of(views, envelope)
+        return CachedReply(build(envelope), workspace.settings)
 
-    kept = workspace.answers.answer(views, same, make, holds)
-    lately.keep(same, began, kept)
-    return cached(kept.reply) if workspace.answers.hit else kept.reply
+    kept, hit = workspace.cache.get(views, key, compute, is_valid)
+    in_flight.put(key, kept, began=began)
+    return mark_cached(kept.reply) if hit else kept.reply
 
 
-def cached(reply: Reply) -> Reply:
-    return reply if reply.weight is None else replace(reply, weight=replace(reply.weight, cached=True))
+def mark_cached(reply: Reply) -> Reply:
+    return replace(reply, cached=True)
 
 
 def files_of(views: Sequence[View], envelope: Envelope) -> Iterator[FileDependency]:

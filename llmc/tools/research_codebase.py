@@ -32,5 +32,5 @@ TOOL = Tool(
     schema=("question", "roots", "constraints", "artifact"),
     examples=("research_codebase 'how are sessions expired?'",),
     repeatable=False,
-    json_in=frozenset({"research"}),
+    json_profiles=frozenset({"research"}),
 )

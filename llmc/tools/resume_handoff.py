@@ -94,5 +94,5 @@ TOOL = Tool(
     profiles=frozenset({"research", "full"}),
     schema=("name",),
     topics=frozenset({"history"}),
-    json_in=frozenset({"research"}),
+    json_profiles=frozenset({"research"}),
 )

@@ -6,11 +6,9 @@ the words of a wish where there is one. Nothing is ever hidden: a tool that rank
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
-from llmc.base.languages import role_of
-from llmc.base.words import stem
+from llmc.state.topics import TOPIC_STEMS, stems
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -18,47 +16,7 @@ if TYPE_CHECKING:
 
     from llmc.tool import Tool
 
-__all__ = ["by_topics", "fitting", "hint_for", "question_of", "topics_of"]
-
-# What people say when they mean a topic. Stems are compared.
-SPOKEN = {
-    "docs": "docs documentation readme guide manual changelog tutorial explain",
-    "tests": "test tests fixture assert coverage mock spec failing",
-    "history": "history commit blame changed change log diff branch author when handoff resume session",
-    "shell": "run command execute build compile install output shell make terminal",
-    "code": "function class method symbol define definition call caller callers usage use reference implement import",
-}
-ROLES = {"test": "tests", "doc": "docs"}
-# Tools whose use says what the session is about, whatever it asks.
-TELLING = {
-    "shell": "shell",
-    "outline": "code",
-    "refs": "code",
-    "create_handoff": "history",
-    "resume_handoff": "history",
-}
-WORD = re.compile(r"[A-Za-z]+")
-# Too common to tell one tool from another.
-DULL = {"a", "an", "the", "of", "in", "on", "to", "for", "by", "with", "and", "or", "is", "are", "be", "it", "its"}
-DULL |= {"this", "that", "how", "where", "what", "which", "who", "do", "i"}
-
-
-def topics_of(name: str, args: Mapping[str, Any]) -> set[str]:
-    """What one call is about; code when nothing says otherwise."""
-    texts = [value for value in args.values() if isinstance(value, str)]
-    texts += [one for value in args.values() if isinstance(value, list) for one in value if isinstance(one, str)]
-    found = {ROLES[role] for text in texts if "/" in text or "." in text if (role := role_of(text)) in ROLES}
-    spoken = stems(" ".join(texts))
-    found |= {topic for topic, stemmed in TOPIC_STEMS.items() if topic != "code" and spoken & stemmed}
-    if name in TELLING:
-        found.add(TELLING[name])
-    return found or {"code"}
-
-
-def question_of(name: str, args: Mapping[str, Any]) -> str:
-    """A call in a few words, as a list of handles shows it."""
-    said = " ".join(str(value) for value in args.values() if isinstance(value, str | list))
-    return f"{name} {said}"[:80].rstrip()
+__all__ = ["NEAR", "by_topics", "fitting", "hint_for"]
 
 
 def by_topics(tools: Iterable[Tool], topics: Counter[str]) -> list[Tool]:
@@ -98,10 +56,3 @@ def score(tool: Tool, wanted: set[str]) -> int:
     points += 2 * len(wanted & stems(tool.summary))
     points += len(wanted & stems(" ".join(f"{one.name} {one.help}" for one in tool.arguments)))
     return points + sum(bool(wanted & TOPIC_STEMS[topic]) for topic in tool.topics)
-
-
-def stems(text: str) -> set[str]:
-    return {stem(word) for word in WORD.findall(text.lower()) if word not in DULL}
-
-
-TOPIC_STEMS = {topic: {stem(word) for word in words.split()} for topic, words in SPOKEN.items()}

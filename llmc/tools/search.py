@@ -7,10 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from llmc.envelope import Envelope, Group, Item, Row
-from llmc.envelope.phrases import freshness_notes, plural, shown_path, vector_notes
+from llmc.envelope.phrases import freshness_notes, plural
 from llmc.retrieval.query import QueryRoute
-from llmc.retrieval.search import SearchRequest
+from llmc.retrieval.search import SearchRequest, search
 from llmc.tool import Argument, Tool, ToolRequest
+from llmc.workspace import shown_path, vector_notes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +38,7 @@ def run(asked: ToolRequest) -> Envelope:
         limit=asked.number("limit", 10),
         room=ROOM_OF_TOKEN * asked.number("budget", ROOM // ROOM_OF_TOKEN),
     )
-    result = workspace.answers.search(asked.views(), request)
+    result = search(asked.views(), request)
     if not asked.number("limit", 0) and not asked.flag("all"):
         result = replace(result, files=near_enough(result))
     envelope = envelope_of(result, workspace, explain=asked.flag("explain"))
@@ -138,8 +139,8 @@ TOOL = Tool(
     name="search",
     summary="Ranked places for words, a symbol or a question.",
     run=run,
-    steady=True,
-    quick=True,
+    cacheable=True,
+    cpu_bound=True,
     arguments=(
         Argument(
             "query",

@@ -10,14 +10,22 @@ from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.fields import columns
 from llmc.envelope.phrases import plural
 from llmc.state.sessions import Draft, SessionEntry, memory_of
-from llmc.state.sessions.arguments import (
+from llmc.state.sessions.checkpoint import checkpoint, one_line, value_lines
+from llmc.state.sessions.join import join, owner_of
+from llmc.state.sessions.spending import budget_of
+from llmc.state.sessions.values import CHECKPOINTS, LOG, TOOLS
+from llmc.tool import Argument, Tool, ToolRequest
+from llmc.tools.handle import minutes
+from llmc.tools.session_arguments import (
     agent_of,
     as_data,
     begun,
     entry_data,
     group,
     key_of,
+    present,
     remembered_for,
+    required,
     said_by,
     slice_of,
     text_of,
@@ -26,12 +34,6 @@ from llmc.state.sessions.arguments import (
     version_of,
     writer_of,
 )
-from llmc.state.sessions.checkpoint import checkpoint, one_line, value_lines
-from llmc.state.sessions.join import join, owner_of, present, required
-from llmc.state.sessions.spending import budget_of
-from llmc.state.sessions.values import CHECKPOINTS, LOG, TOOLS
-from llmc.tool import Argument, Tool, ToolRequest
-from llmc.tools.handle import minutes
 
 if TYPE_CHECKING:
     from collections.abc import Callable

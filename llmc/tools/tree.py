@@ -9,9 +9,10 @@ from os.path import commonpath
 from typing import TYPE_CHECKING, NamedTuple
 
 from llmc.envelope import Envelope, Group, Item, Row
-from llmc.envelope.phrases import freshness_notes, plural, shown_path
+from llmc.envelope.phrases import freshness_notes, plural
 from llmc.retrieval.globs import NOWHERE
 from llmc.tool import Argument, Tool, ToolRequest
+from llmc.workspace import shown_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -142,8 +143,8 @@ TOOL = Tool(
     name="tree",
     summary="Folders with their counts, to a depth.",
     run=run,
-    steady=True,
-    quick=True,
+    cacheable=True,
+    cpu_bound=True,
     arguments=(
         Argument("path", "strings", "A folder; without one, the roots."),
         Argument("depth", "integer", "How many levels (2)."),

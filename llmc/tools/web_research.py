@@ -34,7 +34,7 @@ TOOL = Tool(
     profiles=frozenset({"research", "full"}),
     schema=("query",),
     topics=frozenset({"docs"}),
-    needs="web_research.enabled",
-    acts=True,
-    json_in=frozenset({"research"}),
+    requires_setting="web_research.enabled",
+    has_side_effects=True,
+    json_profiles=frozenset({"research"}),
 )

@@ -21,7 +21,6 @@ from llmc.envelope.clean import clean_text
 from llmc.envelope.redact.redactor import Redactor
 from llmc.settings import RoleEntry as RoleSettings
 from llmc.state.connected_sessions import ConnectedSession
-from llmc.tools import answer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -100,9 +99,7 @@ class AskContext:
         if len(self.steps) >= self.workspace.settings.crew.max_steps:
             return replace(step, error="over_budget", text="No further steps: the limit is reached.")
         args: dict[str, Any] = {"budget": STEP_BUDGET, **step.args} if step.tool != "shell" else dict(step.args)
-        reply = answer(
-            self.workspace, self.asked.handles, step.tool, args, session=self.visitor, call=self.asked.call, data=False
-        )
+        reply = replace(self.asked, workspace=self.workspace).step(step.tool, args, self.visitor)
         done = replace(step, text=reply.text, places=self.places_in(reply.text), handle=reply.handle, error=reply.error)
         self.steps.append(done)
         return done

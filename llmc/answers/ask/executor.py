@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from llmc.answers.ask.model_step import ModelStep, spoken
 from llmc.answers.ask.values import ToolStep
-from llmc.tools import tool
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,11 +57,11 @@ def tools_of(desk: AskContext) -> list[Any]:
         return []
     from pydantic_ai import Tool  # noqa: PLC0415 - an extra
 
-    from llmc.tools.schemas import definition_of  # noqa: PLC0415 - beside it
+    from llmc.tool_schema import definition_of  # noqa: PLC0415 - beside it
 
     made = []
     for name in desk.route.tools:
-        definition = definition_of(tool(name))
+        definition = definition_of(desk.asked.tools.get(name))
 
         async def use(_name: str = name, **args: Any) -> str:
             step = desk.act(ToolStep(_name, args, "as it led on", "otto"))

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from llmc.base.errors import LlmcError
 from llmc.envelope.clean import clean_text
+from llmc.envelope.redact.redactor import redactor_for
 from llmc.state.sessions.checkpoint import one_line
 from llmc.state.sessions.join import memory_of
 from llmc.state.sessions.values import CONTEXT, LOG, Draft, SessionEntry
-from llmc.tools.reply import redactor
 
 if TYPE_CHECKING:
     from llmc.answers.ask.values import Answer
@@ -26,7 +26,7 @@ MOST_CLASSIFIED = 20
 
 def keep(asked: ToolRequest, kept: SessionRecord, answer: Answer) -> None:
     memory = memory_of(asked.workspace)
-    clean = redactor(asked.workspace.settings.redaction)
+    clean = redactor_for(asked.workspace.settings.redaction)
     question = one_line(clean_text(answer.question, clean), 400)
     steps = [
         SessionEntry(STEPS, one_line(clean_text(f"{step.call}: {step.text}", clean), 300), step.by,

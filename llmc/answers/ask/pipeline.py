@@ -35,7 +35,12 @@ __all__ = ["ask"]
 
 def ask(asked: ToolRequest, question: str, remembered: tuple[str, ...] = ()) -> Answer:
     settings, session = asked.workspace.settings, asked.session
-    route = route_of(question, settings, session.may if session else lambda _: True)
+
+    def may_use(name: str) -> bool:
+        permitted = session is None or session.may(name)
+        return permitted and asked.tools.is_offered(asked.tools.get(name), settings)
+
+    route = route_of(question, may_use)
     if not route.tools:
         raise QueryError("ask may use no tools here", hint="The persona of this session has none of those it needs.")
     desk = open_desk(asked, question, route, voices_of(settings))

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 from llmc.answers.ask.model_step import ModelStep, spoken
 from llmc.answers.ask.values import QuestionKind, ToolStep
 from llmc.base.errors import LlmcError
-from llmc.tools import tool
-from llmc.tools.schemas import call_form
+from llmc.tool_schema import call_form
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,7 +34,8 @@ def plan(desk: AskContext) -> list[ToolStep]:
 
 
 def slice_of(desk: AskContext) -> str:
-    tools = "\n".join(f"- {call_form(tool(name))}: {tool(name).summary}" for name in desk.route.tools)
+    offered = [desk.asked.tools.get(name) for name in desk.route.tools]
+    tools = "\n".join(f"- {call_form(one)}: {one.summary}" for one in offered)
     known = "\n".join(f"- {one}" for one in desk.remembered)
     return "\n\n".join(
         filter(
@@ -71,7 +71,7 @@ def checked_steps(desk: AskContext, role: str, wanted: Iterable[Any], most: int 
                 refused.append(one.tool)
                 continue
             args = {key: value for key, value in dict(one.args).items() if value not in (None, "")}
-            tool(one.tool).check(args)
+            desk.asked.tools.get(one.tool).check(args)
         except LlmcError as error:
             refused.append(f"{one.tool} ({error.message})")
             continue

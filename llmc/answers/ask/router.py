@@ -12,13 +12,9 @@ from typing import TYPE_CHECKING
 from llmc.answers.ask.values import QuestionKind, QuestionRoute
 from llmc.answers.research.question import is_acronym, is_compound
 from llmc.base.words import stem
-from llmc.tools import tool
-from llmc.tools.profiles import is_offered
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from llmc.settings import Settings
 
 __all__ = ["kind_of", "route_of"]
 
@@ -47,10 +43,10 @@ TOOLS = {
 }
 
 
-def route_of(question: str, settings: Settings, may: Callable[[str], bool] = lambda _: True) -> QuestionRoute:
-    """`may` says which tools the asker may use; the crew has no others."""
+def route_of(question: str, may_use: Callable[[str], bool] = lambda _: True) -> QuestionRoute:
+    """`may_use` decides which tools are available to this question."""
     kind = kind_of(question)
-    allowed = tuple(name for name in TOOLS[kind] if may(name) and is_offered(tool(name), settings))
+    allowed = tuple(name for name in TOOLS[kind] if may_use(name))
     return QuestionRoute(kind, allowed, command_of(question) if kind is QuestionKind.COMMAND else "")
 
 

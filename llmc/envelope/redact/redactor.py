@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from llmc.envelope.redact.blocks import blocks, is_torn, torn
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from llmc.base.globbing import Patterns
     from llmc.settings import Redaction
 
-__all__ = ["Redacted", "Redactor", "SecretFinding", "check_rules", "redact", "redact_lines"]
+__all__ = ["Redacted", "Redactor", "SecretFinding", "check_rules", "redact", "redact_lines", "redactor_for"]
 
 PRIVATE_KEY: Final = "private-key"
 FOLLOWING: Final = b"[redacted]"  # for the further lines of what spans lines: the first one says what it was
@@ -205,3 +205,9 @@ def parts_of(data: bytes, span: Span) -> Iterator[TextPart]:
             yield TextPart(lead, lead + len(inner), span.name, marker)
             marker = FOLLOWING
         start += len(line) + 1
+
+
+@lru_cache(maxsize=16)
+def redactor_for(settings: Redaction) -> Redactor:
+    """The redactor that these settings describe; compiling its rules takes milliseconds, so it is kept."""
+    return Redactor.of(settings)

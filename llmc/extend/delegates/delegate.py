@@ -17,12 +17,12 @@ from llmc.base.errors import ConfigError, LlmcError, StoreFullError, ToolExecuti
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.clean import clean, clean_text
 from llmc.envelope.phrases import plural
+from llmc.envelope.redact.redactor import redactor_for
 from llmc.extend.delegates.content import lines_of
 from llmc.extend.delegates.description import arguments_of, harmless
 from llmc.settings import Provider, Secret
 from llmc.settings.vendors import VENDORS
 from llmc.tool import FOCUS, Argument, Tool
-from llmc.tools.reply import redactor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -62,7 +62,7 @@ def tool_of(worker: DelegateWorker) -> Tool:
         profiles=frozenset({"lean", "research", "full"} if delegate.listed else ()),
         topics=frozenset(),
         repeatable=False,
-        acts=True,
+        has_side_effects=True,
         input_schema=schema,
     )
 
@@ -159,7 +159,7 @@ def question_of(delegate: Delegate, asked: ToolRequest, settings: Settings) -> s
         text = only
     else:
         text = json.dumps(given, ensure_ascii=False, indent=1)
-    return clean_text(text[:LONGEST_ARGUMENT], redactor(settings.redaction))
+    return clean_text(text[:LONGEST_ARGUMENT], redactor_for(settings.redaction))
 
 
 OURS = frozenset({FOCUS.name, *(one.name for one in AMOUNTS)})
@@ -175,7 +175,7 @@ def kept(asked: ToolRequest, name: str, record: ConversationRecord) -> str:
     )
     found = f"{name} · {plural(len(items), 'step')}"
     envelope = Envelope(name, found, (Group("", items),), in_order=True)
-    whole = clean(envelope, redactor(asked.workspace.settings.redaction))
+    whole = clean(envelope, redactor_for(asked.workspace.settings.redaction))
     args: dict[str, Any] = {"steps": round(time.time(), 3)}
     try:
         left = plural(len(items), "step")

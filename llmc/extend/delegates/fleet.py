@@ -15,12 +15,11 @@ import json
 import threading
 import time
 from concurrent.futures import TimeoutError as FutureTimeoutError
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from llmc.base import logs
+from llmc.base.mcp_sdk import load_sdk
 from llmc.extend.delegates.pins import Pins
-from llmc.server.mcp import STREAM
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Mapping
@@ -134,7 +133,7 @@ class Fleet:
     # ---- with the lock ----
 
     def _start(self, key: str, name: str, mcp: Mcp, place: Place) -> None:
-        import_module(STREAM)  # first, as everywhere: two ways into the SDK at once deadlock
+        load_sdk()
         from llmc.extend.delegates.downstream import Downstream  # noqa: PLC0415 - the SDK, 0.8 s
 
         server = Downstream(name, mcp, place, (self._pins, pin_of(name, mcp)), self._told)
@@ -187,7 +186,7 @@ async def others() -> int:
 
 def fingerprint(name: str, mcp: Mcp, place: Place) -> str:
     """Equal for servers that may be shared: what they are given is part of it, so only its hash is kept."""
-    import_module(STREAM)
+    load_sdk()
     from llmc.extend.delegates.transport import environment_of  # noqa: PLC0415 - the SDK
 
     try:

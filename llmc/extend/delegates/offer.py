@@ -13,7 +13,6 @@ from llmc.base import logs
 from llmc.extend.delegates.delegate import DelegateWorker, tool_of
 from llmc.extend.delegates.passthrough import Exposed
 from llmc.settings.vendors import VENDORS
-from llmc.tools import TOOLS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -34,15 +33,22 @@ LIST_SECONDS = 8.0
 
 class Offer:
     def __init__(
-        self, settings: Settings, servers: Mapping[str, Downstream], fleet: Fleet, environ: Mapping[str, str]
+        self,
+        settings: Settings,
+        servers: Mapping[str, Downstream],
+        fleet: Fleet,
+        environ: Mapping[str, str],
+        reserved: tuple[str, ...],
     ) -> None:
+        """`reserved` are the names of the built-in tools, which no delegate can have."""
         self._fleet = fleet
+        self._reserved = reserved
         self.servers = servers
         providers = frozenset({*settings.providers, *VENDORS})
         self.workers = {
             name: DelegateWorker(name, one, within(servers, one.internal_tools), fleet, environ, providers)
             for name, one in settings.delegates.items()
-            if name not in TOOLS
+            if name not in reserved
         }
         self.exposed = {name: Exposed(one, fleet) for name, one in servers.items() if settings.mcps[name].expose}
 
@@ -89,7 +95,7 @@ class Offer:
 
     def listing(self, server: str) -> Envelope | None:
         """The tools of an exposed server; None when there is no such."""
-        if server not in self.exposed or server in TOOLS or server in self.workers:
+        if server not in self.exposed or server in self._reserved or server in self.workers:
             return None
         self._fleet.settle([self.exposed[server].downstream], LIST_SECONDS)
         return self.exposed[server].listing()

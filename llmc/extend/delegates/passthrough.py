@@ -19,7 +19,7 @@ from llmc.extend.delegates.content import text_of
 from llmc.extend.delegates.delegate import AMOUNTS
 from llmc.extend.delegates.description import arguments_of
 from llmc.tool import FOCUS, Tool
-from llmc.tools.schemas import call_form
+from llmc.tool_schema import call_form
 
 if TYPE_CHECKING:
     from llmc.extend.delegates.description import ToolDescription
@@ -80,7 +80,7 @@ class Exposed:
             schema=tuple(taken) or (FOCUS.name,),
             topics=frozenset(),
             repeatable=False,
-            acts=True,
+            has_side_effects=True,
             input_schema=described.schema,
         )
 

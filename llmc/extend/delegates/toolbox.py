@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -19,11 +19,8 @@ from llmc.envelope.phrases import plural
 from llmc.extend.delegates.content import lines_of, text_of
 from llmc.extend.delegates.loop import DelegateTools
 from llmc.state.connected_sessions import ConnectedSession
-from llmc.tool import Tool
-from llmc.tools import TOOLS, answer, tool
-from llmc.tools.profiles import is_offered
-from llmc.tools.reply import enclosed
-from llmc.tools.schemas import definition_of
+from llmc.tool import Argument, Tool
+from llmc.tool_schema import definition_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,6 +39,7 @@ STEP_BUDGET = 1_500
 # Some characters are cleaned and fitted in a millisecond, which a change of threads takes as well.
 QUICK = 10_000
 LONGEST_NAME = 64  # what the providers take
+STEP_ARGUMENTS = (Argument("budget", "integer", "Tokens that the reply may take."),)
 MORE_SCHEMA = {"type": "object", "properties": {"handle": {"type": "string"}}, "required": ["handle"]}
 
 
@@ -79,8 +77,9 @@ class DelegateToolbox:
 
     def _own(self, names: tuple[str, ...]) -> list[DelegateTools]:
         settings = self.asked.workspace.settings
-        tools = [tool(name) for name in names if name in TOOLS and name != OWN]
-        made = [definition_of(one) for one in tools if is_offered(one, settings)]
+        runtime = self.asked.tools
+        tools = [runtime.get(name) for name in names if name in runtime.names() and name != OWN]
+        made = [definition_of(one) for one in tools if runtime.is_offered(one, settings)]
         return [
             DelegateTools(f"{OWN}::{one.name}", one.description, one.schema, partial(self._ask, one.name))
             for one in made
@@ -100,9 +99,9 @@ class DelegateToolbox:
         return max(0.1, self.last - asyncio.get_running_loop().time())
 
     def _enclosed(self, key: str, text: str, *, failed: bool) -> str:
-        asked = replace(self.asked, args={"budget": STEP_BUDGET}, session=None, data=False)
         envelope = enveloped(key, text)
-        reply = enclosed(asked, Tool(key, "", lambda _: envelope, (), budget="read_budget"), envelope)
+        wrapper = Tool(key, "", lambda _: envelope, STEP_ARGUMENTS, budget="read_budget")
+        reply = self.asked.step(key, {"budget": STEP_BUDGET}, self._session(frozenset({key})), wrapper)
         return f"error: {reply.text}" if failed else reply.text
 
     async def _ask(self, name: str, arguments: dict[str, Any]) -> str:
@@ -115,15 +114,13 @@ class DelegateToolbox:
         return await asyncio.to_thread(self._answer, "read", {"target": handle})
 
     def _answer(self, name: str, arguments: dict[str, Any]) -> str:
-        """In a session of its own, with the owner's handles and nothing that was said elsewhere."""
-        asked = self.asked
-        session = ConnectedSession(f"delegate-{id(self)}", asked.owner, allowed=frozenset({name}))
-        given = {"budget": STEP_BUDGET, **arguments} if takes_budget(name) else arguments
-        return answer(asked.workspace, asked.handles, name, given, session=session, call=asked.call, data=False).text
+        """In a session of its own, with the owner's handles and nothing that was sent to others."""
+        takes_budget = any(argument.name == "budget" for argument in self.asked.tools.get(name).arguments)
+        given = {"budget": STEP_BUDGET, **arguments} if takes_budget else arguments
+        return self.asked.step(name, given, self._session(frozenset({name}))).text
 
-
-def takes_budget(name: str) -> bool:
-    return any(argument.name == "budget" for argument in tool(name).arguments)
+    def _session(self, allowed: frozenset[str]) -> ConnectedSession:
+        return ConnectedSession(f"delegate-{id(self)}", self.asked.owner, allowed=allowed)
 
 
 def enveloped(name: str, text: str) -> Envelope:

@@ -21,9 +21,9 @@ from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
 from llmc.base.errors import ConfigError
+from llmc.base.line_stream import END_BYTES, Stream, id_of
 from llmc.base.outbound import is_plain, web_client
 from llmc.envelope.clean import clean_text
-from llmc.server.mcp.lines import END_BYTES, Stream, id_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping

@@ -6,6 +6,7 @@ describes itself, in its own process as always.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from llmc.base.errors import LlmcError
@@ -13,7 +14,6 @@ from llmc.extend.personas.base import ALIASES
 from llmc.extend.personas.inline import unknown_names
 from llmc.extend.personas.script import LuaAgent
 from llmc.settings.problems import SettingSource, SettingsProblem, nearest, shown
-from llmc.tools import TOOLS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 __all__ = ["problems_of"]
 
 
-def problems_of(loaded: Loaded) -> Iterator[SettingsProblem]:
+def problems_of(loaded: Loaded, tools: Iterable[str]) -> Iterator[SettingsProblem]:
+    """`tools` are the names of the built-in tools."""
     settings = loaded.settings
-    known = known_tools(settings)
+    known = KnownTools.of(settings, tools)
     for name, agent in settings.agents.items():
         for part, reason, hint in inline_problems(agent, known):
             key = f"agents.{name}.{part}"
@@ -36,12 +37,23 @@ def problems_of(loaded: Loaded) -> Iterator[SettingsProblem]:
             yield SettingsProblem(place(loaded, key, ""), key, reason, hint)
 
 
-def known_tools(settings: Settings) -> set[str]:
-    """Ours, delegates, and downstream servers that are offered: `server`, or `server.tool`."""
-    return {*TOOLS, *ALIASES, *settings.delegates, *(name for name, mcp in settings.mcps.items() if mcp.expose)}
+@dataclass(frozen=True, slots=True)
+class KnownTools:
+    """Built-in tools and delegates by name; a tool of an exposed server is named `server.tool`."""
+
+    names: frozenset[str]
+    servers: frozenset[str]
+
+    @classmethod
+    def of(cls, settings: Settings, builtin: Iterable[str]) -> KnownTools:
+        servers = frozenset(name for name, mcp in settings.mcps.items() if mcp.expose)
+        return cls(frozenset({*builtin, *ALIASES, *settings.delegates, *servers}), servers | set(settings.delegates))
+
+    def has(self, tool: str) -> bool:
+        return tool in self.names or tool.partition(".")[0] in self.servers
 
 
-def inline_problems(agent: AgentEntry, known: set[str]) -> Iterator[tuple[str, str, str]]:
+def inline_problems(agent: AgentEntry, known: KnownTools) -> Iterator[tuple[str, str, str]]:
     for reason, hint in tool_problems(agent.tools, known):
         yield "tools", reason, hint
     names = [argument.name for argument in agent.arguments]
@@ -55,7 +67,7 @@ def inline_problems(agent: AgentEntry, known: set[str]) -> Iterator[tuple[str, s
         yield "arguments", f'two arguments are named "{shown(twice)}"', ""
 
 
-def script_problems(name: str, script: AgentScript, known: set[str]) -> Iterator[tuple[str, str]]:
+def script_problems(name: str, script: AgentScript, known: KnownTools) -> Iterator[tuple[str, str]]:
     try:
         info = LuaAgent(name, script.path, script.timeout, script.config).described()
     except LlmcError as error:
@@ -64,10 +76,10 @@ def script_problems(name: str, script: AgentScript, known: set[str]) -> Iterator
     yield from tool_problems(info.tools, known)
 
 
-def tool_problems(tools: Iterable[str], known: set[str]) -> Iterator[tuple[str, str]]:
+def tool_problems(tools: Iterable[str], known: KnownTools) -> Iterator[tuple[str, str]]:
     for tool in tools:
-        if tool not in known and tool.partition(".")[0] not in known - {*TOOLS, *ALIASES}:
-            near = nearest(tool, known)
+        if not known.has(tool):
+            near = nearest(tool, known.names)
             yield f'there is no tool "{shown(tool)}"', f"did you mean {near}?" if near else ""
 
 

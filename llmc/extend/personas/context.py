@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 from llmc.base.errors import AgentError, NotFoundError, QueryError
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.clean import clean
-from llmc.envelope.phrases import freshness_notes, shown_path
+from llmc.envelope.phrases import freshness_notes
+from llmc.envelope.redact.redactor import redactor_for
 from llmc.envelope.tokens import count_line
 from llmc.retrieval.globs import PathFilter
-from llmc.retrieval.search import SearchRequest
+from llmc.retrieval.search import SearchRequest, search
 from llmc.tools.read import Target, find_symbol, lines_of, parse_target
-from llmc.tools.reply import redactor
+from llmc.workspace import shown_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,7 +107,7 @@ class AgentContext:
         request = SearchRequest(
             query, PathFilter(under=under), limit=bounded(limit, 1, MOST_RESULTS), per_file=1, off=off
         )
-        result = self._workspace.answers.search(views, request)
+        result = search(views, request)
         self.notes += [note for note in freshness_notes(result.pending, result.share) if note not in self.notes]
         hits = [(file, hit) for file in result.files for hit in file.hits[:1]]
         texts = self._clean([item_of(file, hit) for file, hit in hits])
@@ -173,7 +174,7 @@ class AgentContext:
     def _clean(self, items: Sequence[Item]) -> list[list[str]]:
         """The lines of each, as they may leave."""
         envelope = Envelope("agent", "", tuple(Group("", (item,)) for item in items))
-        redact = redactor(self._workspace.settings.redaction)
+        redact = redactor_for(self._workspace.settings.redaction)
         cleaned = clean(envelope, redact, self._workspace.text_of, data=False)
         return [[row.text.rstrip() for row in item.rows] for item in cleaned.items()]
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from llmc.base.errors import AgentError, AgentTimeoutError, LlmcError, NotFoundError
 from llmc.envelope.clean import clean_text, without_secrets
+from llmc.envelope.redact.redactor import redactor_for
 from llmc.envelope.tokens import count
 from llmc.envelope.visible import visible
 from llmc.extend.personas.base import checked_arguments
@@ -28,7 +29,6 @@ from llmc.extend.personas.inline import TomlAgent
 from llmc.extend.personas.model import AgentPrompt, PromptMessage, ResolvedPersona
 from llmc.extend.personas.plugins import registered
 from llmc.extend.personas.script import LuaAgent
-from llmc.tools.reply import redactor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -87,7 +87,7 @@ class AgentRegistry:
     def resolve(self, workspace: Workspace, name: str, given: Mapping[str, Any]) -> ResolvedPersona:
         agent = self.find(name)
         started = time.perf_counter()
-        redact = redactor(workspace.settings.redaction)
+        redact = redactor_for(workspace.settings.redaction)
         context = AgentContext(workspace)
         try:
             info = self.describe(name)

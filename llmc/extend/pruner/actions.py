@@ -19,9 +19,9 @@ from llmc.base.root_fs import ReadError
 from llmc.envelope.handles import LOCAL
 from llmc.envelope.visible import visible_text
 from llmc.extend.pruner.contract import ActionError, ProgramResult
+from llmc.extend.pruner.endpoint import Endpoint, PrunerError, ask
 from llmc.extend.pruner.node_errors import as_node, refused, said
 from llmc.extend.pruner.uncontained import LARGEST, run_free, whole_file
-from llmc.tools.focus.endpoint import Endpoint, PrunerError, ask
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -112,7 +112,7 @@ class Contained(Pruning):
         return self.outgoing(self.decoded(data), inside)
 
     def bash(self, command: str) -> ProgramResult:
-        from llmc.tools.shell import check  # noqa: PLC0415 - only where a command runs
+        from llmc.extend.shell.checking import check  # noqa: PLC0415 - only where a command runs
 
         if self.asked.owner != LOCAL and not self.asked.workspace.settings.shell.enabled:
             raise ActionError("commands over the network are switched off (shell.enabled)")
@@ -121,13 +121,13 @@ class Contained(Pruning):
 
     def grep(self, pattern: str, path: str) -> ProgramResult:
         """An option in the place of a pattern or a path is taken for what it stands for."""
-        from llmc.tools.shell import Checked, folder_of  # noqa: PLC0415 - likewise
+        from llmc.extend.shell.checking import CheckedCommand, folder_of  # noqa: PLC0415 - likewise
 
-        def planned() -> Checked:
+        def planned() -> CheckedCommand:
             cwd = folder_of(self.asked)
             self.asked.workspace.locate(path if os.path.isabs(path) else os.path.join(cwd, path))  # noqa: PTH117, PTH118
             words = (*GREP, "-e", pattern, "--", path)
-            return Checked(({"join": "", "commands": [{"words": list(words), "redirects": []}]},), words, cwd)
+            return CheckedCommand(({"join": "", "commands": [{"words": list(words), "redirects": []}]},), words, cwd)
 
         try:
             return self._ran(planned)
@@ -144,10 +144,10 @@ class Contained(Pruning):
 
     def _in_its_folders(self, checked: Any) -> ProgramResult:
         """As the shell tool runs it, but with the errors apart from the output."""
+        from llmc.extend.shell.checking import with_safe_git  # noqa: PLC0415 - likewise
         from llmc.extend.shell.landlock import fence_of, shell_home  # noqa: PLC0415 - likewise
         from llmc.extend.shell.policy import environment  # noqa: PLC0415 - likewise
         from llmc.extend.shell.run import CommandPlan, run  # noqa: PLC0415 - likewise
-        from llmc.tools.shell import with_safe_git  # noqa: PLC0415 - likewise
 
         workspace = self.asked.workspace
         settings = workspace.settings.shell

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from llmc.server.surface import InvalidParamsError
-from llmc.tools.schemas import ToolDefinition
+from llmc.base.errors import InvalidParamsError
+from llmc.envelope.tool_definition import ToolDefinition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from llmc.base import paths
-from llmc.envelope.phrases import shown_path
+from llmc.workspace import shown_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.logs import summarise
 from llmc.envelope.phrases import plural
+from llmc.envelope.redact.redactor import redactor_for
 from llmc.extend.shell.log_paths import namer
 from llmc.extend.shell.outputs import Outputs, cleaned
-from llmc.tool import FOCUS
-from llmc.tools.reply import budget_of, redactor
+from llmc.tool import FOCUS, budget_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,7 +45,7 @@ def outputs_of(asked: ToolRequest) -> Outputs:
 
 
 def tell(asked: ToolRequest, wanted: Tool, done: FinishedCommand) -> Envelope:
-    kept = cleaned(done.output, redactor(asked.workspace.settings.redaction))
+    kept = cleaned(done.output, redactor_for(asked.workspace.settings.redaction))
     words = verdict(done)
     if kept.binary:
         words.append(f"{done.output.size:,} bytes that are no text ({kept.binary})")

@@ -20,7 +20,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from llmc.base.compute_slots import waiting
+from llmc.base.compute_slots import released
 from llmc.base.errors import LlmcError, QueryError
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def communicate(root_fs: RootFs, options: Sequence[str], names: Sequence[bytes],
     killer.start()
     assert process.stdout is not None
     try:
-        with waiting():
+        with released():
             output = process.stdout.read(MAX_OUTPUT + 1)
         if len(output) > MAX_OUTPUT:
             process.kill()

@@ -14,16 +14,16 @@ from starlette.routing import Route
 
 from llmc.base.errors import LlmcError, NotFoundError
 from llmc.envelope.request import RunningRequest
-from llmc.extend.personas.serving import Personas
 from llmc.server.http.refusals import HttpRefusal, body_of, status_of
 from llmc.server.http.rest import arguments
+from llmc.server.personas import Personas
 from llmc.server.wire import encode_line
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
     from llmc.server.http.rest import Rest
-    from llmc.server.surface import RequestContext
+    from llmc.state.connected_sessions import RequestContext
 
 __all__ = ["AgentRoutes"]
 

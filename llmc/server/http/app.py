@@ -20,7 +20,6 @@ from starlette.requests import Request
 from starlette.routing import Route
 
 from llmc.base.errors import LlmcError
-from llmc.extend.personas.serving import Personas
 from llmc.server.http.agents import AgentRoutes
 from llmc.server.http.guard import OWNER
 from llmc.server.http.page import Page
@@ -29,6 +28,7 @@ from llmc.server.http.request_context import PROFILES
 from llmc.server.http.rest import Rest, json_bytes
 from llmc.server.mcp.build import INSTRUCTIONS, build_server, named_session
 from llmc.server.mcp.surfaces import surface_for
+from llmc.server.personas import Personas
 from llmc.server.wire import failure
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from llmc.server.http.address import Address
     from llmc.server.http.logins import Logins
     from llmc.server.http.request_context import RequestContexts
-    from llmc.server.surface import RequestContext
+    from llmc.state.connected_sessions import RequestContext
 
 __all__ = ["application"]
 

@@ -11,18 +11,17 @@ import ssl
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from llmc.base import logs
 from llmc.base.errors import ConfigError, DaemonError
+from llmc.base.mcp_sdk import load_sdk
 from llmc.envelope.request import RunningRequest
 from llmc.server.http.address import Address, bind, is_loopback, parse_address
 from llmc.server.http.guard import HEAD_BYTES, Bounds, Guard
 from llmc.server.http.logins import LOGIN, Logins
 from llmc.server.http.token import Token, make_token
-from llmc.server.mcp import STREAM
 
 if TYPE_CHECKING:
     import socket
@@ -157,8 +156,7 @@ class Listener:
                 log.exception("http failed")
 
     async def _run(self, wanted: ListenOptions, sockets: list[socket.socket], pool: ThreadPoolExecutor) -> None:
-        # The same module first that `mcp.warm` imports in its thread: two ways into the SDK at once deadlock.
-        import_module(STREAM)
+        load_sdk()
         from llmc.server.http.app import application  # noqa: PLC0415 - see the package's paragraph
         from llmc.server.http.protocol import HeldServer  # noqa: PLC0415 - likewise
         from llmc.server.http.request_context import RequestContexts  # noqa: PLC0415 - likewise

@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from llmc.base.errors import QueryError
-from llmc.server.surface import RequestContext
-from llmc.state.connected_sessions import ConnectedSession
+from llmc.state.connected_sessions import ConnectedSession, RequestContext
 from llmc.tools.profiles import allowed_tools, profile_of
 
 if TYPE_CHECKING:

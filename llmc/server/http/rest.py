@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from llmc import __version__
-from llmc.base.errors import LlmcError
+from llmc.base.errors import InvalidParamsError, LlmcError
 from llmc.envelope.request import RunningRequest
 from llmc.server.http.guard import OWNER
 from llmc.server.http.openapi import document
@@ -23,7 +23,6 @@ from llmc.server.http.prometheus import CONTENT_TYPE, exposition
 from llmc.server.http.refusals import HttpRefusal, body_of, status_of
 from llmc.server.mcp.surfaces import surface_for
 from llmc.server.report import root_status
-from llmc.server.surface import InvalidParamsError
 from llmc.server.wire import encode_line, failure
 from llmc.tools.profiles import offered
 
@@ -33,10 +32,10 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
+    from llmc.envelope.reply import Reply
     from llmc.server.http.request_context import RequestContexts
-    from llmc.server.surface import RequestContext
+    from llmc.state.connected_sessions import RequestContext
     from llmc.tool import Tool
-    from llmc.tools import Reply
 
 __all__ = ["Rest", "arguments"]
 
@@ -134,7 +133,7 @@ class Rest:
         service, allowed = self.visits.service, visit.session.allowed
         settings = service.settings_of(visit.client)
         found = [*offered(settings, allowed)]
-        if offer := service.offer(visit.client, settings):
+        if offer := service.extra_tools(visit.client, settings):
             offer.settle()
             found += offer.tools(allowed)
         return found

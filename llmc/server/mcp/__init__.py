@@ -17,23 +17,30 @@ import threading
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from llmc.base.mcp_sdk import load_sdk
+
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from llmc.envelope.request import ClientInfo
     from llmc.server.service import Service
 
 __all__ = ["serve", "warm"]
 
-STREAM = "llmc.server.mcp.stream"
+
+def _load() -> ModuleType:
+    load_sdk()
+    return import_module("llmc.server.mcp.stream")
 
 
 def warm() -> None:
     """Import the SDK in a thread of its own, so that the first client need not wait for it."""
-    threading.Thread(target=import_module, args=(STREAM,), name="llmc-warm", daemon=True).start()
+    threading.Thread(target=_load, name="llmc-warm", daemon=True).start()
 
 
 async def serve(
     service: Service, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, client: ClientInfo
 ) -> None:
     """A client on the daemon's socket, for as long as it stays."""
-    stream = await asyncio.get_running_loop().run_in_executor(None, import_module, STREAM)
+    stream = await asyncio.get_running_loop().run_in_executor(None, _load)
     await stream.serve(service, reader, writer, client)

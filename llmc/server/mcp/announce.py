@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from llmc.base import logs
 from llmc.base.errors import LlmcError
 from llmc.server.mcp.threads import in_thread
-from llmc.server.surface import RequestContext, ToolSurface
+from llmc.server.surface import ToolSurface
+from llmc.state.connected_sessions import RequestContext
 
 if TYPE_CHECKING:
     from llmc.envelope.request import ClientInfo
@@ -48,7 +49,7 @@ class Listening:
                 logging.getLogger("llmc.delegates").setLevel(logging.DEBUG)
             if settings.mcps:
                 self._service.fleet.listen(self._client.session, self._changed)
-                self._service.offer(self._client, settings)
+                self._service.extra_tools(self._client, settings)
 
     def _changed(self) -> None:
         with contextlib.suppress(RuntimeError):  # the loop has ended

@@ -20,11 +20,11 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, Too
 from mcp.shared.exceptions import MCPError
 
 from llmc.base import logs
+from llmc.base.errors import InvalidParamsError
 from llmc.envelope.request import RunningRequest
 from llmc.server.mcp.progress import McpProgress
 from llmc.server.mcp.prompts import Prompts
 from llmc.server.mcp.threads import in_thread
-from llmc.server.surface import InvalidParamsError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
     from mcp.server.models import InitializationOptions
 
-    from llmc.server.surface import RequestContext, Surface
-    from llmc.state.connected_sessions import ConnectedSession
-    from llmc.tools import Reply
-    from llmc.tools.schemas import ToolDefinition
+    from llmc.envelope.reply import Reply
+    from llmc.envelope.tool_definition import ToolDefinition
+    from llmc.server.surface import Surface
+    from llmc.state.connected_sessions import ConnectedSession, RequestContext
 
     Context = ServerRequestContext[Any, Any]
     Enter = Callable[[Context], RequestContext]

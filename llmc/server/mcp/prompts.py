@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from mcp.server.subscriptions import InMemorySubscriptionBus
 
     from llmc.extend.personas.model import AgentInfo, AgentPrompt
-    from llmc.extend.personas.serving import Personas
-    from llmc.server.surface import RequestContext
+    from llmc.server.personas import Personas
+    from llmc.state.connected_sessions import RequestContext
 
     Context = ServerRequestContext[Any, Any]
     Enter = Callable[[Context], RequestContext]

@@ -19,13 +19,13 @@ from pydantic import ValidationError
 
 from llmc.base import logs
 from llmc.base.errors import LlmcError
+from llmc.base.line_stream import END_BYTES, Stream, id_of
 from llmc.server.mcp.announce import Listening
 from llmc.server.mcp.build import build_server, named_session
-from llmc.server.mcp.lines import END_BYTES, Stream, id_of
 from llmc.server.mcp.surfaces import surface_for
 from llmc.server.mcp.threads import in_thread
-from llmc.server.surface import RequestContext
 from llmc.server.wire import decode
+from llmc.state.connected_sessions import RequestContext
 from llmc.tools.profiles import allowed_tools, profile_of
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def standing_of(service: Service, client: ClientInfo) -> ConnectionContext:
     server = settings.server
     if not server.agent:
         return ConnectionContext(server.profile, server.max_request_bytes)
-    from llmc.extend.personas.serving import Personas  # noqa: PLC0415 - Lua and TOML, which few need
+    from llmc.server.personas import Personas  # noqa: PLC0415 - Lua and TOML, which few need
 
     try:
         allowed = allowed_tools(settings, server.agent)

@@ -16,7 +16,7 @@ __all__ = ["surface_for"]
 def surface_for(service: Service, profile: str, *, data: bool = True, said: str = "") -> Surface:
     """`data`: replies carry it beside the text, which MCP has no use for. `said`: the instructions of a persona."""
     if profile == "pruner":
-        from llmc.extend.pruner.surface import PrunerSurface  # noqa: PLC0415 - few ask for it
+        from llmc.server.pruner_surface import PrunerSurface  # noqa: PLC0415 - few ask for it
 
         return PrunerSurface(service)
     return ToolSurface(service, profile, data, said=said)

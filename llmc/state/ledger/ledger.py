@@ -20,18 +20,18 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from llmc.envelope.clean import clean_text
+from llmc.envelope.reply import weight_of
 from llmc.envelope.tokens import count
 from llmc.state.ledger.entry import CallEntry, ToolListEntry
-from llmc.tools.reply import weight_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from llmc.envelope.reply import Reply
     from llmc.envelope.token_accounting import TokenAccount
+    from llmc.envelope.tool_definition import ToolDefinition
     from llmc.state.connected_sessions import ConnectedSession
     from llmc.state.ledger.database import LedgerDatabase
-    from llmc.tools import Reply
-    from llmc.tools.schemas import ToolDefinition
 
 __all__ = ["CLI", "CLIENT_TOKENS", "Ledger"]
 
@@ -87,7 +87,7 @@ class Ledger:
                 frame=weight.frame + (weight.content if menu else 0),
                 raw=0 if menu or fetched else self._shown(weight),
                 fetched=fetched,
-                cached=weight.cached,
+                cached=reply.cached,
                 pending=weight.pending,
                 error=reply.error,
                 handle=reply.handle[:HANDLE_LETTERS],

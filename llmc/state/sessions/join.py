@@ -18,25 +18,25 @@ from typing import TYPE_CHECKING, Any, Final
 from llmc.base import logs
 from llmc.base.errors import LlmcError, NotFoundError
 from llmc.envelope.clean import clean_text
+from llmc.envelope.redact.redactor import redactor_for
+from llmc.envelope.reply import weight_of
 from llmc.envelope.tokens import count
 from llmc.state.sessions.memory import Memory
-from llmc.state.sessions.rows import unknown
 from llmc.state.sessions.spending import advice
 from llmc.state.sessions.values import TOOLS, SessionEntry
-from llmc.tools import routing
-from llmc.tools.reply import redactor, weight_of
+from llmc.state.topics import question_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from llmc.base.home import Home
+    from llmc.envelope.reply import Reply
     from llmc.envelope.request import ClientInfo
-    from llmc.server.surface import RequestContext
-    from llmc.state.connected_sessions import ConnectedSession
+    from llmc.state.connected_sessions import ConnectedSession, RequestContext
     from llmc.state.sessions.values import SessionRecord
-    from llmc.tool import ToolRequest
-    from llmc.tools.reply import Reply
     from llmc.workspace import Workspace
 
-__all__ = ["close_memory", "joined", "memory_of", "owner_of", "present", "recorded", "required"]
+__all__ = ["close_memory", "join", "joined", "memory_of", "owner_of", "place_of", "record_call"]
 
 log = logs.get("memory")
 
@@ -70,34 +70,6 @@ def close_memory(home: Home) -> None:
 def owner_of(owner: str) -> str:
     """Handles belong to a client of a token; a session to the token, since it is resumed by another client."""
     return owner.partition("/")[0]
-
-
-def present(asked: ToolRequest, name: str = "") -> SessionRecord:
-    """The session that is named, or that the connection is in."""
-    memory, session = memory_of(asked.workspace), asked.session
-    if name:
-        return memory.find(owner_of(asked.owner), name)
-    found = joined(memory, session, asked.call.client if asked.call else None) if session else None
-    if found is None:
-        raise NotFoundError(
-            "there is no session yet", hint="`session set` or `append` begins one; `list` names others."
-        )
-    return found
-
-
-def required(asked: ToolRequest, name: str = "") -> tuple[SessionRecord, bool]:
-    """(the same, or a new one; whether it is new). Two first calls of a connection at once make one."""
-    memory, session, owner = memory_of(asked.workspace), asked.session, owner_of(asked.owner)
-    with memory.beginning:
-        with contextlib.suppress(NotFoundError):
-            return present(asked, name), False
-        if name:
-            raise unknown(name)
-        memory.sweep(asked.workspace.settings.session.ttl_hours)
-        made = memory.open(owner, place=place_of(asked.workspace), client=session.client if session else "cli")
-        if session is not None:
-            join(memory, session, made)
-        return made, True
 
 
 def join(memory: Memory, session: ConnectedSession, kept: SessionRecord) -> None:
@@ -138,12 +110,14 @@ def place_of(workspace: Workspace) -> str:
     return ", ".join(root_index.root.name for root_index in workspace.root_indexes)
 
 
-def recorded(workspace: Workspace, visit: RequestContext, name: str, args: dict[str, Any], reply: Reply) -> Reply:
-    """The reply, with a word about the budget when it is due; the call stands in the session's history."""
-    session = visit.session
+def record_call(
+    workspace: Workspace, context: RequestContext, name: str, args: Mapping[str, Any], reply: Reply
+) -> Reply:
+    """Write the call to the session's history. The reply gets a note about the session's budget when it is due."""
+    session = context.session
     try:
         memory = memory_of(workspace)
-        kept = joined(memory, session, visit.client)
+        kept = joined(memory, session, context.client)
         budget = workspace.settings.session.budget_tokens
         if kept is None and budget and session.id not in NAMELESS:
             kept = memory.open(owner_of(session.owner), place=place_of(workspace), client=session.client)
@@ -161,12 +135,10 @@ def recorded(workspace: Workspace, visit: RequestContext, name: str, args: dict[
 
 
 def history(
-    workspace: Workspace, session: ConnectedSession, tool: str, args: dict[str, Any], reply: Reply
+    workspace: Workspace, session: ConnectedSession, tool: str, args: Mapping[str, Any], reply: Reply
 ) -> SessionEntry:
     weight = weight_of(reply)
-    inner = args.get("args")
-    given = inner if tool != "llmc" and "name" in args and isinstance(inner, dict) else args
-    text = clean_text(routing.question_of(tool, given), redactor(workspace.settings.redaction))
+    text = clean_text(question_of(tool, args), redactor_for(workspace.settings.redaction))
     data: dict[str, Any] = {"tool": tool, "tokens": weight.content + weight.frame}
     data |= {key: value for key, value in (("handle", reply.handle), ("error", reply.error)) if value}
     if weight.files:

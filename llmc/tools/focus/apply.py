@@ -14,20 +14,20 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from llmc.envelope.envelope import Row
+from llmc.extend.pruner.endpoint import PrunerError, ask
 from llmc.retrieval.passages.choose import choose
 from llmc.retrieval.passages.prune import FEWEST, SHARE, estimate, prune
 from llmc.retrieval.passages.score import bundled, scores
 from llmc.retrieval.passages.units import TextUnit
 from llmc.tools.focus.align import aligned
-from llmc.tools.focus.endpoint import PrunerError, ask
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from llmc.envelope.envelope import Envelope, Group, Item
     from llmc.envelope.fit import Kept
+    from llmc.extend.pruner.endpoint import Endpoint
     from llmc.retrieval.passages.blocks import Block
-    from llmc.tools.focus.endpoint import Endpoint
 
     BlocksOf = Callable[[str, str], Sequence[Block] | None]
 

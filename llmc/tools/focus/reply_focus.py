@@ -14,10 +14,10 @@ from llmc.envelope import Fitted, fit
 from llmc.envelope.fit import leave, pick
 from llmc.envelope.render import frame_line, head_line
 from llmc.envelope.tokens import count_line
+from llmc.extend.pruner.endpoint import Endpoint, PrunerError
 from llmc.tool import FOCUS
 from llmc.tools.focus import Block
 from llmc.tools.focus.apply import MARK, focus, marked
-from llmc.tools.focus.endpoint import Endpoint, PrunerError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

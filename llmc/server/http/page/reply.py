@@ -16,7 +16,7 @@ from llmc.server.http.page.markup import Safe, fill, join, link
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from llmc.tools import Reply
+    from llmc.envelope.reply import Reply
 
 __all__ = ["ParsedReply", "parsed", "shown"]
 

@@ -47,11 +47,11 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
+    from llmc.envelope.reply import Reply
     from llmc.server.http.address import Address
     from llmc.server.http.logins import Logins
     from llmc.server.http.request_context import RequestContexts
     from llmc.server.status import RootStatus, StatusReport
-    from llmc.tools import Reply
     from llmc.workspace import Workspace
 
     View = Callable[[Request], tuple[str, Safe]]

@@ -11,10 +11,10 @@ from llmc.server.http.page.reply import shown
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from llmc.envelope.reply import Reply
     from llmc.extend.personas.model import AgentInfo
     from llmc.server.status import EmbedderStatus, ProcessStatus, RootStatus, StoreStatus
     from llmc.state.connected_sessions import ConnectedSession
-    from llmc.tools import Reply
 
 __all__ = ["TOOLS", "health_view", "index_view", "live_view", "personas_view", "search_view", "sessions_view"]
 

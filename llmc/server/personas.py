@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from llmc.envelope.request import ClientInfo
     from llmc.extend.personas.model import AgentInfo, ResolvedPersona
     from llmc.server.service import Service
-    from llmc.server.surface import RequestContext
     from llmc.settings import Settings
+    from llmc.state.connected_sessions import RequestContext
     from llmc.workspace import Workspace
 
 __all__ = ["Personas", "Watch"]

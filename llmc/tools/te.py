@@ -8,25 +8,24 @@ from __future__ import annotations
 
 import os
 import stat
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from llmc.base import logs
 from llmc.base.errors import QueryError
 from llmc.envelope.clean import clean_text
+from llmc.envelope.redact.redactor import redactor_for
 from llmc.extend.shell.capture import Captured
 from llmc.extend.shell.summarize import FinishedCommand, tell
 from llmc.tool import FOCUS, Argument, Tool, ToolRequest
-from llmc.tools.command_output import enclosed_output
-from llmc.tools.reply import enclosed, redactor
 
 if TYPE_CHECKING:
     from llmc.envelope import Envelope
     from llmc.envelope.handles import Handles
     from llmc.envelope.request import RunningRequest
-    from llmc.tools import Reply
     from llmc.workspace import Workspace
 
-__all__ = ["reply_to_te"]
+__all__ = ["te_request"]
 
 log = logs.get("te")
 
@@ -35,10 +34,9 @@ LONGEST_LOGGED = 200
 LONGEST_AGENT = 64
 
 
-def reply_to_te(workspace: Workspace, handles: Handles, params: dict[str, Any], call: RunningRequest) -> Reply:
+def te_request(workspace: Workspace, handles: Handles, params: dict[str, Any], call: RunningRequest) -> ToolRequest:
+    """The call that summarises a command: a tool of its own, whose result has been read already."""
     given = {name: params.get(name) for name in ("budget", "all", FOCUS.name)}
-    args = TOOL.check({name: value for name, value in given.items() if value is not None})
-    asked = ToolRequest(workspace, handles, args, call=call)
     done = FinishedCommand(
         words=[str(word) for word in params["words"]],
         cwd=str(params["cwd"]),
@@ -49,10 +47,11 @@ def reply_to_te(workspace: Workspace, handles: Handles, params: dict[str, Any], 
         seconds=float(params.get("seconds") or 0.0),
         agent=agent_of(str(params.get("agent") or "")),
     )
-    words = clean_text(" ".join(done.words)[:LONGEST_LOGGED], redactor(workspace.settings.redaction))
+    words = clean_text(" ".join(done.words)[:LONGEST_LOGGED], redactor_for(workspace.settings.redaction))
     log.info("te", command=words, agent=done.agent, exit=done.code, seconds=done.seconds, bytes=done.output.size)
-    told = tell(asked, TOOL, done)
-    return enclosed(asked, TOOL, told) if asked.text(FOCUS.name) else enclosed_output(asked, TOOL, told)
+    tool = replace(TOOL, run=lambda request: tell(request, TOOL, done))
+    args = {name: value for name, value in given.items() if value is not None}
+    return ToolRequest("te", args, workspace, handles, call=call, tool=tool)
 
 
 def agent_of(named: str) -> str:
@@ -74,8 +73,8 @@ def spooled(params: dict[str, Any]) -> Captured:
     return Captured(data[:at], data[at:], int(params.get("dropped") or 0), int(params.get("dropped_lines") or 0))
 
 
-def _never(asked: ToolRequest) -> Envelope:
-    raise QueryError(f"te is a command of the terminal, not a tool of {asked.owner}")
+def _never(request: ToolRequest) -> Envelope:
+    raise QueryError(f"te is a command of the terminal, not a tool for {request.owner}")
 
 
 TOOL = Tool(

@@ -6,15 +6,15 @@ what a tool takes beyond it is told on demand (`signature`). MCP, REST and the m
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from llmc.envelope.tool_definition import ToolDefinition
 from llmc.tool import FOCUS
 
 if TYPE_CHECKING:
     from llmc.tool import Argument, Tool
 
-__all__ = ["ToolDefinition", "call_form", "definition_of", "signature"]
+__all__ = ["call_form", "definition_of", "signature"]
 
 # What every tool takes, and no model needs to be told twice.
 COMMON = ("budget", "all", "fields", "fresh", FOCUS.name)
@@ -30,29 +30,16 @@ TYPES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ToolDefinition:
-    """One entry of a tool list. `reads_only` is for the client, which may then call it unasked; no model sees it."""
-
-    name: str
-    description: str
-    schema: dict[str, Any]
-    reads_only: bool = False
-
-    def as_dict(self) -> dict[str, Any]:
-        return {"name": self.name, "description": self.description, "inputSchema": self.schema}
-
-
 def definition_of(tool: Tool) -> ToolDefinition:
     """`strict` clients fill in every argument that they see, so that fewer is also safer."""
     if tool.input_schema is not None:
-        return ToolDefinition(tool.name, tool.summary, tool.input_schema, not tool.acts)
+        return ToolDefinition(tool.name, tool.summary, tool.input_schema, not tool.has_side_effects)
     listed = [argument for argument in (*tool.arguments, FOCUS) if is_listed(tool, argument)]
     schema: dict[str, Any] = {"type": "object", "properties": {one.name: {"type": TYPES[one.kind]} for one in listed}}
     required = [one.name for one in listed if one.required]
     if required:
         schema["required"] = required
-    return ToolDefinition(tool.name, tool.brief or tool.summary, schema, not tool.acts)
+    return ToolDefinition(tool.name, tool.brief or tool.summary, schema, not tool.has_side_effects)
 
 
 def is_listed(tool: Tool, argument: Argument) -> bool:

@@ -35,7 +35,7 @@ class Line(deque[threading.Lock]):
 def with_lines(at_once: int) -> tuple[ComputeSlots, Line, Line]:
     """(turns, the line of those who have not begun, that of those who come back)."""
     turns = ComputeSlots(at_once)
-    turns._new, turns._back = lines = Line(), Line()
+    turns._new, turns._returning = lines = Line(), Line()
     return turns, *lines
 
 
@@ -57,7 +57,7 @@ def test_no_more_at_once_than_there_are_turns_and_all_get_one() -> None:
 
     def act() -> None:
         nonlocal inside, most, done
-        with turns.turn():
+        with turns.slot():
             with lock:
                 inside += 1
                 most = max(most, inside)
@@ -75,12 +75,12 @@ def test_turns_are_given_in_the_order_in_which_they_were_asked_for() -> None:
     begun, may_go, done = threading.Event(), threading.Event(), list[int]()
 
     def first() -> None:
-        with turns.turn():
+        with turns.slot():
             begun.set()
             assert may_go.wait(SECONDS)
 
     def act(number: int) -> None:
-        with turns.turn():
+        with turns.slot():
             done.append(number)
 
     threads = [started(first)]
@@ -99,20 +99,20 @@ def test_who_waits_lets_others_go_on_and_comes_before_those_who_have_not_begun()
     may_go, may_end = threading.Event(), threading.Event()
 
     def waits() -> None:
-        with turns.turn():
-            with turns.waiting():
+        with turns.slot():
+            with turns.released():
                 given.set()
                 assert may_go.wait(SECONDS)
             said.append("first")
 
     def second() -> None:
-        with turns.turn():
+        with turns.slot():
             inside.set()
             assert may_end.wait(SECONDS)
             said.append("second")
 
     def later(name: str) -> None:
-        with turns.turn():
+        with turns.slot():
             said.append(name)
 
     threads = [started(waits)]
@@ -129,12 +129,12 @@ def test_who_waits_lets_others_go_on_and_comes_before_those_who_have_not_begun()
     assert said == ["second", "first", "third", "fourth"]
 
 
-def test_a_turn_within_a_turn_is_the_same_one_and_an_error_gives_it_back() -> None:
+def test_a_turn_within_a_turn_is_the_same_one_and_an_error_gives_it_returning() -> None:
     turns = ComputeSlots(1)
     for _ in range(2):
-        with pytest.raises(ValueError, match="wrong"), turns.turn(), turns.turn():
+        with pytest.raises(ValueError, match="wrong"), turns.slot(), turns.slot():
             raise ValueError("wrong")
-    with turns.waiting(), turns.turn():
+    with turns.released(), turns.slot():
         pass
-    with turns.turn(), turns.waiting(), turns.turn():
+    with turns.slot(), turns.released(), turns.slot():
         pass

@@ -10,7 +10,9 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from llmc.base.errors import NotFoundError
-from llmc.tools import TOOLS, answer
+from llmc.tool import ToolRequest
+from llmc.tools.call import call_tool
+from llmc.tools.registry import TOOLS
 
 if TYPE_CHECKING:
     from llmc.envelope.request import JsonObject, RunningRequest
@@ -27,7 +29,7 @@ SETTLE_SECONDS = 60.0
 
 def report(service: Service, params: JsonObject, call: RunningRequest) -> JsonObject:
     settings = service.settings_of(call.client)
-    offer = service.offer(call.client, settings)
+    offer = service.extra_tools(call.client, settings)
     if offer is None:
         return {"servers": [], "delegates": []}
     service.fleet.settle(offer.servers.values(), SETTLE_SECONDS)
@@ -79,7 +81,8 @@ def tested(service: Service, offer: Offer, params: JsonObject, call: RunningRequ
         hint = f"Did you mean {near[0]}?" if near else f"There are {', '.join(names) or 'none'}."
         raise NotFoundError(f"there is no delegate {name!r}", hint=hint)
     workspace = service.bare_workspace(call)
-    reply = answer(workspace, service.handles, name, params.get("args") or {}, call=call, offer=offer)
+    request = ToolRequest(name, params.get("args") or {}, workspace, service.handles, call=call, extra_tools=offer)
+    reply = call_tool(request)
     return {"text": reply.text, "data": reply.data, "error": reply.error}
 
 

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from llmc.base.errors import LlmcError
 from llmc.envelope.handles import LOCAL
+from llmc.envelope.redact.redactor import redactor_for
+from llmc.envelope.reply import Reply
 from llmc.envelope.request import RunningRequest
 from llmc.envelope.token_accounting import weigh
 from llmc.extend.pruner.actions import Contained, Free
@@ -19,15 +21,13 @@ from llmc.extend.pruner.config import Config, config_of
 from llmc.extend.pruner.contract import INVALID, NAME, TOOLS, VERSION, ActionError, ProgramResult, call, definitions
 from llmc.extend.pruner.node_errors import said
 from llmc.tool import ToolRequest
-from llmc.tools import Reply
-from llmc.tools.reply import redactor
 
 if TYPE_CHECKING:
     from llmc.envelope.request import ClientInfo
+    from llmc.envelope.tool_definition import ToolDefinition
     from llmc.extend.pruner.contract import Actions
     from llmc.server.service import Service
-    from llmc.server.surface import RequestContext
-    from llmc.tools.schemas import ToolDefinition
+    from llmc.state.connected_sessions import RequestContext
 
 __all__ = ["PrunerSurface"]
 
@@ -130,11 +130,11 @@ class LateResult:
             return self._call.cancelled
 
         if not settings.server.pruner.contained and self._visit.session.owner == LOCAL:
-            return Free(config, redactor(settings.redaction), cancelled)
+            return Free(config, redactor_for(settings.redaction), cancelled)
         workspace = self._service.workspace(RunningRequest(there))
         session = self._visit.session
-        asked = ToolRequest(workspace, self._service.handles, {}, session.owner, session, self._call)
-        return Contained(config, redactor(settings.redaction), cancelled, asked)
+        asked = ToolRequest("bash", {}, workspace, self._service.handles, session, call=self._call)
+        return Contained(config, redactor_for(settings.redaction), cancelled, asked)
 
 
 def standing(client: ClientInfo) -> ClientInfo:

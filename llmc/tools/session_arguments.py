@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from typing import TYPE_CHECKING, Any
 
-from llmc.base.errors import QueryError
+from llmc.base.errors import NotFoundError, QueryError
 from llmc.envelope import Group, Item, Row
 from llmc.envelope.clean import without_secrets
+from llmc.envelope.redact.redactor import redactor_for
 from llmc.settings import EmbedderSettings
 from llmc.state.sessions.checkpoint import one_line, value_lines
-from llmc.state.sessions.join import memory_of
+from llmc.state.sessions.join import join, joined, memory_of, owner_of, place_of
 from llmc.state.sessions.recall import Remembered, recall
+from llmc.state.sessions.rows import unknown
 from llmc.state.sessions.values import SHARED, TOOLS
-from llmc.tools.reply import redactor
 
 if TYPE_CHECKING:
     from llmc.state.sessions.values import SessionEntry, SessionRecord, SessionValue
@@ -26,7 +28,9 @@ __all__ = [
     "entry_data",
     "group",
     "key_of",
+    "present",
     "remembered_for",
+    "required",
     "said_by",
     "slice_of",
     "text_of",
@@ -81,7 +85,7 @@ def value_of(asked: ToolRequest) -> Any:
 
 
 def without_any_secret(value: Any, asked: ToolRequest) -> Any:
-    clean = redactor(asked.workspace.settings.redaction)
+    clean = redactor_for(asked.workspace.settings.redaction)
     if isinstance(value, str):
         return clean.redact(value).text
     value = without_secrets(value, clean)
@@ -143,3 +147,31 @@ def remembered_for(asked: ToolRequest, kept: SessionRecord, query: str, most: in
     # Always the bundled model: a session's words go to no endpoint.
     embedder, _ = asked.workspace.registry.embedder(EmbedderSettings())
     return recall(memory.recalls, kept.id, texts, query, embedder=embedder, most=most)
+
+
+def present(asked: ToolRequest, name: str = "") -> SessionRecord:
+    """The session that is named, or that the connection is in."""
+    memory, session = memory_of(asked.workspace), asked.session
+    if name:
+        return memory.find(owner_of(asked.owner), name)
+    found = joined(memory, session, asked.call.client if asked.call else None) if session else None
+    if found is None:
+        raise NotFoundError(
+            "there is no session yet", hint="`session set` or `append` begins one; `list` names others."
+        )
+    return found
+
+
+def required(asked: ToolRequest, name: str = "") -> tuple[SessionRecord, bool]:
+    """(the same, or a new one; whether it is new). Two first calls of a connection at once make one."""
+    memory, session, owner = memory_of(asked.workspace), asked.session, owner_of(asked.owner)
+    with memory.beginning:
+        with contextlib.suppress(NotFoundError):
+            return present(asked, name), False
+        if name:
+            raise unknown(name)
+        memory.sweep(asked.workspace.settings.session.ttl_hours)
+        made = memory.open(owner, place=place_of(asked.workspace), client=session.client if session else "cli")
+        if session is not None:
+            join(memory, session, made)
+        return made, True

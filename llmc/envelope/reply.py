@@ -1,0 +1,35 @@
+"""What every surface shows: text for a model or a person, data for a machine, and what both cost in tokens."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from llmc.envelope.token_accounting import weigh
+
+if TYPE_CHECKING:
+    from llmc.envelope.token_accounting import TokenAccount
+
+__all__ = ["Reply", "weight_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """`frame` is the part of the text that exists only because llmc produced it: handle, truncation and pending notes.
+    `weight` counts content and frame in tokens, and what a plain tool would have returned. `cached`: the reply was
+    computed for an earlier identical call.
+    """
+
+    text: str
+    data: dict[str, Any] = field(default_factory=dict)
+    shown: int = 0
+    total: int = 0
+    handle: str = ""
+    error: str = ""
+    frame: str = ""
+    weight: TokenAccount | None = None
+    cached: bool = False
+
+
+def weight_of(reply: Reply) -> TokenAccount:
+    return reply.weight or weigh(reply.text, reply.frame)

@@ -1,0 +1,89 @@
+"""Values kept together with what they were computed from, so that a hit never differs from computing again.
+
+That is the generation and the pending paths of every root, and the stamp of each file that was read. If any of them
+has changed, the value is computed again.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from llmc.base.coalesce import InFlightCache
+from llmc.base.errors import LlmcError
+from llmc.base.root_fs import settled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Sequence
+
+    from llmc.retrieval.search import FileDependency
+    from llmc.retrieval.view import View
+
+__all__ = ["DependencyCache"]
+
+Value = TypeVar("Value")
+
+# A reply holds the text of its places, some 20 KB.
+MOST_VALUES = 256
+
+
+class DependencyCache:
+    """One per process, safe from any thread. `in_flight` shares values between calls that wait at the same time."""
+
+    def __init__(self, size: int = MOST_VALUES) -> None:
+        self._size = size
+        self._kept: OrderedDict[Hashable, tuple[Any, tuple[FileDependency, ...]]] = OrderedDict()
+        self._lock = threading.Lock()
+        self.in_flight: InFlightCache[Any] = InFlightCache(size)
+        self.hits = 0
+
+    def clear(self) -> None:
+        with self._lock:
+            self._kept.clear()
+        self.in_flight.clear()
+
+    def get(
+        self,
+        views: Sequence[View],
+        key: Hashable,
+        compute: Callable[[list[FileDependency]], Value],
+        is_valid: Callable[[Value], bool] = lambda _value: True,
+    ) -> tuple[Value, bool]:
+        """The value for `key` and whether it was kept; `compute` appends the files that it reads to its argument."""
+        full_key = (tuple(map(_state, views)), key)
+        with self._lock:
+            kept = self._kept.get(full_key)
+        if kept is not None and is_valid(kept[0]) and all(map(_unchanged, kept[1])):
+            self.hits += 1
+            return kept[0], True
+        read: list[FileDependency] = []
+        value = compute(read)
+        if not any(
+            view.pending for view in views
+        ):  # otherwise those were read too, whether the value shows them or not
+            self._keep(full_key, value, read)
+        return value, False
+
+    def _keep(self, key: Hashable, value: object, read: Sequence[FileDependency]) -> None:
+        with self._lock:
+            self._kept[key] = (value, tuple(read))
+            self._kept.move_to_end(key)
+            while len(self._kept) > self._size:
+                self._kept.popitem(last=False)
+
+
+def _state(view: View) -> Hashable:
+    embedder = view.embedder.name if view.embedder else None
+    generation = view.store.catalog.generation()
+    return (view.root.id, str(view.store.folder), generation, embedder, view.pending, view.share)
+
+
+def _unchanged(file: FileDependency) -> bool:
+    try:
+        seen = file.view.root_fs.stat(file.path)
+    except LlmcError:
+        return False
+    if file.stamp is None or seen is None:
+        return file.stamp is None and seen is None
+    return seen.stamp == file.stamp and settled(file.stamp)

@@ -1,0 +1,64 @@
+"""What a call is about: topics (code, docs, tests, history, shell) and a short description for lists of handles.
+
+A session counts the topics of its calls; the gateway's menu is ordered by them.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from llmc.base.languages import role_of
+from llmc.base.words import stem
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["TOPIC_STEMS", "question_of", "stems", "topics_of"]
+
+# What people say when they mean a topic. Stems are compared.
+SPOKEN = {
+    "docs": "docs documentation readme guide manual changelog tutorial explain",
+    "tests": "test tests fixture assert coverage mock spec failing",
+    "history": "history commit blame changed change log diff branch author when handoff resume session",
+    "shell": "run command execute build compile install output shell make terminal",
+    "code": "function class method symbol define definition call caller callers usage use reference implement import",
+}
+ROLES = {"test": "tests", "doc": "docs"}
+# Tools whose use says what the session is about, whatever it asks.
+TELLING = {
+    "shell": "shell",
+    "outline": "code",
+    "refs": "code",
+    "create_handoff": "history",
+    "resume_handoff": "history",
+}
+WORD = re.compile(r"[A-Za-z]+")
+# Too common to tell one tool from another.
+DULL = {"a", "an", "the", "of", "in", "on", "to", "for", "by", "with", "and", "or", "is", "are", "be", "it", "its"}
+DULL |= {"this", "that", "how", "where", "what", "which", "who", "do", "i"}
+
+
+def topics_of(name: str, args: Mapping[str, Any]) -> set[str]:
+    """What one call is about; code when nothing says otherwise."""
+    texts = [value for value in args.values() if isinstance(value, str)]
+    texts += [one for value in args.values() if isinstance(value, list) for one in value if isinstance(one, str)]
+    found = {ROLES[role] for text in texts if "/" in text or "." in text if (role := role_of(text)) in ROLES}
+    spoken = stems(" ".join(texts))
+    found |= {topic for topic, stemmed in TOPIC_STEMS.items() if topic != "code" and spoken & stemmed}
+    if name in TELLING:
+        found.add(TELLING[name])
+    return found or {"code"}
+
+
+def question_of(name: str, args: Mapping[str, Any]) -> str:
+    """A call in a few words, as a list of handles shows it."""
+    said = " ".join(str(value) for value in args.values() if isinstance(value, str | list))
+    return f"{name} {said}"[:80].rstrip()
+
+
+def stems(text: str) -> set[str]:
+    return {stem(word) for word in WORD.findall(text.lower()) if word not in DULL}
+
+
+TOPIC_STEMS = {topic: {stem(word) for word in words.split()} for topic, words in SPOKEN.items()}

@@ -1,0 +1,95 @@
+"""The one way to call a tool. Every surface (CLI, MCP, REST, ask, delegates) builds a `ToolRequest`, shows the `Reply`.
+
+    resolve → authorize → validate → admit → cache → run → redact → focus → fit → store handle → render → account
+
+`reply.build_reply` is the part from redact to render; `registry` has the built-in tools and their feature switches.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from llmc.base.compute_slots import slot
+from llmc.base.errors import LlmcError, QueryError
+from llmc.state.metrics import METER
+from llmc.tools.accounting import account
+from llmc.tools.registry import TOOLS, is_offered, require_offered, tool
+from llmc.tools.reply import build_reply, error_reply
+from llmc.tools.reply_cache import cached_reply
+
+if TYPE_CHECKING:
+    from llmc.envelope.reply import Reply
+    from llmc.settings import Settings
+    from llmc.tool import Tool, ToolRequest
+
+__all__ = ["call_tool"]
+
+
+def call_tool(request: ToolRequest) -> Reply:
+    """The reply to one call; an error of llmc's is a reply too."""
+    started = time.perf_counter()
+    request = replace(request, runtime=RUNTIME)
+    try:
+        while True:
+            wanted = resolve(request)
+            authorize(request, wanted)
+            request = replace(request, args=wanted.check(request.args))
+            other = wanted.forward(request) if wanted.forward else None
+            if other is None:
+                break
+            request = replace(request, name=other[0], args=other[1])
+        with slot() if wanted.cpu_bound else nullcontext():
+            build = partial(build_reply, request, wanted)
+            reply = cached_reply(request, wanted, build) if wanted.is_cacheable(request) else build(wanted.run(request))
+    except LlmcError as error:
+        reply = error_reply(request, error)
+    reply = account(request, reply)
+    seconds = time.perf_counter() - started
+    METER.observe(request.name, seconds, reply)
+    if request.ledger is not None:
+        request.ledger.note(request.session, request.name, seconds, reply)
+    return reply
+
+
+def resolve(request: ToolRequest) -> Tool:
+    """A built-in tool, or one of the user's own."""
+    if request.tool is not None:
+        return request.tool
+    extra = request.extra_tools
+    return (extra.find(request.name) if extra and request.name not in TOOLS else None) or tool(request.name)
+
+
+def authorize(request: ToolRequest, wanted: Tool) -> None:
+    """Whether this session may use the tool, and whether the user switched it on."""
+    if request.tool is not None:
+        return
+    name, session, extra = request.name, request.session, request.extra_tools
+    opened = extra is not None and name not in TOOLS and extra.open_to(name, request.allowed)
+    if session is not None and not session.may(name) and not opened:
+        raise QueryError(f"{name} is not available to this session", hint="`llmc` lists the tools that are.")
+    if name in TOOLS:
+        require_offered(wanted, request.workspace.settings)
+
+
+@dataclass(frozen=True, slots=True)
+class _Runtime:
+    """What a running tool may use of the others."""
+
+    def names(self) -> tuple[str, ...]:
+        return TOOLS
+
+    def get(self, name: str) -> Tool:
+        return tool(name)
+
+    def is_offered(self, wanted: Tool, settings: Settings) -> bool:
+        return is_offered(wanted, settings)
+
+    def call(self, request: ToolRequest) -> Reply:
+        return call_tool(request)
+
+
+RUNTIME = _Runtime()

@@ -1,0 +1,64 @@
+"""The built-in tools by name, in the order in which they are listed, and which of them the settings switch on."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from llmc.base.errors import QueryError
+
+if TYPE_CHECKING:
+    from llmc.settings import Settings
+    from llmc.tool import Tool
+
+__all__ = ["TOOLS", "is_offered", "require_offered", "tool"]
+
+TOOLS = (
+    "search",
+    "grep",
+    "read",
+    "llmc",
+    "find",
+    "outline",
+    "refs",
+    "context",
+    "tree",
+    "handle",
+    "shell",
+    "research_codebase",
+    "locate_in_codebase",
+    "find_patterns",
+    "analyze_component",
+    "ask",
+    "create_handoff",
+    "resume_handoff",
+    "web_research",
+    "session",
+    "list_roots",
+    "ping",
+)
+
+
+def tool(name: str) -> Tool:
+    """Imported when it is first used."""
+    if name not in TOOLS:
+        near = get_close_matches(name, TOOLS, 1)
+        raise QueryError(f"there is no tool {name!r}", hint=f"Did you mean {near[0]}?" if near else ", ".join(TOOLS))
+    found: Tool = import_module(f"llmc.tools.{name}").TOOL
+    return found
+
+
+def is_offered(wanted: Tool, settings: Settings) -> bool:
+    """Whether the setting that the tool requires is on."""
+    value: object = settings
+    for part in wanted.requires_setting.split(".") if wanted.requires_setting else ():
+        value = getattr(value, part)
+    return bool(value)
+
+
+def require_offered(wanted: Tool, settings: Settings) -> None:
+    if not is_offered(wanted, settings):
+        raise QueryError(
+            f"{wanted.name} is switched off", hint=f"The user turns it on with `--set {wanted.requires_setting}=true`."
+        )
