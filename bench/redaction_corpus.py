@@ -195,8 +195,28 @@ def generic(seed: int, rounds: int = 12) -> list[Case]:
     for _ in range(rounds):
         for path, text in DATA["passwords"]:
             secret = password(rng)
-            cases.append(Case(text.strip().partition("\n")[0][:40], path, text.replace("@@", secret), (secret,)))
+            cases.append(field(path, text, secret))
+        cases += [field(path, text, random_key(rng)) for path, text in DATA["keys"]]
+        cases += [field(path, text, made_up(rng)) for path, text in DATA["made up"]]
     return cases
+
+
+def field(path: str, text: str, secret: str) -> Case:
+    return Case(text.strip().partition("\n")[0][:40], path, text.replace("@@", secret), (secret,))
+
+
+def random_key(rng: random.Random) -> str:
+    """Long, random and of no known format."""
+    way = rng.randrange(4)
+    if way == 0:
+        return draw(rng, HEX, rng.choice((32, 48, 64)))
+    return draw(rng, (ALNUM, URL, B64)[way - 1], rng.randrange(24, 64))
+
+
+def made_up(rng: random.Random) -> str:
+    """A token that somebody typed."""
+    words = rng.sample(WORDS, 4)
+    return "-".join(words) if rng.random() < 0.5 else f"my-{words[0]}-{words[1]}-token-{rng.randrange(2018, 2030)}"
 
 
 def harmless(seed: int, rounds: int = 12) -> list[Case]:

@@ -46,6 +46,17 @@ def test_without_check_the_text_is_shown_without_its_secrets(place: Place) -> No
     assert place.llmc("redact", "-", input=f"a {AWS} b\x1b\n").stdout == "a [redacted:aws-key] b\\e\n"
 
 
+def test_a_token_behind_a_colour_code_is_not_shown(place: Place, tmp_path: Path) -> None:
+    (tmp_path / "ci.log").write_bytes(b"ok\n\x1b[31mghp_aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5\x1b[0m needle\n")
+    (tmp_path / ".git").mkdir()
+    for command in (("redact", "ci.log"), ("read", "ci.log"), ("grep", "needle"), ("te", "cat", "ci.log")):
+        done = place.llmc(*command, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert "[redacted:github-token]" in done.stdout
+        assert "aB3dE5" not in done.stdout
+    assert "1 line redacted" in place.llmc("read", "ci.log", cwd=tmp_path).stdout.split("\n")[0]
+
+
 def test_settings_add_rules_and_allow_paths(place: Place, tmp_path: Path) -> None:
     config = tmp_path / "own.toml"
     config.write_text('[redaction]\nallow = ["ok/"]\n[[redaction.rules]]\nname = "badge"\npattern = "badge-[0-9]+"\n')

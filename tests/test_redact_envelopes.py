@@ -39,6 +39,12 @@ def test_rows_titles_notes_and_data_are_cleaned() -> None:
     assert " 3 k = [redacted:aws-key]\\u202e" in render(done)
 
 
+def test_the_first_line_says_how_many_lines_were_redacted() -> None:
+    done = clean(found_in(Row(f"k = {AWS}", 1), Row("plain", 2), Row(f"l = {AWS}", 3)))
+    assert render(done).split("\n")[0] == "1 match · 2 lines redacted"
+    assert render(clean(done)) == render(done)
+
+
 def test_a_clean_envelope_comes_back_equal() -> None:
     whole = found_in(Row("def f(token): pass", 1), Row("    return token", 2))
     assert clean(whole) == whole

@@ -89,6 +89,7 @@ class _Cleaning:
         self._redactor = redactor
         self._text_of = text_of
         self._known: dict[tuple[str, str], dict[int, list[SecretFinding]] | None] = {}
+        self._redacted = 0  # lines of files
 
     def envelope(self, envelope: Envelope) -> Envelope:
         rows = self._rows(envelope)
@@ -103,11 +104,12 @@ class _Cleaning:
             for at, group in enumerate(envelope.groups)
         )
         said = self._said_in_error if envelope.error else self._said
+        notes = tuple(said(note) for note in envelope.notes)
         return replace(
             envelope,
             found=said(envelope.found),
             groups=groups,
-            notes=tuple(said(note) for note in envelope.notes),
+            notes=(*notes, redacted_words(self._redacted)) if self._redacted else notes,
             data=self._data(envelope.data, "", ""),
         )
 
@@ -152,6 +154,8 @@ class _Cleaning:
         if doubtful and (found := self._findings(root, path)):
             lines = zip(done.split("\n"), rows, strict=True)
             done = "\n".join([asked(text, row, found, path) for text, row in lines])
+        if done != whole:
+            self._redacted += sum(old != new for old, new in zip(whole.split("\n"), done.split("\n"), strict=True))
         done = visible_text(done, endings=False)
         return done.split("\n") if rows and (folded or done != whole) else None
 
@@ -247,6 +251,11 @@ def asked(text: str, row: Row, found: dict[int, list[SecretFinding]], path: str)
     for secret in secrets:
         text = without(text, secret)
     return text
+
+
+def redacted_words(lines: int) -> str:
+    """Said in the first line: whoever edits this text must know that it is not what the file holds."""
+    return f"{lines} line{'' if lines == 1 else 's'} redacted"
 
 
 def plain_name(title: str) -> bool:

@@ -13,7 +13,14 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["visible", "visible_name", "visible_text"]
+__all__ = ["INVISIBLE", "TERMINAL_ESCAPES", "visible", "visible_name", "visible_text"]
+
+# CSI, OSC (title, links; ended by BEL or ST), character sets and the other short escapes. The bounds keep a sequence
+# that is never ended from eating the rest of the line.
+TERMINAL_ESCAPES: Final = (
+    r"\x1b\[[0-?]{0,64}[ -/]{0,8}[@-~]|\x1b\][^\x07\x1b\n]{0,2048}(?:\x07|\x1b\\)|\x1b[()*+][0-9A-Za-z]|\x1b[=>78MDEHc]"
+    r"|\x9b[0-?]{0,64}[ -/]{0,8}[@-~]"
+)
 
 # C0 without tab, DEL, C1, soft hyphen, joiners and fillers that have no width, marks of direction, line and paragraph
 # separators, the invisible operators, the byte order mark, interlinear and musical controls, variation selectors (two
@@ -21,6 +28,11 @@ __all__ = ["visible", "visible_name", "visible_text"]
 _LOW: Final = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
     "\u2060-\u206f\u3164\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff"
+)
+# Those of them that take no place: white space and line ends are kept apart from it.
+INVISIBLE: Final = (
+    "\x00-\x08\x0e-\x1b\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
+    "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff"
 )
 _HIDDEN: Final = f"{_LOW}\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 # A class that ends with the whole upper planes is looked up and not compared range by range: a third of the time.

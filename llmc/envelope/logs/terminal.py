@@ -10,14 +10,11 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from llmc.envelope.visible import TERMINAL_ESCAPES
+
 __all__ = ["as_shown", "shown_line"]
 
-# CSI, OSC (title, links; ended by BEL or ST), character sets and the other short escapes. The bounds keep a sequence
-# that is never ended from eating the rest of the line.
-_ESCAPES: Final = re.compile(
-    r"\x1b\[[0-?]{0,64}[ -/]{0,8}[@-~]|\x1b\][^\x07\x1b\n]{0,2048}(?:\x07|\x1b\\)|\x1b[()*+][0-9A-Za-z]|\x1b[=>78MDEHc]"
-    r"|\x9b[0-?]{0,64}[ -/]{0,8}[@-~]"
-)
+_ESCAPES: Final = re.compile(TERMINAL_ESCAPES)
 _ERASE: Final = re.compile(r"\x1b\[[012]?K")
 # A line longer than this is data; writing over it cell by cell would take as long as it is.
 LONGEST_DRAWN: Final = 20_000

@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from llmc.envelope.redact.names import Sort, sort_of
 from llmc.envelope.redact.table import compiled, matcher
-from llmc.envelope.redact.values import ContentKind, is_mixed, is_placeholder, is_random, is_secret, kind_of
+from llmc.envelope.redact.values import (
+    ContentKind,
+    is_mixed,
+    is_passphrase,
+    is_placeholder,
+    is_random,
+    is_secret,
+    kind_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -31,32 +39,47 @@ _TYPE: Final = rb"""(?:[\t ]*:[\t ]*[A-Za-z&][A-Za-z0-9_<>\[\].&?| ]*|[\t ]+As[\
 _CLOSED: Final = rb"""(?:\\?["'`])?(?:[\])}]?[\])}]?|\[[0-9]*\])"""
 
 
+_ASSIGNED: Final = re.compile(rb"""[\\"'`\])}]{0,4}[^=!<>(,]*?[\t ]*(?:=|:=|:|=>)[\t ]*[A-Za-z@$&]?[\\"'`]{1,3}""")
 _SPACE: Final = re.compile(rb"\s")
+_END: Final = re.compile(rb"""["'`,;<>(){}\[\]|]|&(?=$|&|[A-Za-z0-9_.\-%]+=)""")
 FAR: Final = 200
+
+
+class Field(NamedTuple):
+    """A name with its value in the searched bytes. `begin` is where the field begins, `named` where its name ends."""
+
+    name: str
+    sort: Sort
+    begin: int
+    named: int
+    start: int
+    end: int
 
 
 class FieldShape(NamedTuple):
     """A way of writing a field: the first group is the name, the first of the others that took part the value."""
 
     pattern: bytes
-    judge: Callable[[bytes, Any, int, ContentKind], tuple[int, int] | None]
+    judge: Callable[[bytes, Field, ContentKind], tuple[int, int] | None]
 
 
 def fields(data: bytes, path: str) -> Iterator[tuple[int, int, Sort]]:
     """(start, end, sort) of each secret value."""
     kind = kind_of(path)
-    for index in sorted(gate().Match(data) or ()):
+    for index in gate().Match(data) or ():
         shape = SHAPES[index]
         regex, at = compiled(shape.pattern), 0
         while (match := regex.search(data, at)) is not None:
+            start, named = match.span(1)
+            name = data[start:named].decode("latin-1")
+            sort = sort_of(name)
             span = None
-            sort = sort_of(match.group(1).decode("latin-1"))
             if sort is not Sort.NONE:
-                group = next((index for index in range(2, regex.groups + 1) if match.start(index) >= 0), 0)
-                span = shape.judge(data, match, group, kind) if group else None
+                value = next(group for group in map(match.span, range(2, regex.groups + 1)) if group[0] >= 0)
+                span = shape.judge(data, Field(name, sort, match.start(), named, *value), kind)
             if span is not None:
                 yield (*span, sort)
-            at = span[1] if span is not None else max(match.end(1), at + 1)
+            at = span[1] if span is not None else max(named, at + 1)
 
 
 @cache
@@ -64,16 +87,15 @@ def gate() -> Any:
     return matcher([shape.pattern for shape in SHAPES])
 
 
-def judge_quoted(data: bytes, match: Any, group: int, kind: ContentKind) -> tuple[int, int] | None:
-    start, end = match.span(group)
-    name, between = text(match.group(1)), data[match.end(1) : start]
-    sort = sort_of(name)
-    if between.lstrip(b"\\\"'` ").startswith(b"(") and not is_setter(name):
+def judge_quoted(data: bytes, field: Field, kind: ContentKind) -> tuple[int, int] | None:
+    start, end = field.start, field.end
+    between = data[field.named : start]
+    if between.lstrip(b"\\\"'` ").startswith(b"(") and not is_setter(field.name):
         return None
     if b"," in between and (b"\n" in between or not between.lstrip(b"\\").startswith((b'"', b"'"))):
         return None
-    value = text(data[start:end])
-    return (start, end) if is_secret(value, sort, kind, quoted=True) else None
+    assigned = _ASSIGNED.fullmatch(between) is not None
+    return (start, end) if is_secret(text(data[start:end]), field.sort, kind, quoted=True, assigned=assigned) else None
 
 
 def is_setter(name: str) -> bool:
@@ -82,22 +104,24 @@ def is_setter(name: str) -> bool:
     return last.startswith(("set", "with", "pass", "pwd", "secret", "apikey", "token", "add", "put", "use"))
 
 
-def judge_bare(data: bytes, match: Any, group: int, kind: ContentKind) -> tuple[int, int] | None:
-    start = match.start(group)
-    spaced = data[match.end(1) : start]
+def judge_bare(data: bytes, field: Field, kind: ContentKind) -> tuple[int, int] | None:
+    start = field.start
+    spaced = data[field.named : start]
     if kind is ContentKind.CODE and spaced != b"=":
         return None
     value, _, rest = data[start : start + FAR].partition(b"\n")[0].partition(b" ")
     value = value.split()[0]
-    if kind is not ContentKind.CONFIG or data[match.start() - 1 : match.start()] == b"=" or b"&" in value:
+    if kind is not ContentKind.CONFIG or data[field.begin - 1 : field.begin] == b"=" or b"&" in value:
         value = cut(value)
     value = value.rstrip(b",;")
     end, shown = start + len(value), text(value)
-    if kind is ContentKind.CODE and not stands_in_text(data, match, end):
+    if kind is ContentKind.CODE and not stands_in_text(data, field, end):
         return None
+    if kind is ContentKind.TEXT and spaced == b"=":
+        kind = ContentKind.CONFIG  # `NAME=value` is written as in a shell or an environment file
     in_prose = rest.strip() and not rest.strip().startswith(_NO_PROSE)
     sure = not in_prose or spaced == b"=" or is_random(shown)
-    if not (sure and is_secret(shown, sort_of(text(match.group(1))), kind, quoted=False)):
+    if not (sure and is_secret(shown, field.sort, kind, quoted=False)):
         return None
     return start, whole_end(data, end) if len(value) == FAR else end
 
@@ -112,45 +136,40 @@ def whole_end(data: bytes, at: int) -> int:
 
 
 def cut(value: bytes) -> bytes:
-    """Up to what ends a value in running text."""
-    for index, byte in enumerate(value):
-        if byte in b"\"'`,;&<>(){}[]|":
-            return value[:index]
-    return value
+    """Up to what ends a value in running text; an `&` does where another parameter or command follows."""
+    end = _END.search(value)
+    return value[: end.start()] if end else value
 
 
-def stands_in_text(data: bytes, match: Any, end: int) -> bool:
+def stands_in_text(data: bytes, field: Field, end: int) -> bool:
     """Inside a literal, such as a query or a connection string: in code a bare value is a variable."""
-    before = data[match.start() - 1 : match.start()] if match.start() else b"\n"
+    before = data[field.begin - 1 : field.begin] if field.begin else b"\n"
     return before in b"?&;\"' \t\n" and data[end : end + 1] in b"&\"';` \n"
 
 
-def judge_plain(data: bytes, match: Any, group: int, kind: ContentKind) -> tuple[int, int] | None:
+def judge_plain(data: bytes, field: Field, kind: ContentKind) -> tuple[int, int] | None:
     """For shapes that prose has too: only what is certainly no word."""
-    start, end = match.span(group)
+    start, end = field.start, field.end
     value = text(data[start:end])
-    sure = is_mixed(value) or (kind is ContentKind.CONFIG and "-" in value)
-    sort = sort_of(text(match.group(1)))
+    sure = is_mixed(value) or (kind is ContentKind.CONFIG and "-" in value) or is_passphrase(value)
     quoted = data[start - 1 : start] in {b'"', b"'"}
-    return (start, end) if sure and is_secret(value, sort, kind, quoted=quoted) else None
+    return (start, end) if sure and is_secret(value, field.sort, kind, quoted=quoted) else None
 
 
-def judge_told(data: bytes, match: Any, group: int, _kind: ContentKind) -> tuple[int, int] | None:
+def judge_told(data: bytes, field: Field, _kind: ContentKind) -> tuple[int, int] | None:
     """`the password is ...`"""
-    start, end = match.span(group)
-    value = text(data[start:end]).rstrip(".,;:!?)")
+    if field.sort not in {Sort.PASSWORD, Sort.TOKEN}:
+        return None
+    value = text(data[field.start : field.end]).rstrip(".,;:!?)")
     told = any(map(str.isdigit, value)) and any(map(str.isalpha, value)) and is_mixed(value)
-    return (start, start + len(value.encode())) if told and not is_placeholder(value) else None
+    return (field.start, field.start + len(value.encode())) if told and not is_placeholder(value) else None
 
 
-def judge_element(data: bytes, match: Any, group: int, kind: ContentKind) -> tuple[int, int] | None:
+def judge_element(data: bytes, field: Field, kind: ContentKind) -> tuple[int, int] | None:
     """The value that stands in markup or in a list of names and values; there a plain word may be the secret."""
-    start, end = match.span(group)
-    raw = data[start:end]
-    start, end = start + len(raw) - len(raw.lstrip()), end - (len(raw) - len(raw.rstrip()))
-    value = text(data[start:end])
-    sort = sort_of(text(match.group(1)))
-    return (start, end) if is_secret(value, sort, kind, quoted=True) else None
+    raw = data[field.start : field.end]
+    start, end = field.start + len(raw) - len(raw.lstrip()), field.end - (len(raw) - len(raw.rstrip()))
+    return (start, end) if is_secret(text(data[start:end]), field.sort, kind, quoted=True) else None
 
 
 def text(data: bytes) -> str:

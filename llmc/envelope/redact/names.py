@@ -1,5 +1,6 @@
 """Does a field by this name hold a secret? `db.password`, `apiKey`, `AWS_SECRET_ACCESS_KEY_2` do; `password_field`,
-`tokenizer` and `public_key` do not. The last word decides, since it says what the thing is.
+`tokenizer` and `public_key` do not. The last word decides, since it says what the thing is. A name that merely contains
+one of these words (`MACHINE_KEY`, `tokenForStaging`) may hold one: its value has to be long and random.
 """
 
 from __future__ import annotations
@@ -15,10 +16,13 @@ __all__ = ["Sort", "sort_of"]
 
 
 class Sort(StrEnum):
-    """PASSWORD: people choose it, so any word may be one. TOKEN: machines make it, so it looks like that."""
+    """PASSWORD: people choose it, so any word may be one. TOKEN: machines make most of them. KEY: only a long random
+    value is one. RANDOM: the same, but a UUID is only an identifier."""
 
     PASSWORD = "password"  # noqa: S105 - the word, not one
-    TOKEN = "token"  # noqa: S105 - likewise
+    TOKEN = "token"  # noqa: S105 - the word, not one
+    KEY = "key"
+    RANDOM = "random"
     NONE = ""
 
 
@@ -37,6 +41,10 @@ def sort_of(name: str) -> Sort:
         parts.pop()
     if not parts:
         return Sort.NONE
+    return sort_of_words(parts)
+
+
+def sort_of_words(parts: list[str]) -> Sort:
     *before, last = parts
     leading = before[-1] if before else ""
     if is_password(last):
@@ -46,7 +54,22 @@ def sort_of(name: str) -> Sort:
     if "public" in before:
         return Sort.NONE
     is_token = last.endswith(_TOKENS) or last in words("tokens") or (last == "key" and leading in words("keys"))
-    return Sort.TOKEN if is_token and leading not in words("not_tokens") else Sort.NONE
+    if is_token and leading not in words("not_tokens"):
+        return Sort.TOKEN
+    return key_sort(parts)
+
+
+def key_sort(parts: list[str]) -> Sort:
+    if not may_hold_key(parts):
+        return Sort.NONE
+    return Sort.KEY if parts[-1] == "key" else Sort.RANDOM
+
+
+def may_hold_key(parts: list[str]) -> bool:
+    """Whether a long random value under this name is a secret: not if the name says what else it is."""
+    if parts[-1] in words("not_values") or words("not_keys") & set(parts):
+        return False
+    return any(part == "key" or part.endswith((*_PASSWORDS, *_TOKENS)) for part in parts)
 
 
 def is_password(word: str) -> bool:

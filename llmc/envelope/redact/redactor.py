@@ -6,7 +6,7 @@
 Redact before cutting, since half a secret is not recognised. What a secret looks like is the business of the package
 `secret`. The path decides what a bare word may be: a variable in code, a value in a config file.
 
-Some 30 MB/s on source code, whole files at a time.
+Some 60 MB/s on source code, whole files at a time.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from llmc.envelope.redact.blocks import blocks, is_torn, torn
 from llmc.envelope.redact.fields import fields
 from llmc.envelope.redact.matches import matches
-from llmc.envelope.redact.table import Rule, RuleConfidence, compiled, table
+from llmc.envelope.redact.table import Rule, RuleConfidence, Signs, compiled, table
+from llmc.envelope.redact.views import View, views
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -82,7 +83,11 @@ class Redactor:
         if not text or self.passes(path):
             return Redacted(text)
         data = text.encode("utf-8", "surrogatepass")
-        spans = self._spans(data, path)
+        signs = table().look(data, path)
+        spans = self._spans(View(data), signs, path)
+        if signs.hidden:
+            for view in views(data):
+                spans += self._spans(view, table().look(view.data, path), path)
         if torn:
             spans += torn_spans(data)
         return replaced(data, merged(spans)) if spans else Redacted(text)
@@ -106,12 +111,15 @@ class Redactor:
 
         return read_patterns(os.fsencode("\n".join(self._allow)))
 
-    def _spans(self, data: bytes, path: str) -> list[Span]:
-        """In the order in which they may name what they share."""
-        spans = [Span(start, end, PRIVATE_KEY) for start, end in blocks(data)]
-        for rule in (*self._own, *table().matching(data, path)):
+    def _spans(self, view: View, signs: Signs, path: str) -> list[Span]:
+        """In the order in which they may name what they share; positions are those of the original text."""
+        data = view.data
+        spans = [Span(start, end, PRIVATE_KEY) for start, end in blocks(data)] if signs.blocks else []
+        for rule in (*self._own, *signs.rules):
             spans += [Span(start, end, rule.name) for start, end in matches(rule, data)]
-        return spans + [Span(start, end, str(sort)) for start, end, sort in fields(data, path)]
+        if not view.for_formats:
+            spans += [Span(start, end, str(sort)) for start, end, sort in fields(data, path)]
+        return [Span(*view.original(span.start, span.end), span.name) for span in spans] if view.gaps else spans
 
 
 _BUILT_IN: Final = Redactor()

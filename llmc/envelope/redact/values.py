@@ -17,7 +17,7 @@ from typing import Final
 from llmc.envelope.redact.names import Sort
 from llmc.envelope.redact.table import words
 
-__all__ = ["ContentKind", "is_blank", "is_placeholder", "is_random", "is_secret", "kind_of"]
+__all__ = ["ContentKind", "is_blank", "is_passphrase", "is_placeholder", "is_random", "is_secret", "kind_of"]
 
 
 class ContentKind(StrEnum):
@@ -30,8 +30,10 @@ class ContentKind(StrEnum):
 
 
 SHORTEST: Final = 4
-SHORTEST_TOKEN: Final = 10
+SHORTEST_OF: Final = {Sort.PASSWORD: SHORTEST, Sort.TOKEN: 8, Sort.KEY: 20, Sort.RANDOM: 20, Sort.NONE: SHORTEST}
 PASSPHRASE: Final = 4  # words
+SHORTEST_CHOSEN: Final = 6
+SHORTEST_RUN: Final = 16  # 64 random bits in hexadecimal
 ENOUGH: Final = 80  # characters, to tell what a value is
 
 _LABELS: Final = re.compile(
@@ -44,21 +46,25 @@ _LABELS: Final = re.compile(
 # Where a secret comes from: variables and templates of shells, languages and tools, addresses, paths, digests.
 _REFERENCE: Final = re.compile(
     r"""(?ix) \$\{ | \{\{ | <% | %\( | \$\( | ^%[sdr@]?$ | ^%\w+%$ | ^\$+\w+$ | ^\$env: | ^\$\w+[\[>.:-]
-    | ^[{<(\[].*[})>\]]$ | ^< | ^\[[^\]]*\] | ^[:@?]\w*$ | ^!\w+$ | ^!\w+[/:] | ^[&*][a-z_]\w*$ | ^enc[\[(:]
+    | ^[{<(\[].*[})>\]]$ | ^< | ^\[[^\]]*\] | ^[:@?]\w*$ | ^![a-z_]+$ | ^!\w+[/:] | ^[&*][a-z_]+\d?$ | ^enc[\[(:]
     | ^(?:vault|env|ssm|file|ref|op|secretsmanager|awssm|keyring|arn|projects|data)[:/] | ^\{cipher\} | ^\\[nu]?
     | process\.env | os\.environ | getenv | environ\b | ^env\b | ^env[(\[] | \bsecrets?\.[a-z]
     | ^(?:var|local|self|this|settings|config|data|module|args|opts|options|params|request|req|ctx|context|props|state
       |app|each|values|inputs|vars|steps|needs|github|credentials)[.\[>-]
     | ^(?:https?|ftp|s3|gs|jdbc):/ | ^\.{0,2}/(?:[a-z_.-]+/)*[a-z_.-]*$ | ^~/ | ^[a-z]:\\ | ^\[redacted
+    | ^(?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-\w+)\b | ^AAAA[BCE][0-9][VN][jz]
     | ^[*.…•x\#?_=+-]+$ | ^(?:sha(?:1|256|384|512)[-:]|md5[-:]) | ^(?:application|text|image)/ """
 )
 _BLANK: Final = re.compile(
     r"(?i)example|changeme|change[-_. ]?(?:me|this|it)|replace[-_. ]?(?:me|this|with)|placeholder|redacted|xxxx|\*\*\*|"
     r"\.\.\.|…|your[-_. ]|^your|<[a-z]|insert[-_. ]|dummy|^(?:my|the|some|any)[-_](?:secret|pass|token|key|api)|fake|"
-    r"goes[-_. ]here|[-_. ]here$|^todo|^fixme|^tbd|not[-_. ]a[-_. ]|0{12}|123456789012"
+    r"goes[-_. ]here|[-_. ]here$|^todo|^fixme|^tbd|not[-_. ]a[-_. ]|0{12}|123456789012|0123456789|abcdefgh"
 )
 _NEVER: Final = re.compile(r"(?i)EXAMPLE|x{5}|your[-_]|placeholder|redacted|changeme|\.\.\.|0{12}|dummy|sample")
 
+_KEY: Final = re.compile(r"[A-Za-z0-9+/=_\-.~!@#$%^&*]+")
+_UUID: Final = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
+_SEPARATORS: Final = re.compile(r"[^A-Za-z0-9+]")
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _ENCODINGS: Final = re.compile(
     r"(?i)^(?:[hrep]s(?:256|384|512)|utf-?(?:8|16|32)|base(?:32|58|64)(?:url)?|oauth-?2?(?:\.0)?|oauth1|latin-?1|"
@@ -66,6 +72,9 @@ _ENCODINGS: Final = re.compile(
     r"aes-?\d+\S*|rsa-?\d+|\d{1,5}|\d+(?:ms|s|m|h|d|px|em|kb|mb)|x-[a-z-]+|[a-z]+\d?-[a-z]+-token|p-?\d+|secp\w+|"
     r"http/?\d.*)$"
 )
+_LOWER: Final = re.compile(r"[a-z]+(?:-[a-z]+)*")
+# What a test or a form calls its passwords: `newpassword`, `testclient`, `somesecret`.
+_MEANT: Final = re.compile(r"pass|pw|secret|token|test|user|client|foo|bar|abc|new|old|some|wrong|correct")
 _COMMON_SHARE: Final = 0.45
 
 
@@ -124,19 +133,43 @@ def is_placeholder(value: str) -> bool:
 
 
 @lru_cache(4096)
-def is_secret(value: str, sort: Sort, kind: ContentKind, *, quoted: bool) -> bool:
+def is_secret(value: str, sort: Sort, kind: ContentKind, *, quoted: bool, assigned: bool = False) -> bool:
+    """`assigned` says that the field is given this very value, and is not compared with it or passed beside it."""
     value = value[:ENOUGH]
-    if is_placeholder(value):
+    if len(value) < SHORTEST_OF[sort] or (kind is ContentKind.LABELS and is_label(value)) or is_placeholder(value):
         return False
+    if sort in {Sort.KEY, Sort.RANDOM}:
+        return is_long_random(value) or (sort is Sort.KEY and _UUID.fullmatch(value) is not None)
+    if kind is ContentKind.LABELS:
+        return is_mixed(value) and (sort is Sort.PASSWORD or is_random(value))
+    if sort is Sort.TOKEN:
+        return is_token(value, kind, quoted=quoted, assigned=assigned)
+    if any(map(str.isspace, value)):
+        return quoted and (is_jumble(value) or is_passphrase(value))
+    return is_password(value, kind, quoted=quoted, assigned=assigned)
+
+
+def is_label(value: str) -> bool:
+    return " " in value or not value.isascii()
+
+
+def is_token(value: str, kind: ContentKind, *, quoted: bool, assigned: bool) -> bool:
     if any(map(str.isspace, value)):
         return quoted and is_jumble(value)
-    if sort is Sort.TOKEN:
-        return len(value) >= SHORTEST_TOKEN and is_random(value)
-    if kind is ContentKind.LABELS:
-        return is_mixed(value) and value.isascii()
+    if is_random(value):
+        return True
+    # Not every token was made by a machine: `my-very-secret-token-2024`, `correct-horse-battery-staple`.
+    if not (quoted or kind is ContentKind.CONFIG):
+        return False
+    made_up = (assigned or kind is ContentKind.CONFIG) and any(map(str.isdigit, value)) and is_mixed(value)
+    chosen = kind is ContentKind.CONFIG and is_chosen(value, kind, assigned=assigned)
+    return made_up or chosen or ("-" in value and is_passphrase(value))
+
+
+def is_password(value: str, kind: ContentKind, *, quoted: bool, assigned: bool) -> bool:
     if kind is ContentKind.CODE and not quoted:
         return is_mixed(value) and not is_name(value)
-    return is_mixed(value) or is_chosen(value, kind)
+    return is_mixed(value) or is_chosen(value, kind, assigned=assigned) or is_passphrase(value)
 
 
 def is_jumble(value: str) -> bool:
@@ -158,14 +191,40 @@ def is_mixed(value: str) -> bool:
     return is_random(value)
 
 
-def is_chosen(value: str, kind: ContentKind) -> bool:
+def is_chosen(value: str, kind: ContentKind, *, assigned: bool) -> bool:
     """A word or a run of words that somebody took for a password."""
-    parts = re.split(r"[-_.+ ]", value)
-    if any(part.lower() in words("vocabulary") for part in parts) or not value.isascii():
+    if value.istitle() or not value.isascii() or re.search(r"[/:.()\[\]]", value):
+        return False
+    parts = re.split(r"[-_+ ]", value.lower())
+    if any(part in words("vocabulary") for part in parts):
         return False
     if kind is ContentKind.CONFIG:
-        return not value.istitle() and not re.search(r"[/:.()\[\]]", value)
-    return len(parts) >= PASSPHRASE and all(part.isalpha() for part in parts) and "." not in value
+        return True
+    # In code a name has underscores or capitals; a password that somebody chose has neither.
+    return assigned and len(value) >= SHORTEST_CHOSEN and bool(_LOWER.fullmatch(value)) and not _MEANT.search(value)
+
+
+def is_passphrase(value: str) -> bool:
+    """Four lower-case words or more, such as `correct-horse-battery-staple`: most of them are not words of programs."""
+    parts = re.split(r"[-_ ]", value)
+    if len(parts) < PASSPHRASE or not all(part.isalpha() and part.islower() and part.isascii() for part in parts):
+        return False
+    plain = sum(part in words("vocabulary") or part in words("text") for part in parts)
+    return plain * 4 <= len(parts)
+
+
+def is_long_random(value: str) -> bool:
+    """Made by a machine beyond doubt: one long run of letters and digits, or of signs as well."""
+    if not _KEY.fullmatch(value):
+        return False
+    longest = max(_SEPARATORS.split(value), key=len)
+    if len(longest) >= SHORTEST_RUN and is_random(longest):
+        return any(map(str.isdigit, longest)) or common_share(longest) < _COMMON_SHARE
+    if _UUID.fullmatch(value):
+        return False
+    kinds = sum(any(map(kind, value)) for kind in (str.islower, str.isupper, str.isdigit))
+    signs = sum(character in "!@#$%^&*~+" for character in value)
+    return kinds == 3 and (signs > 1 or common_share(value) < _COMMON_SHARE)  # noqa: PLR2004 - all of them
 
 
 def is_name(value: str) -> bool:
