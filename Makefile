@@ -52,7 +52,7 @@ TORCH_NEEDS :=
 TORCH_RUN = $(TORCH_VENV)/bin/python -m
 endif
 
-.PHONY: help run test fuzz test-transformers test-page conformance inspector agents lint format bench bench-check model docs build clean distclean
+.PHONY: help run test fuzz soak test-transformers test-page conformance inspector agents lint format bench bench-check model docs build clean distclean
 
 help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -71,6 +71,9 @@ test: $(TEST_READY) $(SERVERS_READY) ## Run the tests (CI=true: against the whee
 
 fuzz: $(READY) ## Compare grep with ripgrep on generated patterns (PATTERNS=5000 for each of three repositories)
 	LLMC_GREP_PATTERNS=$(or $(PATTERNS),5000) $(VENV)/bin/python -m pytest tests/test_grep_ripgrep.py -k generated
+
+soak: $(READY) ## Call every tool with malformed arguments for an hour (CALLS=60000 over MCP and as many over REST, SEED=20)
+	LLMC_FUZZ_CALLS=$(or $(CALLS),60000) LLMC_FUZZ_SEED=$(or $(SEED),20) $(VENV)/bin/python -m pytest tests/test_fuzz.py $(ARGS)
 
 test-transformers: $(TORCH_READY) $(filter checkout,$(TEST_READY)) ## Run the tests that need torch, in an environment of their own
 	$(TORCH_RUN) pytest tests/transformers

@@ -6,13 +6,12 @@ generated from its `TOOL`. How a call becomes a reply is `tools.call`'s business
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Protocol
 
 from llmc.base.errors import LlmcError, QueryError
 from llmc.envelope.handles import HANDLE, LOCAL
+from llmc.tool_arguments import FOCUS, Argument, check_names, check_required, checked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from llmc.envelope.reply import Reply
     from llmc.envelope.request import ClientInfo, RunningRequest
     from llmc.retrieval.view import View
-    from llmc.settings import Settings
+    from llmc.settings import LimitSettings, Settings
     from llmc.state.connected_sessions import ConnectedSession
     from llmc.state.ledger import Ledger
     from llmc.workspace import Workspace
@@ -31,19 +30,8 @@ __all__ = ["FOCUS", "Argument", "ExtraTools", "Tool", "ToolRequest", "ToolRuntim
 
 LEAST_BUDGET = 50
 
-
-@dataclass(frozen=True, slots=True)
-class Argument:
-    name: str
-    kind: str  # string, integer, number, boolean, strings, object, value (whatever JSON has)
-    help: str
-    required: bool = False
-
-
-# What every tool takes, since every one returns text.
-FOCUS = Argument(
-    "context_focus_question", "string", "Keep only what answers this question; the rest is behind a handle."
-)
+# Beyond what a command, a model or a delegate may take by its own settings.
+REPLY_SECONDS = 30.0
 
 
 class ExtraTools(Protocol):
@@ -210,6 +198,7 @@ class Tool:
     forward           names another tool that answers instead, with its arguments
     json_profiles     profiles whose contract is JSON: there the text of the reply is the envelope's data
     input_schema      the schema of a tool described elsewhere (a delegate, a downstream tool)
+    own_seconds       for tools that may run longer than `limits.call_timeout_ms`: the setting that limits them
     """
 
     name: str
@@ -232,6 +221,7 @@ class Tool:
     forward: Callable[[ToolRequest], tuple[str, dict[str, Any]] | None] | None = None
     json_profiles: frozenset[str] = frozenset()
     input_schema: dict[str, Any] | None = None
+    own_seconds: Callable[[Settings], float] | None = None
 
     def own_args(self, request: ToolRequest) -> ToolRequest:
         """The request without arguments that belong to a downstream tool, which may have an `all` of its own."""
@@ -246,21 +236,22 @@ class Tool:
     def returns_json(self, session: ConnectedSession | None) -> bool:
         return session is not None and session.profile in self.json_profiles
 
-    def check(self, args: Mapping[str, Any]) -> dict[str, Any]:
-        """The arguments as the tool wants them, or QueryError naming the nearest right one."""
+    def seconds_allowed(self, settings: Settings) -> float:
+        """How long one call may take: what the tool's own settings say, and the time to write the reply."""
+        general = settings.limits.call_timeout_ms / 1000
+        return general if self.own_seconds is None else max(general, self.own_seconds(settings) + REPLY_SECONDS)
+
+    def check(self, args: Mapping[str, Any], limits: LimitSettings) -> dict[str, Any]:
+        """The arguments as the tool wants them; QueryError names the one that is wrong."""
         known = {argument.name: argument for argument in (*self.arguments, FOCUS)}
         is_open = self.input_schema is not None and bool(self.input_schema.get("additionalProperties"))
-        for name in args:
-            if name not in known and not is_open:
-                near = get_close_matches(name, known, 1)
-                hint = f"Did you mean {near[0]}?" if near else f"{self.name} takes {', '.join(known)}."
-                raise QueryError(f"{self.name} has no argument {name!r}", hint=hint)
-        for argument in self.arguments:
-            if argument.required and args.get(argument.name) in (None, ""):
-                raise QueryError(f"{self.name} needs {argument.name!r}", hint=argument.help)
+        if not is_open:
+            check_names(self.name, args, known)
+        check_required(self.name, args, self.arguments)
         given = {name: value for name, value in args.items() if value is not None}
         return {
-            name: converted(self.name, known[name], value) if name in known else value for name, value in given.items()
+            name: checked(self.name, known[name], value, limits) if name in known else value
+            for name, value in given.items()
         }
 
 
@@ -271,76 +262,3 @@ def budget_of(request: ToolRequest, tool: Tool) -> int:
     if budget < LEAST_BUDGET:
         raise QueryError(f"a budget of {budget} tokens is too small", hint=f"Give at least {LEAST_BUDGET}.")
     return min(budget, settings.cap)
-
-
-def converted(tool: str, argument: Argument, value: Any) -> Any:
-    """Models send "5" for 5, "true" for true and JSON in a text; anything else of the wrong type is refused."""
-    made = CONVERSIONS[argument.kind](value)
-    if made is None:
-        raise QueryError(f"{argument.name!r} of {tool} must be {ARTICLES[argument.kind]}", hint=argument.help)
-    return made
-
-
-def as_text(value: Any) -> str | None:
-    return str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else None
-
-
-def as_number(value: Any) -> int | None:
-    try:
-        return None if isinstance(value, bool) else int(value)
-    except (TypeError, ValueError, OverflowError):
-        return None
-
-
-def as_real(value: Any) -> float | None:
-    try:
-        return None if isinstance(value, bool) else value if isinstance(value, int) else float(value)
-    except (TypeError, ValueError):
-        return None
-
-
-def as_flag(value: Any) -> bool | None:
-    said = str(value).lower()
-    return said in {"true", "1", "yes"} if said in {"true", "1", "yes", "false", "0", "no"} else None
-
-
-def as_texts(value: Any) -> list[str] | None:
-    listed = parsed(value, "[")
-    if isinstance(listed, list | tuple) and all(isinstance(one, str) for one in listed):
-        return list(listed)
-    return [value] if isinstance(value, str) else None
-
-
-def as_object(value: Any) -> dict[str, Any] | None:
-    found = parsed(value, "{")
-    return found if isinstance(found, dict) else None
-
-
-def parsed(value: Any, opening: str) -> Any:
-    """A text that holds JSON of the wanted shape, as that; any other value as it is."""
-    if not isinstance(value, str) or not value.lstrip().startswith(opening):
-        return value
-    try:
-        return json.loads(value)
-    except (ValueError, RecursionError):
-        return value
-
-
-ARTICLES = {
-    "string": "a text",
-    "integer": "a whole number",
-    "number": "a number",
-    "boolean": "true or false",
-    "strings": "a list of texts",
-    "object": "an object",
-    "value": "a value",
-}
-CONVERSIONS: dict[str, Callable[[Any], Any]] = {
-    "string": as_text,
-    "integer": as_number,
-    "number": as_real,
-    "boolean": as_flag,
-    "strings": as_texts,
-    "object": as_object,
-    "value": lambda value: value,
-}

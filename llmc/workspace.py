@@ -254,8 +254,9 @@ def with_patterns(settings: Settings, entry: RootEntry) -> Settings:
 
 def vector_notes(workspace: Workspace) -> tuple[str, ...]:
     """An embedder that cannot be used costs the neighbours in meaning; whoever reads the answer must know."""
-    embedder, trouble = workspace.registry.embedder(workspace.settings.embedder)
-    return () if embedder else (f"by keywords alone, {trouble}",)
+    embedder, trouble = workspace.registry.embedder(workspace.settings.embedder, 0)
+    trouble = getattr(embedder, "trouble", "") if embedder else trouble
+    return (f"by keywords alone, {trouble}",) if trouble else ()
 
 
 def shown_path(workspace: Workspace, root: str, path: str) -> str:

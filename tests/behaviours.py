@@ -163,6 +163,7 @@ PROMISES: dict[str, Promise] = {
         (
             "test_embed_endpoint::test_a_redirect_is_not_followed",
             "test_embed_endpoint::test_an_endless_reply_is_cut_off",
+            "test_outbound_deadline",
             "test_research_web",
         ),
     ),
@@ -222,7 +223,7 @@ PARTS: dict[str, tuple[str, ...]] = {
         "test_logs*",
         "test_handles*",
     ),
-    "daemon": ("test_daemon_*", "test_turns*"),
+    "daemon": ("test_daemon_*", "test_turns*", "test_call_limits*", "test_fuzz*"),
     "command line": ("test_cli*", "test_te*", "test_install*", "test_stats*"),
     "settings": ("test_settings*",),
     "MCP and HTTP": ("test_mcp*", "test_http*", "test_pruner*", "test_session*", "test_gateway*"),

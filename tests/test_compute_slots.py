@@ -138,3 +138,27 @@ def test_a_turn_within_a_turn_is_the_same_one_and_an_error_gives_it_returning() 
         pass
     with turns.slot(), turns.released(), turns.slot():
         pass
+
+
+def test_a_call_that_never_ends_does_not_keep_the_others_waiting() -> None:
+    turns, stuck, done = ComputeSlots(1, lease=0.05), threading.Event(), threading.Event()
+    entered = threading.Event()
+
+    def hang() -> None:
+        with turns.slot():
+            entered.set()
+            stuck.wait(SECONDS)
+
+    def work() -> None:
+        with turns.slot():
+            done.set()
+
+    hanging = started(hang)
+    assert entered.wait(SECONDS)
+    working = started(work)
+    assert done.wait(SECONDS)
+    stuck.set()
+    ended([hanging, working])
+    with turns.slot():  # the late end of the first has not added a slot
+        assert turns._free == 0
+    assert turns._free == 1

@@ -131,7 +131,7 @@ def test_a_reply_that_is_no_embedding_is_said(body: bytes) -> None:
 
 def test_an_endless_reply_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(endpoint, "MAX_REPLY", 1 << 20)
-    with pytest.raises(EmbedError, match="larger than 1 MB"):
+    with pytest.raises(EmbedError, match="larger than 1,048,576 bytes"):
         connect(lambda _: httpx.Response(200, content=b" " * (2 << 20)))
 
 

@@ -13,7 +13,7 @@ from tool_calls import answer
 
 from llmc.envelope.handles import Handles
 from llmc.envelope.tokens import count
-from llmc.settings import EmbedderSettings, EnvelopeSettings, Settings
+from llmc.settings import EmbedderSettings, EnvelopeSettings, LimitSettings, Settings
 from llmc.tool_schema import definition_of, signature
 from llmc.tools.registry import TOOLS, tool
 from llmc.workspace import Workspace
@@ -104,7 +104,7 @@ def test_every_tool_takes_a_focus_question(name: str) -> None:
     wanted = tool(name)
     values: dict[str, Any] = {"object": {}, "integer": 1, "boolean": True}
     args = {one.name: values.get(one.kind, "box") for one in wanted.arguments if one.required}
-    checked = wanted.check({**args, "context_focus_question": "which box"})
+    checked = wanted.check({**args, "context_focus_question": "which box"}, LimitSettings())
     assert checked["context_focus_question"] == "which box"
     assert "context_focus_question" in signature(wanted)
 

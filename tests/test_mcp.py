@@ -112,7 +112,7 @@ def test_mistakes_are_told_to_the_model_with_the_nearest_right_name(world: World
     argument, missing, kind, number, path = world.talk(talk)
     assert "Did you mean pattern?" in argument
     assert "grep needs 'pattern'" in missing
-    assert "must be a text" in kind
+    assert "must be a string" in kind
     assert "must be a whole number" in number
     assert "src/depot/courier.py" in path
 

@@ -57,7 +57,8 @@ def client_of(provider: Provider) -> Any:
 
     if provider.base_url and not is_plain(provider.base_url):
         raise ConfigError("a provider's base_url is no plain address", hint="For example http://127.0.0.1:1234/v1")
-    return web_client(MAX_REPLY, httpx2.Timeout(provider.timeout_ms / 1000))
+    seconds = provider.timeout_ms / 1000
+    return web_client(MAX_REPLY, httpx2.Timeout(seconds), seconds=seconds)
 
 
 def _openai(provider: Provider, model: str, client: Any) -> Any:

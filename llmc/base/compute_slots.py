@@ -9,6 +9,7 @@ calls that have not begun.
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
@@ -16,16 +17,21 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["ComputeSlots", "released", "slot"]
+__all__ = ["ComputeSlots", "released", "revoke", "slot"]
 
 SLOTS: Final = 2
+# These calls compute for milliseconds. One that computes for longer than this no longer keeps others waiting.
+LEASE_SECONDS: Final = 5.0
+CHECK_SECONDS: Final = 0.5
 
 
 class ComputeSlots:
-    """Each thread holds at most one slot."""
+    """Each thread holds at most one slot. A slot that is held for longer than `lease` seconds is given to the next."""
 
-    def __init__(self, slots: int = SLOTS) -> None:
+    def __init__(self, slots: int = SLOTS, lease: float = LEASE_SECONDS) -> None:
         self._free = slots
+        self._lease = lease
+        self._holders: dict[int, float] = {}  # thread → since when
         self._lock = threading.Lock()
         self._new: deque[threading.Lock] = deque()
         self._returning: deque[threading.Lock] = deque()
@@ -44,7 +50,7 @@ class ComputeSlots:
 
     @contextmanager
     def released(self) -> Iterator[None]:
-        """While this thread waits for something other than the processor."""
+        """While this thread waits for something else than the processor."""
         if not self._holds_slot():
             yield
             return
@@ -54,29 +60,66 @@ class ComputeSlots:
         finally:
             self._acquire(self._returning)
 
+    def revoke(self, thread: int) -> None:
+        """The thread was given up: its slot is free, whether it ends or not."""
+        with self._lock:
+            if self._holders.pop(thread, None) is not None:
+                self._free += 1
+                self._hand_on()
+
     def _holds_slot(self) -> bool:
         return bool(getattr(self._local, "holds", False))
 
     def _acquire(self, queue: deque[threading.Lock]) -> None:
-        self._local.holds = True
+        me = threading.get_ident()
         with self._lock:
-            if self._free:
-                self._free -= 1
-                return
             ready = threading.Lock()
             ready.acquire()
             queue.append(ready)
-        ready.acquire()
+            self._hand_on()
+        try:
+            while not ready.acquire(timeout=min(CHECK_SECONDS, self._lease)):
+                self._end_leases()
+            self._local.holds = True
+            with self._lock:
+                self._holders[me] = time.monotonic()
+        except BaseException:
+            self._withdraw(queue, ready)
+            raise
 
     def _release(self) -> None:
         self._local.holds = False
         with self._lock:
-            queue = self._returning or self._new
-            if queue:
-                queue.popleft().release()
+            if self._holders.pop(threading.get_ident(), None) is not None:
+                self._free += 1
+            self._hand_on()
+
+    def _hand_on(self) -> None:
+        """With the lock held."""
+        while self._free and (queue := self._returning or self._new):
+            self._free -= 1
+            queue.popleft().release()
+
+    def _end_leases(self) -> None:
+        """The holder goes on computing, but no longer counts."""
+        with self._lock:
+            oldest = time.monotonic() - self._lease
+            for thread in [one for one, since in self._holders.items() if since < oldest]:
+                del self._holders[thread]
+                self._free += 1
+            self._hand_on()
+
+    def _withdraw(self, queue: deque[threading.Lock], ready: threading.Lock) -> None:
+        """A thread that is interrupted while it waits leaves the queue, or passes on the slot it has just got."""
+        self._local.holds = False
+        with self._lock:
+            self._holders.pop(threading.get_ident(), None)
+            if ready in queue:
+                queue.remove(ready)
             else:
                 self._free += 1
+                self._hand_on()
 
 
 _slots = ComputeSlots()
-slot, released = _slots.slot, _slots.released
+slot, released, revoke = _slots.slot, _slots.released, _slots.revoke

@@ -15,6 +15,9 @@
     ├── DaemonError
     │   ├── DaemonRunningError   another daemon owns this home
     │   └── DaemonGoneError      the daemon did not answer
+    ├── CallLimitError
+    │   ├── CallTimeoutError     a call took longer than it may
+    │   └── CallMemoryError      a call needed more memory than it may
     ├── EmbedError           a model folder or endpoint that cannot be used
     ├── ModelError           a model that was asked for words did not answer, or not in a way that can be used
     ├── ToolExecutionError   a downstream server died, hung or refused while a tool of it ran
@@ -37,6 +40,9 @@ __all__ = [
     "AgentTimeoutError",
     "ArgumentError",
     "ArtifactError",
+    "CallLimitError",
+    "CallMemoryError",
+    "CallTimeoutError",
     "ConfigError",
     "ConflictError",
     "CorruptStoreError",
@@ -159,6 +165,32 @@ class DaemonRunningError(DaemonError):
 
 class DaemonGoneError(DaemonError):
     code = "daemon_gone"
+
+
+class CallLimitError(LlmcError):
+    """The call was stopped; nothing else of the daemon was."""
+
+    code = "limit"
+
+
+class CallTimeoutError(CallLimitError):
+    code = "timeout"
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(
+            f"the call was stopped after {seconds:g} s",
+            hint="Ask for less, or raise limits.call_timeout_ms.",
+        )
+
+
+class CallMemoryError(CallLimitError):
+    code = "memory"
+
+    def __init__(self, size: int) -> None:
+        super().__init__(
+            f"the call was stopped because it needed more than {size >> 20:,} MiB of memory",
+            hint="Ask for less, or raise limits.call_memory_bytes.",
+        )
 
 
 class EmbedError(LlmcError):

@@ -29,6 +29,11 @@ class CombinedEmbedder:
         self.name = " + ".join(f"{embedder.name}*{weight:g}" for embedder, weight in parts)
         self.dimension = sum(embedder.dimension for embedder, _ in parts)
 
+    @property
+    def trouble(self) -> str:
+        """Of a part that is an endpoint."""
+        return next(filter(None, (getattr(embedder, "trouble", "") for embedder, _ in self._parts)), "")
+
     def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         return unit_rows(np.hstack([factor * embedder.embed(texts) for embedder, factor in self._parts]))
 

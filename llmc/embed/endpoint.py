@@ -1,8 +1,9 @@
 """An OpenAI-compatible embeddings endpoint (LM Studio, Ollama, llama.cpp, a company's gateway).
 
-Owns the wire: batches, time-outs, a bounded number of retries, and distrust of what comes back (size, count, dimension,
-finite numbers). Redirects are not followed and neither proxies nor .netrc are read from the environment: text of the
-user's files and the key go to the configured host only. The key stands in a header, never in a message or a log.
+Owns batches, a bounded number of retries, one deadline for all of them (`embedder.timeout_ms`), and distrust of what
+comes back (size, count, dimension, finite numbers). The request itself is `exchange`'s: text of the user's files and
+the key go to the configured host only. The key stands in a header, never in a message or a log. A query waits less than
+a batch of the indexer, and after a failure queries do without vectors for a while (`trouble` says why).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from llmc.base.errors import EmbedError
+from llmc.base.exchange import ExchangeError, Exchanger, ExchangeSizeError
 from llmc.embed.vectors import unit_rows
 
 if TYPE_CHECKING:
@@ -29,14 +31,23 @@ __all__ = ["HttpEmbedder"]
 
 MAX_TEXT = 8_192  # characters, some 2,000 tokens: servers refuse a whole batch for one text over their window
 MAX_REPLY = 64 << 20  # bytes; 64 rows of 4,096 numbers as JSON are some 6 MB
-ATTEMPTS = 3
-PAUSES = (0.25, 1.0)  # seconds between them
+PAUSES = (0.25, 1.0)  # seconds between attempts, of which there is one more
 BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
+OK = 200
+# A person waits for a query: it is answered by keywords if the endpoint takes longer.
+QUERY_SECONDS = 10.0
+# After a query has failed, the next ones are answered by keywords at once for this long.
+REST_SECONDS = 30.0
 
 
 class HttpEmbedder:
-    def __init__(self, client: httpx.Client, settings: EmbedderSettings) -> None:
-        self._client = client
+    """`trouble` says why queries are answered without vectors at the moment; empty when they are not."""
+
+    def __init__(self, exchanger: Exchanger, settings: EmbedderSettings) -> None:
+        self._exchanger = exchanger
+        self._seconds = settings.timeout_ms / 1000
+        self._resting_until = 0.0
+        self.trouble = ""
         self._url = _embeddings_url(settings.endpoint)
         self._model = settings.model
         self._batch = settings.batch
@@ -48,22 +59,14 @@ class HttpEmbedder:
     @classmethod
     def connect(cls, settings: EmbedderSettings, transport: httpx.BaseTransport | None = None) -> HttpEmbedder:
         """Ask the endpoint once, so that what is wrong is said at start."""
-        import httpx  # noqa: PLC0415 - lazy: 0.1 s that only this embedder needs
-
         if not settings.model:
             raise EmbedError("no model is named", hint="set embedder.model to the name that the endpoint knows")
         key = settings.api_key.reveal()
-        client = httpx.Client(
-            headers={"Authorization": f"Bearer {key}"} if key else {},
-            timeout=settings.timeout_ms / 1000,
-            follow_redirects=False,
-            trust_env=False,
-            transport=transport,
-        )
+        exchanger = Exchanger({"Authorization": f"Bearer {key}"} if key else {}, transport)
         try:
-            return cls(client, settings)
+            return cls(exchanger, settings)
         except BaseException:
-            client.close()
+            exchanger.close()
             raise
 
     def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
@@ -73,16 +76,24 @@ class HttpEmbedder:
         return unit_rows(np.vstack(batches))
 
     def embed_query(self, text: str) -> npt.NDArray[np.float32]:
-        row: npt.NDArray[np.float32] = unit_rows(self._rows([self._prefix + text]))[0]
+        if time.monotonic() < self._resting_until:
+            raise self._error(self.trouble)
+        try:
+            found = self._rows([self._prefix + text], min(self._seconds, QUERY_SECONDS))
+        except EmbedError as error:
+            self.trouble, self._resting_until = error.reason, time.monotonic() + REST_SECONDS
+            raise
+        self.trouble = ""
+        row: npt.NDArray[np.float32] = unit_rows(found)[0]
         return row
 
     def close(self) -> None:
-        self._client.close()
+        self._exchanger.close()
 
-    def _rows(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+    def _rows(self, texts: Sequence[str], seconds: float | None = None) -> npt.NDArray[np.float32]:
         # Servers refuse an empty input; a full stop is the nearest thing to nothing that they take.
         inputs = [text[:MAX_TEXT].encode("utf-8", "replace").decode() or "." for text in texts]
-        body = self._ask({"model": self._model, "input": inputs})
+        body = self._ask({"model": self._model, "input": inputs}, seconds or self._seconds)
         try:
             rows = _parse(body, len(inputs))
         except (ValueError, KeyError, TypeError, RecursionError) as error:
@@ -91,33 +102,30 @@ class HttpEmbedder:
             raise self._error(f"it gave {rows.shape[1]} dimensions, and {self.dimension} before")
         return rows
 
-    def _ask(self, question: dict[str, Any]) -> bytes:
-        import httpx  # noqa: PLC0415 - lazy, see connect
-
-        reason = ""
-        for attempt in range(ATTEMPTS):
-            if attempt:
-                time.sleep(PAUSES[attempt - 1])
+    def _ask(self, question: dict[str, Any], seconds: float) -> bytes:
+        """`seconds` are for all attempts together."""
+        deadline = time.monotonic() + seconds
+        content, reason = json.dumps(question).encode(), ""
+        for pause in (0.0, *PAUSES):
+            time.sleep(min(pause, max(0.0, deadline - time.monotonic())))
+            left = deadline - time.monotonic()
+            if left <= 0:
+                break
             try:
-                status, body = self._post(question)
-            except httpx.HTTPError as error:
-                reason = f"{type(error).__name__}: {error}"
+                status, body = self._exchanger.exchange(
+                    "POST", self._url, content=content, seconds=left, most=MAX_REPLY
+                )
+            except ExchangeSizeError as error:
+                raise self._error(str(error)) from None
+            except ExchangeError as error:
+                reason = str(error)
                 continue
-            if status == httpx.codes.OK:
+            if status == OK:
                 return body
             reason = f"it answered {status}"
             if status not in BUSY:
                 break
-        raise self._error(reason)
-
-    def _post(self, question: dict[str, Any]) -> tuple[int, bytes]:
-        body = bytearray()
-        with self._client.stream("POST", self._url, json=question) as reply:
-            for part in reply.iter_bytes():
-                body += part
-                if len(body) > MAX_REPLY:
-                    raise self._error(f"its reply is larger than {MAX_REPLY >> 20} MB")
-            return reply.status_code, bytes(body)
+        raise self._error(reason or f"it did not answer within {seconds:g} s")
 
     def _error(self, reason: str) -> EmbedError:
         return EmbedError(

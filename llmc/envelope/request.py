@@ -6,6 +6,7 @@ which never learns how it was reached. The `Service` is the handler of the daemo
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from dataclasses import dataclass, field
@@ -14,9 +15,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
 
-__all__ = ["ClientInfo", "Handler", "RunningRequest"]
+__all__ = ["DEFAULT_MEMORY", "DEFAULT_SECONDS", "ClientInfo", "Handler", "RunningRequest"]
 
 JsonObject = dict[str, Any]
+
+# For calls that never reach a tool, whose limits the settings say: `status`, a list of tools, a page.
+DEFAULT_SECONDS = 120.0
+DEFAULT_MEMORY = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +47,32 @@ class ClientInfo:
 
 
 class RunningRequest:
-    """One request while it is worked on; used from the worker's thread. `received_at`: when, by `time.monotonic`."""
+    """One request while it is worked on; used from the worker's thread. `received_at`: when, by `time.monotonic`.
 
-    def __init__(self, client: ClientInfo, emit: Callable[[JsonObject], None] | None = None) -> None:
+    `seconds` and `memory` bound it (see `server.call_threads`); infinite `seconds` are for calls that last as long as
+    their client stays, such as a live view.
+    """
+
+    def __init__(
+        self,
+        client: ClientInfo,
+        emit: Callable[[JsonObject], None] | None = None,
+        *,
+        seconds: float = DEFAULT_SECONDS,
+    ) -> None:
         self.client = client
         self.received_at = time.monotonic()
+        self.seconds = seconds
+        self.memory: float = DEFAULT_MEMORY if seconds < math.inf else math.inf
+        self._allowed = False
         self._emit = emit
         self._cancelled = threading.Event()
+
+    def allow(self, seconds: float, memory: int) -> None:
+        """Set the limits of the tool that answers. Only the first counts: a tool that calls others has its own."""
+        if not self._allowed:
+            self._allowed = True
+            self.seconds, self.memory = seconds, memory
 
     def progress(self, event: JsonObject) -> None:
         """Tell the client how far it is, or a part of the answer; nothing happens when it wants no events or is gone.

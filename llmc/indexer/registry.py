@@ -10,6 +10,7 @@ import os
 import threading
 import time
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from llmc.base import logs, paths
@@ -17,8 +18,9 @@ from llmc.base.compute_slots import released
 from llmc.base.errors import CorruptStoreError
 from llmc.base.ignore import Rules
 from llmc.base.root_fs import RootFs
+from llmc.indexer.embedders import Embedders
 from llmc.indexer.root_index import RootIndex
-from llmc.indexer.tasks import WAIT_SECONDS, try_embedder
+from llmc.indexer.tasks import WAIT_SECONDS
 from llmc.indexer.watch import open_watcher
 from llmc.indexer.writer_thread import WriterThread, built_anew
 from llmc.store import Store
@@ -52,12 +54,16 @@ class IndexRegistry:
     on_commit: Callable[[RootIndex, set[str]], None] = lambda _keeper, _paths: None
     root_indexes: dict[str, RootIndex] = field(default_factory=dict)
     writer_threads: dict[str, WriterThread] = field(default_factory=dict)
-    embedders: dict[EmbedderSettings, tuple[Embedder | None, str]] = field(default_factory=dict)
+    _embedders: Embedders = field(init=False)
     _watcher: Watcher | None = None
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
+    def __post_init__(self) -> None:
+        self._embedders = Embedders(self._embedder_ready)
+
     def open(self, root: Root, settings: Settings) -> RootIndex:
         """The keeper of a root; other settings than last time make the root be looked at anew."""
+        self._embedders.get(settings.embedder)  # without the lock: an endpoint may take seconds
         with self._lock:
             root_index = self.root_indexes.get(root.id)
             if root_index is not None and (root_index.settings.index, root_index.settings.embedder) == (
@@ -73,7 +79,9 @@ class IndexRegistry:
             root_index.watch()
             writer_thread.root_indexes.append(root_index)
             writer_thread.wake()
-            return root_index
+        if writer_thread.embedder is None and (embedder := self.embedder(settings.embedder, 0)[0]) is not None:
+            self._embedder_ready(settings.embedder, embedder)  # it became ready after the lane was made
+        return root_index
 
     def knows(self, root: Root) -> bool:
         """Whether there is an index of this root's family."""
@@ -127,6 +135,7 @@ class IndexRegistry:
             self.writer_thread(root_index).wake(hurry=True)
 
     def close(self) -> None:
+        self._embedders.close()
         with self._lock:
             for writer_thread in self.writer_threads.values():
                 writer_thread.close()
@@ -135,7 +144,8 @@ class IndexRegistry:
             for root_index in self.root_indexes.values():
                 root_index.root_fs.close()
             for writer_thread in self.writer_threads.values():
-                writer_thread.store.close()
+                for store in (writer_thread.store, *writer_thread.retired):
+                    store.close()
             self.root_indexes.clear()
             self.writer_threads.clear()
 
@@ -143,12 +153,19 @@ class IndexRegistry:
     def busy(self) -> bool:
         return any(writer_thread.busy for writer_thread in self.writer_threads.values())
 
-    def embedder(self, settings: EmbedderSettings) -> tuple[Embedder | None, str]:
-        """(the embedder, why there is none)."""
+    def embedder(self, settings: EmbedderSettings, seconds: float | None = None) -> tuple[Embedder | None, str]:
+        """(the embedder, why there is none); `seconds` bounds the wait for one that is being opened."""
+        return self._embedders.get(settings, seconds)
+
+    def _embedder_ready(self, settings: EmbedderSettings, embedder: Embedder) -> None:
+        """Roots that were opened without it get it, and their vectors are made."""
         with self._lock:
-            if settings not in self.embedders:
-                self.embedders[settings] = try_embedder(settings)
-            return self.embedders[settings]
+            writer_threads = [
+                writer_thread for writer_thread in self.writer_threads.values() if writer_thread.embedder is None
+            ]
+            for writer_thread in writer_threads:
+                if any(root_index.settings.embedder == settings for root_index in writer_thread.root_indexes):
+                    writer_thread.do(partial(use_embedder, writer_thread, embedder))
 
     def _keeper(self, root: Root, settings: Settings) -> RootIndex:
         root_fs = RootFs(root.path)
@@ -168,7 +185,7 @@ class IndexRegistry:
         writer_thread = self.writer_threads.get(root.family)
         if writer_thread is None:
             folder = os.path.join(self.home.stores, root.family)  # noqa: PTH118 - strings, as in Home
-            embedder, trouble = self.embedder(settings.embedder)
+            embedder, trouble = self.embedder(settings.embedder, 0)
             if trouble:
                 log.warning("no vectors", error=trouble)
             store, note = open_reader(folder, embedder)
@@ -192,6 +209,17 @@ class IndexRegistry:
         if root_index is not None:
             root_index.mark_folder(folder, str(reason))
             self.writer_thread(root_index).wake()
+
+
+def use_embedder(writer_thread: WriterThread, embedder: Embedder) -> None:
+    """In the lane's thread, between two rounds."""
+    if writer_thread.embedder is None:
+        writer_thread.retired.append(writer_thread.store)
+        writer_thread.store, note = open_reader(writer_thread.folder, embedder)
+        writer_thread.embedder = embedder
+        writer_thread.note = writer_thread.note or note
+        for root_index in writer_thread.root_indexes:
+            root_index.pending.mark_folder("", "the embedder can be used now")
 
 
 def open_reader(folder: str, embedder: Embedder | None) -> tuple[Store, str]:

@@ -52,6 +52,7 @@ class WriterThread:
     root_indexes: list[RootIndex] = field(default_factory=list)
     trouble: str = ""  # why nothing can be written at the moment
     note: str = ""  # why the index is being built anew, until it is
+    retired: list[Store] = field(default_factory=list)  # replaced, but a query may still read from it
     _worker: WorkerProcess | None = None
     _tasks: list[tuple[Callable[[], Any], Future[Any]]] = field(default_factory=list)
     _wake: threading.Condition = field(default_factory=threading.Condition)

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from llmc.base.errors import EmbedError
 from llmc.retrieval.clauses import keyword_query, path_query
 from llmc.retrieval.query import Query, QueryRoute
 
@@ -75,7 +76,10 @@ def _by_keyword(view: View, asked: KeywordQuery, scope: Scope) -> Scores:
 def _by_vector(view: View, query: Query, scope: Scope) -> Scores:
     if view.embedder is None or view.embedder.name != view.store.embedding.name:
         return {}  # none, or another embedder's vectors are still being made
-    asked = view.embedder.embed_query(query.text)
+    try:
+        asked = view.embedder.embed_query(query.text)
+    except EmbedError:
+        return {}  # the reply says so: see `vector_notes`
     narrow = bool(scope.languages or scope.not_languages)
     hits = view.store.vectors.search(asked, VECTOR_HITS * (4 if narrow else 1), within=scope.docs)
     kept = _kept([hit for hit in hits if hit.score >= LEAST_COSINE], scope)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import math
 import os
 import socket
 import tempfile
@@ -92,7 +93,9 @@ def ask_here(
 ) -> Any:
     """One call, answered in this process."""
     with opened_here(caller.home, caller.environ, caller.notify) as opened:
-        return _plain(_interruptible(opened.handler, method, params, RunningRequest(_client(caller), on_event)))
+        return _plain(
+            _interruptible(opened.handler, method, params, RunningRequest(_client(caller), on_event, seconds=math.inf))
+        )
 
 
 def stream_here(caller: LocalCaller) -> tuple[socket.socket, bytes]:
@@ -175,22 +178,16 @@ def _acquire(lock: DaemonLock) -> None:
 
 def _interruptible(handler: Handler, method: str, params: dict[str, Any], call: RunningRequest) -> object:
     """In a thread, so that Ctrl-C cancels the call as a client would, instead of striking anywhere in a commit."""
-    future: Future[object] = Future()
+    from llmc.server.call_threads import CallThreads  # noqa: PLC0415 - asyncio, which a client of the daemon spares
 
-    def work() -> None:
+    with CallThreads(1, "llmc-call") as threads:
+        future = threads.submit_call(partial(handler.call, method, params, call), call)
         try:
-            future.set_result(handler.call(method, params, call))
-        except BaseException as error:  # noqa: BLE001 - raised again by `result`
-            future.set_exception(error)
-
-    thread = threading.Thread(target=work, name="llmc-call")
-    try:
-        thread.start()  # Ctrl-C may come while this still waits for the thread to begin
-        return future.result()
-    except KeyboardInterrupt:
-        call.cancel()
-        wait([future], timeout=CLOSE_SECONDS)
-        raise
+            return future.result()
+        except KeyboardInterrupt:
+            call.cancel()
+            wait([future], timeout=CLOSE_SECONDS)
+            raise
 
 
 def _plain(result: object) -> Any:

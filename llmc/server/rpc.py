@@ -14,19 +14,22 @@ import os
 import socket
 import struct
 import sys
-from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from llmc.base import logs
 from llmc.base.errors import DaemonError
 from llmc.base.protocol import MAX_MESSAGE
+from llmc.server.call_threads import CallInterrupted, CallThreads
 from llmc.server.client_connection import ClientConnection
 from llmc.server.wire import Id, describe, encode_error, encode_result, failure
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
+    from concurrent.futures import Future
 
+    from llmc.base.errors import LlmcError
     from llmc.envelope.request import ClientInfo, JsonObject, RunningRequest
 
     Instant = Callable[[JsonObject, ClientInfo], object]
@@ -72,8 +75,8 @@ class RpcServer:
         self._tasks: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
         self._socket: ListeningSocket | None = None
-        self._workers = ThreadPoolExecutor(WORKERS, "llmc-call")
-        self._watchers = ThreadPoolExecutor(WATCHERS, "llmc-watch")
+        self._workers = CallThreads(WORKERS, "llmc-call")
+        self._watchers = CallThreads(WATCHERS, "llmc-watch")
 
     async def listen(self, path: str) -> None:
         """Take the place of whatever socket is at `path`; only the holder of the daemon's lock may do so."""
@@ -100,19 +103,22 @@ class RpcServer:
             await asyncio.wait(self._tasks, timeout=CLOSING_SECONDS)
         for connection in list(self.connections):
             connection.abort()
-        self._workers.shutdown(wait=False, cancel_futures=True)
-        self._watchers.shutdown(wait=False, cancel_futures=True)
+        self._workers.shutdown()
+        self._watchers.shutdown()
 
     def submit(
         self, identifier: Id, method: str, params: JsonObject, call: RunningRequest, *, watched: bool
     ) -> Future[bytes]:
         """Run a call in a thread; the future holds the encoded reply and never an exception."""
         self.calls += 1
+        answer = partial(self._answer, identifier, method, params, call)
+        failed = partial(self._failed, identifier)
         if watched:
-            return self._watchers.submit(self._answer, identifier, method, params, call)
+            return self._watchers.submit_call(answer, call, failed)
         self._working += 1
         self.quiet.clear()
-        return self._workers.submit(self._answer, identifier, method, params, call)
+        # `status` tells why the others wait, so it never waits with them.
+        return (self._watchers if method == "status" else self._workers).submit_call(answer, call, failed)
 
     def finished(self, *, watched: bool) -> None:
         """A call that `submit` began has ended; called in the loop."""
@@ -126,11 +132,16 @@ class RpcServer:
             return encode_error(identifier, failure("cancelled", "the call was cancelled"))
         try:
             return encode_result(identifier, self._work(method, params, call))
+        except CallInterrupted:  # answered already
+            raise
         except BaseException as error:  # whatever a handler raises is the reply, and the daemon goes on
             reply = describe(error, self._log_path)
             if reply["code"] == "internal":
                 log.exception("call failed", method=method)
             return encode_error(identifier, reply)
+
+    def _failed(self, identifier: Id, error: LlmcError) -> bytes:
+        return encode_error(identifier, describe(error, self._log_path))
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import threading
 from collections import deque
 from typing import TYPE_CHECKING
@@ -31,7 +32,7 @@ class RunningCall:
     def __init__(self, identifier: Id, client: ClientInfo, writer: asyncio.StreamWriter, *, watched: bool) -> None:
         self.identifier = identifier
         self.watched = watched
-        self.call = RunningRequest(client, self._emit if watched else None)
+        self.call = RunningRequest(client, self._emit, seconds=math.inf) if watched else RunningRequest(client)
         self._writer = writer
         self._loop = asyncio.get_running_loop()
         self._future: Future[bytes] | None = None

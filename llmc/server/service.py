@@ -347,7 +347,7 @@ class Service:
             wanted = self.settings_of(call.client).embedder
         except LlmcError:
             wanted = self.settings.embedder  # what is wrong with the client's is among the problems
-        embedder, trouble = self._registry.embedder(wanted)
+        embedder, trouble = self._registry.embedder(wanted, 0)
         status = StatusReport(
             roots=tuple(
                 root_status(root_index, self._registry.writer_thread(root_index))

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from llmc.tool import Tool
     from llmc.workspace import Workspace
 
-__all__ = ["Surface", "ToolSurface"]
+__all__ = ["Surface", "ToolSurface", "failed_reply"]
 
 PROGRESS_SECONDS = 0.2
 LONGEST_NAME = 80
@@ -155,8 +155,7 @@ class ToolSurface:
             if builtin:
                 self._indexed(workspace, call)
         except LlmcError as error:
-            envelope = clean(failure(name, error))
-            reply = Reply(render(envelope), envelope.data, error=error.code)
+            reply = failed_reply(name, error)
             if ledger is not None:
                 ledger.note(session, name, time.perf_counter() - started, reply)
             return reply
@@ -177,6 +176,11 @@ class ToolSurface:
         )
         session.changed = changed(session, workspace.settings, extra)
         return reply
+
+
+def failed_reply(name: str, error: LlmcError) -> Reply:
+    envelope = clean(failure(name, error))
+    return Reply(render(envelope), envelope.data, error=error.code)
 
 
 def shown_to(session: ConnectedSession, settings: Settings, offer: Offer | None) -> tuple[Tool, ...]:

@@ -99,7 +99,12 @@ class EmbedderSettings(FrozenRecord):
     batch: int = row(64, "Texts for one call.", low=1, high=4_096)
     dimension: int = row(0, "Length of the vectors; 0 asks the model.", low=0, high=8_192)
     query_prefix: str = row("", "Put in front of a query, for models that want one.")
-    timeout_ms: int = row(30_000, "How long one call to the endpoint may take.", low=100, high=600_000)
+    timeout_ms: int = row(
+        30_000,
+        "How long one call to the endpoint may take, retries included; a query waits at most 10 s.",
+        low=100,
+        high=600_000,
+    )
 
 
 @record
@@ -108,8 +113,25 @@ class LimitSettings(FrozenRecord):
 
     max_files_read: int = row(50, "Files that a research role may open.", low=1, high=100_000)
     max_bytes_read: int = row(MIB, "Bytes that a research role may read.", low=KIB, high=GIB)
-    max_pattern_chars: int = row(1_000, "The longest regular expression or glob.", low=1, high=100_000)
-    max_query_chars: int = row(8_000, "The longest query.", low=1, high=1_000_000)
+    max_pattern_chars: int = row(
+        1_000, "The longest regular expression, glob, or file name to find.", low=1, high=100_000
+    )
+    max_query_chars: int = row(
+        8_000,
+        "The longest name, path, target or focus question; a query may be as long as a request.",
+        low=1,
+        high=1_000_000,
+    )
+    max_list_items: int = row(10_000, "The most values of one list argument, such as paths.", low=1, high=1_000_000)
+    call_timeout_ms: int = row(
+        60_000,
+        "A tool call is stopped after this; commands, models and delegates have limits of their own.",
+        low=100,
+        high=3_600_000,
+    )
+    call_memory_bytes: int = row(
+        GIB, "A call during which the daemon grows by more than this is stopped.", low=64 * MIB, high=256 * GIB
+    )
     query_timeout_ms: int = row(2_000, "A search or grep answers or gives up within this time.", low=10, high=600_000)
 
 
@@ -263,7 +285,7 @@ class WebResearch(FrozenRecord):
     enabled: bool = row(False, "Whether any tool may use the network.")
     endpoint: str = row("", "Address of the search service; `{query}` is replaced, else `?q=` is added.")
     api_key: Secret = row(Secret(), "Its key, sent as a bearer token; `${VAR}` is taken from the environment.")
-    timeout_ms: int = row(10_000, "How long one request may take.", low=100, high=120_000)
+    timeout_ms: int = row(10_000, "How long one request may take in all.", low=100, high=120_000)
     max_bytes: int = row(MIB, "A longer answer is refused.", low=KIB, high=64 * MIB)
     max_results: int = row(8, "Results that are shown.", low=1, high=50)
 

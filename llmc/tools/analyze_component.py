@@ -57,8 +57,11 @@ TOOL = Tool(
     name="analyze_component",
     summary="How something works: callers, calls, what goes in and out, configuration; each with path:line.",
     run=run,
+    own_seconds=lambda settings: settings.runtime.default_deadline_ms / 1000,
     arguments=(
-        Argument("component", "string", "A name, a path, path:line, path::symbol, or a question.", required=True),
+        Argument(
+            "component", "string", "A name, a path, path:line, path::symbol, or a question.", required=True, text="free"
+        ),
         *ARGUMENTS,
     ),
     budget="research_budget",

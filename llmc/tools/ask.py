@@ -91,8 +91,15 @@ TOOL = Tool(
     name="ask",
     summary="Answers a question about code, docs or both: plans, looks, checks, and answers with path:line.",
     run=run,
+    own_seconds=lambda settings: settings.crew.seconds,
     arguments=(
-        Argument("question", "string", "In a sentence; `run …` runs a command, where that is allowed.", required=True),
+        Argument(
+            "question",
+            "string",
+            "In a sentence; `run …` runs a command, where that is allowed.",
+            required=True,
+            text="free",
+        ),
         Argument("name", "string", "The session to remember it in, if not this connection's."),
         Argument("roots", "strings", "Only in these roots, by name or path, or in folders inside them."),
         Argument("budget", "integer", "Tokens that the reply may take."),

@@ -37,11 +37,14 @@ def call_tool(request: ToolRequest) -> Reply:
         while True:
             wanted = resolve(request)
             authorize(request, wanted)
-            request = replace(request, args=wanted.check(request.args))
+            request = replace(request, args=wanted.check(request.args, request.workspace.settings.limits))
             other = wanted.forward(request) if wanted.forward else None
             if other is None:
                 break
             request = replace(request, name=other[0], args=other[1])
+        if request.call is not None:
+            limits = request.workspace.settings.limits
+            request.call.allow(wanted.seconds_allowed(request.workspace.settings), limits.call_memory_bytes)
         with slot() if wanted.cpu_bound else nullcontext():
             build = partial(build_reply, request, wanted)
             reply = cached_reply(request, wanted, build) if wanted.is_cacheable(request) else build(wanted.run(request))

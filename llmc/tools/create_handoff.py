@@ -64,11 +64,14 @@ TOOL = Tool(
     name="create_handoff",
     summary="Writes what is known, what is open and which results are alive into a file, and says where.",
     run=run,
+    own_seconds=lambda settings: settings.runtime.default_deadline_ms / 1000,
     arguments=(
-        Argument("question", "string", "What the work is about.", required=True),
-        Argument("summary", "string", "Where it stands, in your own words, instead of the report's summary."),
-        Argument("open_questions", "strings", "What is still to be found out."),
-        Argument("notes", "string", "Anything else that the next session should know."),
+        Argument("question", "string", "What the work is about.", required=True, text="free"),
+        Argument(
+            "summary", "string", "Where it stands, in your own words, instead of the report's summary.", text="free"
+        ),
+        Argument("open_questions", "strings", "What is still to be found out.", text="free"),
+        Argument("notes", "string", "Anything else that the next session should know.", text="free"),
         Argument("name", "string", "The file's name, without a folder."),
         *ARGUMENTS,
     ),

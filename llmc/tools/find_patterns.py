@@ -21,8 +21,11 @@ TOOL = Tool(
     name="find_patterns",
     summary="Two to six existing examples of a pattern, each with path:line and the few lines that matter.",
     run=run,
+    own_seconds=lambda settings: settings.runtime.default_deadline_ms / 1000,
     arguments=(
-        Argument("pattern", "string", "What the examples should show, in words or by name.", required=True),
+        Argument(
+            "pattern", "string", "What the examples should show, in words or by name.", required=True, text="free"
+        ),
         *ARGUMENTS,
     ),
     budget="research_budget",

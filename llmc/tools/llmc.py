@@ -97,7 +97,7 @@ TOOL = Tool(
     arguments=(
         Argument("name", "string", "A tool, or in words what is wanted."),
         Argument("args", "object", "The tool's arguments; {} runs one without any."),
-        Argument("query", "string", "In words what is wanted."),
+        Argument("query", "string", "In words what is wanted.", text="free"),
         Argument("fresh", "boolean", "Explain a tool again that was explained before."),
     ),
     profiles=frozenset({"lean", "research", "full"}),

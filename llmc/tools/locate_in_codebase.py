@@ -20,7 +20,11 @@ TOOL = Tool(
     name="locate_in_codebase",
     summary="Where something lives: paths and lines by category, without excerpts.",
     run=run,
-    arguments=(Argument("query", "string", "What to locate, in words or by name.", required=True), *ARGUMENTS),
+    own_seconds=lambda settings: settings.runtime.default_deadline_ms / 1000,
+    arguments=(
+        Argument("query", "string", "What to locate, in words or by name.", required=True, text="free"),
+        *ARGUMENTS,
+    ),
     budget="research_budget",
     profiles=frozenset({"research", "full"}),
     schema=("query", "roots", "constraints"),

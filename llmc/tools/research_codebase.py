@@ -20,9 +20,14 @@ TOOL = Tool(
     name="research_codebase",
     summary="Answers a question about the code: where, how, with which examples; compact, with path:line.",
     run=run,
+    own_seconds=lambda settings: settings.runtime.default_deadline_ms / 1000,
     arguments=(
         Argument(
-            "question", "string", "In a sentence: where is X, how does X work, show examples of X.", required=True
+            "question",
+            "string",
+            "In a sentence: where is X, how does X work, show examples of X.",
+            required=True,
+            text="free",
         ),
         Argument("artifact", "boolean", "Write the report as a file too, and say where."),
         *ARGUMENTS,

@@ -147,6 +147,7 @@ TOOL = Tool(
             "string",
             'Words, a name, or a question; filters path: lang: kind: root:, -not, "phrase".',
             required=True,
+            text="free",
         ),
         Argument("path", "strings", "Only below this file or folder, or inside an earlier result (a handle)."),
         Argument("limit", "integer", "So many files, however far behind the best."),

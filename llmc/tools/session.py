@@ -232,7 +232,7 @@ TOOL = Tool(
         Argument("agent", "string", "Which agent you are; you see what is shared and your own slice."),
         Argument("private", "boolean", "Only for this agent's slice."),
         Argument("act", "string", "What an appended entry is: said, asked, found, decided, solution."),
-        Argument("query", "string", "What to search for in the session's memory."),
+        Argument("query", "string", "What to search for in the session's memory.", text="free"),
         Argument("budget", "integer", "Tokens that the reply may take."),
         Argument("all", "boolean", "Everything, without a budget."),
     ),

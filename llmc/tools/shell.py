@@ -115,8 +115,9 @@ TOOL = Tool(
     name="shell",
     summary="Run an allowed command in a root: failing tests and errors first, the whole output behind a handle.",
     run=run_command,
+    own_seconds=lambda settings: settings.shell.seconds,
     arguments=(
-        Argument("command", "string", "A command line, such as `pytest -q tests`.", required=True),
+        Argument("command", "string", "A command line, such as `pytest -q tests`.", required=True, text="foreign"),
         Argument("cwd", "string", "A folder inside a root; without one, the client's."),
         Argument("seconds", "integer", "A shorter time limit than the user's."),
         Argument("budget", "integer", "Tokens that the reply may take."),

@@ -25,6 +25,7 @@ TOOL = Tool(
     name="web_research",
     summary="Asks the configured search service; titles, addresses and a sentence of each result.",
     run=run,
+    own_seconds=lambda settings: settings.web_research.timeout_ms / 1000,
     arguments=(
         Argument("query", "string", "What to search for.", required=True),
         Argument("budget", "integer", "Tokens that the reply may take."),

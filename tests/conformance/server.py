@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +22,7 @@ from fixtures import with_fixtures
 
 from llmc.base.home import Home
 from llmc.envelope.request import ClientInfo
+from llmc.server.call_threads import CallThreads
 from llmc.server.http import app as http_app
 from llmc.server.http.address import Address
 from llmc.server.http.guard import Bounds, Guard
@@ -64,7 +64,7 @@ class Resumable(StreamableHTTPSessionManager):
 
 def main(port: int) -> None:
     vars(http_app).update(build_server=build_with_fixtures, StreamableHTTPSessionManager=Resumable)
-    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(8) as pool:
+    with tempfile.TemporaryDirectory() as folder, CallThreads(8, "conformance") as pool:
         home = Home(folder)
         home.make()
         service: Any = open_service(home, {**os.environ, "LLMC_HOME": folder}).handler

@@ -71,7 +71,7 @@ def checked_steps(desk: AskContext, role: str, wanted: Iterable[Any], most: int 
                 refused.append(one.tool)
                 continue
             args = {key: value for key, value in dict(one.args).items() if value not in (None, "")}
-            desk.asked.tools.get(one.tool).check(args)
+            desk.asked.tools.get(one.tool).check(args, desk.workspace.settings.limits)
         except LlmcError as error:
             refused.append(f"{one.tool} ({error.message})")
             continue

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
 from llmc.base.errors import ConfigError, WebError
+from llmc.base.exchange import ExchangeError, Exchanger
 from llmc.envelope.clean import clean_text
 from llmc.envelope.redact.redactor import Redactor
 
@@ -25,6 +26,7 @@ __all__ = ["WebResult", "web_search"]
 
 LONGEST_QUERY = 400
 LONGEST_SNIPPET = 300
+OK = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,31 +59,18 @@ def address(web: WebResearch, query: str) -> str:
 
 
 def fetched(url: str, web: WebResearch, transport: httpx.BaseTransport | None) -> bytes:
-    import httpx  # noqa: PLC0415 - 0.1 s that only this tool needs
-
     key = web.api_key.reveal()
     headers = {"Accept": "application/json", **({"Authorization": f"Bearer {key}"} if key else {})}
-    body = bytearray()
+    exchanger = Exchanger(headers, transport)
     try:
-        with (
-            httpx.Client(
-                headers=headers,
-                timeout=web.timeout_ms / 1000,
-                follow_redirects=False,
-                trust_env=False,
-                transport=transport,
-            ) as client,
-            client.stream("GET", url) as reply,
-        ):
-            if reply.status_code != httpx.codes.OK:
-                raise failed(f"it answered {reply.status_code}")
-            for part in reply.iter_bytes():
-                body += part
-                if len(body) > web.max_bytes:
-                    raise failed(f"its answer is larger than {web.max_bytes:,} bytes")
-    except httpx.HTTPError as error:
-        raise failed(type(error).__name__) from None
-    return bytes(body)
+        status, body = exchanger.exchange("GET", url, seconds=web.timeout_ms / 1000, most=web.max_bytes)
+    except ExchangeError as error:
+        raise failed(error.kind) from None
+    finally:
+        exchanger.close()
+    if status != OK:
+        raise failed(f"it answered {status}")
+    return body
 
 
 def failed(reason: str) -> WebError:

@@ -20,7 +20,7 @@ from llmc.envelope.redact.blocks import blocks, is_torn, torn
 from llmc.envelope.redact.fields import fields
 from llmc.envelope.redact.matches import matches
 from llmc.envelope.redact.table import Rule, RuleConfidence, Signs, compiled, table
-from llmc.envelope.redact.views import View, views
+from llmc.envelope.redact.views import TextView, views
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -84,7 +84,7 @@ class Redactor:
             return Redacted(text)
         data = text.encode("utf-8", "surrogatepass")
         signs = table().look(data, path)
-        spans = self._spans(View(data), signs, path)
+        spans = self._spans(TextView(data), signs, path)
         if signs.hidden:
             for view in views(data):
                 spans += self._spans(view, table().look(view.data, path), path)
@@ -111,7 +111,7 @@ class Redactor:
 
         return read_patterns(os.fsencode("\n".join(self._allow)))
 
-    def _spans(self, view: View, signs: Signs, path: str) -> list[Span]:
+    def _spans(self, view: TextView, signs: Signs, path: str) -> list[Span]:
         """In the order in which they may name what they share; positions are those of the original text."""
         data = view.data
         spans = [Span(start, end, PRIVATE_KEY) for start, end in blocks(data)] if signs.blocks else []

@@ -22,7 +22,7 @@ from llmc.envelope.visible import INVISIBLE, TERMINAL_ESCAPES
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["View", "views"]
+__all__ = ["TextView", "views"]
 
 _HIDDEN: Final = re.compile(f"{TERMINAL_ESCAPES}|[{INVISIBLE}]")
 _SPELLED: Final = re.compile(
@@ -35,7 +35,7 @@ _BOUNDARY: Final = b"\x01"
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class TextView:
     """`gaps` are positions in `data` where something was removed, `shifts` how many bytes were removed up to there.
 
     A view `for_formats` is searched for known formats only: names and values would be read differently in it.
@@ -57,7 +57,7 @@ class View:
         return self.shifts[index - 1] if index else 0
 
 
-def views(data: bytes) -> Iterator[View]:
+def views(data: bytes) -> Iterator[TextView]:
     """The views of a text with something hidden, besides the text itself; only the lines around what is hidden."""
     windows = _windows(data)
     if windows:
@@ -80,7 +80,7 @@ def _windows(data: bytes) -> list[tuple[int, int]]:
     return found
 
 
-def _without(data: bytes, windows: list[tuple[int, int]], pattern: re.Pattern[str]) -> Iterator[View]:
+def _without(data: bytes, windows: list[tuple[int, int]], pattern: re.Pattern[str]) -> Iterator[TextView]:
     removed: list[tuple[int, int]] = []
     for start, end in windows:
         text = data[start:end].decode("utf-8", "surrogatepass")
@@ -99,7 +99,7 @@ def _between(windows: list[tuple[int, int]], size: int) -> list[tuple[int, int]]
     return [(start, end) for start, end in zip(edges[::2], edges[1::2], strict=True) if start < end]
 
 
-def _view(data: bytes, removed: list[tuple[int, int]], *, for_formats: bool = False) -> View:
+def _view(data: bytes, removed: list[tuple[int, int]], *, for_formats: bool = False) -> TextView:
     pieces: list[bytes] = []
     gaps: list[int] = []
     shifts: list[int] = []
@@ -111,10 +111,10 @@ def _view(data: bytes, removed: list[tuple[int, int]], *, for_formats: bool = Fa
         gaps.append(size)
         shifts.append(shift)
         at = end
-    return View(b"".join([*pieces, data[at:]]), tuple(gaps), tuple(shifts), for_formats)
+    return TextView(b"".join([*pieces, data[at:]]), tuple(gaps), tuple(shifts), for_formats)
 
 
-def _with_boundaries(data: bytes, windows: list[tuple[int, int]]) -> Iterator[View]:
+def _with_boundaries(data: bytes, windows: list[tuple[int, int]]) -> Iterator[TextView]:
     """As many bytes, with no letter at the end of an escape. Some tokens hold `%3D`, hence two views."""
     part = _view(data, _between(windows, len(data)), for_formats=True)
     spaced = part.data

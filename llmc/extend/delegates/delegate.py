@@ -57,6 +57,7 @@ def tool_of(worker: DelegateWorker) -> Tool:
         name=worker.name,
         summary=delegate.description,
         run=worker.run,
+        own_seconds=lambda _: delegate.timeout_seconds,
         arguments=(*mine, *(one for one in AMOUNTS if one.name not in taken)),
         budget="read_budget",
         profiles=frozenset({"lean", "research", "full"} if delegate.listed else ()),

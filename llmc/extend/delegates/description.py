@@ -98,7 +98,12 @@ def arguments_of(schema: dict[str, Any]) -> tuple[Argument, ...]:
     needed = [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
     known = properties if isinstance(properties, dict) else {}
     ordered = sorted(known, key=lambda name: name not in needed)
-    return tuple(Argument(name, kind_of(known[name]), help_of(known[name]), name in needed) for name in ordered)
+    return tuple(foreign(name, known[name], required=name in needed) for name in ordered)
+
+
+def foreign(name: str, schema: object, *, required: bool) -> Argument:
+    """Its values are the other server's to judge."""
+    return Argument(name, kind_of(schema), help_of(schema), required, text="foreign", low=None, high=None)
 
 
 def kind_of(schema: object) -> str:

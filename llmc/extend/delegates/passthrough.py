@@ -73,6 +73,7 @@ class Exposed:
             name=f"{self.name}.{described.name}",
             summary=described.description.strip() or described.name,
             run=lambda asked: self._run(described, asked),
+            own_seconds=lambda _: CALL_SECONDS,
             arguments=(*mine, *(one for one in AMOUNTS if one.name not in taken)),
             budget="read_budget",
             profiles=frozenset(),

@@ -102,7 +102,7 @@ def client_for(headers: dict[str, str] | None = None, timeout: Any = None, auth:
     import httpx2  # noqa: PLC0415 - likewise
 
     wait = timeout or httpx2.Timeout(HTTP_SECONDS, read=SILENT_SECONDS)
-    return web_client(LONGEST_LINE, wait, headers=headers, auth=auth, events=False)
+    return web_client(LONGEST_LINE, wait, seconds=SILENT_SECONDS, headers=headers, auth=auth, events=False)
 
 
 @contextlib.asynccontextmanager

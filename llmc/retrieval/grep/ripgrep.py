@@ -33,6 +33,8 @@ __all__ = ["FileRows", "available", "check", "file_types", "run"]
 # Linux takes 128 KiB for one argument and a quarter of the stack (2 MiB) for all; half of that leaves room.
 ARGUMENT_BYTES: Final = 1_000_000
 FD_BATCH: Final = 200
+# A pattern of 1,000 characters with nested repetitions takes some 2 s on an idle core before ripgrep refuses it.
+CHECK_SECONDS: Final = 10.0
 MAX_OUTPUT: Final = 512 * 1024 * 1024
 
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
@@ -67,14 +69,19 @@ def available() -> bool:
 
 
 def check(options: Sequence[str]) -> None:
-    """Let ripgrep judge a pattern; its complaint becomes ours."""
-    done = subprocess.run(  # a pattern alone, no file
-        [program() or "rg", "--no-config", *options, "--", "-"],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=2,
-        check=False,
-    )
+    """Let ripgrep check a pattern; QueryError has its message, or says that checking took too long."""
+    command = [program() or "rg", "--no-config", *options, "--", "-"]  # a pattern alone, no file
+    try:
+        with released():
+            done = subprocess.run(
+                command, stdin=subprocess.DEVNULL, capture_output=True, timeout=CHECK_SECONDS, check=False
+            )
+    except subprocess.TimeoutExpired:
+        raise QueryError(
+            "the pattern is too complex",
+            reason=f"ripgrep needed more than {CHECK_SECONDS:g} s to read it",
+            hint="Use fewer or smaller repetitions.",
+        ) from None
     if done.returncode == 2:  # noqa: PLR2004 - ripgrep's code for an error
         said = done.stderr.decode("utf-8", "replace").strip().removeprefix("rg: ")
         raise QueryError("the pattern cannot be read", reason=said)

@@ -6,14 +6,12 @@ Each profile has an MCP server of its own, since instructions are given before t
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
-from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -22,6 +20,7 @@ from starlette.routing import Route
 from llmc.base.errors import LlmcError
 from llmc.server.http.agents import AgentRoutes
 from llmc.server.http.guard import OWNER
+from llmc.server.http.mcp_sessions import McpSessions
 from llmc.server.http.page import Page
 from llmc.server.http.refusals import body_of, status_of
 from llmc.server.http.request_context import PROFILES
@@ -33,12 +32,12 @@ from llmc.server.wire import failure
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
-    from concurrent.futures import Executor
 
     from mcp.server.context import ServerRequestContext
     from starlette.responses import Response
     from starlette.types import Receive, Scope, Send
 
+    from llmc.server.call_threads import CallThreads
     from llmc.server.http.address import Address
     from llmc.server.http.logins import Logins
     from llmc.server.http.request_context import RequestContexts
@@ -51,7 +50,9 @@ VISIT = "llmc.visit"  # in the scope: who asks, as far as the URL says it
 MOST_SESSIONS = 512
 
 
-def application(visits: RequestContexts, pool: Executor, address: Address, largest: int, logins: Logins) -> Starlette:
+def application(
+    visits: RequestContexts, pool: CallThreads, address: Address, largest: int, logins: Logins
+) -> Starlette:
     """`largest` bounds a message, as the guard bounds a body."""
     endpoint = McpEndpoint(visits, pool, largest)
     rest = Rest(visits, pool, address.url)
@@ -66,11 +67,11 @@ def application(visits: RequestContexts, pool: Executor, address: Address, large
 
 
 class McpEndpoint:
-    def __init__(self, visits: RequestContexts, pool: Executor, largest: int) -> None:
+    def __init__(self, visits: RequestContexts, pool: CallThreads, largest: int) -> None:
         self._visits = visits
         self._pool = pool
         self._managers = {
-            profile: StreamableHTTPSessionManager(
+            profile: McpSessions(
                 build_server(surface_for(visits.service, profile, data=False), partial(entered, visits)),
                 max_request_body_size=largest,
                 max_sessions=MOST_SESSIONS,
@@ -90,10 +91,10 @@ class McpEndpoint:
         owner = scope[OWNER]
         try:
             enter = partial(self._visits.enter, owner, "", request.query_params)
-            visit = scope[VISIT] = await asyncio.get_running_loop().run_in_executor(self._pool, enter)
+            visit = scope[VISIT] = await self._pool.run(enter)
             if visit.session.agent:
                 said = partial(self._instructions, visit)
-                INSTRUCTIONS.set(await asyncio.get_running_loop().run_in_executor(self._pool, said))
+                INSTRUCTIONS.set(await self._pool.run(said))
         except LlmcError as error:
             await json_bytes(body_of(error), status_of(error.code))(scope, receive, send)
             return

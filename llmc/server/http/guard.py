@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from llmc.base import logs
+from llmc.server.http.admission import Admission
 from llmc.server.http.refusals import HttpRefusal, refuse
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ class Guard:
         self._token = token
         self._logins = logins
         self.bounds = bounds
+        self._admission = Admission()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -62,11 +64,11 @@ class Guard:
         try:
             scope[OWNER] = self._admit(scope)
             body = await self._body(scope, receive)
+            with self._admission.admit(scope, scope[OWNER]):
+                await self._app(scope, Replay(body, receive), Sending(scope, send, self))
         except HttpRefusal as refusal:
             log.info("refused", status=refusal.status, code=refusal.error["code"], peer=str(scope.get("client")))
             await refuse(send, refusal)
-            return
-        await self._app(scope, Replay(body, receive), Sending(scope, send, self))
 
     def _admit(self, scope: Scope) -> str:
         headers = scope["headers"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 import threading
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +18,7 @@ from llmc.base import logs
 from llmc.base.errors import ConfigError, DaemonError
 from llmc.base.mcp_sdk import load_sdk
 from llmc.envelope.request import RunningRequest
+from llmc.server.call_threads import CallThreads
 from llmc.server.http.address import Address, bind, is_loopback, parse_address
 from llmc.server.http.guard import HEAD_BYTES, Bounds, Guard
 from llmc.server.http.logins import LOGIN, Logins
@@ -40,7 +41,6 @@ log = logs.get("http")
 
 # As the socket's own calls have.
 THREADS = 16
-MOST_REQUESTS = 256
 IDLE_SECONDS = 5
 # Replies under way when the listener ends.
 GRACE_SECONDS = 2
@@ -147,7 +147,7 @@ class Listener:
     def _serve(self, wanted: ListenOptions, sockets: list[socket.socket]) -> None:
         """In the thread."""
         try:
-            with ThreadPoolExecutor(THREADS, "llmc-rest") as pool:
+            with CallThreads(THREADS, "llmc-rest") as pool:
                 asyncio.run(self._run(wanted, sockets, pool))
         except BaseException as error:  # told to whoever waits for it, or logged
             if not self._ready.done():
@@ -155,7 +155,7 @@ class Listener:
             else:
                 log.exception("http failed")
 
-    async def _run(self, wanted: ListenOptions, sockets: list[socket.socket], pool: ThreadPoolExecutor) -> None:
+    async def _run(self, wanted: ListenOptions, sockets: list[socket.socket], pool: CallThreads) -> None:
         load_sdk()
         from llmc.server.http.app import application  # noqa: PLC0415 - see the package's paragraph
         from llmc.server.http.protocol import HeldServer  # noqa: PLC0415 - likewise
@@ -180,7 +180,6 @@ class Listener:
             access_log=False,
             server_header=False,
             proxy_headers=False,  # it would believe whatever a client says of where it comes from
-            limit_concurrency=MOST_REQUESTS,
             timeout_keep_alive=IDLE_SECONDS,
             timeout_graceful_shutdown=GRACE_SECONDS,
             h11_max_incomplete_event_size=HEAD_BYTES,

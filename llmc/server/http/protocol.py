@@ -1,8 +1,8 @@
-"""uvicorn's connection, with an eye on the clock.
+"""uvicorn's connections, bounded in time and number.
 
 uvicorn waits for ever for the head of a request. Here a connection that has no whole head in time is cut, at its
-beginning and after each reply, whatever trickles in; so is one that does not take its reply. There is an end to how
-many there may be.
+beginning and after each reply, whatever trickles in; so is one that does not take its reply. When there are too many,
+those on which nothing is being answered are closed first, so that idle and half-open connections keep nobody out.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ from __future__ import annotations
 import contextlib
 import socket
 import struct
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+import h11
 from uvicorn import Config, Server
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -20,10 +22,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from starlette.types import Scope
+    from uvicorn.protocols.http.h11_impl import RequestResponseCycle
 
 __all__ = ["HeldServer", "TimedConfig", "TimedProtocol"]
 
 MOST_CONNECTIONS = 512
+BUSY = 3
 
 
 class TimedConfig(Config):
@@ -37,13 +41,37 @@ class TimedProtocol(H11Protocol):
         super().__init__(config, **options)
         self._seconds = config.seconds
         self._late: asyncio.TimerHandle | None = None
+        self.since = 0.0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        if len(self.connections) > MOST_CONNECTIONS:
-            transport.abort()
-            return
         self._await_head()
+        if len(self.connections) > MOST_CONNECTIONS:
+            self._close_one()
+
+    def _close_one(self) -> None:
+        """The least needed connection: this very one if a reply is under way on all others."""
+        ours = [one for one in self.connections if isinstance(one, TimedProtocol) and one is not self]
+        holders = Counter(one.peer for one in ours)
+        idle = [one for one in ours if one.need < BUSY]
+        victim = min(idle, key=lambda one: (one.need, -holders[one.peer], one.since), default=self)
+        self.connections.discard(victim)  # it is lost in the loop's next round only, and counts no more
+        victim.abort()
+
+    @property
+    def peer(self) -> str:
+        return self.client[0] if self.client else ""
+
+    @property
+    def need(self) -> int:
+        """How much would be lost with it: nothing was ever asked, nothing is asked now, or only half of a request has
+        arrived; BUSY when a reply is under way."""
+        cycle: RequestResponseCycle | None = self.cycle
+        if cycle is None:
+            return 0
+        if cycle.response_complete:
+            return 1
+        return 2 if self.conn.their_state is h11.SEND_BODY else BUSY
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_waiting()
@@ -69,6 +97,7 @@ class TimedProtocol(H11Protocol):
 
     def _await_head(self) -> None:
         self._stop_waiting()
+        self.since = self.loop.time()
         self._late = self.loop.call_later(self._seconds, self.abort)
 
     def _stop_waiting(self) -> None:

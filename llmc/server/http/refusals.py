@@ -16,6 +16,10 @@ __all__ = ["HttpRefusal", "body_of", "refuse", "status_of"]
 # By the error's code; what is not here is our own fault.
 STATUSES = {
     "query": 400,
+    "bad_request": 400,
+    "config": 400,
+    "root": 400,
+    "read": 403,
     "not_found": 404,
     "outside": 403,
     "conflict": 409,
@@ -29,6 +33,11 @@ STATUSES = {
     "busy": 503,
     "too_large": 413,
     "timeout": 504,
+    "memory": 503,
+    "artifact": 503,
+    "provider": 502,
+    "tool_execution": 502,
+    "web": 502,
 }
 
 

@@ -15,20 +15,22 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from llmc import __version__
-from llmc.base.errors import InvalidParamsError, LlmcError
+from llmc.base import logs
+from llmc.base.errors import CallLimitError, InvalidParamsError, LlmcError
 from llmc.envelope.request import RunningRequest
+from llmc.server.call_threads import CallThreads
 from llmc.server.http.guard import OWNER
 from llmc.server.http.openapi import document
 from llmc.server.http.prometheus import CONTENT_TYPE, exposition
 from llmc.server.http.refusals import HttpRefusal, body_of, status_of
 from llmc.server.mcp.surfaces import surface_for
 from llmc.server.report import root_status
-from llmc.server.wire import encode_line, failure
+from llmc.server.surface import failed_reply
+from llmc.server.wire import describe, encode_line, failure
 from llmc.tools.profiles import offered
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from concurrent.futures import Executor
 
     from starlette.requests import Request
 
@@ -41,14 +43,14 @@ __all__ = ["Rest", "arguments"]
 
 Answer = TypeVar("Answer")
 
-# Research may take a minute; what takes two has lost its asker.
-CALL_SECONDS = 120.0
+log = logs.get("http")
 
 
 class Rest:
-    def __init__(self, visits: RequestContexts, pool: Executor, url: str) -> None:
+    def __init__(self, visits: RequestContexts, pool: CallThreads, url: str) -> None:
         self.visits = visits
         self._pool = pool
+        self._checks = CallThreads(2, "llmc-health")  # not behind the calls that it tells about
         self._url = url
 
     def routes(self) -> list[Route]:
@@ -61,7 +63,7 @@ class Rest:
         ]
 
     def answered(self, handler: Callable[[Request], Any]) -> Callable[[Request], Any]:
-        """Every error of llmc's is a reply."""
+        """Every error has the same shape; one that nobody foresaw is logged."""
 
         async def endpoint(request: Request) -> Response:
             try:
@@ -70,15 +72,18 @@ class Rest:
                 return json_bytes(body_of(error), status_of(error.code))
             except HttpRefusal as refusal:
                 return json_bytes(body_of(refusal.error), refusal.status)
+            except Exception as error:
+                log.exception("request failed", path=request.url.path)
+                return json_bytes(body_of(describe(error, "")), 500)
             return found
 
         return endpoint
 
     async def health(self, _request: Request) -> Response:
-        return json_bytes(encode_line(await self.in_thread(self._health)))
+        return json_bytes(encode_line(await self._checks.run(self._health)))
 
     async def metrics(self, _request: Request) -> Response:
-        text = await self.in_thread(self._metrics)
+        text = await self._checks.run(self._metrics)
         return Response(text, media_type=CONTENT_TYPE)
 
     async def openapi(self, request: Request) -> Response:
@@ -100,10 +105,9 @@ class Rest:
             raise HttpRefusal(404, "not_found", why)
         call = RunningRequest(visit.client)
         try:
-            async with asyncio.timeout(CALL_SECONDS):
-                reply = await self._until_gone(request, partial(surface.call, visit, name, args, call))
-        except TimeoutError:
-            raise HttpRefusal(504, "timeout", f"{name} took longer than {CALL_SECONDS:.0f} seconds") from None
+            reply = await self._until_gone(request, partial(surface.call, visit, name, args, call), call)
+        except CallLimitError as error:
+            reply = failed_reply(name, error)
         except InvalidParamsError as error:
             raise HttpRefusal(400, "query", str(error)) from None
         finally:
@@ -115,9 +119,9 @@ class Rest:
         enter = partial(self.visits.enter, request.scope[OWNER], session, query)
         return await self.in_thread(enter)
 
-    async def _until_gone(self, request: Request, work: Callable[[], Reply]) -> Reply:
+    async def _until_gone(self, request: Request, work: Callable[[], Reply], call: RunningRequest) -> Reply:
         """The reply, unless the client goes first."""
-        working = asyncio.ensure_future(self.in_thread(work))
+        working = asyncio.ensure_future(self.in_thread(work, call))
         leaving = asyncio.ensure_future(gone(request))
         try:
             await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
@@ -159,8 +163,8 @@ class Rest:
         service = self.visits.service
         return exposition(service.workspace(RunningRequest(self.visits.client)), len(service.sessions.all()))
 
-    async def in_thread(self, act: Callable[[], Answer]) -> Answer:
-        return await asyncio.get_running_loop().run_in_executor(self._pool, act)
+    async def in_thread(self, act: Callable[[], Answer], call: RunningRequest | None = None) -> Answer:
+        return await self._pool.run(act, call)
 
 
 async def arguments(request: Request) -> dict[str, Any]:

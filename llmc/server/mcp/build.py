@@ -20,11 +20,12 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, Too
 from mcp.shared.exceptions import MCPError
 
 from llmc.base import logs
-from llmc.base.errors import InvalidParamsError
+from llmc.base.errors import InvalidParamsError, LlmcError
 from llmc.envelope.request import RunningRequest
 from llmc.server.mcp.progress import McpProgress
 from llmc.server.mcp.prompts import Prompts
 from llmc.server.mcp.threads import in_thread
+from llmc.server.surface import failed_reply
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -146,12 +147,14 @@ class Requests:
         gate = self._gates.setdefault(visit.session, asyncio.Semaphore(FAIR_SHARE))
         try:
             async with gate:
-                return await in_thread(partial(self._surface.call, visit, name, args, call))
+                return await in_thread(partial(self._surface.call, visit, name, args, call), call)
         except asyncio.CancelledError:
             call.cancel()
             raise
         except InvalidParamsError as error:
             raise MCPError(types.INVALID_PARAMS, str(error)) from None
+        except LlmcError as error:  # stopped at a limit: every other error is a reply already
+            return failed_reply(name, error)
         except Exception as error:
             log.exception("tool failed", tool=name)
             raise MCPError(types.INTERNAL_ERROR, f"{name} failed: {type(error).__name__}: {error}") from error

@@ -1,13 +1,15 @@
-"""Where whatever takes time is done, so that the daemon's loop never waits for it."""
+"""The threads of MCP requests, so that the daemon's event loop never waits for one."""
 
 from __future__ import annotations
 
-import asyncio
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
+
+from llmc.server.call_threads import CallThreads
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from llmc.envelope.request import RunningRequest
 
 __all__ = ["in_thread"]
 
@@ -16,8 +18,9 @@ THREADS = 16
 
 Answer = TypeVar("Answer")
 
-_pool = ThreadPoolExecutor(THREADS, "llmc-mcp")
+_pool = CallThreads(THREADS, "llmc-mcp")
 
 
-async def in_thread(act: Callable[[], Answer]) -> Answer:
-    return await asyncio.get_running_loop().run_in_executor(_pool, act)
+async def in_thread(act: Callable[[], Answer], call: RunningRequest | None = None) -> Answer:
+    """What `act` returns or raises, or a `CallLimitError` when it takes too long or too much memory."""
+    return await _pool.run(act, call)

@@ -64,6 +64,8 @@ class DocumentPaths(Mapping[int, str]):
         part, lowered = part.lower(), self._lowered
         if not part:
             return list(self), self.paths()
+        if END.decode() in part:  # it separates paths here, and no path holds it
+            return [], []
         found: list[int] = []
         at = lowered.find(part)
         while at >= 0:

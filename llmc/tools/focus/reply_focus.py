@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from llmc.base.errors import LlmcError, QueryError
+from llmc.base.errors import LlmcError
 from llmc.envelope import Fitted, fit
 from llmc.envelope.fit import leave, pick
 from llmc.envelope.render import frame_line, head_line
@@ -39,9 +39,6 @@ MARKS = 24  # tokens for the marks of some ten runs
 def focused(asked: ToolRequest, envelope: Envelope, budget: int) -> tuple[Envelope, Fitted | None]:
     """The envelope with what must be said, and what of it is shown; None where the ordinary way goes on."""
     question = asked.text(FOCUS.name)
-    limits = asked.workspace.settings.limits
-    if len(question) > limits.max_query_chars:
-        raise QueryError("the focus question is too long", hint=f"At most {limits.max_query_chars:,} characters.")
     if envelope.error or not any(item.rows or item.title for item in envelope.items()):
         return envelope, None
     room = UNLIMITED if asked.flag("all") else budget - overhead(envelope)

@@ -7,7 +7,6 @@ even if some markup should slip through.
 
 from __future__ import annotations
 
-import asyncio
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -43,11 +42,11 @@ from llmc.state.ledger import LedgerFilter, figures
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from concurrent.futures import Executor
 
     from starlette.requests import Request
 
     from llmc.envelope.reply import Reply
+    from llmc.server.call_threads import CallThreads
     from llmc.server.http.address import Address
     from llmc.server.http.logins import Logins
     from llmc.server.http.request_context import RequestContexts
@@ -78,7 +77,7 @@ FAILED: Final = 500
 
 
 class Page:
-    def __init__(self, visits: RequestContexts, pool: Executor, address: Address, logins: Logins) -> None:
+    def __init__(self, visits: RequestContexts, pool: CallThreads, address: Address, logins: Logins) -> None:
         self._visits = visits
         self._service = visits.service
         self._pool = pool
@@ -211,7 +210,7 @@ class Page:
         return {one.root.name: one.root.path for one in root_indexes} if len(root_indexes) > 1 else {}
 
     async def _in_thread(self, act: Callable[[], Any]) -> Any:
-        return await asyncio.get_running_loop().run_in_executor(self._pool, act)
+        return await self._pool.run(act)
 
 
 def trouble(error: LlmcError) -> Safe:
