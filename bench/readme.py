@@ -1,30 +1,33 @@
-"""The table in README.md, made from a run: what llmc costs and saves, each figure with whom it is compared to.
+"""The table in README.md, generated from a run: at most eight rows, each with what it is compared to.
 
-It stands between two marks; what is outside of them is never touched.
+It is written between two marks; everything outside of them stays as it is.
 """
 
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from bench.goals import FRUGAL, TYPICAL
-from bench.report import share, shown
+from bench.goals import FRUGAL
+from bench.report import share
 from bench.workload import OURS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["MARKS", "put", "rows"]
+__all__ = ["MARKS", "MOST_ROWS", "put", "rows"]
 
 MARKS = ("<!-- bench: made by `make bench`, not by hand -->", "<!-- bench: end -->")
+MOST_ROWS = 8
 
-ANSWERS = {
-    "A": ("tasks that ask for an answer", "llmc was tuned while looking at these tasks; see docs/bench.md"),
-    "A later": ("others, held out at first", "their misses were looked at to improve excerpts; see docs/bench.md"),
-    "A held out": ("others, held out", "written before llmc had seen their repositories; see docs/bench.md"),
+PLAIN = "rg + read"
+TASKS = {
+    "A": "tasks (used while developing)",
+    "A held out": "tasks on repositories llmc was not developed with",
 }
+LONG_SESSION = 600
 
 
 def rows(found: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
@@ -35,59 +38,39 @@ def rows(found: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
         peers = sorted((row["fixed"], name) for name, row in servers.items() if not name.startswith("llmc"))
         against = ", ".join(f"{name} {tokens:,}" for tokens, name in (peers[:1] + peers[-1:])) or "no peer ran"
         yield "definitions and instructions, paid in every session", f"{servers['llmc lean']['fixed']} tokens", against
-    for table, words in ANSWERS.items():
-        answers = found["workload"].get(table, {})
-        if OURS in answers:
-            yield from of_workload(answers, *words)
-            yield from without_texts(found["apart"].get(table, {}).get("others", {}))
+    for table, which in TASKS.items():
+        yield from of_workload(found["workload"].get(table, {}), which)
     for row in raw.get("session", ()):
-        overhead = f"{row['overhead, % of content']:.2f} % of content"
-        length = ", ".join(dict.fromkeys((row["session"], f"{row['calls']} calls")))
-        hours = f" ({row['stands for']})" if row["stands for"] else ""
-        yield f"definitions and frame, {length}{hours}", overhead, "the content served"
+        if row["calls"] == LONG_SESSION:
+            overhead = f"{row['overhead, % of content']:.2f} % of content"
+            yield f"definitions and frame in a session of {row['calls']} calls", overhead, "the content served"
     for row in raw.get("logs", ()):
-        told = f"{row['tokens']:,} tokens, no failure missing" if not row["missing"] else f"{row['missing']} missing"
-        yield (
-            f"a failing {row['runner']} run of {row['lines']:,} lines",
-            told,
-            f"{row['raw_tokens']:,} tokens of output",
-        )
+        if row["runner"] == "pytest":
+            result = f"{row['tokens']:,} tokens, {row['missing'] or 'no'} failure missing"
+            yield f"a failing pytest run of {row['lines']:,} lines", result, f"{row['raw_tokens']:,} tokens of output"
     for row in raw.get("focus", ())[:1]:
         kept = f"{share(row['kept'])} of answers kept in {share(row['tokens'])} of the tokens"
         yield f"a focus question to a long file, {row['cases']} cases", kept, "the whole file"
 
 
-def of_workload(answers: dict[str, dict[str, Any]], which: str, caution: str) -> Iterator[tuple[str, str, str]]:
+def of_workload(answers: dict[str, dict[str, Any]], which: str) -> Iterator[tuple[str, str, str]]:
+    """llmc against a skilled plain arm first, then against the most frugal use of a peer."""
+    if OURS not in answers:
+        return
     own = answers[OURS]
-    first = f"{share(own['answered'])} answered, {share(own['in the first reply'])} in the first reply"
-    yield f"{own['tasks']} {which}", f"{own['tokens']:,} tokens, {first}", caution
-    for name, one in answers.items():
-        if name == OURS or "to llmc" not in one:
-            continue
-        ratio = f"{one['to llmc']:.1f} × fewer ({one.get('to llmc without it', 0):.1f} × without {one['largest task']})"
-        if name == "llmc untrained":
-            ratio = f"its own best has {ratio}"
-        yield (
-            f"the same, {one['tasks']} of them",
-            ratio,
-            f"{name}: {shown(one['tokens'])} tokens, {share(one['answered'])} answered",
-        )
-
-
-def without_texts(others: dict[str, dict[str, Any]]) -> Iterator[tuple[str, str, str]]:
-    """What is left when those are taken out that ask for a text as such."""
-    told = [(name, one["to llmc"]) for name in (TYPICAL, FRUGAL) if "to llmc" in (one := others.get(name, {}))]
-    if told and OURS in others:
-        ratios = " and ".join(f"{ratio:.3g} ×" for _, ratio in told)
-        names = ", ".join(name for name, _ in told)
-        yield f"of these, the {others[OURS]['tasks']} that ask for no text as such", f"{ratios} fewer", names
+    question = f"{own['tasks']} {which}"
+    for name in (PLAIN, FRUGAL):
+        one = answers.get(name, {})
+        if one.get("tasks") == own["tasks"] and "to llmc" in one:
+            yield question, f"{own['tokens']:,} tokens", f"{name}: {one['tokens']:,} tokens ({one['to llmc']:.1f} ×)"
+            question = "the same tasks"
 
 
 def put(readme: Path, found: dict[str, Any]) -> bool:
     """Whether README.md has the marks, and now the table between them."""
     text = readme.read_text("utf-8")
-    lines = ["| question | llmc | against |", "|---|---|---|"]
-    lines += [f"| {question} | {own} | {against} |" for question, own, against in rows(found)]
+    lines = ["| question | llmc | compared to |", "|---|---|---|"]
+    lines += [f"| {question} | {own} | {against} |" for question, own, against in islice(rows(found), MOST_ROWS)]
     start, end = map(re.escape, MARKS)
     made = "\n".join((MARKS[0], "", *lines, "", MARKS[1]))
     new, times = re.subn(f"{start}.*?{end}", lambda _: made, text, count=1, flags=re.DOTALL)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from daemons import Place, private_place
-from delegates_world import World, gateway, npm, said, talk
+from delegates_world import World, gateway, said, talk
 
 from llmc.envelope.tokens import count
 
@@ -100,26 +100,6 @@ def test_a_long_answer_is_cut_and_its_handle_leads_on(world: World) -> None:
     assert reply.startswith("twin.big · 3,000 lines")
     assert count(reply) <= 300
     assert "of the answer" in rest
-
-
-def test_a_real_server_is_passed_through(world: World) -> None:
-    world.mcps["filesystem"] = {
-        "command": "node",
-        "args": [npm("server-filesystem"), str(world.root)],
-        "expose": ["list_directory", "read_text_file"],
-    }
-    path = str(world.root / "parcel.py")
-
-    async def act(using: Any) -> tuple[str, str, str]:
-        listing = await said(using, "llmc", name="filesystem")
-        read = await gateway(using, "filesystem.read_text_file", path=path, head=1)
-        return listing, read, await gateway(using, "filesystem.read_text_file", path="/etc/passwd")
-
-    listing, read, outside = talk(world, act)
-    assert "list_directory(path)" in listing
-    assert " def deliver(parcel):" in read
-    assert "filesystem::read_text_file failed" in outside
-    assert "root:" not in outside
 
 
 def test_a_command_line_tries_a_tool_and_lists_what_runs(world: World) -> None:
