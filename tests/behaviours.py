@@ -223,7 +223,7 @@ PARTS: dict[str, tuple[str, ...]] = {
         "test_logs*",
         "test_handles*",
     ),
-    "daemon": ("test_daemon_*", "test_turns*", "test_call_limits*", "test_fuzz*"),
+    "daemon": ("test_daemon_*", "test_compute_slots*", "test_call_limits*", "test_fuzz*"),
     "command line": ("test_cli*", "test_te*", "test_install*", "test_stats*"),
     "settings": ("test_settings*",),
     "MCP and HTTP": ("test_mcp*", "test_http*", "test_pruner*", "test_session*", "test_gateway*"),

@@ -128,4 +128,4 @@ def test_a_persona_sees_only_the_servers_that_it_may_use(world: World) -> None:
     assert "twin: 1 tool" in menu
     assert "other" not in menu
     assert "mine" in mine
-    assert "not for this session" in theirs
+    assert "not available to this session" in theirs

@@ -39,10 +39,10 @@ def test_what_a_pool_sends_back_is_what_this_process_would_make() -> None:
 
 OWNER = """
 import sys
-from llmc.indexer.pool import Pool
+from llmc.indexer.pool import DigestPool
 from llmc.settings import EmbedderSettings, Settings
 if __name__ == "__main__":
-    pool = Pool(Settings(embedder=EmbedderSettings(kind="hash")), 2, embed=False)
+    pool = DigestPool(Settings(embedder=EmbedderSettings(kind="hash")), 2, embed=False)
     [promise.result() for promise in pool.submit([("a.py", "x = 1\\n")], embed=False)]
     print("ready", flush=True)
     sys.stdin.read()

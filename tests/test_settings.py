@@ -246,12 +246,13 @@ def test_importing_settings_brings_nothing_heavy() -> None:
 
 
 def test_the_public_names_are_these() -> None:
-    parts = {"Agent", "AgentArgument", "AgentContext", "AgentScript", "Delegate", "Mcp", "Provider", "RedactionRule"}
-    parts |= {"Role", "RootEntry", "Artifacts", "Daemon", "EmbedderSettings", "EnvelopeSettings", "Index", "Limits"}
-    parts |= {"Crew", "PrunerProfile", "Redaction", "Research", "Runtime", "Server", "Session", "Shell", "WebResearch"}
+    parts = {"AgentArgumentEntry", "AgentEntry", "AgentScript", "AgentSearchEntry", "Delegate", "Mcp", "Provider"}
+    parts |= {"ArtifactSettings", "DaemonSettings", "EmbedderSettings", "EnvelopeSettings", "Index", "LimitSettings"}
+    parts |= {"Crew", "PrunerProfile", "Redaction", "RedactionRule", "Research", "RoleEntry", "RootEntry", "Runtime"}
+    parts |= {"Server", "SessionSettings", "Shell", "WebResearch"}
     assert set(settings.__all__) == parts | {
         "Loaded",
-        "Problem",
+        "SettingsProblem",
         "Secret",
         "Settings",
         "SettingSource",

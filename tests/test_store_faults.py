@@ -41,7 +41,9 @@ def run_until(step: str, folder: Path, what: str) -> None:
     reached."""
     program = f"""
 import os, signal
-from llmc.store import keywords, main_file, writer as module
+from llmc.store import writer as module
+from llmc.store.integrity import main_file
+from llmc.store.keywords import keyword_store as keywords
 from store_world import batch, writer
 from test_store_faults import CHANGE
 main_file.CHECKPOINT_BYTES = 0

@@ -61,19 +61,19 @@ def open_log(
     level: str = "info",
     max_bytes: int = 5 << 20,
     keep: int = 3,
-    clean: Callable[[str], str] | None = None,
-    clean_warnings: Callable[[str], str] = str,
+    clean: Callable[[str], str],
+    clean_level: str = "debug",
 ) -> logging.Handler:
     """Send everything that this process logs, also by libraries, to `path`; the previous `open_log` is replaced.
 
-    `clean` removes secrets from every text. Without it only warnings and errors are cleaned, with `clean_warnings`:
-    loading the redaction rules takes 60 ms, which a starting process does not spend on saying so.
+    `clean` removes secrets from every text of `clean_level` and above. Loading the redaction rules takes 60 ms, so a
+    starting process cleans warnings and errors only.
     """
     root = logging.getLogger()
     for old in [handler for handler in root.handlers if isinstance(handler, LinesHandler)]:
         root.removeHandler(old)
         old.close()
-    handler = LinesHandler(Path(path), max_bytes, keep, clean, clean_warnings)
+    handler = LinesHandler(Path(path), max_bytes, keep, clean, _LEVELS[clean_level])
     root.addHandler(handler)
     root.setLevel(logging.WARNING)  # libraries: only what matters
     logging.getLogger("llmc").setLevel(_LEVELS[level])
@@ -98,12 +98,12 @@ class LinesHandler(logging.Handler):
         path: Path,
         max_bytes: int,
         keep: int,
-        clean: Callable[[str], str] | None = None,
-        clean_warnings: Callable[[str], str] = str,
+        clean: Callable[[str], str],
+        clean_level: int,
     ) -> None:
         super().__init__()
         self._clean = clean
-        self._clean_warnings = clean_warnings
+        self._clean_level = clean_level
         self._path = path
         self._max_bytes = max_bytes
         self._keep = keep
@@ -111,7 +111,7 @@ class LinesHandler(logging.Handler):
         self._lost = 0
 
     def emit(self, record: logging.LogRecord) -> None:
-        clean = self._clean or (self._clean_warnings if record.levelno >= logging.WARNING else str)
+        clean = self._clean if record.levelno >= self._clean_level else str
         fields: dict[str, object] = cleaned(_fields(record), clean)
         lines = _line(record.created, record.levelname, record.name, clean(record.getMessage()), fields)
         if self._lost:

@@ -101,7 +101,7 @@ class Daemon:
         self._home.make()
         with DaemonLock(self._home) as lock:
             lock.acquire(self._owner)
-            logs.open_log(self._home.log, clean_warnings=without_secrets)
+            logs.open_log(self._home.log, clean=without_secrets, clean_level="warning")
             asyncio.run(self._serve(lock))
 
     def stop(self, why: str) -> None:

@@ -59,6 +59,6 @@ def is_offered(wanted: Tool, settings: Settings) -> bool:
 
 def require_offered(wanted: Tool, settings: Settings) -> None:
     if not is_offered(wanted, settings):
-        raise QueryError(
-            f"{wanted.name} is switched off", hint=f"The user turns it on with `--set {wanted.requires_setting}=true`."
-        )
+        section, _, key = wanted.requires_setting.rpartition(".")
+        hint = f"The user turns it on with `{key} = true` below [{section}] in their own llmc.toml."
+        raise QueryError(f"{wanted.name} is switched off", hint=hint)

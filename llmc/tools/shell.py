@@ -8,7 +8,6 @@ import tempfile
 from typing import TYPE_CHECKING, Any
 
 from llmc.base import logs
-from llmc.base.errors import QueryError
 from llmc.envelope.clean import clean_text
 from llmc.envelope.redact.redactor import redactor_for
 from llmc.extend.shell.checking import CheckedCommand, check, with_safe_git
@@ -29,7 +28,6 @@ LONGEST_LOGGED = 200
 
 
 def run_command(asked: ToolRequest) -> Envelope:
-    require_enabled(asked)
     checked = check(asked)
     agent = agent_of(asked)
     outcome = in_its_folders(asked, checked, agent)
@@ -59,7 +57,6 @@ def run_command(asked: ToolRequest) -> Envelope:
 
 def answered_by(asked: ToolRequest) -> tuple[str, dict[str, Any]] | None:
     """The tool that answers this command better than running it would; nothing then is run."""
-    require_enabled(asked)
     if asked.text("cwd"):
         return None
     checked = check(asked)
@@ -69,12 +66,6 @@ def answered_by(asked: ToolRequest) -> tuple[str, dict[str, Any]] | None:
 
 def kept_arguments(asked: ToolRequest) -> dict[str, Any]:
     return {name: asked.args[name] for name in ("budget", "all", FOCUS.name) if name in asked.args}
-
-
-def require_enabled(asked: ToolRequest) -> None:
-    if not asked.workspace.settings.shell.enabled:
-        hint = "The user turns it on with `enabled = true` below [shell] in their own llmc.toml."
-        raise QueryError("the shell tool is switched off", hint=hint)
 
 
 def agent_of(asked: ToolRequest) -> str:
