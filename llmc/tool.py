@@ -247,12 +247,13 @@ class Tool:
         is_open = self.input_schema is not None and bool(self.input_schema.get("additionalProperties"))
         if not is_open:
             check_names(self.name, args, known)
-        check_required(self.name, args, self.arguments)
-        given = {name: value for name, value in args.items() if value is not None}
-        return {
+        given = {
             name: checked(self.name, known[name], value, limits) if name in known else value
-            for name, value in given.items()
+            for name, value in args.items()
+            if value is not None
         }
+        check_required(self.name, given, self.arguments)
+        return given
 
 
 def budget_of(request: ToolRequest, tool: Tool) -> int:

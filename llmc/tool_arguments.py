@@ -27,15 +27,15 @@ LARGEST = 1_000_000_000
 # A name in a message.
 LONGEST_NAME = 80
 
-Text = Literal["name", "pattern", "free", "foreign"]
+Text = Literal["name", "path", "pattern", "glob", "free", "foreign"]
 
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """`text` says what a string may be. A `name` (also a path or a target) and a `pattern` (a regular expression or a
-    glob) are bounded by the settings and have no NUL. `free` text, such as a pasted error message, is as long as a
-    request may be. `foreign` text belongs to a tool of another server and is passed on as it is, like its integers,
-    which have no bounds (`low` and `high` are None)."""
+    """`text` says what a string may be. A `name` or `path`, and a `pattern` or `glob`, are bounded by the settings and
+    have no NUL; a path and a glob may name a file whose name is not UTF-8. `free` text, such as a pasted error message,
+    is as long as a request may be. `foreign` text belongs to a tool of another server and is passed on as it is, like
+    its integers, which have no bounds (`low` and `high` are None)."""
 
     name: str
     kind: str  # string, integer, number, boolean, strings, object, value (whatever JSON has)
@@ -87,13 +87,13 @@ def checked_text(tool: str, argument: Argument, value: str, limits: LimitSetting
         return value
     if argument.text == "free":
         return encodable(value.replace("\0", " "))
-    setting = "max_pattern_chars" if argument.text == "pattern" else "max_query_chars"
+    setting = "max_pattern_chars" if argument.text in {"pattern", "glob"} else "max_query_chars"
     most: int = getattr(limits, setting)
     if len(value) > most:
         raise over(f"{argument.name!r} of {tool} has {len(value):,} characters", most, setting)
     if "\0" in value:
         raise QueryError(f"{argument.name!r} of {tool} holds a NUL character", hint="Leave it out.")
-    return named(value)
+    return file_name(value) if argument.text in {"path", "glob"} else encodable(value)
 
 
 def over(message: str, most: int, setting: str) -> QueryError:
@@ -113,8 +113,8 @@ def encodable(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
 
 
-def named(text: str) -> str:
-    """A file name that is not UTF-8 travels as the surrogates of `os.fsdecode`; any other surrogate is no name."""
+def file_name(text: str) -> str:
+    """A name that is not UTF-8 travels as the surrogates of `os.fsdecode`; any other surrogate is no name."""
     try:
         os.fsencode(text)
     except UnicodeEncodeError:

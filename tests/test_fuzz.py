@@ -54,7 +54,8 @@ def test_no_mcp_call_hangs_fails_inside_or_ends_the_session(world: tuple[Service
             assert "result" in await asyncio.wait_for(lines.call("ping", {}), PATIENCE)
             return wrong
 
-    assert asyncio.run(run()) == []
+    wrong = asyncio.run(run())
+    assert not wrong, "\n".join(wrong)
 
 
 async def trouble_over_mcp(lines: Lines, one: FuzzCall) -> list[str]:
@@ -76,7 +77,8 @@ def test_no_rest_call_hangs_or_fails_inside(world: tuple[Service, ClientInfo, Pa
                 wrong += await trouble_over_rest(rest, one)
             return wrong
 
-    assert asyncio.run(run()) == []
+    wrong = asyncio.run(run())
+    assert not wrong, "\n".join(wrong)
 
 
 async def trouble_over_rest(rest: httpx.AsyncClient, one: FuzzCall) -> list[str]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-__all__ = ["ANALYSIS", "QueryWord", "body", "name", "path", "query_words", "stem"]
+__all__ = ["ANALYSIS", "LONGEST_WORD", "QueryWord", "body", "name", "path", "query_words", "stem"]
 
 ANALYSIS = 1
 

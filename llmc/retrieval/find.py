@@ -29,6 +29,8 @@ GLOB_RUN = re.compile(r"[*?]+|\[[^\]]*\]?")
 # Beyond so many matches reading all rows is faster than looking each up.
 FEW = 8_000
 UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+AGE_HINT = "Write 2h, 3d, 1w or 2026-01-31."
+LONGEST_NUMBER = 15  # digits; no size and no age has more
 AGES = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 
@@ -182,8 +184,8 @@ def fuzzy(letters: str, path: str) -> Rank | None:
 def parse_size(text: str) -> int:
     """`100`, `20k`, `3M`."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([bkmg]?)(?:i?b)?", text.strip().lower())
-    if not match:
-        raise QueryError(f"{text!r} is not a size", hint="Write 500, 20k, 3M or 1G.")
+    if not match or len(match[1]) > LONGEST_NUMBER:
+        raise QueryError(f"{text[:40]!r} is not a size", hint="Write 500, 20k, 3M or 1G.")
     return int(float(match[1]) * UNITS[match[2]])
 
 
@@ -191,9 +193,9 @@ def parse_age(text: str, now: float | None = None) -> float:
     """`2h`, `3d`, `1w` ago, or a date such as 2026-01-31, as seconds since the epoch."""
     text = text.strip()
     match = re.fullmatch(r"(\d+)\s*([smhdw])", text.lower())
-    if match:
+    if match and len(match[1]) <= LONGEST_NUMBER:
         return (time.time() if now is None else now) - int(match[1]) * AGES[match[2]]
     try:
         return time.mktime(time.strptime(text, "%Y-%m-%d"))
     except ValueError:
-        raise QueryError(f"{text!r} is neither an age nor a date", hint="Write 2h, 3d, 1w or 2026-01-31.") from None
+        raise QueryError(f"{text[:40]!r} is neither an age nor a date", hint=AGE_HINT) from None

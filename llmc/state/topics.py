@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from llmc.base.languages import role_of
-from llmc.base.words import stem
+from llmc.base.words import LONGEST_WORD, stem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,6 +34,8 @@ TELLING = {
     "resume_handoff": "history",
 }
 WORD = re.compile(r"[A-Za-z]+")
+# The beginning of a text tells what a call is about; pasted text may have megabytes.
+LONGEST_TEXT, MOST_TEXTS = 2_000, 100
 # Too common to tell one tool from another.
 DULL = {"a", "an", "the", "of", "in", "on", "to", "for", "by", "with", "and", "or", "is", "are", "be", "it", "its"}
 DULL |= {"this", "that", "how", "where", "what", "which", "who", "do", "i"}
@@ -41,8 +43,8 @@ DULL |= {"this", "that", "how", "where", "what", "which", "who", "do", "i"}
 
 def topics_of(name: str, args: Mapping[str, Any]) -> set[str]:
     """What one call is about; code when nothing says otherwise."""
-    texts = [value for value in args.values() if isinstance(value, str)]
-    texts += [one for value in args.values() if isinstance(value, list) for one in value if isinstance(one, str)]
+    values = [one for value in args.values() for one in (value if isinstance(value, list) else [value])]
+    texts = [one[:LONGEST_TEXT] for one in values[:MOST_TEXTS] if isinstance(one, str)]
     found = {ROLES[role] for text in texts if "/" in text or "." in text if (role := role_of(text)) in ROLES}
     spoken = stems(" ".join(texts))
     found |= {topic for topic, stemmed in TOPIC_STEMS.items() if topic != "code" and spoken & stemmed}
@@ -53,12 +55,12 @@ def topics_of(name: str, args: Mapping[str, Any]) -> set[str]:
 
 def question_of(name: str, args: Mapping[str, Any]) -> str:
     """A call in a few words, as a list of handles shows it."""
-    said = " ".join(str(value) for value in args.values() if isinstance(value, str | list))
+    said = " ".join(str(value[:LONGEST_TEXT]) for value in args.values() if isinstance(value, str | list))
     return f"{name} {said}"[:80].rstrip()
 
 
 def stems(text: str) -> set[str]:
-    return {stem(word) for word in WORD.findall(text.lower()) if word not in DULL}
+    return {stem(word) for word in WORD.findall(text.lower()) if word not in DULL and len(word) <= LONGEST_WORD}
 
 
 TOPIC_STEMS = {topic: {stem(word) for word in words.split()} for topic, words in SPOKEN.items()}

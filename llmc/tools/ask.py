@@ -101,7 +101,7 @@ TOOL = Tool(
             text="free",
         ),
         Argument("name", "string", "The session to remember it in, if not this connection's."),
-        Argument("roots", "strings", "Only in these roots, by name or path, or in folders inside them."),
+        Argument("roots", "strings", "Only in these roots, by name or path, or in folders inside them.", text="path"),
         Argument("budget", "integer", "Tokens that the reply may take."),
         Argument("all", "boolean", "Everything that was found, without a budget."),
     ),

@@ -52,7 +52,9 @@ TOOL = Tool(
     cpu_bound=True,
     arguments=(
         Argument("query", "string", "What the prompt is about.", required=True, text="free"),
-        Argument("path", "strings", "Only below this file or folder, or inside an earlier result (a handle)."),
+        Argument(
+            "path", "strings", "Only below this file or folder, or inside an earlier result (a handle).", text="path"
+        ),
         Argument("fields", "strings", "A table of only these: path, start_line, text; * is all."),
         Argument("budget", "integer", "Tokens that the reply may take."),
         Argument("all", "boolean", "Every passage, without a budget."),

@@ -51,9 +51,9 @@ TOOL = Tool(
     names_only=True,
     cpu_bound=True,
     arguments=(
-        Argument("name", "string", "Part of a path, a glob, or letters in order; empty lists all.", text="pattern"),
-        Argument("path", "strings", "Only below this folder."),
-        Argument("glob", "strings", "Only files that match, or with ! do not.", text="pattern"),
+        Argument("name", "string", "Part of a path, a glob, or letters in order; empty lists all.", text="glob"),
+        Argument("path", "strings", "Only below this folder.", text="path"),
+        Argument("glob", "strings", "Only files that match, or with ! do not.", text="glob"),
         Argument("type", "strings", "Only files of this type, such as py."),
         Argument("larger", "string", "At least this size: 20k, 3M."),
         Argument("smaller", "string", "At most this size."),

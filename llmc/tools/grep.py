@@ -134,7 +134,9 @@ TOOL = Tool(
     cpu_bound=True,
     arguments=(
         Argument("pattern", "string", "A regular expression in ripgrep's syntax.", required=True, text="pattern"),
-        Argument("path", "strings", "Only below this file or folder, or inside an earlier result (a handle)."),
+        Argument(
+            "path", "strings", "Only below this file or folder, or inside an earlier result (a handle).", text="path"
+        ),
         Argument("also", "strings", "Further patterns; any of them matches.", text="pattern"),
         Argument("ignore_case", "boolean", "Upper and lower case are the same."),
         Argument("smart_case", "boolean", "Ignore case unless the pattern has an upper-case letter."),
@@ -145,7 +147,7 @@ TOOL = Tool(
         Argument("context", "integer", "Lines around each match."),
         Argument("before", "integer", "Lines before each match."),
         Argument("after", "integer", "Lines after each match."),
-        Argument("glob", "strings", "Only files that match, or with ! do not.", text="pattern"),
+        Argument("glob", "strings", "Only files that match, or with ! do not.", text="glob"),
         Argument("type", "strings", "Only files of this type, such as py."),
         Argument("type_not", "strings", "No files of this type."),
         Argument("files", "boolean", "Only the names of the files."),

@@ -66,7 +66,7 @@ TOOL = Tool(
     cacheable=True,
     cpu_bound=True,
     arguments=(
-        Argument("path", "strings", "A file, a folder, or path::Class; without one, everything."),
+        Argument("path", "strings", "A file, a folder, or path::Class; without one, everything.", text="path"),
         Argument("deep", "boolean", "Members too, not only what stands at the top of files."),
         Argument("fields", "strings", "A table of only these: path, name, kind, start_line; * is all."),
         Argument("budget", "integer", "Tokens that the reply may take."),

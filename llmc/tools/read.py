@@ -149,6 +149,8 @@ def places_of(asked: ToolRequest, found: list[Found], most: int = MOST_PLACES) -
 
 def defined(asked: ToolRequest, name: str) -> list[Found]:
     """Of several with one name in one file (overloads) the longest, which has the body."""
+    if not is_encodable(name):  # a file name that is not UTF-8, which the catalog cannot be asked for
+        return []
     wanted = name.replace("::", ".").removesuffix("()")
     found: dict[tuple[str, str, str], Found] = {}
     last = wanted.rpartition(".")[2]
@@ -162,6 +164,14 @@ def defined(asked: ToolRequest, name: str) -> list[Found]:
                 key = view.root.id, path, one.symbol.qualified
                 found[key] = asked.workspace.root_index(view.root.id), path, target
     return list(found.values())
+
+
+def is_encodable(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def length(symbol: Symbol) -> int:
@@ -266,6 +276,7 @@ TOOL = Tool(
             "strings",
             "path, path:10-40, path::symbol, Class.method, handle or handle:3; several are read together.",
             required=True,
+            text="path",
         ),
         Argument("fresh", "boolean", "All of it, also what this session was given before."),
         Argument("fields", "strings", "Of a JSON file with a list of objects: a table of only these; * is all."),

@@ -117,7 +117,7 @@ TOOL = Tool(
     arguments=(
         Argument("name", "string", "A name, perhaps qualified: parse_header, Parser.feed.", required=True),
         Argument("kind", "strings", "Only these: call, import, inherit, type, use."),
-        Argument("path", "strings", "Only below this file or folder."),
+        Argument("path", "strings", "Only below this file or folder.", text="path"),
         Argument("fields", "strings", "A table of only these: path, line, kind, within; * is all."),
         Argument("budget", "integer", "Tokens that the reply may take."),
         Argument("all", "boolean", "Every use, without a budget."),

@@ -149,7 +149,9 @@ TOOL = Tool(
             required=True,
             text="free",
         ),
-        Argument("path", "strings", "Only below this file or folder, or inside an earlier result (a handle)."),
+        Argument(
+            "path", "strings", "Only below this file or folder, or inside an earlier result (a handle).", text="path"
+        ),
         Argument("limit", "integer", "So many files, however far behind the best."),
         Argument("explain", "boolean", "Show what each ranking signal did."),
         Argument("fields", "strings", "A table of only these: path, name, start_line, score; * is all."),

@@ -109,7 +109,7 @@ TOOL = Tool(
     own_seconds=lambda settings: settings.shell.seconds,
     arguments=(
         Argument("command", "string", "A command line, such as `pytest -q tests`.", required=True, text="foreign"),
-        Argument("cwd", "string", "A folder inside a root; without one, the client's."),
+        Argument("cwd", "string", "A folder inside a root; without one, the client's.", text="path"),
         Argument("seconds", "integer", "A shorter time limit than the user's."),
         Argument("budget", "integer", "Tokens that the reply may take."),
         Argument("all", "boolean", "The whole output, without a budget."),

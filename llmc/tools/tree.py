@@ -146,7 +146,7 @@ TOOL = Tool(
     cacheable=True,
     cpu_bound=True,
     arguments=(
-        Argument("path", "strings", "A folder; without one, the roots."),
+        Argument("path", "strings", "A folder; without one, the roots.", text="path"),
         Argument("depth", "integer", "How many levels (2)."),
         Argument("fields", "strings", "A table of only these: path, files; * is all."),
         Argument("budget", "integer", "Tokens that the reply may take."),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from llmc.answers.ask.values import QuestionKind, QuestionRoute
 from llmc.answers.research.question import is_acronym, is_compound
-from llmc.base.words import stem
+from llmc.base.words import LONGEST_WORD, stem
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +25,8 @@ _COMMAND = re.compile(
 )
 _SPOKEN = re.compile(r"(?:the|all|my|our|a|an|this|that|it|every)\b", re.IGNORECASE)
 _DOCS = re.compile(r"\.(?:md|rst|adoc)\b|\bhow (?:do|can|should) (?:i|we)\b", re.IGNORECASE)
-_FILE = re.compile(r"[\w./-]+\.(?:md|rst|adoc)\b", re.IGNORECASE)
+# From the first character of a run only: tried at each of them, it takes minutes for a long one, and holds the GIL.
+_FILE = re.compile(r"(?<![\w./-])[\w./-]+\.(?:md|rst|adoc)\b", re.IGNORECASE)
 _WHERE = re.compile(r"\bwhere\b", re.IGNORECASE)
 _QUOTED = re.compile(r"`([^`\n]{1,500})`")
 _NAME = re.compile(r"[^\W\d][\w$]*(?:(?:::|->|[.#])[^\W\d][\w$]*)*(?:\(\))?")
@@ -53,7 +54,7 @@ def route_of(question: str, may_use: Callable[[str], bool] = lambda _: True) -> 
 def kind_of(question: str) -> QuestionKind:
     if _COMMAND.match(question):
         return QuestionKind.COMMAND
-    said = {stem(word) for word in re.findall(r"[a-z]+", question.lower())}
+    said = {stem(word) for word in re.findall(r"[a-z]+", question.lower()) if len(word) <= LONGEST_WORD}
     docs = bool(said & STEMS[QuestionKind.DOCS]) or _DOCS.search(question) is not None
     names = [name.rstrip("()") for name in _NAME.findall(_FILE.sub(" ", question))]
     code = bool(said & STEMS[QuestionKind.CODE]) or any(is_compound(name) and not is_acronym(name) for name in names)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["ARGUMENTS", "answered", "inquiry_of"]
 
 ARGUMENTS = (
-    Argument("roots", "strings", "Only in these roots, by name or path, or in folders inside them."),
+    Argument("roots", "strings", "Only in these roots, by name or path, or in folders inside them.", text="path"),
     Argument("constraints", "object", "Tighter limits: maxFilesRead, maxBytesRead, deadlineMs, maxTokens."),
     Argument("budget", "integer", "Tokens that the reply may take."),
     Argument("all", "boolean", "Everything that was found, without a budget."),

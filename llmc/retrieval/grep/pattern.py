@@ -91,7 +91,10 @@ def plan(pattern: str, *, fixed: bool = False, ignore_case: bool = False) -> Gre
     if fixed:
         return plan_literal(pattern, ignore_case=ignore_case)
     reader = PatternReader(pattern)
-    part = reader.alternation()
+    try:
+        part = reader.alternation()
+    except RecursionError:
+        raise Unsupported("nested too deeply") from None
     if reader.more():
         raise Unsupported("unbalanced )")
     if part.size > MAX_SIZE:
