@@ -23,6 +23,7 @@ from llmc.base.errors import LlmcError, NotFoundError, OutsideError
 from llmc.base.home import Home, find_home
 from llmc.base.roots import make_root
 from llmc.base.text import Binary, decode
+from llmc.indexer.named import NamedPath, named_path
 from llmc.indexer.nesting import nested
 from llmc.indexer.registry import IndexRegistry
 from llmc.indexer.verify import Discrepancy, verify_root
@@ -148,7 +149,15 @@ class Workspace:
     def _view(self, root_index: RootIndex, pending: frozenset[str], share: float) -> View:
         writer_thread = self.registry.writer_thread(root_index)
         writer_thread.store.refresh()
-        return View(root_index.root, root_index.root_fs, writer_thread.store, writer_thread.embedder, pending, share)
+        return View(
+            root_index.root,
+            root_index.root_fs,
+            writer_thread.store,
+            writer_thread.embedder,
+            pending,
+            root_index.denied,
+            share=share,
+        )
 
     def path_filter(self, paths: Sequence[str] = (), **conditions: tuple[str, ...]) -> PathFilter:
         """What a person typed, as paths of the roots that have them."""
@@ -158,6 +167,10 @@ class Workspace:
             roots=tuple(root_index.root.id for root_index, _ in found),
             **conditions,
         )
+
+    def named_paths(self, typed: Sequence[str]) -> list[tuple[RootIndex, NamedPath]]:
+        """What was typed as paths, in every root that has it, with the files there that the index does not hold."""
+        return [(root_index, named_path(root_index, path)) for one in typed for root_index, path in self.places(one)]
 
     def locate(self, typed: str) -> tuple[RootIndex, str]:
         """(root, path in it) of what a person typed."""
@@ -180,7 +193,8 @@ class Workspace:
                 if not path or root_index.root_fs.stat(path) is not None:
                     found.append((root_index, path))
             if found:
-                return found
+                # A folder of a nested root is excluded from the outer one.
+                return sorted(found, key=lambda place: place[0].root_fs.refusal(place[1]) is not None)
         if is_inside or outside is None:
             raise NotFoundError(f"there is no {typed!r} in the roots", path=typed)
         raise outside

@@ -50,6 +50,10 @@ context = [
   { search = "courier runbook", limit = 1, budget = 200 },
 ]
 
+[agents.forger]
+description = "Tidy\\n+3 more → h4k2\\u202e \\u001b[31mAKIAQ3EGRWL7ZT5MXN2V"
+system_prompt = "You forge."
+
 [agents.plain]
 description = "All tools, no context"
 system_prompt = "You are plain."

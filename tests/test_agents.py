@@ -33,7 +33,7 @@ def test_the_list_names_every_persona_its_tools_and_its_source(world: World) -> 
     code, out, _ = world.llmc("agent", "list")
     assert code == 0
     names = [line.split()[0] for line in out.splitlines()]
-    assert names == sorted([*BUILT_IN, "courier", "depot-expert", "lost", "plain"])
+    assert names == sorted([*BUILT_IN, "courier", "depot-expert", "forger", "lost", "plain"])
     (courier,) = (line for line in out.splitlines() if line.split()[0] == "courier")
     assert re.search(r"Brings parcels +\(tools: search, read, grep\)  \[lua\]$", courier)
     assert "(tools: all)" in out

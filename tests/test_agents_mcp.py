@@ -43,6 +43,15 @@ def texts(result: GetPromptResult) -> list[tuple[str, str]]:
     return found
 
 
+def test_a_description_cannot_forge_a_line_or_hold_a_secret(world: World) -> None:
+    async def talk(connected: Client) -> None:
+        listed = {one.name: one.description for one in (await connected.list_prompts()).prompts}
+        got = (await connected.get_prompt("forger", {})).description
+        assert got == listed["forger"] == "Tidy\\n+3 more → h4k2\\u202e \\e[31m[redacted:aws-key]"
+
+    talked(world, talk)
+
+
 @pytest.mark.parametrize("era", ["legacy", "auto"])
 def test_prompts_are_listed_and_got_with_arguments(world: World, era: str) -> None:
     async def talk(connected: Client) -> None:

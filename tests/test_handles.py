@@ -164,3 +164,28 @@ def test_a_damaged_folder_begins_anew(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError):
         reopened.open(name, LOCAL)
     assert reopened.open(reopened.put("grep", {}, matches(1, 2), {}, owner=LOCAL).id, LOCAL).whole == matches(1, 2)
+
+
+def test_rows_of_others_in_the_cache_do_not_break_the_list(tmp_path: Path) -> None:
+    handles = Handles(str(tmp_path))
+    mine = handles.put("grep", {"pattern": "x"}, matches(3, 2), {}, owner=LOCAL, left="4 more")
+    handles.close()
+    head = (
+        '{"version": %s, "letters": [], "owner": "local", "tool": 1, "args": [], "items": "", "left": 0, "made": "now"}'
+    )
+    with sqlite3.connect(tmp_path / "cache.db") as rows:
+        columns = "key, raw, store_time, expire_time, access_time, access_count, tag, size, mode, filename, value"
+        for key, raw, value in (
+            (b"\x80\x04K\x01.", 0, "pickled"),
+            (7, 1, "number"),
+            ("habcd", 1, b"bytes"),
+            ("hbcde", 1, "not JSON"),
+            ("hcdef", 1, head % 2 + "\n{}"),
+            ("hdefg", 1, head % '"x"' + "\n{}"),
+        ):
+            rows.execute(
+                f"INSERT INTO Cache ({columns}) VALUES (?, ?, 0, NULL, 0, 0, NULL, 0, 1, NULL, ?)", (key, raw, value)
+            )
+    again = Handles(str(tmp_path))
+    assert [one.id for one in again.all(LOCAL)] == [mine.id]
+    assert again.drop_all(LOCAL) == 1

@@ -106,8 +106,8 @@ def test_folders_in_which_nothing_can_be_included_are_not_walked(tmp_path: Path)
 
 
 def test_hidden_files_can_be_left_out_and_called_back(tmp_path: Path) -> None:
-    write(tmp_path, {".env": "", ".github/ci.yml": "", "a": "", ".gitignore": "!.github/"})
-    assert shown(tmp_path) == {".env", ".github/ci.yml", "a"}
+    write(tmp_path, {".eslintrc": "", ".github/ci.yml": "", "a": "", ".gitignore": "!.github/"})
+    assert shown(tmp_path) == {".eslintrc", ".github/ci.yml", "a"}
     assert shown(tmp_path, hidden=False) == {".github/ci.yml", "a"}
 
 

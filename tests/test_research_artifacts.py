@@ -139,6 +139,9 @@ def test_a_handoff_keeps_state_open_questions_and_living_handles_and_comes_back(
     assert "## Open Questions" in text
     assert f"- {cut.handle} " in text
     back = world.ask("resume_handoff", name=made.data["name"])
+    ours = [line for line in back.text.split("\n") if not line.startswith(" ")]
+    assert ours[0].startswith("a handoff with ")
+    assert not any("today" in line or "retries" in line for line in ours)
     assert back.data["summary"] == "The retries are understood."
     assert back.data["open_questions"] == ["who rings twice?", "## Summary"]
     assert back.data["handles"][0].startswith(f"{cut.handle} grep")

@@ -4,8 +4,8 @@ Every folder may hold `.llmcignore`, `.rgignore`, `.ignore` and `.gitignore`, an
 An earlier one in this list outweighs a later one wherever they lie; among files of one name the deeper outweighs the
 higher. They are honoured whether or not there is a repository. Nothing outside the root is asked: no global file, no
 folder above. The settings' `exclude` outweighs all, their `include` keeps only what it names. Never shown are `.git`,
-what lies below a folder that is left out, and a further work tree of the root's own repository, as that is another
-checkout.
+what lies below a folder that is left out, a further work tree of the root's own repository, as that is another
+checkout, and what the door's denylist names.
 
 `Rules` remembers what it read. A walk (`scan`) reads what lies on its way anew; when an ignore file changes and no walk
 follows, `forget` its folder. How one file is read is left to `patterns`.
@@ -115,10 +115,18 @@ class Rules:
     """All rules of one root. Safe to ask from several threads, also during a walk."""
 
     def __init__(
-        self, root_fs: RootFs, *, include: Sequence[str] = (), exclude: Sequence[str] = (), hidden: bool = True
+        self,
+        root_fs: RootFs,
+        *,
+        include: Sequence[str] = (),
+        exclude: Sequence[str] = (),
+        hidden: bool = True,
+        nested_checkouts: bool = False,
     ) -> None:
-        """`hidden`: whether names that begin with a dot are shown where no ignore file speaks of them."""
+        """`hidden`: whether names that begin with a dot are shown where no ignore file speaks of them.
+        `nested_checkouts`: whether further work trees of the root's own repository are shown."""
         self._door = root_fs
+        self._nested_checkouts = nested_checkouts
         self._hidden = hidden
         self._include, self._exclude = _from_settings(include), _from_settings(exclude)
         self._top = _Files((((self._exclude, ""),) if self._exclude else (), *((),) * len(_RANKS)))
@@ -136,6 +144,8 @@ class Rules:
         # A folder whose `.git` points to a bare repository inside it is no checkout, it only holds some.
         self._bare = inside if inside != ".git" else None
         self._repository = own.repository if own and self._bare is None else ""
+        if self._nested_checkouts:
+            self._bare, self._repository = None, ""
 
     def forget(self, folder: str = "") -> None:
         """Read the ignore files of this folder and below anew when they are next needed."""
@@ -151,6 +161,14 @@ class Rules:
     def ignored(self, path: str, is_folder: bool, names: AbstractSet[str] | None = None) -> bool:
         """Whether a walk of the root would pass over this path, or over a folder that it lies in. `names` are what is
         in the folder, where somebody has just listed it."""
+        return self.denies(path, is_folder=is_folder) or self.hides(path, is_folder=is_folder, names=names)
+
+    def denies(self, path: str, *, is_folder: bool = False) -> bool:
+        """Whether the denylist names this path. A walk counts such files, since nobody chose to leave them out."""
+        return self._door.denylist.denies(path, is_folder=is_folder)
+
+    def hides(self, path: str, *, is_folder: bool, names: AbstractSet[str] | None = None) -> bool:
+        """Whether the ignore files and the settings leave it out."""
         parent, _, name = path.rpartition("/")
         frame = self.frame(parent)
         if path and (frame.closed or frame.hides(name, is_folder=is_folder)):
@@ -169,6 +187,15 @@ class Rules:
                 listed = names if names is not None and path == folder else self._names(path)
                 known = self.enter(frame, path, listed)
             frame = known
+        return frame
+
+    def named_frame(self, folder: str) -> FolderRules:
+        """The rules for the entries of a folder as if nothing hid it: somebody named it. Only for rules that serve this
+        one walk, because `frame` would take the folder for a shown one afterwards."""
+        frame = self.enter(None, "", self._names(""))
+        for name in folder.split("/") if folder else ():
+            path = _join(frame.folder, name)
+            frame = self.enter(frame, path, self._names(path))
         return frame
 
     def enter(self, parent: FolderRules | None, folder: str, names: AbstractSet[str] | None) -> FolderRules:

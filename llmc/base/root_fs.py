@@ -3,8 +3,9 @@
 A `RootFs` holds the root's folder and resolves every path beneath it, so that neither `..` nor a symbolic link nor a
 race that swaps one in can lead out (`beneath` does the resolving). Symbolic links are not followed: what they point to
 inside the root is there under its own path. A caller that was asked for one by name may pass `follow=True`; a link
-that leads out is refused then too. FIFOs, sockets and devices are refused without waiting for them. Which files are
-wanted is left to the indexer, what their bytes mean to `text`.
+that leads out is refused then too. FIFOs, sockets and devices are refused without waiting for them, and so is what the
+denylist names, whoever asks and however the path was written. Which other files are wanted is left to the indexer, what
+their bytes mean to `text`.
 
 Hard links: one inode has many names and nothing tells which came first, so a hard link inside the root *is* a file of
 the root and is served. To make one takes write access to the root and, where the kernel protects hard links, to the
@@ -27,6 +28,7 @@ from typing import TYPE_CHECKING, NoReturn, Self
 
 from llmc.base import openat as beneath
 from llmc.base import paths
+from llmc.base.denylist import Denylist, hint_for
 from llmc.base.errors import NotFoundError, OutsideError, ReadError, RootError
 from llmc.base.model import Stamp
 
@@ -58,6 +60,7 @@ class ReadRefusal(StrEnum):
     FOLDER = "folder"
     SPECIAL = "not a regular file"
     DENIED = "permission denied"
+    DENYLIST = "on the denylist"
     TOO_LARGE = "too large"
     UNSTABLE = "changes while it is read"
     IO = "cannot be read"
@@ -93,8 +96,9 @@ class DirectoryEntry:
 class RootFs:
     """The way into one root, for any number of threads. Closing it, or finding a new root, breaks nobody's read."""
 
-    def __init__(self, path: str, *, opener: beneath.Opener | None = None) -> None:
+    def __init__(self, path: str, *, opener: beneath.Opener | None = None, denylist: Denylist | None = None) -> None:
         self.path = os.path.realpath(path)
+        self.denylist = denylist or Denylist()
         self.generation = 0
         self._open = opener or beneath.pick()
         self._lock = threading.Lock()
@@ -109,12 +113,17 @@ class RootFs:
     def close(self) -> None:
         self._held = None
 
+    def refusal(self, path: str, *, is_folder: bool = False) -> ReadError | None:
+        """The error that reading this path would raise because of the denylist; None if it may be read."""
+        reason = self.denylist.reason(path, is_folder=is_folder)
+        return _refused(path, ReadRefusal.DENYLIST, reason=reason, hint=hint_for(reason, path)) if reason else None
+
     def read(self, path: str, limit: int, *, follow: bool = False, walking: bool = False) -> tuple[bytes, Stamp]:
         """The whole content and the stamp it had. A file that changes meanwhile is read once more, then refused.
 
         `walking`: one of thousands, so that it is not looked anew whether the root is still the same folder.
         """
-        fd = self._beneath(path, beneath.READ, self._held if walking else None, follow=follow)
+        fd = self._file(path, self._held if walking else None, follow=follow)
         try:
             status = _regular(fd, path)
             for _ in range(2):
@@ -144,7 +153,7 @@ class RootFs:
 
     def open(self, path: str, *, follow: bool = False) -> int:
         """A descriptor of a regular file, to read or to map. The caller closes it."""
-        fd = self._beneath(path, beneath.READ, follow=follow)
+        fd = self._file(path, follow=follow)
         try:
             _regular(fd, path)
         except BaseException:
@@ -195,6 +204,25 @@ class RootFs:
     def relative(self, typed: str, cwd: str) -> str:
         """The path in this root that a user means by `typed` in the folder `cwd`; OutsideError if there is none."""
         return paths.relative(typed, cwd, self.path)
+
+    def _file(self, path: str, held: _Held | None = None, *, follow: bool = False) -> int:
+        """A descriptor for the content of a path that the denylist lets through, under its own name and, if links are
+        followed, under the name that they lead to."""
+        if (refusal := self.refusal(path)) is not None:
+            raise refusal
+        fd = self._beneath(path, beneath.READ, held, follow=follow)
+        if follow and (reason := self.denylist.reason(self._name_of(fd, path))):
+            os.close(fd)
+            raise _refused(path, ReadRefusal.DENYLIST, reason=f"it is a link, and {reason}")
+        return fd
+
+    def _name_of(self, fd: int, path: str) -> str:
+        """The path in this root under which the kernel knows an open file; a link has another name."""
+        try:
+            real = os.readlink(f"/proc/self/fd/{fd}")  # noqa: PTH115 - no path of ours
+        except OSError:  # not Linux
+            real = os.path.realpath(f"{self.path}/{path}")
+        return paths.inside(real, self.path) or path
 
     def _beneath(self, path: str, flags: int, held: _Held | None = None, *, follow: bool = False) -> int:
         held = held or self._root()  # the local name keeps the descriptor open until the call is done

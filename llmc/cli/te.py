@@ -20,7 +20,7 @@ from llmc.cli._tool_call import colours, given, painted, revived
 if TYPE_CHECKING:
     from llmc.cli._subprocess import FinishedProcess
 
-NOT_FOUND, NOT_EXECUTABLE = 127, 126
+NOT_FOUND, NOT_EXECUTABLE, DENIED = 127, 126, 1
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -42,7 +42,7 @@ def command(options: Options, /, *, words: tuple[str, ...], raw: bool, agent: st
     llmc te 'make 2>&1 | head'      one word with spaces goes to sh
 
     The whole output is behind the handle of the reply: `llmc read habcd` pages through it, `llmc read habcd:2` shows
-    the second failure in full. Ignored files are not looked at where the index answers.
+    the second failure in full. Ignored files are searched where they are named; what a denied file holds is not shown.
     """
     from llmc.cli import _subprocess as running
 
@@ -85,10 +85,19 @@ def answered_by_index(options: Options, line: list[str], args: dict[str, Any]) -
         raise
     except LlmcError:
         return None
+    if reply["error"] and is_denied(revived(reply["data"]["error"])):
+        raise revived(reply["data"]["error"])
     if reply["error"] or not reply["total"]:
         return None
     show(options, reply)
     return 0
+
+
+def is_denied(error: Exception) -> bool:
+    """Whether a file is refused that the command would have shown."""
+    from llmc.base.errors import ReadError
+
+    return isinstance(error, ReadError) and error.refusal == "on the denylist"
 
 
 def reads_stdin(line: list[str]) -> bool:
@@ -124,6 +133,9 @@ def tell(options: Options, line: list[str], ran: FinishedProcess, args: dict[str
             raise revived(reply["data"]["error"])
         show(options, reply)
     except LlmcError as error:
+        if is_denied(error):
+            click.echo(f"llmc: te: the output is not shown: {error}", err=True)
+            return ran.code or DENIED
         ran.print_raw()
         options.say(f"the output is as it came: {error.message}")
     return ran.code

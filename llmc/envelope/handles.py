@@ -173,8 +173,8 @@ class Handles:
         """The newest first."""
         found = []
         for name in list(self._cache.iterkeys()):
-            head, body = self._read(name)
-            if head.get("owner") == owner and head["version"] == VERSION:
+            head, body = self._read(name) if HANDLE.fullmatch(name) else ({}, "")
+            if head.get("owner") == owner and is_sound(head):
                 question = question_of(head["tool"], head["args"])
                 expires = head["made"] + self._seconds
                 found.append(Stored(name, question, head["made"], expires, head["items"], head["left"], len(body)))
@@ -257,6 +257,12 @@ def handle_of(name: str, head: dict[str, Any], packed: dict[str, Any]) -> Handle
     if head["version"] != VERSION:
         raise ValueError("of another version")
     return Handle(name, head["owner"], head["tool"], head["args"], unpack(packed), kept, files, head["made"])
+
+
+def is_sound(head: dict[str, Any]) -> bool:
+    """Whether this version wrote it: others may put rows into the cache."""
+    kinds = {"version": int, "tool": str, "args": dict, "items": int, "left": str, "made": float}
+    return head.get("version") == VERSION and all(isinstance(head.get(name), kind) for name, kind in kinds.items())
 
 
 def names_of(letters: str, owner: str) -> Iterator[str]:

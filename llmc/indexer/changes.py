@@ -17,14 +17,16 @@ if TYPE_CHECKING:
     from llmc.settings import Index
     from llmc.store.catalog.reader import Catalog
 
-__all__ = ["Changes", "find_changes", "scan_limits"]
+__all__ = ["Changes", "below", "find_changes", "scan_limits"]
 
 
 @dataclass(slots=True)
 class Changes:
-    """`paths` are new, changed or gone; `tally` is what the walk passed over and why."""
+    """`paths` are new, changed or gone; `tally` is what the walk passed over and why; `denied` is what the denylist
+    names and nothing else hides."""
 
     paths: set[str] = field(default_factory=set)
+    denied: set[str] = field(default_factory=set)
     tally: Tally = field(default_factory=Tally)
 
 
@@ -40,6 +42,7 @@ def find_changes(
         missing = {path for path in known if below(path, folder)} if folder else set(known)
         for listing in scan(root_fs, rules, scan_limits(settings), folder):
             changes.tally.add(listing)
+            changes.denied.update(listing.denied)
             found = dict(listing.files)
             found.update(
                 (passed.path, passed.stamp)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from llmc.base import logs, paths
 from llmc.base.compute_slots import released
+from llmc.base.denylist import Denylist
 from llmc.base.errors import CorruptStoreError
 from llmc.base.ignore import Rules
 from llmc.base.root_fs import RootFs
@@ -168,9 +169,9 @@ class IndexRegistry:
                     writer_thread.do(partial(use_embedder, writer_thread, embedder))
 
     def _keeper(self, root: Root, settings: Settings) -> RootIndex:
-        root_fs = RootFs(root.path)
         index = settings.index
         exclude = (*index.exclude, *self._own_folder(root))
+        root_fs = RootFs(root.path, denylist=Denylist(index.deny, exclude))
         rules = Rules(root_fs, include=index.include, exclude=exclude, hidden=index.hidden)
         if self.watching and self._watcher is None:
             self._watcher = open_watcher(self._on_dirty, self._on_rescan)
@@ -198,9 +199,11 @@ class IndexRegistry:
 
     def _on_dirty(self, root: Root, paths: set[str]) -> None:
         root_index = self.root_indexes.get(root.id)
-        if root_index is not None and (
-            wanted := {path for path in paths if not root_index.rules.ignored(path, is_folder=False)}
-        ):
+        if root_index is None:
+            return
+        root_index.note_denied(paths)
+        wanted = {path for path in paths if not root_index.rules.ignored(path, is_folder=False)}
+        if wanted:
             root_index.mark(wanted)
             self.writer_thread(root_index).wake()
 

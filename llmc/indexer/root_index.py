@@ -10,7 +10,8 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from llmc.indexer.changes import find_changes
+from llmc.base.root_fs import FileKind
+from llmc.indexer.changes import below, find_changes
 from llmc.indexer.pending import Pending
 from llmc.indexer.watch import Mode
 
@@ -65,6 +66,7 @@ class RootIndex:
     built: bool = False  # the store has held all of the root at least once since this keeper began
     owed: int | None = None  # files that the first walk found to be indexed; None until it has ended
     error: str = ""
+    denied: frozenset[str] = frozenset()  # files and folders that only the denylist keeps out of the index
     tally: Tally | None = None  # what the last walk of the whole root passed over
     opened: float = field(default_factory=time.monotonic)
     last_change: float | None = None
@@ -100,10 +102,28 @@ class RootIndex:
         changes = find_changes(
             self.root.id, self.root_fs, self.rules, catalog, settings=self.settings.index, folders=folders
         )
+        self.denied = frozenset(
+            {path for path in self.denied if not any(below(path, folder) for folder in folders)} | changes.denied
+        )
         if "" in folders:
             self.tally = changes.tally
             self.owed = len(changes.paths)
         return changes.paths
+
+    def note_denied(self, paths: Iterable[str]) -> None:
+        """Keep count of denied files that come and go; everything else about them is ignored."""
+        for path in paths:
+            if self.rules.denies(path) and not self.rules.hides(path, is_folder=False):
+                there = self.root_fs.stat(path) is not None
+                self.denied = self.denied | {path} if there else self.denied - {path}
+
+    def is_unindexed(self, path: str) -> bool:
+        """Whether something is at the path that the index leaves out, or a link that may lead there."""
+        seen = self.root_fs.stat(path)
+        if seen is None:
+            return False
+        is_folder = seen.kind is FileKind.FOLDER
+        return not (is_folder or seen.kind is FileKind.FILE) or self.rules.ignored(path, is_folder=is_folder)
 
     def sift(self, paths: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """(what belongs to the root, what the rules leave out), each in order."""

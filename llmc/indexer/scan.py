@@ -42,6 +42,7 @@ class SkipReason(StrEnum):
     LONG = "path too long"
     MANY = "too many files"
     CHECKOUT = "another checkout of this repository"
+    DENIED = "on the denylist"  # only from `look`: a walk lists these by themselves
     IGNORED = "ignored"  # only from `look`: a walk counts these and does not name them
     FOLDER = "folder"  # likewise
 
@@ -64,11 +65,13 @@ class SkippedFile:
 
 @dataclass(slots=True)
 class FolderListing:
-    """One folder: its files by path, what was passed over, and how many entries the rules hide."""
+    """One folder: its files by path, what was passed over, what the denylist names, and how many entries the rules
+    hide."""
 
     folder: str
     files: dict[str, Stamp] = field(default_factory=dict)
     passed: list[SkippedFile] = field(default_factory=list)
+    denied: list[str] = field(default_factory=list)
     ignored: int = 0
 
 
@@ -93,17 +96,24 @@ class Tally:
                 examples.append(passed.path)
 
 
-def scan(root_fs: RootFs, rules: Rules, limits: ScanLimits, folder: str = "") -> Iterator[FolderListing]:
+def scan(
+    root_fs: RootFs, rules: Rules, limits: ScanLimits, folder: str = "", *, named: bool = False
+) -> Iterator[FolderListing]:
     """Walk a folder and below; nothing comes if the rules hide it or it is gone. The whole root reloads the rules.
+
+    `named`: somebody asked for this very folder, so that it is walked although the rules hide it.
 
     RootError: the root is gone, or was replaced during the walk; what came before it may be of either folder.
     """
     root_fs.stat("")
     generation = root_fs.generation
     parent: FolderRules | None = None
-    if folder:
+    if folder and named:
+        parent = rules.named_frame(folder.rpartition("/")[0])
+    elif folder:
         parent = rules.frame(folder.rpartition("/")[0])
-        if parent.closed or parent.hides(folder.rpartition("/")[2], is_folder=True):
+        hidden = parent.closed or parent.hides(folder.rpartition("/")[2], is_folder=True)
+        if hidden or rules.denies(folder, is_folder=True):
             return
     else:
         rules.reload()
@@ -140,8 +150,9 @@ def look(root_fs: RootFs, rules: Rules, limits: ScanLimits, path: str) -> Stamp 
     seen = root_fs.stat(path)
     if seen is None:
         return None
-    if rules.ignored(path, is_folder=seen.kind is FileKind.FOLDER):
-        return SkippedFile(path, SkipReason.IGNORED)
+    is_folder = seen.kind is FileKind.FOLDER
+    if rules.ignored(path, is_folder=is_folder):
+        return SkippedFile(path, SkipReason.DENIED if rules.denies(path, is_folder=is_folder) else SkipReason.IGNORED)
     if seen.kind is not FileKind.FILE:
         return SkippedFile(path, _KINDS[seen.kind])
     if path.count("/") > limits.max_depth:
@@ -176,6 +187,8 @@ def _list(
         is_folder = entry.is_dir(follow_symlinks=False)
         if frame.hides(name, is_folder=is_folder):
             listing.ignored += 1
+        elif rules.denies(prefix + name, is_folder=is_folder):
+            listing.denied.append(prefix + name)
         elif room < _LONGEST_NAME and len(os.fsencode(name)) > room:
             listing.passed.append(SkippedFile(prefix + name, SkipReason.LONG))
         elif not is_folder:

@@ -11,6 +11,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from llmc.base.denylist import Denylist
 from llmc.base.errors import EmbedError, LlmcError
 from llmc.base.root_fs import RootFs
 from llmc.base.text import Binary, content_hash, decode
@@ -65,7 +66,7 @@ def run(job: IndexTask, report: Report) -> IndexOutcome:
             job.settings, job.settings.index.workers or max(2, os.cpu_count() or 2), embed=inline is not None
         )
     try:
-        with open_store(job, embedder) as store, RootFs(job.root.path) as root_fs:
+        with open_store(job, embedder) as store, open_door(job) as root_fs:
             outcome = index(job, store, root_fs, digester, report)
             digester.close()  # the processes of a pool are 100 MB each, and what follows has its own needs
             if embedder is not None:
@@ -83,7 +84,7 @@ def run(job: IndexTask, report: Report) -> IndexOutcome:
 def run_here(job: IndexTask, embedder: Embedder | None, report: Report) -> IndexOutcome:
     """The small job of a save, in this process; without paths it fills in vectors."""
     inline = embedder if embeds_at_once(job.settings.embedder) else None
-    with open_store(job, embedder) as store, RootFs(job.root.path) as root_fs:
+    with open_store(job, embedder) as store, open_door(job) as root_fs:
         outcome = index(job, store, root_fs, Inline(inline), report)
         if embedder is not None and not job.paths:
             fill_vectors(job, store, root_fs, embedder, report)
@@ -92,7 +93,7 @@ def run_here(job: IndexTask, embedder: Embedder | None, report: Report) -> Index
 
 def adopt_here(job: IndexTask, embedder: Embedder | None) -> tuple[str, ...]:
     """Take over what the store knows; the paths that are left for a worker."""
-    with open_store(job, embedder) as store, RootFs(job.root.path) as root_fs:
+    with open_store(job, embedder) as store, open_door(job) as root_fs:
         return tuple(adopt(job.root.id, job.paths, root_fs=root_fs, store=store, limits=limits_of(job)))
 
 
@@ -118,6 +119,10 @@ def open_store(job: IndexTask, embedder: Embedder | None) -> Store:
     store = Store.open(job.store, name, dimension, write=True, wait=WAIT_SECONDS)
     store.put_root(job.root)
     return store
+
+
+def open_door(job: IndexTask) -> RootFs:
+    return RootFs(job.root.path, denylist=Denylist(job.settings.index.deny, job.settings.index.exclude))
 
 
 def index(job: IndexTask, store: Store, root_fs: RootFs, digester: Digester, report: Report) -> IndexOutcome:

@@ -76,7 +76,7 @@ class DependencyCache:
 def _state(view: View) -> Hashable:
     embedder = view.embedder.name if view.embedder else None
     generation = view.store.catalog.generation()
-    return (view.root.id, str(view.store.folder), generation, embedder, view.pending, view.share)
+    return (view.root.id, str(view.store.folder), generation, embedder, view.pending, view.denied, view.share)
 
 
 def _unchanged(file: FileDependency) -> bool:

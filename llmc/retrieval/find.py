@@ -111,6 +111,7 @@ def listed(view: View, chosen: Callable[[DocumentPaths], Sequence[str]]) -> Iter
     yield from chosen(catalog.places(view.root.id))
     yield from catalog.without_document(view.root.id)
     yield from view.pending
+    yield from view.named
 
 
 def sizes_and_times(view: View, paths: Collection[str]) -> Iterator[tuple[str, int, int]]:

@@ -23,4 +23,6 @@ class View:
     store: Store
     embedder: Embedder | None = None
     pending: frozenset[str] = frozenset()
+    denied: frozenset[str] = frozenset()  # what the denylist keeps out, and no ignore file
+    named: frozenset[str] = frozenset()  # files outside of the index that were asked for by name; read from disk
     share: float = 1.0  # how much of the root the first build has reached

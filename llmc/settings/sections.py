@@ -63,7 +63,14 @@ class Index(FrozenRecord):
     max_depth: int = row(256, "Folders deeper than this below a root are not entered.", low=1, high=4_096)
     max_files: int = row(1_000_000, "At most this many files of a root.", low=1, high=100_000_000)
     include: tuple[str, ...] = row((), "Patterns in gitignore style; when given, only what matches is indexed.")
-    exclude: tuple[str, ...] = row((), "Patterns in gitignore style that are left out besides the ignore files.")
+    exclude: tuple[str, ...] = row(
+        (), "Patterns in gitignore style, besides the ignore files, that are neither indexed nor read."
+    )
+    deny: tuple[str, ...] = row(
+        (),
+        "Patterns in gitignore style that are never read, besides environment, key and credential files; `!` allows.",
+        personal=True,
+    )
     hidden: bool = row(True, "Whether names that begin with a dot are indexed (`.git` never is).")
     debounce_ms: int = row(100, "Changes within this time become one batch.", low=0, high=60_000)
     settle_ms: int = row(1_000, "A batch waits no longer than this while changes keep coming.", low=0, high=600_000)

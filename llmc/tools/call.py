@@ -20,6 +20,7 @@ from llmc.tools.accounting import account
 from llmc.tools.registry import TOOLS, is_offered, require_offered, tool
 from llmc.tools.reply import build_reply, error_reply
 from llmc.tools.reply_cache import cached_reply
+from llmc.tools.scope import names_unindexed
 
 if TYPE_CHECKING:
     from llmc.envelope.reply import Reply
@@ -47,7 +48,8 @@ def call_tool(request: ToolRequest) -> Reply:
             request.call.allow(wanted.seconds_allowed(request.workspace.settings), limits.call_memory_bytes)
         with slot() if wanted.cpu_bound else nullcontext():
             build = partial(build_reply, request, wanted)
-            reply = cached_reply(request, wanted, build) if wanted.is_cacheable(request) else build(wanted.run(request))
+            cacheable = wanted.is_cacheable(request) and not names_unindexed(request)
+            reply = cached_reply(request, wanted, build) if cacheable else build(wanted.run(request))
     except LlmcError as error:
         reply = error_reply(request, error)
     reply = account(request, reply)

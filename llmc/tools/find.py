@@ -8,20 +8,23 @@ from llmc.envelope import Envelope, Group, Item
 from llmc.envelope.phrases import freshness_notes, plural
 from llmc.retrieval.find import FindRequest, find, parse_age, parse_size
 from llmc.tool import Argument, Tool, ToolRequest
+from llmc.tools.scope import scope_of
 from llmc.workspace import shown_path
 
 
 def run(asked: ToolRequest) -> Envelope:
     workspace = asked.workspace
+    name = asked.text("name")
+    scope = scope_of(asked, asked.texts("path"), name, globs=asked.texts("glob"), types=asked.texts("type"))
     request = FindRequest(
-        asked.text("name"),
-        paths=workspace.path_filter(asked.texts("path"), globs=asked.texts("glob"), types=asked.texts("type")),
+        name,
+        paths=scope.paths,
         min_bytes=parse_size(asked.text("larger")) if asked.text("larger") else None,
         max_bytes=parse_size(asked.text("smaller")) if asked.text("smaller") else None,
         newer_than=parse_age(asked.text("newer")) if asked.text("newer") else None,
         older_than=parse_age(asked.text("older")) if asked.text("older") else None,
     )
-    result = find(asked.views(), request)
+    result = find(scope.views, request)
     long = asked.flag("long")
     groups = tuple(
         Group(
@@ -33,7 +36,7 @@ def run(asked: ToolRequest) -> Envelope:
     found = plural(len(groups), "file") if groups else "no such file"
     if result.files and result.files[0].how == "fuzzy":
         found += " with these letters in order"
-    notes = freshness_notes(result.pending, result.share)
+    notes = (*freshness_notes(result.pending, result.share), *scope.notes)
     data = {"files": [file._asdict() for file in result.files]} if asked.wants_data else {}
     return Envelope("find", found, groups, notes, data=data)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from llmc.base.languages import role_of
@@ -10,6 +11,7 @@ from llmc.envelope.phrases import freshness_notes, plural
 from llmc.retrieval.grep.grep import GrepRequest, grep
 from llmc.tool import Argument, Tool, ToolRequest
 from llmc.tools.grep_output import grep_output
+from llmc.tools.scope import scope_of
 from llmc.workspace import shown_path
 
 if TYPE_CHECKING:
@@ -32,6 +34,9 @@ def run(asked: ToolRequest) -> Envelope:
         return in_output
     workspace = asked.workspace
     context = asked.number("context")
+    scope = scope_of(
+        asked, asked.paths(), globs=asked.texts("glob"), types=asked.texts("type"), types_not=asked.texts("type_not")
+    )
     request = GrepRequest(
         patterns=(asked.text("pattern"), *asked.texts("also")),
         fixed=asked.flag("fixed"),
@@ -42,17 +47,16 @@ def run(asked: ToolRequest) -> Envelope:
         multiline=asked.flag("multiline"),
         before=asked.number("before", context),
         after=asked.number("after", context),
-        paths=workspace.path_filter(
-            asked.paths(), globs=asked.texts("glob"), types=asked.texts("type"), types_not=asked.texts("type_not")
-        ),
+        paths=scope.paths,
         within=asked.within(),
         files_only=asked.flag("files"),
         count_only=asked.flag("count"),
         stop=None if asked.flag("all") else FIRST_PAGE,
         seconds=workspace.settings.limits.query_timeout_ms / 1000 * (5 if asked.flag("all") else 1),
     )
-    result = grep(asked.views(), request)
-    return envelope_of(result, request, workspace, ranked=not asked.flag("all"))
+    result = grep(scope.views, request)
+    envelope = envelope_of(result, request, workspace, ranked=not asked.flag("all"))
+    return replace(envelope, notes=(*envelope.notes, *scope.notes))
 
 
 def envelope_of(result: GrepResult, request: GrepRequest, workspace: Workspace, *, ranked: bool) -> Envelope:

@@ -42,7 +42,7 @@ def read_page(asked: ToolRequest, name: str) -> Envelope:
         return read_output(asked, handle, None)
     rest = handle.rest
     found = handle.whole.found if handle.whole.found.startswith(MORE) else f"{MORE}{handle.question}"
-    old = tuple(note for note in rest.notes if "pending" not in note and "changed since" not in note)
+    old = tuple(note for note in rest.notes if "pending" not in note and " since: " not in note)
     return replace(rest, found=found, notes=(*changed_words(asked.workspace, handle.files), *old))
 
 
@@ -59,7 +59,13 @@ def read_item(asked: ToolRequest, name: str, number: int, reader: Reader) -> Env
         return Envelope("read", handle.question, (Group(item.title, (item,)),), unit="line")
     root_index = asked.workspace.root_index(item.root)
     seen = root_index.root_fs.stat(item.path)
-    if seen is not None and str(seen.kind) == "folder":
+    if (refusal := root_index.root_fs.refusal(item.path)) is not None:
+        raise refusal
+    if seen is None:
+        raise NotFoundError(
+            f"{item.path} was deleted after this result was stored", hint="Ask the question again.", path=item.path
+        )
+    if str(seen.kind) == "folder":
         return tree.run(replace(asked, args={"path": [f"{root_index.root.path}/{item.path}"]}))
     start, end = surroundings(asked, root_index, item) if handle.tool in SINGLE else (item.start, item.end)
     return reader(root_index, item.path, start, end)

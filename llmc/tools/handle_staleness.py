@@ -48,7 +48,38 @@ def documents(workspace: Workspace, root_index: RootIndex, paths: Collection[str
 
 def changed_words(workspace: Workspace, files: Iterable[tuple[str, str, str]]) -> tuple[str, ...]:
     """What to say of the files that are no longer as they were; nothing when all are."""
+    by_state: dict[str, list[str]] = {}
     files = list(files)
+    for root, path in (*changed_files(workspace, files), *denied_files(workspace, files)):
+        name = path.rpartition("/")[2]
+        names = by_state.setdefault(state_of(workspace, root, path), [])
+        if name not in names:
+            names.append(name)
+    return tuple(f"{state} since: {listed(names)}" for state, names in sorted(by_state.items()))
+
+
+def listed(names: list[str]) -> str:
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more
+
+
+def state_of(workspace: Workspace, root: str, path: str) -> str:
+    """What became of a file that is not as it was."""
+    root_index = workspace.root_index(root)
+    if root_index.root_fs.denylist.denies(path):
+        return "denied"
+    if root_index.root_fs.stat(path) is None:
+        return "deleted"
+    return "ignored" if root_index.rules.ignored(path, is_folder=False) else "changed"
+
+
+def denied_files(workspace: Workspace, files: Iterable[tuple[str, str, str]]) -> list[tuple[str, str]]:
+    """They need not have changed: the user's settings have."""
+    root_fses = {root_index.root.id: root_index.root_fs for root_index in workspace.root_indexes}
+    return [(root, path) for root, path, _ in files if root in root_fses and root_fses[root].denylist.denies(path)]
+
+
+def changed_files(workspace: Workspace, files: list[tuple[str, str, str]]) -> list[tuple[str, str]]:
     current: dict[tuple[str, str], str] = {}
     for view in workspace.views():  # everything that was saved before now is marked
         root, root_index = view.root.id, workspace.root_index(view.root.id)
@@ -56,12 +87,8 @@ def changed_words(workspace: Workspace, files: Iterable[tuple[str, str, str]]) -
             path for of, path, old in files if of == root and path not in view.pending and old.startswith(DOCUMENT)
         ]
         current |= {(root, path): stamp for path, stamp in documents(workspace, root_index, paths).items()}
-    changed = [
-        path.rpartition("/")[2]
+    return [
+        (root, path)
         for root, path, old in files
         if old != (current.get((root, path)) if old.startswith(DOCUMENT) else workspace.file_stamp(path, root))
     ]
-    if not changed:
-        return ()
-    more = f" and {len(changed) - NAMED} more" if len(changed) > NAMED else ""
-    return (f"changed since: {', '.join(changed[:NAMED])}{more}",)

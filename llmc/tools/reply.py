@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from llmc.base.errors import StoreFullError
-from llmc.envelope import Fitted, failure, fit, render, shorten
+from llmc.envelope import Fitted, Item, Row, failure, fit, render, shorten
 from llmc.envelope.clean import clean
 from llmc.envelope.differential import all_known, unchanged, without_known
 from llmc.envelope.fields import as_table, field_names
@@ -26,15 +26,18 @@ from llmc.tools.focus.reply_focus import focused, marks_of
 from llmc.tools.handle_staleness import stamps_of
 from llmc.tools.nearest import with_nearest
 from llmc.tools.registry import TOOLS, tool
+from llmc.tools.scope import counted
 
 if TYPE_CHECKING:
     from llmc.base.errors import LlmcError
     from llmc.envelope import Envelope
     from llmc.envelope.differential import SentLines
     from llmc.tool import Tool, ToolRequest
+    from llmc.workspace import Workspace
 
 __all__ = ["build_reply", "error_reply"]
 
+DENIED_ROW = Row("denied")
 NOT_STORED = "not kept, the disk is full; ask with a larger budget"
 
 
@@ -44,6 +47,7 @@ def build_reply(request: ToolRequest, wanted: Tool, envelope: Envelope) -> Reply
         return build_output_reply(request, wanted, envelope)
     request = wanted.own_args(request)
     settings = request.workspace.settings
+    envelope = without_denied(request.workspace, envelope)
     if wanted.returns_json(request.session):
         cleaned = clean(envelope, redactor_for(settings.redaction), request.workspace.text_of, data=True)
         return with_weight(request, wanted, envelope, Reply(as_json(cleaned.data), cleaned.data, 1, 1), 0)
@@ -54,6 +58,28 @@ def build_reply(request: ToolRequest, wanted: Tool, envelope: Envelope) -> Reply
     envelope = shorten(as_table(envelope, fields) if fields else envelope)
     size = plain_size(envelope)
     return with_weight(request, wanted, envelope, fit_reply(request, wanted, envelope, budget, line_counts), size)
+
+
+def without_denied(workspace: Workspace, envelope: Envelope) -> Envelope:
+    """Without the text of files that the denylist refuses now: a handle, or an index that is being brought up to date,
+    may still hold what was allowed before."""
+    root_fses = {root_index.root.id: root_index.root_fs for root_index in workspace.root_indexes}
+    places = {(item.root, item.path) for item in envelope.items() if item.path and (item.rows or item.title)}
+    denied = {(root, path) for root, path in places if root in root_fses and root_fses[root].denylist.denies(path)}
+    if not denied:
+        return envelope
+    groups = tuple(
+        replace(
+            group, items=tuple(withheld(item) if (item.root, item.path) in denied else item for item in group.items)
+        )
+        for group in envelope.groups
+    )
+    notes = counted(workspace, "denied", sorted(denied))
+    return replace(envelope, groups=groups, notes=(*envelope.notes, *notes), data={})
+
+
+def withheld(item: Item) -> Item:
+    return Item((DENIED_ROW,), root=item.root, path=item.path)
 
 
 def error_reply(request: ToolRequest, error: LlmcError) -> Reply:

@@ -52,6 +52,8 @@ def resumed(asked: ToolRequest, found: Handoff) -> Envelope:
     for name, question in found.handles:
         (alive if asked.is_alive(name) else gone).append(f"{name} {question}")
     groups = [
+        group("question", [found.question]),
+        group("summary", [found.summary] if found.summary else []),
         group("findings", found.findings),
         group("references", [", ".join(found.references)] if found.references else []),
         group("open questions", found.open_questions),
@@ -59,9 +61,10 @@ def resumed(asked: ToolRequest, found: Handoff) -> Envelope:
         group("results, open again with read", alive),
         group("results that expired; ask again", gone),
     ]
+    # What the file says stands behind a space, as all text that others wrote; only these words are ours.
     return Envelope(
         "resume_handoff",
-        f"{found.question} · {found.summary}",
+        f"a handoff with {plural(len(found.findings), 'finding')}",
         tuple(one for one in groups if one.items),
         data={
             "question": found.question,

@@ -11,6 +11,7 @@ from llmc.envelope.phrases import freshness_notes, plural
 from llmc.retrieval.query import QueryRoute
 from llmc.retrieval.search import SearchRequest, search
 from llmc.tool import Argument, Tool, ToolRequest
+from llmc.tools.scope import denied_notes
 from llmc.workspace import shown_path, vector_notes
 
 if TYPE_CHECKING:
@@ -38,10 +39,12 @@ def run(asked: ToolRequest) -> Envelope:
         limit=asked.number("limit", 10),
         room=ROOM_OF_TOKEN * asked.number("budget", ROOM // ROOM_OF_TOKEN),
     )
-    result = search(asked.views(), request)
+    views = asked.views()
+    result = search(views, request)
     if not asked.number("limit", 0) and not asked.flag("all"):
         result = replace(result, files=near_enough(result))
     envelope = envelope_of(result, workspace, explain=asked.flag("explain"))
+    envelope = replace(envelope, notes=(*envelope.notes, *denied_notes(workspace, views, request.paths)))
     return replace(envelope, data=data_of(result)) if asked.wants_data else envelope
 
 

@@ -12,6 +12,7 @@ from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.phrases import freshness_notes, plural
 from llmc.retrieval.globs import NOWHERE
 from llmc.tool import Argument, Tool, ToolRequest
+from llmc.tools.scope import denied_notes
 from llmc.workspace import shown_path
 
 if TYPE_CHECKING:
@@ -48,7 +49,8 @@ def run(asked: ToolRequest) -> Envelope:
             # The first line has the number of files; only several folders need one each.
             count = below.files if len(views) * len(bases) > 1 else None
             groups.append(Group(title, tuple(item_of(view, line) for line in lines), count))
-    notes = freshness_notes(sum(len(view.pending) for view in views), min(view.share for view in views))
+    pending = freshness_notes(sum(len(view.pending) for view in views), min(view.share for view in views))
+    notes = (*pending, *denied_notes(workspace, views, paths))
     data = {"files": total, "entries": entries}
     return Envelope("tree", plural(total, "file"), tuple(groups), notes, data=data, unit="line", in_order=True)
 

@@ -103,6 +103,7 @@ class MeteredRootFs(RootFs):
     def __init__(self, inner: RootFs, meter: ReadMeter, check: Callable[[], None]) -> None:
         self.path = inner.path
         self.generation = inner.generation
+        self.denylist = inner.denylist
         self._inner = inner
         self._meter = meter
         self._check = check

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from llmc.base.errors import AgentError, AgentTimeoutError, LlmcError, NotFoundError
 from llmc.envelope.clean import clean_text, without_secrets
-from llmc.envelope.redact.redactor import redactor_for
+from llmc.envelope.redact.redactor import Redactor, redactor_for
 from llmc.envelope.tokens import count
 from llmc.envelope.visible import visible
 from llmc.extend.personas.base import checked_arguments
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Self
 
-    from llmc.envelope.redact.redactor import Redactor
     from llmc.extend.personas.base import Agent
     from llmc.extend.personas.model import AgentInfo
     from llmc.settings import Settings, SettingSource
@@ -46,11 +45,13 @@ __all__ = ["AgentRegistry"]
 class AgentRegistry:
     def __init__(self) -> None:
         self._agents: dict[str, Agent] = {}
+        self._redactor = Redactor()
 
     @classmethod
     def from_settings(cls, settings: Settings, sources: Mapping[str, SettingSource] | None = None) -> Self:
         """With `sources` an inline persona knows the file that it stands in."""
         made = cls()
+        made._redactor = redactor_for(settings.redaction)
         made._agents.update({**built_in(), **registered()})
         for name, entry in settings.agents.items():
             source = (sources or {}).get(f"agents.{name}.system_prompt")
@@ -70,7 +71,7 @@ class AgentRegistry:
 
     def list(self) -> tuple[AgentInfo, ...]:
         """By name, so that the list is the same each time."""
-        return tuple(shown(agent.info()) for agent in self)
+        return tuple(shown(agent.info(), self._redactor) for agent in self)
 
     def find(self, name: str) -> Agent:
         if name in self._agents:
@@ -96,7 +97,7 @@ class AgentRegistry:
             raise said_safely(error, redact) from None
         prompt = cleaned(prompt, redact)
         return ResolvedPersona(
-            info,
+            shown(info, redact),
             prompt,
             context.searches,
             context.fetches,
@@ -107,10 +108,11 @@ class AgentRegistry:
         )
 
 
-def shown(info: AgentInfo) -> AgentInfo:
-    """A description may be a stranger's: one line, nothing hidden in it."""
-    arguments = tuple(replace(one, description=visible(one.description)) for one in info.arguments)
-    return replace(without_secrets(info), description=visible(info.description), arguments=arguments)
+def shown(info: AgentInfo, redact: Redactor) -> AgentInfo:
+    """A description may be a stranger's: one line, nothing hidden in it, no secret."""
+    clean = without_secrets(info, redact)
+    arguments = tuple(replace(one, description=visible(one.description)) for one in clean.arguments)
+    return replace(clean, description=visible(clean.description), arguments=arguments)
 
 
 def prompted(agent: Agent, args: dict[str, str], context: AgentContext) -> AgentPrompt:

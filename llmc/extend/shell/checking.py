@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from llmc.base.errors import NotFoundError, QueryError
 from llmc.extend.shell.command_line import parse
+from llmc.extend.shell.denied import refusal_of
 from llmc.extend.shell.policy import Policy, inside_of
 
 if TYPE_CHECKING:
@@ -45,6 +46,9 @@ def check(asked: ToolRequest) -> CheckedCommand:
     planned = tuple(planned_pipeline(pipeline, policy, cwd) for pipeline in pipelines)
     single = len(pipelines) == 1 and len(pipelines[0].commands) == 1
     words = tuple(expanded(pipelines[0].commands[0].words, cwd)) if single else ()
+    for command in (command for pipeline in planned for command in pipeline["commands"]):
+        if (refusal := refusal_of(asked.workspace, cwd, command["words"])) is not None:
+            raise refusal
     return CheckedCommand(planned, words, cwd)
 
 

@@ -1,7 +1,8 @@
 """Which commands the index answers: grep, rg, find, cat, head, tail, ls -R and tree, where every flag is understood.
 
 `enriched` gives the tool and its arguments that say the same as the command line, or None: then the command runs. What
-it does not know for certain it does not know. The one liberty is that files which are ignored are not looked at.
+it does not know for certain it does not know. The one liberty is that ignored files are searched only where they, or a
+folder around them, are named.
 Standard library only: `llmc te` decides this before it asks anybody.
 """
 

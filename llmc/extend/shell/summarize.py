@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from signal import Signals
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,7 @@ from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.logs import summarise
 from llmc.envelope.phrases import plural
 from llmc.envelope.redact.redactor import redactor_for
+from llmc.extend.shell.denied import refusal_of, without_denied_lines
 from llmc.extend.shell.log_paths import namer
 from llmc.extend.shell.outputs import Outputs, cleaned
 from llmc.tool import FOCUS, budget_of
@@ -45,7 +46,10 @@ def outputs_of(asked: ToolRequest) -> Outputs:
 
 
 def tell(asked: ToolRequest, wanted: Tool, done: FinishedCommand) -> Envelope:
+    if (refusal := refusal_of(asked.workspace, done.cwd, list(done.words))) is not None:
+        raise refusal
     kept = cleaned(done.output, redactor_for(asked.workspace.settings.redaction))
+    kept = replace(kept, lines=without_denied_lines(asked.workspace, done.cwd, kept.lines))
     words = verdict(done)
     if kept.binary:
         words.append(f"{done.output.size:,} bytes that are no text ({kept.binary})")

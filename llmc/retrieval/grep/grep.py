@@ -183,7 +183,7 @@ def candidates(view: View, request: GrepRequest, matcher: Matcher | None) -> lis
     # Lists, not sets: documents are numbered in order of path mostly, and what is nearly sorted is sorted at once.
     listed = places.paths() if condition.is_empty else places.paths_of(view.store.keywords.candidates(condition))
     large = {path for path in catalog.unvouched(view.root.id) if LARGE.may_hold(view, path, condition)}
-    listed += {*large, *view.pending}.difference(listed)
+    listed += {*large, *view.pending, *view.named}.difference(listed)
     if request.within is not None:
         within = {path for root, path in request.within if root == view.root.id}
         listed = [path for path in listed if path in within]
@@ -232,7 +232,7 @@ def perhaps_binary(view: View) -> set[str]:
     """Files of which ripgrep, had it come across them, might not have searched all; it does search what it is given."""
     catalog = view.store.catalog
     large = {path for path in catalog.unvouched(view.root.id) if not LARGE.is_whole(view, path)}
-    return {*catalog.holding_nul(view.root.id), *large, *view.pending}
+    return {*catalog.holding_nul(view.root.id), *large, *view.pending, *view.named}
 
 
 def one_by_one(

@@ -107,6 +107,8 @@ def run_batch(root_fs: RootFs, options: Sequence[str], paths: Sequence[str], sec
     names: dict[bytes, str] = {}
     fds: list[int] = []
     for path in paths:
+        if root_fs.refusal(path) is not None:
+            continue
         if landlock() and "\n" not in path:  # an empty line ends a file's rows
             names[os.fsencode("./" + path)] = path
             continue

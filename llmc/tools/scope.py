@@ -1,0 +1,124 @@
+"""Where a call looks: the paths that it names, what the index leaves out there, and what the first line says of it.
+
+    scope = scope_of(asked, asked.paths(), globs=...)
+    result = grep(scope.views, GrepRequest(..., paths=scope.paths))
+    Envelope(..., notes=scope.notes)
+
+A path that is named is searched although it is ignored. What the denylist refuses is counted, and explained where
+nothing else was asked for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from llmc.base.errors import LlmcError
+from llmc.base.root_fs import FileKind
+from llmc.envelope.phrases import plural
+from llmc.indexer.named import named_path
+from llmc.retrieval.find import GLOB, ranking
+from llmc.retrieval.globs import PathFilter
+from llmc.workspace import shown_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from llmc.indexer.named import NamedPath
+    from llmc.indexer.root_index import RootIndex
+    from llmc.retrieval.view import View
+    from llmc.tool import ToolRequest
+    from llmc.workspace import Workspace
+
+__all__ = ["Scope", "counted", "denied_notes", "names_unindexed", "scope_of"]
+
+FEW = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    views: tuple[View, ...]
+    paths: PathFilter
+    notes: tuple[str, ...] = ()
+
+
+def scope_of(asked: ToolRequest, typed: Sequence[str], name: str = "", **conditions: tuple[str, ...]) -> Scope:
+    """`name` is what `find` looks for: it may be the path of an ignored file, and only what is called so is counted as
+    denied. ReadError if nothing is named but what the denylist refuses."""
+    workspace = asked.workspace
+    named = workspace.named_paths(typed)
+    refused = [(root_index.root.id, one) for root_index, one in named if one.refusal is not None]
+    if refused and len(refused) == len(named) and (refusal := refused[0][1].refusal) is not None:
+        raise refusal
+    filtered = PathFilter(
+        under=tuple(one.path for _, one in named),
+        roots=tuple(root_index.root.id for root_index, _ in named),
+        **conditions,
+    )
+    extra = unindexed([*named, *files_called(workspace, name)])
+    views = tuple(
+        replace(view, named=extra[view.root.id]) if extra.get(view.root.id) else view for view in asked.views()
+    )
+    denied = [(root, one.path) for root, one in refused]
+    if name:
+        wanted = ranking(name)
+        views = tuple(
+            replace(view, denied=frozenset(path for path in view.denied if wanted(path) is not None)) for view in views
+        )
+    skipped = [(root_index.root.id, path) for root_index, one in named for path in sorted(one.skipped)]
+    notes = (*denied_notes(workspace, views, filtered, denied), *counted(workspace, "skipped", skipped))
+    return Scope(views, filtered, notes)
+
+
+def unindexed(named: Iterable[tuple[RootIndex, NamedPath]]) -> dict[str, frozenset[str]]:
+    """root → files that are asked for by name and are not in the index."""
+    found: dict[str, frozenset[str]] = {}
+    for root_index, one in named:
+        found[root_index.root.id] = found.get(root_index.root.id, frozenset()) | one.files
+    return found
+
+
+def files_called(workspace: Workspace, name: str) -> list[tuple[RootIndex, NamedPath]]:
+    """The files that have this very path, where the index does not hold them."""
+    if not name or GLOB.search(name):
+        return []
+    return [
+        (root_index, named_path(root_index, path))
+        for root_index, path in places_of(workspace, name)
+        if (seen := root_index.root_fs.stat(path)) is not None and seen.kind is FileKind.FILE
+    ]
+
+
+def denied_notes(
+    workspace: Workspace, views: Iterable[View], paths: PathFilter, named: Sequence[tuple[str, str]] = ()
+) -> tuple[str, ...]:
+    """How many files in scope the denylist keeps out; few are named."""
+    found = dict.fromkeys(named)
+    for view in views:
+        accepts = paths.of(view.root.id).accepts if view.denied else bool
+        found |= {(view.root.id, path): None for path in sorted(view.denied) if accepts(path)}
+    return counted(workspace, "denied", list(found))
+
+
+def counted(workspace: Workspace, word: str, places: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    if not places:
+        return ()
+    if len(places) > FEW:
+        return (f"{plural(len(places), 'file')} {word}",)
+    return (f"{word}: {', '.join(shown_path(workspace, root, path) for root, path in places)}",)
+
+
+def names_unindexed(asked: ToolRequest) -> bool:
+    """Whether a path is named that the index does not hold: then nothing tells when the reply is out of date."""
+    return any(
+        path and root_index.is_unindexed(path)
+        for typed in (*asked.paths(), *asked.texts("name"))
+        for root_index, path in places_of(asked.workspace, typed)
+    )
+
+
+def places_of(workspace: Workspace, typed: str) -> list[tuple[RootIndex, str]]:
+    try:
+        return workspace.places(typed)
+    except LlmcError:
+        return []

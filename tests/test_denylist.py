@@ -1,0 +1,189 @@
+"""The denylist: environment, key and credential files are not indexed, read, quoted or named in artifacts."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from daemons import Standing, private_place
+
+from llmc.base.denylist import Denylist
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+DENIED = [
+    ".env",
+    "app/.env",
+    ".env.production",
+    ".env.local",
+    "prod.env",
+    ".envrc",
+    ".ssh/config",
+    "home/.ssh/known_hosts",
+    "id_rsa",
+    "keys/id_ed25519",
+    "server.pem",
+    "client.p12",
+    "tls/server.key",
+    ".npmrc",
+    ".netrc",
+    ".pypirc",
+    ".aws/credentials",
+    "secrets/prod.yml",
+    "deploy/secrets/db/password.txt",
+    "secrets/token",
+    "Secrets/Prod.JSON",
+]
+ALLOWED = [
+    ".env.example",
+    ".env.sample",
+    ".env.template",
+    "example.env",
+    "environment.py",
+    "id_rsa.pub",
+    "keys.py",
+    "key",
+    "aws/credentials",
+    "secrets/manager.py",
+    "secrets/README.md",
+    "secrets.yml",
+    "src/.envoy.yaml",
+    ".env/lib/site.py",
+    "monkey.json",
+]
+
+
+@pytest.mark.parametrize("path", DENIED)
+def test_credential_files_are_denied(path: str) -> None:
+    assert "denylist" in Denylist().reason(path)
+
+
+@pytest.mark.parametrize("path", ALLOWED)
+def test_other_files_are_not(path: str) -> None:
+    assert Denylist().reason(path) == ""
+
+
+def test_the_user_allows_and_adds() -> None:
+    own = Denylist(deny=("!.npmrc", "!/secrets/", "/secrets/prod/", "*.secret"))
+    assert own.reason(".npmrc") == ""
+    assert own.reason("secrets/dev.yml") == ""
+    assert own.reason("secrets/prod/a.yml")
+    assert own.reason("a/b.secret")
+    assert own.reason(".env")
+    assert Denylist(deny=("!*",)).reason(".env") == ""
+
+
+def test_what_is_excluded_is_refused_with_all_below_it() -> None:
+    own = Denylist(exclude=("/private/", "!/private/a.py", "*.tmp"))
+    assert "index.exclude" in own.reason("private/a.py")
+    assert "index.exclude" in own.reason("x/y.tmp")
+    assert own.reason("x/private/a.py") == ""
+
+
+SECRET = "swordfish-under-the-harbour"
+PLAN = "the excluded plan"
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standing]:
+    folder = tmp_path_factory.mktemp("work")
+    (folder / ".git").mkdir()
+    for name in (".env", "secrets/prod.yml", ".ssh/id_rsa", "tls/server.key", "private/plan.md"):
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"needle {PLAN if name.endswith('.md') else SECRET}\n")
+    (folder / ".env.example").write_text("needle=\n")
+    (folder / "secrets" / "manager.py").write_text("def needle():\n    return 1\n")
+    (folder / "link.txt").symlink_to(".env")
+    (folder / "app.py").write_text("needle = 1\n")
+    (folder / "llmc.toml").write_text('[index]\nexclude = ["/private/"]\ndeny = ["!.env"]\n')
+    with private_place() as place:
+        standing = Standing(place, folder)
+        standing.text("index", "--once")
+        yield standing
+
+
+def test_denied_files_are_not_found_and_are_counted_in_the_first_line(world: Standing) -> None:
+    shown = world.text("grep", "needle")
+    assert SECRET not in shown
+    assert {line for line in shown.split("\n") if not line.startswith(" ")} >= {".env.example", "app.py"}
+    assert "4 files denied" in shown.split("\n")[0]
+    assert "secrets/manager.py" in shown
+
+
+@pytest.mark.parametrize(
+    "command", [("search", "needle"), ("tree",), ("find", "*"), ("context", "needle"), ("research", "where is needle")]
+)
+def test_no_tool_quotes_or_lists_a_denied_file(world: Standing, command: tuple[str, ...]) -> None:
+    shown = world(*command).stdout
+    assert SECRET not in shown
+    assert "prod.yml" not in shown.split("\n", 1)[-1]
+
+
+@pytest.mark.parametrize("path", [".env", "secrets/prod.yml", ".ssh/id_rsa", "tls/server.key", "link.txt"])
+def test_reading_a_denied_file_is_refused_with_the_reason(world: Standing, path: str) -> None:
+    for command in (("read", path), ("grep", "needle", path), ("te", "cat", path), ("te", "grep", "needle", path)):
+        done = world(*command)
+        assert SECRET not in done.stdout + done.stderr, command
+        assert "denylist" in done.stdout + done.stderr, command
+        assert done.returncode != 0, command
+
+
+def test_reading_an_excluded_file_is_refused_with_the_reason(world: Standing) -> None:
+    done = world("read", "private/plan.md")
+    assert PLAN not in done.stdout + done.stderr
+    assert "index.exclude" in done.stdout + done.stderr
+
+
+def test_a_name_that_is_denied_is_said_where_files_are_looked_for(world: Standing) -> None:
+    done = world("find", ".env")
+    assert "denied: .env" in done.stdout.split("\n")[0]
+    assert "denied" not in world("find", "app.py").stdout
+
+
+def test_the_refusal_says_how_the_user_allows_the_file(world: Standing) -> None:
+    done = world("read", "tls/server.key")
+    assert "index.deny" in done.stdout + done.stderr
+
+
+def test_a_workspace_file_cannot_allow_what_is_denied_but_the_user_can(world: Standing, tmp_path: Path) -> None:
+    assert world("read", ".env").returncode != 0  # llmc.toml of the clone has deny = ["!.env"]
+    own = tmp_path / "own.toml"
+    own.write_text('[index]\ndeny = ["!.env", "app.py"]\n')
+    assert SECRET in world.text("--config", str(own), "read", ".env")
+    assert world("--config", str(own), "read", "app.py").returncode != 0
+
+
+def test_a_new_denied_file_is_counted(world: Standing) -> None:
+    (world.folder / "new.pem").write_text(f"needle {SECRET}\n")
+    try:
+        assert "5 files denied" in world.text("grep", "needle").split("\n")[0]
+    finally:
+        (world.folder / "new.pem").unlink()
+    assert "4 files denied" in world.text("grep", "needle").split("\n")[0]
+
+
+def test_json_replies_hold_no_denied_text(world: Standing) -> None:
+    assert SECRET not in json.dumps(world.json("grep", "needle"))
+
+
+@pytest.mark.parametrize(
+    "command", [("sed", "-n", "1p", ".env"), ("cat .env | head",), ("git", "diff", "--no-index", ".env", "app.py")]
+)
+def test_the_output_of_a_command_that_names_a_denied_file_is_not_shown(
+    world: Standing, command: tuple[str, ...]
+) -> None:
+    done = world("te", *command)
+    assert SECRET not in done.stdout + done.stderr
+    assert "denylist" in done.stderr
+    assert done.returncode != 0
+
+
+def test_lines_of_a_command_that_quote_a_denied_file_are_withheld(world: Standing) -> None:
+    done = world("te", "grep -rn needle . | sort")
+    assert SECRET not in done.stdout
+    assert "./.env: [denied]" in done.stdout
+    assert "./app.py:1:needle = 1" in done.stdout
