@@ -76,8 +76,8 @@ test-servers: $(TEST_READY) $(SERVERS_READY) ## Run the tests that need third-pa
 fuzz: $(READY) ## Compare grep with ripgrep on generated patterns (PATTERNS=5000 for each of three repositories)
 	LLMC_GREP_PATTERNS=$(or $(PATTERNS),5000) $(VENV)/bin/python -m pytest tests/test_grep_ripgrep.py -k generated
 
-soak: $(READY) ## Call every tool with malformed arguments for an hour (CALLS=60000 over MCP and as many over REST, SEED=20)
-	LLMC_FUZZ_CALLS=$(or $(CALLS),60000) LLMC_FUZZ_SEED=$(or $(SEED),20) $(VENV)/bin/python -m pytest tests/test_fuzz.py $(ARGS)
+soak: $(READY) ## Call every tool with malformed arguments (CALLS=26000 over MCP and as many over REST, SEED=20)
+	LLMC_FUZZ_CALLS=$(or $(CALLS),26000) LLMC_FUZZ_SEED=$(or $(SEED),20) $(VENV)/bin/python -m pytest tests/test_fuzz.py $(ARGS)
 
 test-transformers: $(TORCH_READY) $(filter checkout,$(TEST_READY)) ## Run the tests that need torch, in an environment of their own
 	$(TORCH_RUN) pytest tests/transformers

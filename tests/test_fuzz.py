@@ -1,6 +1,6 @@
 """Arguments of every type, size and content, over MCP and REST: each call is answered, and none breaks anything.
 
-`make test` runs a seeded sample; `make soak` (LLMC_FUZZ_CALLS=60000) runs the long version and checks the memory.
+`make test` runs a seeded sample; `make soak` (LLMC_FUZZ_CALLS=26000) runs the long version and checks the memory.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from llmc.envelope.request import ClientInfo
     from llmc.server.service import Service
 
-COUNT = int(os.environ.get("LLMC_FUZZ_CALLS", "700"))
+COUNT = int(os.environ.get("LLMC_FUZZ_CALLS", "1000"))
 SEED = int(os.environ.get("LLMC_FUZZ_SEED", "20"))
 # Far above what any of these calls may take, and far below a hang.
 PATIENCE = 90.0

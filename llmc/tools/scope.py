@@ -30,19 +30,19 @@ if TYPE_CHECKING:
     from llmc.tool import ToolRequest
     from llmc.workspace import Workspace
 
-__all__ = ["Scope", "counted", "denied_notes", "names_unindexed", "scope_of"]
+__all__ = ["CallScope", "counted", "denied_notes", "names_unindexed", "scope_of"]
 
 FEW = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class CallScope:
     views: tuple[View, ...]
     paths: PathFilter
     notes: tuple[str, ...] = ()
 
 
-def scope_of(asked: ToolRequest, typed: Sequence[str], name: str = "", **conditions: tuple[str, ...]) -> Scope:
+def scope_of(asked: ToolRequest, typed: Sequence[str], name: str = "", **conditions: tuple[str, ...]) -> CallScope:
     """`name` is what `find` looks for: it may be the path of an ignored file, and only what is called so is counted as
     denied. ReadError if nothing is named but what the denylist refuses."""
     workspace = asked.workspace
@@ -67,7 +67,7 @@ def scope_of(asked: ToolRequest, typed: Sequence[str], name: str = "", **conditi
         )
     skipped = [(root_index.root.id, path) for root_index, one in named for path in sorted(one.skipped)]
     notes = (*denied_notes(workspace, views, filtered, denied), *counted(workspace, "skipped", skipped))
-    return Scope(views, filtered, notes)
+    return CallScope(views, filtered, notes)
 
 
 def unindexed(named: Iterable[tuple[RootIndex, NamedPath]]) -> dict[str, frozenset[str]]:

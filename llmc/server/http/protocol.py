@@ -13,7 +13,6 @@ import struct
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-import h11
 from uvicorn import Config, Server
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -71,7 +70,7 @@ class TimedProtocol(H11Protocol):
             return 0
         if cycle.response_complete:
             return 1
-        return 2 if self.conn.their_state is h11.SEND_BODY else BUSY
+        return 2 if cycle.more_body else BUSY
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_waiting()
