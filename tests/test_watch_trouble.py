@@ -13,10 +13,10 @@ import pytest
 from watch_world import BOUND, World, held_back, ignored, root_at, watching
 
 from llmc.indexer.watch import Mode, Reason, open_watcher
-from llmc.indexer.watch.filesystems import silent_filesystem
 from llmc.indexer.watch.inotify import Inotify
 from llmc.indexer.watch.linux import LinuxWatcher
 from llmc.indexer.watch.polling import PollingWatcher
+from llmc.indexer.watch.silent_filesystems import silent_filesystem
 
 
 class Scarce(Inotify):
@@ -66,7 +66,7 @@ def test_a_loss_during_the_walk_is_not_healed_by_it(tmp_path: Path) -> None:
     world, root = World(), root_at(tmp_path)
     watcher = LinuxWatcher(world.on_dirty, world.on_rescan)
     with watching(watcher, world, root):
-        owner = watcher._roots[root]
+        owner = watcher._supervisor.roots[root.path]
         owner.lose()
         watcher.rewatch(root)
         owner.lose()
@@ -112,7 +112,7 @@ def test_a_raised_limit_brings_the_events_back(tmp_path: Path) -> None:
     with watching(watcher, world, root):
         assert watcher.health(root).mode is Mode.POLLING
         kernel.allowed = 100
-        watcher._look_soon()
+        watcher._supervisor.check_soon()
         world.wait(lambda: world.said(root, Reason.BACK))
         assert watcher.health(root).mode is Mode.EVENTS
         (tmp_path / "a" / "x.py").write_text("seen by an event")

@@ -41,7 +41,8 @@ MODULES = {
     "click": "click", "diskcache": "diskcache", "httpx": "httpx", "lancedb": "lancedb",
     "numpy": "numpy", "orjson": "orjson", "psutil": "psutil",
     "pyarrow": "pyarrow", "re2": "google-re2", "rich": "rich", "tantivy": "tantivy", "regex": "regex",
-    "tree_sitter": "tree-sitter", "tree_sitter_language_pack": "tree-sitter-language-pack", "watchdog": "watchdog",
+    "tree_sitter": "tree-sitter", "tree_sitter_language_pack": "tree-sitter-language-pack",
+    "watchdog.observers": "watchdog",
 }  # fmt: skip
 
 

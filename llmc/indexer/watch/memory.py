@@ -1,7 +1,7 @@
-"""The in-memory twin: a watcher that is told what happened, for tests that want changes and trouble without a kernel.
+"""The in-memory watcher: tests inform it of changes and trouble, without a kernel.
 
-Changes are held back until `deliver` or a barrier, as the kernel's queue holds events, and are told from the thread
-that asks. `lose`, `vanish` and `return_` bring about what overflow and a removed root do.
+Changes are kept until `deliver` or a barrier, as the kernel's queue keeps events, and are delivered from the calling
+thread. `lose`, `vanish` and `return_` do what an overflow and a removed root do.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from llmc.indexer.watch.changed_paths import ChangedPaths
-from llmc.indexer.watch.protocol import GONE, RULE_FILES, Health, Mode, Reason
+from llmc.indexer.watch.change_batch import ChangesByRoot
+from llmc.indexer.watch.protocol import ROOT_MISSING, RULE_FILES, Health, Mode, Reason
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -32,7 +32,7 @@ class _State:
     @property
     def degraded(self) -> str:
         if self.mode is Mode.GONE:
-            return GONE
+            return ROOT_MISSING
         return Reason.LOST if self.healed < self.lost else ""
 
 
@@ -41,28 +41,28 @@ class MemoryWatcher:
         self._on_dirty = on_dirty
         self._on_rescan = on_rescan
         self._roots: dict[Root, _State] = {}
-        self._hints = ChangedPaths()
+        self._changes = ChangesByRoot()
         self._lock = threading.RLock()
         self.stuck = False  # a barrier times out while this is set
 
     def changed(self, root: Root, *paths: str) -> None:
-        """Files came, went, or have another content."""
+        """Files were created, removed or edited."""
         with self._lock:
-            self._hints.dirty[root].update(paths)
+            self._changes[root].dirty.update(paths)
             for folder, _, name in (path.rpartition("/") for path in paths):
                 if name in RULE_FILES:
-                    self._hints.rescan(root, folder, Reason.RULES)
+                    self._changes[root].rescan(folder, Reason.RULES)
 
     def moved(self, root: Root, folder: str) -> None:
-        """A folder is not where it was."""
+        """A folder was moved."""
         with self._lock:
-            self._hints.rescan(root, folder, Reason.FOLDER)
+            self._changes[root].rescan(folder, Reason.FOLDER)
 
     def lose(self, *roots: Root) -> None:
         with self._lock:
             for root in roots or self._roots:
                 self._roots[root].lost += 1
-                self._hints.rescan(root, "", Reason.LOST)
+                self._changes[root].rescan("", Reason.LOST)
 
     def vanish(self, root: Root) -> None:
         with self._lock:
@@ -72,15 +72,16 @@ class MemoryWatcher:
         with self._lock:
             self._roots[root].mode = Mode.EVENTS
             self._roots[root].lost += 1
-            self._hints.rescan(root, "", Reason.BACK)
+            self._changes[root].rescan("", Reason.BACK)
 
     def deliver(self) -> None:
         with self._lock:
-            hints, self._hints = self._hints, ChangedPaths()
-            for root in hints.tell(self._on_dirty, self._on_rescan):
-                self._roots[root].lost += 1
+            changes, self._changes = self._changes, ChangesByRoot()
+            for root, found in changes.items():
+                if not found.deliver(root, self._on_dirty, self._on_rescan):
+                    self._roots[root].lost += 1
 
-    def add(self, root: Root, ignored: Ignored) -> Health:  # noqa: ARG002 - who tells it of changes knows the rules
+    def add(self, root: Root, ignored: Ignored) -> Health:  # noqa: ARG002 - the test that reports changes knows the rules
         with self._lock:
             self._roots[root] = _State()
         return self.health(root)
@@ -117,4 +118,4 @@ class MemoryWatcher:
     def close(self) -> None:
         with self._lock:
             self._roots.clear()
-            self._hints = ChangedPaths()
+            self._changes = ChangesByRoot()

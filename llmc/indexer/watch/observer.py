@@ -1,7 +1,7 @@
-"""Watching with watchdog's observer, for systems without inotify (macOS).
+"""Watching with watchdog's own observer, for systems without inotify (macOS).
 
-Its events come early but without an order across roots, and nothing says when one was lost. So they are early hints,
-and `polling`, at a slower pace, is what finds every change and what answers a barrier.
+Its events come early but without an order across roots, and a lost event goes unnoticed. So they are early hints;
+`polling`, at a slower pace, finds every change and answers a barrier.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from watchdog import events
 from watchdog.observers import Observer
 
-from llmc.indexer.watch.changed_paths import ChangedPaths
+from llmc.indexer.watch.change_batch import ChangeBatch
 from llmc.indexer.watch.polling import PollingWatcher
-from llmc.indexer.watch.protocol import RULE_FILES, Health, Mode, Reason, left_out
+from llmc.indexer.watch.protocol import RULE_FILES, Health, Mode, Reason, is_ignored
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -29,9 +29,9 @@ __all__ = ["ObserverWatcher"]
 
 log = logging.getLogger(__name__)
 
-_PAUSE = 60.0  # between two walks: only what the events missed waits for one
+_PAUSE = 60.0  # seconds between two walks; only changes that the events missed wait for one
 
-# Without a filter an open or a read is an event too, and on a large tree nothing else comes through.
+# Without a filter opening or reading a file is an event too, and on a large tree these crowd out all others.
 _KINDS: list[type[events.FileSystemEvent]] = [
     events.FileCreatedEvent,
     events.FileModifiedEvent,
@@ -49,13 +49,13 @@ class ObserverWatcher:
         self._on_dirty = on_dirty
         self._on_rescan = on_rescan
         self._polling = PollingWatcher(on_dirty, self._walked, pause=_PAUSE)
-        self._watches: dict[Root, tuple[_Handler, ObservedWatch | None]] = {}
+        self._watches: dict[Root, tuple[_HintHandler, ObservedWatch | None]] = {}
         self._observer = observer or Observer()
         self._observer.start()
 
     def add(self, root: Root, ignored: Ignored) -> Health:
         self.remove(root)
-        self._schedule(root, _Handler(root, ignored, self._tell))
+        self._schedule(root, _HintHandler(root, ignored, self._deliver))
         self._polling.add(root, ignored)
         return self.health(root)
 
@@ -84,7 +84,7 @@ class ObserverWatcher:
         self._observer.stop()
         self._observer.join()
 
-    def _schedule(self, root: Root, handler: _Handler) -> None:
+    def _schedule(self, root: Root, handler: _HintHandler) -> None:
         watch = None
         try:
             watch = self._observer.schedule(handler, root.path, recursive=True, event_filter=_KINDS)
@@ -93,7 +93,7 @@ class ObserverWatcher:
         self._watches[root] = handler, watch
 
     def _walked(self, root: Root, folder: str, reason: Reason) -> None:
-        """A root that is back is another folder: the old one's events have ended."""
+        """A root that is back is a new folder: the events of the old one have ended."""
         handler, watch = self._watches.get(root, (None, None))
         if handler and reason is Reason.BACK:
             if watch:
@@ -101,41 +101,41 @@ class ObserverWatcher:
             self._schedule(root, handler)
         self._on_rescan(root, folder, reason)
 
-    def _tell(self, hints: ChangedPaths) -> None:
-        """A callback that fails costs nothing here: the next walk tells it again."""
-        hints.tell(self._on_dirty, self._on_rescan)
+    def _deliver(self, root: Root, changes: ChangeBatch) -> None:
+        """A callback that fails loses nothing here: the next walk reports the change again."""
+        changes.deliver(root, self._on_dirty, self._on_rescan)
 
 
-class _Handler(events.FileSystemEventHandler):
-    def __init__(self, root: Root, ignored: Ignored, tell: Callable[[ChangedPaths], None]) -> None:
+class _HintHandler(events.FileSystemEventHandler):
+    def __init__(self, root: Root, ignored: Ignored, deliver: Callable[[Root, ChangeBatch], None]) -> None:
         self._root = root
         self._ignored = ignored
-        self._tell = tell
+        self._deliver = deliver
         self._base = os.path.realpath(root.path)
 
     def on_any_event(self, event: events.FileSystemEvent) -> None:
-        hints = ChangedPaths()
+        changes = ChangeBatch()
         for path in (event.src_path, event.dest_path):
             if path:
-                self._note(os.fsdecode(path), hints, is_folder=event.is_directory)
-        self._tell(hints)
+                self._note(os.fsdecode(path), changes, is_folder=event.is_directory)
+        self._deliver(self._root, changes)
 
-    def _note(self, path: str, hints: ChangedPaths, *, is_folder: bool) -> None:
+    def _note(self, path: str, changes: ChangeBatch, *, is_folder: bool) -> None:
         relative = os.path.relpath(path, self._base)
         folder, _, name = relative.rpartition("/")
-        if relative == "." or relative.startswith("../") or self._left_out(folder):
+        if relative == "." or relative.startswith("../") or self._is_ignored(folder):
             return
         if is_folder:
-            if not self._left_out(relative):
-                hints.rescan(self._root, relative, Reason.FOLDER)
+            if not self._is_ignored(relative):
+                changes.rescan(relative, Reason.FOLDER)
         elif name in RULE_FILES:
-            hints.rescan(self._root, folder, Reason.RULES)
+            changes.rescan(folder, Reason.RULES)
         else:
-            hints.dirty[self._root].add(relative)
+            changes.dirty.add(relative)
 
-    def _left_out(self, folder: str) -> bool:
-        """Is the folder or one above it ignored? The stream is of the whole tree, whatever the rules."""
+    def _is_ignored(self, folder: str) -> bool:
+        """Is the folder or one above it ignored? Events cover the whole tree, whatever the rules."""
         parts = folder.split("/") if folder else []
         return any(
-            part == ".git" or left_out(self._ignored, "/".join(parts[: at + 1])) for at, part in enumerate(parts)
+            part == ".git" or is_ignored(self._ignored, "/".join(parts[: at + 1])) for at, part in enumerate(parts)
         )

@@ -1,8 +1,8 @@
-"""Watching by looking: a walk over all stamps now and then, and what differs from the walk before is dirty.
+"""Watching by polling: a regular walk over the stamps of all files; whatever differs from the last walk is dirty.
 
-For roots without events: no watches left, a file system that is silent, a system without inotify. The pause grows with
-the tree, so that polling costs at most a twentieth of one core. A barrier is a walk of its own where the caller's time
-allows one (a few thousand files), and otherwise it says that it does not hold.
+For roots without events: no watches left, a file system that reports nothing, no usable watchdog. The pause grows with
+the tree, so that polling costs at most a twentieth of one core. A barrier is an extra walk where the caller's timeout
+allows one (a few thousand files); otherwise it says that it cannot be certain.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from llmc.indexer.watch.changed_paths import ChangedPaths, join
-from llmc.indexer.watch.placement import open_below, opened
-from llmc.indexer.watch.protocol import GONE, RULE_FILES, Health, Mode, Reason, left_out
+from llmc.indexer.watch.change_batch import ChangeBatch, join
+from llmc.indexer.watch.open_folder import open_below, open_root
+from llmc.indexer.watch.protocol import ROOT_MISSING, RULE_FILES, Health, Mode, Reason, is_ignored
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -28,16 +28,16 @@ __all__ = ["PollingWatcher"]
 
 log = logging.getLogger(__name__)
 
-_GONE_SECONDS = 1.0  # one call for each root
-_SHARE = 20  # a walk may take a twentieth of the time
-# FAT keeps times in steps of two seconds, and a server's clock is its own: a younger stamp is looked at again.
+_MISSING_SECONDS = 1.0  # one call for each root
+_SHARE = 20  # walks may take a twentieth of the time
+# FAT stores times in steps of two seconds, and a file server has its own clock: a younger stamp is checked again.
 _RACY_NS = 2_000_000_000
 
 Snapshot = dict[str, dict[str, int]]  # folder -> name -> digest of the stamp
 
 
 @dataclass(slots=True, eq=False)
-class Polled:
+class PolledRoot:
     root: Root
     ignored: Ignored
     why: str
@@ -54,14 +54,14 @@ class PollingWatcher:
         self._on_rescan = on_rescan
         self._pause = pause
         self._why = why
-        self._roots: dict[Root, Polled] = {}
+        self._roots: dict[Root, PolledRoot] = {}
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
         self._walks = 0
         self._closing = False
 
     def add(self, root: Root, ignored: Ignored, why: str = "") -> Health:
-        state = Polled(root, ignored, why or self._why)
+        state = PolledRoot(root, ignored, why or self._why)
         state.snapshot = self._walk(state)
         state.due = time.monotonic() + self._interval(state)
         with self._changed:
@@ -78,10 +78,10 @@ class PollingWatcher:
             self._changed.notify_all()
 
     def rewatch(self, root: Root, folder: str = "") -> None:
-        """Nothing to do: every walk asks the rules and the disk anew."""
+        """Nothing to do: every walk reads the rules and the disk."""
 
     def healed(self, root: Root) -> None:
-        """Nothing to do: nothing is lost, it only comes late."""
+        """Nothing to do: changes are found late, but never lost."""
 
     def barrier(self, timeout: float, roots: Collection[Root] | None = None) -> dict[Root, str]:
         with self._changed:
@@ -93,13 +93,13 @@ class PollingWatcher:
                 if not _answered((state, ticket)):
                     late[state.root] = self._lateness(state)
                 elif state.snapshot is None:
-                    late[state.root] = GONE
+                    late[state.root] = ROOT_MISSING
         return late
 
     def health(self, root: Root) -> Health:
         state = self._roots.get(root)
         if state is None or state.snapshot is None:
-            return Health(Mode.GONE, GONE)
+            return Health(Mode.GONE, ROOT_MISSING)
         return Health(Mode.POLLING, self._lateness(state))
 
     def close(self) -> None:
@@ -109,14 +109,14 @@ class PollingWatcher:
         if self._thread:
             self._thread.join()
 
-    def _lateness(self, state: Polled) -> str:
-        every = f"looked at every {self._interval(state):.0f} s"
+    def _lateness(self, state: PolledRoot) -> str:
+        every = f"checked every {self._interval(state):.0f} s"
         return f"{state.why}; {every}" if state.why else every
 
-    def _interval(self, state: Polled) -> float:
-        return _GONE_SECONDS if state.snapshot is None else max(self._pause, _SHARE * state.seconds)
+    def _interval(self, state: PolledRoot) -> float:
+        return _MISSING_SECONDS if state.snapshot is None else max(self._pause, _SHARE * state.seconds)
 
-    def _want(self, state: Polled) -> int:
+    def _want(self, state: PolledRoot) -> int:
         state.wanted += 1
         state.due = 0.0
         self._changed.notify_all()
@@ -133,7 +133,7 @@ class PollingWatcher:
                 state.due = 0.0 if state.wanted > ticket else time.monotonic() + self._interval(state)
                 self._changed.notify_all()
 
-    def _next(self) -> Polled | None:
+    def _next(self) -> PolledRoot | None:
         """The root whose walk is due, as soon as one is; None when the watcher closes."""
         with self._changed:
             while not self._closing:
@@ -144,24 +144,24 @@ class PollingWatcher:
                 self._changed.wait(wait)
         return None
 
-    def _look(self, state: Polled) -> bool:
-        """Walk and tell what is new. False when that failed: the next walk then tells it."""
-        hints = ChangedPaths()
+    def _look(self, state: PolledRoot) -> bool:
+        """Walk and report what differs. False when that failed: the next walk reports it then."""
+        changes = ChangeBatch()
         try:
             snapshot = self._walk(state)
-        except Exception:  # the rules' fault, and no reason to stop looking
+        except Exception:  # in the rules, say, which is no reason to stop polling
             log.exception("%s could not be walked", state.root.path)
             return False
         if snapshot is not None and state.snapshot is None:
-            hints.rescan(state.root, "", Reason.BACK)
+            changes.rescan("", Reason.BACK)
         elif snapshot is not None and state.snapshot is not None:
-            _compare(state.root, state.snapshot, snapshot, hints)
-        if hints.tell(self._on_dirty, self._on_rescan):
+            _compare(state.snapshot, snapshot, changes)
+        if not changes.deliver(state.root, self._on_dirty, self._on_rescan):
             return False
         state.snapshot = snapshot
         return True
 
-    def _walk(self, state: Polled) -> Snapshot | None:
+    def _walk(self, state: PolledRoot) -> Snapshot | None:
         began = time.monotonic()
         self._walks += 1
         snapshot = walk(state.root, state.ignored, self._walks)
@@ -169,18 +169,19 @@ class PollingWatcher:
         return snapshot
 
 
-def _answered(asked: tuple[Polled, int]) -> bool:
-    state, ticket = asked
+def _answered(request: tuple[PolledRoot, int]) -> bool:
+    state, ticket = request
     return state.answered >= ticket
 
 
 def walk(root: Root, ignored: Ignored, number: int) -> Snapshot | None:
-    """The stamps of everything below the root that is no folder; None when the root cannot be listed.
+    """The stamps of everything below the root that is not a folder; None when the root cannot be listed.
 
-    A stamp that may still change unseen gets the number of this walk instead, and so differs in the next one.
+    A stamp so young that a later change might not alter it is replaced by the number of this walk, so that it differs
+    in the next one.
     """
     try:
-        with opened(root) as top:
+        with open_root(root) as top:
             return _walk_below(top, ignored, number)
     except OSError:
         return None
@@ -189,18 +190,18 @@ def walk(root: Root, ignored: Ignored, number: int) -> Snapshot | None:
 def _walk_below(top: int, ignored: Ignored, number: int) -> Snapshot:
     folders, stamps = _stamps(top, number)
     snapshot: Snapshot = {"": stamps}
-    todo = [name for name in folders if name != ".git" and not left_out(ignored, name)]
+    todo = [name for name in folders if name != ".git" and not is_ignored(ignored, name)]
     while todo:
         folder = todo.pop()
         try:
             fd = open_below(top, folder)
         except OSError:
-            continue  # gone since it was listed, or closed to us
+            continue  # removed since it was listed, or not readable
         try:
             folders, snapshot[folder] = _stamps(fd, number)
         finally:
             os.close(fd)
-        todo += [path for name in folders if name != ".git" and not left_out(ignored, path := join(folder, name))]
+        todo += [path for name in folders if name != ".git" and not is_ignored(ignored, path := join(folder, name))]
     return snapshot
 
 
@@ -223,12 +224,12 @@ def _stamps(fd: int, number: int) -> tuple[list[str], dict[str, int]]:
     return folders, stamps
 
 
-def _compare(root: Root, before: Snapshot, after: Snapshot, hints: ChangedPaths) -> None:
+def _compare(before: Snapshot, after: Snapshot, changes: ChangeBatch) -> None:
     for folder in before.keys() | after.keys():
         old, new = before.get(folder, {}), after.get(folder, {})
         if old == new:
             continue
         names = {name for name in old.keys() | new.keys() if old.get(name) != new.get(name)}
-        hints.dirty[root].update(join(folder, name) for name in names)
+        changes.dirty.update(join(folder, name) for name in names)
         if not RULE_FILES.isdisjoint(names):
-            hints.rescan(root, folder, Reason.RULES)
+            changes.rescan(folder, Reason.RULES)

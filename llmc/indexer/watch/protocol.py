@@ -1,8 +1,8 @@
-"""The seam of the watcher: what every implementation promises, and the values that pass through it.
+"""The interface that every watcher implements, and the values that pass through it.
 
-Implementations: `linux` (inotify), `polling` (stat walks, everywhere), `observer` (watchdog, for systems without
-inotify) and `memory` (the twin for tests). One contract suite runs on all of them. The package's docstring says how
-they are used.
+Implementations: `linux` (watchdog emitters over inotify), `observer` (watchdog's own observer, for systems without
+inotify), `polling` (stat walks, works everywhere) and `memory` (for tests). One contract suite runs on all of them. The
+package docstring says how to use a watcher.
 """
 
 from __future__ import annotations
@@ -22,21 +22,31 @@ if TYPE_CHECKING:
 
     from llmc.base.model import Root
 
-__all__ = ["GONE", "RULE_FILES", "Health", "Ignored", "Mode", "OnDirty", "OnRescan", "Reason", "Watcher", "left_out"]
+__all__ = [
+    "ROOT_MISSING",
+    "RULE_FILES",
+    "Health",
+    "Ignored",
+    "Mode",
+    "OnDirty",
+    "OnRescan",
+    "Reason",
+    "Watcher",
+    "is_ignored",
+]
 
-# A change of one of these changes which files of the folder around it are indexed. `.git` counts when it is a file: it
-# makes the folder a linked work tree, which is no part of the root around it.
+# A change of one of these changes which files of its folder are indexed. `.git` counts when it is a file: it turns the
+# folder into a linked work tree, which is not part of the root around it.
 RULE_FILES = frozenset({*ignore.RULE_FILES, ".git"})
 
-
-GONE = "there is no folder at the root's path, or it cannot be read; waiting for it"
+ROOT_MISSING = "there is no folder at the root's path, or it cannot be read; waiting for it"
 
 
 class Reason(StrEnum):
-    """Why a folder must be walked, in the order of what that takes: from RULES on, its rules must be read anew too."""
+    """Why a folder must be walked, ordered by the work it takes: from RULES on, its ignore rules are reloaded too."""
 
     HEAD = "another commit was checked out"
-    FOLDER = "a folder came, went or moved"
+    FOLDER = "a folder was created, removed or moved"
     RULES = "ignore rules changed"
     LOST = "events were lost"
     BACK = "the root is back"
@@ -52,7 +62,7 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """How a root is watched. `degraded` says why changes may come late or not at all, and is empty when all is well."""
+    """How a root is watched. `degraded` says why changes may be seen late or not at all, and is empty otherwise."""
 
     mode: Mode
     degraded: str = ""
@@ -60,8 +70,8 @@ class Health:
 
 
 class Ignored(Protocol):
-    """Whether a path is left out, whose parents are known not to be. `names`: what is in the folder, if it is one and
-    that is known."""
+    """Is a path ignored? Its parents are known not to be. `names`: the folder's entries, if it is one and they are
+    known."""
 
     def __call__(self, path: str, is_folder: bool, names: AbstractSet[str] | None = None, /) -> bool: ...
 
@@ -70,9 +80,12 @@ OnDirty = Callable[["Root", set[str]], None]
 OnRescan = Callable[["Root", str, Reason], None]
 
 
-def left_out(ignored: Ignored, folder: str, fd: int | None = None) -> bool:
-    """Rules that cannot be read, as when the root has just gone, leave nothing out. By the descriptor of the folder its
-    names are known, and it need not be opened for them: half of the time to watch a large tree."""
+def is_ignored(ignored: Ignored, folder: str, fd: int | None = None) -> bool:
+    """Rules that cannot be read, as when the root was just removed, ignore nothing.
+
+    With the descriptor of the folder its entries are known and it need not be opened again, which halves the time to
+    watch a large tree.
+    """
     try:
         return ignored(folder, True, None if fd is None else frozenset(os.listdir(fd)))  # noqa: PTH208 - no Path
     except (LlmcError, OSError):
@@ -80,12 +93,12 @@ def left_out(ignored: Ignored, folder: str, fd: int | None = None) -> bool:
 
 
 class Watcher(Protocol):
-    """Every change below a root is told to `on_dirty` or `on_rescan`, or `barrier` and `health` say that it may not."""
+    """Reports every change below a root to `on_dirty` or `on_rescan`, or `barrier` and `health` say that it may not."""
 
     def add(self, root: Root, ignored: Ignored) -> Health:
-        """Watch a root. Changes after this returns are told; what is there already is the caller's to walk, afterwards.
+        """Watch a root. Changes after this returns are reported; the caller walks what exists already, afterwards.
 
-        `ignored` is asked for folders only, from any thread, and must know the rules of folders that are new.
+        `ignored` is called for folders only, from any thread, and must know the rules of new folders.
         """
 
     def remove(self, root: Root) -> None: ...
@@ -95,16 +108,16 @@ class Watcher(Protocol):
         `on_rescan`, once `ignored` knows the new rules; cheap when there is nothing to do."""
 
     def healed(self, root: Root) -> None:
-        """The whole root was walked after the last `rewatch`: what was lost until then is found again."""
+        """The whole root was walked after the last `rewatch`, so events lost before that do not matter any more."""
 
     def barrier(self, timeout: float, roots: Collection[Root] | None = None) -> dict[Root, str]:
-        """Wait until every change that ended before this call has been told to the callbacks.
+        """Wait until every change that ended before this call has been reported to the callbacks.
 
-        Returns the roots (of those asked for, by default all) for which that cannot be said, and why: none is the usual
-        answer. Never waits longer than `timeout` seconds. Not to be called from a callback.
+        Returns the roots (of those given, by default all) for which this is not certain, and why; usually none. Never
+        waits longer than `timeout` seconds. Must not be called from a callback.
         """
 
     def health(self, root: Root) -> Health: ...
 
     def close(self) -> None:
-        """No callback comes after this returns."""
+        """No callback is called after this returns."""

@@ -1,4 +1,4 @@
-"""Does the file system of a root report changes? One that another machine serves is silent about what is done there."""
+"""Does the file system of a root report changes? Network file systems do not report what other machines change."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 __all__ = ["silent_filesystem"]
 
-# 9p is how WSL shows Windows drives; virtiofs, vboxsf and prl_fs are shared folders of virtual machines.
+# WSL mounts Windows drives as 9p; virtiofs, vboxsf and prl_fs are shared folders of virtual machines.
 _SILENT = frozenset(
     {
         "9p",
@@ -24,13 +24,13 @@ _SILENT = frozenset(
         "smb3",
         "smbfs",
         "vboxsf",
+        "virtiofs",
     }
-    | {"virtiofs"}
 )
 
 
 def silent_filesystem(path: str, mounts: str = "/proc/self/mountinfo") -> str:
-    """The kind of file system below `path` if changes on it may go unreported, else nothing."""
+    """The type of the file system at `path` if changes on it may go unreported, else an empty string."""
     try:
         device = os.stat(path).st_dev  # noqa: PTH116 - the one field that Path.stat would give too
         lines = Path(mounts).read_text(encoding="utf-8", errors="surrogateescape").splitlines()
