@@ -27,6 +27,7 @@ from llmc.indexer.named import NamedPath, named_path
 from llmc.indexer.nesting import nested
 from llmc.indexer.registry import IndexRegistry
 from llmc.indexer.verify import Discrepancy, verify_root
+from llmc.indexer.writer_thread import REBUILDING_VECTORS
 from llmc.retrieval.dependency_cache import DependencyCache
 from llmc.retrieval.find import FindRequest, find
 from llmc.retrieval.globs import PathFilter
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from llmc.retrieval.grep.grep import GrepResult
     from llmc.retrieval.results import SearchResult
 
-__all__ = ["Workspace", "shown_path", "vector_notes"]
+__all__ = ["Workspace", "is_keywords_only", "shown_path", "vector_notes"]
 
 
 @dataclass(eq=False)
@@ -111,6 +112,12 @@ class Workspace:
                     break
             on_progress(root_index)
 
+    def wait_for_vectors(self) -> None:
+        """Load the vectors now, so that the next search need not answer without them."""
+        for writer_thread in self.writer_threads:
+            if writer_thread.embedder is not None:
+                writer_thread.store.vector_state()
+
     def verify(self) -> list[Discrepancy]:
         """What differs between the disk and the index, and between the stores themselves; nobody writes meanwhile."""
         found: list[Discrepancy] = []
@@ -149,6 +156,8 @@ class Workspace:
     def _view(self, root_index: RootIndex, pending: frozenset[str], share: float) -> View:
         writer_thread = self.registry.writer_thread(root_index)
         writer_thread.store.refresh()
+        if damage := writer_thread.store.vectors.damage:
+            writer_thread.repair_vectors(damage)
         return View(
             root_index.root,
             root_index.root_fs,
@@ -157,6 +166,7 @@ class Workspace:
             pending,
             root_index.denied,
             share=share,
+            wait_for_vectors=self.registry.wait_for_vectors,
         )
 
     def path_filter(self, paths: Sequence[str] = (), **conditions: tuple[str, ...]) -> PathFilter:
@@ -266,11 +276,21 @@ def with_patterns(settings: Settings, entry: RootEntry) -> Settings:
     return replace(settings, index=more)
 
 
-def vector_notes(workspace: Workspace) -> tuple[str, ...]:
-    """An embedder that cannot be used costs the neighbours in meaning; whoever reads the answer must know."""
+KEYWORDS_ONLY = "by keywords alone"
+
+
+def vector_notes(workspace: Workspace, without_vectors: str = "") -> tuple[str, ...]:
+    """Why an answer had no vectors (`without_vectors`, or the embedder cannot be used), or only those of some files."""
     embedder, trouble = workspace.registry.embedder(workspace.settings.embedder, 0)
     trouble = getattr(embedder, "trouble", "") if embedder else trouble
-    return (f"by keywords alone, {trouble}",) if trouble else ()
+    if reason := trouble or without_vectors:
+        return (f"{KEYWORDS_ONLY}, {reason}",)
+    notes = {writer_thread.note for writer_thread in workspace.writer_threads}
+    return tuple(sorted(note for note in notes if note.startswith(REBUILDING_VECTORS)))
+
+
+def is_keywords_only(note: str) -> bool:
+    return note.startswith((KEYWORDS_ONLY, REBUILDING_VECTORS))
 
 
 def shown_path(workspace: Workspace, root: str, path: str) -> str:

@@ -52,6 +52,7 @@ PROMISES: dict[str, Promise] = {
             "test_store_machine",
             "test_store_faults::test_a_sweep_that_is_killed_is_finished_by_the_next_writer",
             "test_store_faults::test_a_repair_that_is_killed_is_repaired",
+            "test_store_faults::test_optimizing_that_is_killed_loses_no_vector",
             "test_store_together::test_readers_see_whole_batches_while_another_process_writes",
         ),
     ),
@@ -69,9 +70,11 @@ PROMISES: dict[str, Promise] = {
         (
             "test_store_damage::test_a_damaged_file_is_noticed_at_opening_or_does_no_harm",
             "test_store_damage::test_a_file_damaged_under_a_reader_is_noticed_or_does_no_harm",
-            "test_store_vectors::test_a_row_that_changed_under_a_reader_is_never_served",
+            "test_store_embedders::test_a_lost_vector_table_costs_the_vectors_only_and_is_made_again",
+            "test_store_vectors::test_a_table_of_another_model_is_never_searched",
+            "test_vectors_end_to_end::test_a_deleted_table_is_noticed_reported_and_made_again",
             "test_store_formats::test_an_index_of_an_older_format_is_never_served",
-            "test_store_formats::test_an_index_of_an_older_format_is_built_anew_and_the_user_is_told",
+            "test_store_formats::test_an_index_of_an_older_format_is_rebuilt_with_a_message",
         ),
     ),
     "R7": Promise(

@@ -1,6 +1,6 @@
 """Keep an index of the current format as a fixture: `python tests/make_format.py`, once for every new `FORMAT`.
 
-The fixtures of older formats are never made again: they show that what a user has on disk is noticed, and built anew.
+The fixtures of older formats are never made again: they show that what a user has on disk is noticed, and rebuilt.
 Format 0 never left the house; its fixture is one of format 1 that says 0.
 """
 

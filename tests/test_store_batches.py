@@ -124,11 +124,10 @@ def test_a_renamed_file_takes_its_vectors_along(tmp_path: Path) -> None:
     moved = document("README.md", FILES["README.md"] or "")
     with reader(tmp_path) as store:
         assert store.embedded_contents([moved.content_hash, "unknown"]) == {moved.content_hash}
-        kept = store.vectors_of_content(moved.content_hash, 1)
+        kept = store.vectors_of_contents([moved.content_hash, "unknown"])
 
-        assert kept is not None
-        assert float(kept[0] @ unit_vectors(moved.content_hash, 1)[0]) == pytest.approx(1.0, abs=0.01)
-        assert store.vectors_of_content(moved.content_hash, 2) is None
+        assert kept.keys() == {moved.content_hash}
+        assert float(kept[moved.content_hash][0] @ unit_vectors(moved.content_hash, 1)[0]) == pytest.approx(1, abs=0.01)
 
 
 def test_a_sweep_removes_the_dead_from_every_store_and_spares_the_living(tmp_path: Path) -> None:

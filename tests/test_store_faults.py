@@ -16,9 +16,9 @@ import pytest
 from store_world import ROOT, batch, contents, document, filled, found_by_word, reader, writer
 
 from llmc.base.errors import StoreFullError
-from llmc.store import vectors
 from llmc.store.catalog.writer import CatalogWriter
 from llmc.store.keywords.tantivy_index import TantivyIndex
+from llmc.store.vectors.lance_table import LanceTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +29,8 @@ AFTER: dict[str, str | None] = {path: text for path, text in {**BEFORE, **CHANGE
 
 # Where a batch, a removal and a closing can be cut in two.
 STEPS = ["reserved", "buffered", "keywords", "vectors", "settled", "merged", "unsealed", "checkpointed", "closed"]
-SWEEP_STEPS = ["condemned", "keywords purged", "vectors purged", "gathered", "compacted"]
+SWEEP_STEPS = ["condemned", "keywords purged", "vectors purged", "gathered"]
+OPTIMIZE_STEPS = ["vectors unsealed", "vectors optimized"]
 
 
 def keys(files: dict[str, str | None]) -> dict[str, str | None]:
@@ -44,10 +45,11 @@ import os, signal
 from llmc.store import writer as module
 from llmc.store.integrity import main_file
 from llmc.store.keywords import keyword_store as keywords
+from llmc.store.vectors import vector_index
 from store_world import batch, writer
 from test_store_faults import CHANGE
 main_file.CHECKPOINT_BYTES = 0
-module.DEAD_ROWS, module.DEAD_SHARE, keywords.SCATTERED_ROWS = 1, 0.0, 1
+keywords.SCATTERED_ROWS, vector_index.MOST_VERSIONS = 1, 0
 module.Writer.reached = staticmethod(lambda step: os.kill(os.getpid(), signal.SIGKILL) if step == {step!r} else None)
 with writer({str(folder)!r}) as store:
     {what}
@@ -89,6 +91,34 @@ def test_a_sweep_that_is_killed_is_finished_by_the_next_writer(tmp_path: Path, s
         assert store.verify() == []
 
 
+@pytest.mark.parametrize("step", OPTIMIZE_STEPS)
+def test_optimizing_that_is_killed_loses_no_vector(tmp_path: Path, step: str) -> None:
+    filled(tmp_path, BEFORE)
+    filled(tmp_path, CHANGE)
+    run_until(step, tmp_path, "store.optimize_vectors()")
+
+    with reader(tmp_path) as store:
+        assert len(store.vectors.docs()) == len(BEFORE) + 2
+    with writer(tmp_path) as store:
+        assert store.lost_vectors == ""
+        assert store.without_vectors() == set()
+        assert store.verify() == []
+        store.apply(batch({"more.py": "more\n"}))
+        assert store.verify() == []
+
+
+def test_dropping_a_damaged_table_that_is_killed_is_finished_by_the_next_writer(tmp_path: Path) -> None:
+    filled(tmp_path, BEFORE)
+    run_until("vectors forgotten", tmp_path, "store.drop_vectors('a test')")
+
+    with writer(tmp_path) as store:
+        assert store.vectors.docs() == set()
+        assert len(store.without_vectors()) == len(BEFORE)
+        assert [path.name for path in (tmp_path / "vectors").iterdir()] == []
+        assert contents(store) == keys(BEFORE)
+        assert store.verify() == []
+
+
 @pytest.mark.parametrize("step", ["reserved", "keywords", "condemned", "vectors purged"])
 def test_a_repair_that_is_killed_is_repaired(tmp_path: Path, step: str) -> None:
     filled(tmp_path, BEFORE)
@@ -123,7 +153,7 @@ def fail_with(error: BaseException) -> Callable[..., Any]:
     [
         (TantivyIndex, "add", StoreFullError("no space left")),
         (TantivyIndex, "commit", StoreFullError("no space left")),
-        (vectors, "write_all", OSError(errno.ENOSPC, "No space left on device")),
+        (LanceTable, "add", StoreFullError("no space left")),
         (os, "fsync", OSError(errno.EDQUOT, "Disk quota exceeded")),
     ],
 )

@@ -1,4 +1,4 @@
-"""An index that another version wrote: read where the format is ours, built anew with a word where it is older."""
+"""An index that another version wrote: read if the format is ours, rebuilt with a message if it is older."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def unpack(number: int, folder: Path) -> Path:
 
 def test_an_index_of_this_format_is_read_as_it_is(tmp_path: Path) -> None:
     with Store.open(unpack(FORMAT, tmp_path), EMBEDDER, DIMENSION) as store:
-        assert store.verify(record=False) == []
+        assert store.verify() == []
         assert list(store.catalog.places(ROOT).values()) == ["parcel.py"]
         assert [found.symbol.name for found in store.catalog.symbols(name="deliver")] == ["deliver"]
 
@@ -39,12 +39,12 @@ def test_there_is_an_index_of_an_older_format() -> None:
 
 @pytest.mark.parametrize("number", OLDER)
 def test_an_index_of_an_older_format_is_never_served(tmp_path: Path, number: int) -> None:
-    with pytest.raises(CorruptStoreError, match=f"format {number}, this llmc uses {FORMAT}"):
+    with pytest.raises(CorruptStoreError, match="the index must be rebuilt"):
         Store.open(unpack(number, tmp_path), EMBEDDER, DIMENSION)
 
 
 @pytest.mark.parametrize("number", OLDER)
-def test_an_index_of_an_older_format_is_built_anew_and_the_user_is_told(tmp_path: Path, number: int) -> None:
+def test_an_index_of_an_older_format_is_rebuilt_with_a_message(tmp_path: Path, number: int) -> None:
     tree = tmp_path / "tree"
     tree.mkdir()
     (tree / "courier.py").write_text("def ring(door):\n    return door\n")
@@ -57,5 +57,6 @@ def test_an_index_of_an_older_format_is_built_anew_and_the_user_is_told(tmp_path
         text=True,
         check=True,
     )
-    assert f"the index is built anew: format {number}, this llmc uses {FORMAT}" in done.stdout + done.stderr
+    said = f"rebuilding the index: it was built by an older version (format {number}, this llmc uses {FORMAT})"
+    assert said in done.stdout + done.stderr
     assert "1 file indexed" in done.stdout + done.stderr

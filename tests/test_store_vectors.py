@@ -1,19 +1,17 @@
-"""The contract of a vector store: on the hot tier, on LanceDB, and on their in-memory twin."""
+"""The contract of a vector store: on LanceDB with its exact copy, on LanceDB alone, and in memory."""
 
 from __future__ import annotations
 
-import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 from store_world import DIMENSION, unit_vectors
 
-from llmc.base.errors import CorruptStoreError
-from llmc.store import table
-from llmc.store.lance import LanceVectors
+from llmc.base.errors import CorruptVectorsError
 from llmc.store.memory import MemoryVectors
-from llmc.store.vectors import HotVectors
+from llmc.store.values import Embedding
+from llmc.store.vectors import VectorIndex, lance_table, vector_index
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,19 +20,14 @@ if TYPE_CHECKING:
 
 # Half a step of 1/127 in each of 16 components, twice.
 QUANTISED = 0.02
+MODEL = Embedding(1, "test", DIMENSION)
 
 
-@pytest.fixture(params=["hot", "hot and sketched", "hot and large", "lance", "memory"])
+@pytest.fixture(params=["exact copy", "lancedb", "memory"])
 def vectors(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> VectorStore:
-    if request.param == "hot and large":
-        monkeypatch.setattr(table, "LARGEST_HELD", 4)
-        monkeypatch.setattr(table, "READ_ROWS", 50)
-    if request.param == "hot and sketched":
-        monkeypatch.setattr(table, "COMPARED_ROWS", 4)
-        monkeypatch.setattr(table, "READ_ROWS", 50)
-    if request.param == "memory":
-        return MemoryVectors(DIMENSION)
-    return LanceVectors(tmp_path, DIMENSION) if request.param == "lance" else HotVectors(tmp_path, DIMENSION)
+    if request.param == "lancedb":
+        monkeypatch.setattr(vector_index, "EXACT_ROWS", -1)
+    return MemoryVectors(DIMENSION) if request.param == "memory" else VectorIndex(tmp_path, MODEL)
 
 
 def put(store: VectorStore, docs: dict[int, int]) -> None:
@@ -47,11 +40,10 @@ def put(store: VectorStore, docs: dict[int, int]) -> None:
 def test_a_vector_comes_back_as_it_went_in(vectors: VectorStore) -> None:
     put(vectors, {1: 3, 2: 1})
 
-    back = vectors.vectors(1)
+    back = vectors.vectors([2, 1, 9])
 
-    assert back is not None
-    np.testing.assert_allclose(back, unit_vectors("1", 3), atol=QUANTISED)
-    assert vectors.vectors(9) is None
+    assert back.keys() == {1, 2}
+    np.testing.assert_allclose(back[1], unit_vectors("1", 3), atol=0.001)
 
 
 def test_the_nearest_chunk_is_the_one_that_is_asked_for(vectors: VectorStore) -> None:
@@ -93,23 +85,13 @@ def test_within_restricts_the_search(vectors: VectorStore) -> None:
     assert vectors.search(unit_vectors("3", 2)[0], 10, within=[]) == []
 
 
-def test_similarities_are_those_of_the_places_asked_for(vectors: VectorStore) -> None:
-    put(vectors, {1: 2, 2: 2})
-    query = unit_vectors("1", 2)[1]
-
-    known, absent, beyond = vectors.similarities(query, [(1, 1), (3, 0), (2, 7)])
-
-    assert known == pytest.approx(1.0, abs=QUANTISED)
-    assert (absent, beyond) == (0.0, 0.0)
-
-
 def test_deleted_documents_are_gone_and_unknown_ones_are_no_error(vectors: VectorStore) -> None:
     put(vectors, {1: 2, 2: 2, 3: 2})
     vectors.delete([2, 77])
     vectors.commit()
 
     assert vectors.docs() == {1, 3}
-    assert vectors.vectors(2) is None
+    assert vectors.vectors([2]) == {}
     assert {hit.doc for hit in vectors.search(unit_vectors("2", 2)[0], 10)} == {1, 3}
 
 
@@ -126,12 +108,11 @@ def test_nothing_is_seen_before_the_commit_and_a_rollback_forgets(vectors: Vecto
 def test_an_empty_store_and_a_document_without_chunks_are_no_trouble(vectors: VectorStore) -> None:
     query = unit_vectors("query", 1)[0]
     assert vectors.search(query, 5) == []
-    assert vectors.similarities(query, [(1, 0)]) == [0.0]
 
     put(vectors, {1: 0})
 
     assert vectors.docs() == set()
-    assert vectors.vectors(1) is None
+    assert vectors.vectors([1]) == {}
 
 
 def test_zero_and_broken_vectors_are_far_from_everything(vectors: VectorStore) -> None:
@@ -142,110 +123,152 @@ def test_zero_and_broken_vectors_are_far_from_everything(vectors: VectorStore) -
     assert [hit.score for hit in vectors.search(unit_vectors("query", 1)[0], 5)] == [0.0, 0.0]
 
 
-def test_the_hot_tier_is_read_again_from_its_extent(tmp_path: Path) -> None:
-    first = HotVectors(tmp_path, DIMENSION)
-    put(first, {1: 3, 2: 3})
-    second = HotVectors(tmp_path, DIMENSION, first.extent)
-    assert second.docs() == {1, 2}
+def traced(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The limits of the searches that reach LanceDB from now on."""
+    from lancedb.table import LanceTable
 
-    put(first, {3: 1})
-    assert second.docs() == {1, 2}
-    second.reload(first.extent)
-    assert second.docs() == {1, 2, 3}
+    limits: list[int] = []
+    search = LanceTable.search
 
+    def spy(self: Any, query: Any = None, *arguments: Any, **options: Any) -> Any:
+        if query is not None:
+            limits.append(len(query))
+        return search(self, query, *arguments, **options)
 
-def test_bytes_after_the_extent_are_written_over(tmp_path: Path) -> None:
-    store = HotVectors(tmp_path, DIMENSION)
-    put(store, {1: 3})
-    extent = store.extent
-    put(store, {2: 50})  # cut short: no catalog ever heard of this extent
-
-    again = HotVectors(tmp_path, DIMENSION, extent)
-    put(again, {3: 1})
-
-    assert HotVectors(tmp_path, DIMENSION, again.extent).docs() == {1, 3}
+    monkeypatch.setattr(LanceTable, "search", spy)
+    return limits
 
 
-def test_compaction_keeps_the_living_and_drops_the_dead(tmp_path: Path) -> None:
-    store = HotVectors(tmp_path, DIMENSION)
-    put(store, dict.fromkeys(range(1, 20), 2))
-    before = HotVectors(tmp_path, DIMENSION, store.extent)
-    kept = before.docs()
-    store.delete(range(5, 15))
-    store.commit()
-    old = store.extent.file
-    store.compact()
-    (tmp_path / old).unlink()
-
-    assert store.docs() == {1, 2, 3, 4, 15, 16, 17, 18, 19}
-    assert (len(store), store.dead_rows()) == (18, 0)
-    assert before.search(unit_vectors("9", 2)[0], 1)[0].doc == 9  # a reader of the old file still has it
-    assert kept == set(range(1, 20))
-    before.reload(store.extent)
-    assert before.docs() == store.docs()
-
-
-@pytest.mark.parametrize("damage", ["flip", "truncate", "zero"])
-@pytest.mark.parametrize("held", [True, False])
-def test_a_row_that_changed_under_a_reader_is_never_served(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str, held: bool
-) -> None:
-    monkeypatch.setattr(table, "LARGEST_HELD", 1_000 if held else 4)
-    store = HotVectors(tmp_path, DIMENSION)
-    put(store, {1: 20})
-    right = store.search(unit_vectors("1", 20)[3], 1)
-    path = tmp_path / store.extent.file
-    data = bytearray(path.read_bytes())
-    row = 16 + 3 * (len(data) - 16) // 20
-    data[row] ^= 0xFF
-    changed = {"flip": bytes(data), "truncate": bytes(data[:row]), "zero": bytes(len(data))}[damage]
-    path.write_bytes(changed)
-
-    if held:
-        assert store.search(unit_vectors("1", 20)[3], 1) == right
-    else:
-        with pytest.raises(CorruptStoreError):
-            store.search(unit_vectors("1", 20)[3], 1)
-    with pytest.raises(CorruptStoreError):
-        HotVectors(tmp_path, DIMENSION, store.extent).docs()
-
-
-def test_a_store_that_rests_answers_the_same_and_takes_its_vectors_up_again(
+def test_above_the_threshold_every_query_is_a_search_of_the_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(table, "COMPARED_ROWS", 4)
-    store = HotVectors(tmp_path, DIMENSION)
-    put(store, dict.fromkeys(range(1, 10), 2))
-    query = unit_vectors("3", 1)[0]
-    awake = store.search(query, 5)
+    monkeypatch.setattr(vector_index, "EXACT_ROWS", 10)
+    store = VectorIndex(tmp_path, MODEL)
+    put(store, {1: 4, 2: 6})
+    searches = traced(monkeypatch)
+    store.search(unit_vectors("1", 1)[0], 3)
+    assert (store.state().answered_by, searches) == ("memory", [])
 
-    store.rest()
-    assert store.search(query, 5) == awake  # from the file
-    for thread in threading.enumerate():
-        if thread.name == "llmc-vectors":
-            thread.join()
-    assert store.search(query, 5) == awake
+    put(store, {3: 1})
+    store.search(unit_vectors("1", 1)[0], 3)
+    store.search(unit_vectors("1", 1)[0], 3, within=[1, 3])
 
-    store.rest()
-    put(store, {10: 2})
-    assert store.search(unit_vectors("10", 1)[0], 1)[0].doc == 10
-    assert store.search(query, 5)[0] == awake[0]
+    assert (store.state().answered_by, searches) == ("lancedb", [DIMENSION, DIMENSION])
 
 
-def test_signs_find_nearly_all_of_the_nearest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table, "LARGEST_HELD", 100)
-    monkeypatch.setattr(table, "READ_ROWS", 400)
+def test_the_table_can_be_searched_by_lancedb_itself(tmp_path: Path) -> None:
+    import lancedb
+
+    put(VectorIndex(tmp_path, MODEL), {1: 3, 2: 3})
+    table = lancedb.connect(str(tmp_path / "vectors")).open_table("chunks_1")
+    (best,) = table.search(unit_vectors("2", 3)[1]).limit(1).to_list()
+
+    assert (best["doc"], best["ordinal"]) == (2, 1)
+    assert table.schema.metadata[b"llmc.base.model"] == b"test"
+
+
+def test_a_reader_follows_what_another_one_writes(tmp_path: Path) -> None:
+    writing, reading = VectorIndex(tmp_path, MODEL), VectorIndex(tmp_path, MODEL)
+    assert reading.docs() == set()
+    put(writing, {1: 3, 5: 2})
+    reading.reload(writing.manifest())
+    assert reading.search(unit_vectors("5", 2)[1], 1)[0].doc == 5
+
+    put(writing, {3: 2})  # older than the last one that the reader has
+    writing.delete([1])
+    writing.commit()
+    reading.reload(writing.manifest())
+
+    assert reading.docs() == {3, 5}
+    assert reading.search(unit_vectors("3", 2)[1], 1)[0].doc == 3
+    assert {hit.doc for hit in reading.search(unit_vectors("1", 3)[0], 10)} == {3, 5}
+
+
+def test_many_saves_are_joined_and_a_large_table_is_indexed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vector_index, "EXACT_ROWS", 300)
+    monkeypatch.setattr(vector_index, "MOST_VERSIONS", 5)
+    store = VectorIndex(tmp_path, MODEL)
+    for doc in range(1, 5):
+        put(store, {doc: 50})
+    assert not store.needs_optimize(lambda: 200)
+    put(store, {5: 50, 6: 50, 7: 50})
+    assert store.needs_optimize(lambda: 350)
+    reading = VectorIndex(tmp_path, MODEL)
+    before = reading.search(unit_vectors("3", 50)[7], 20)
+    store.optimize()
+
+    assert lance_table.version_count(store.folder) == 1
+    assert not store.needs_optimize(lambda: 350)
+    assert lance_table.LanceTable(store.folder, MODEL).is_indexed()
+    assert store.search(unit_vectors("3", 50)[7], 20) == before
+    assert reading.search(unit_vectors("3", 50)[7], 20) == before  # though its version is gone
+
+
+def test_the_index_finds_nearly_all_of_the_nearest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vector_index, "EXACT_ROWS", 100)
     dice = np.random.default_rng(5)
     centres = dice.standard_normal((200, 256)).astype(np.float32)
     rows = centres[dice.integers(0, 200, 8_000)] + 0.7 * dice.standard_normal((8_000, 256)).astype(np.float32)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    store = HotVectors(tmp_path, 256)
+    store = VectorIndex(tmp_path, Embedding(1, "test", 256))
     store.add(1, rows)
     store.commit()
+    store.optimize()
 
     recalls = []
     for at in range(0, 8_000, 400):
         nearest = set(np.argsort(-(rows @ rows[at]))[:20].tolist())
         recalls.append(len(nearest & {hit.ordinal for hit in store.search(rows[at], 20)}) / 20)
 
-    assert np.mean(recalls) > 0.95
+    assert np.mean(recalls) >= 0.98
+
+
+def test_a_wide_filter_is_applied_after_the_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vector_index, "EXACT_ROWS", -1)
+    store = VectorIndex(tmp_path, MODEL)
+    put(store, dict.fromkeys(range(1, 60), 2))
+    narrow = store.search(unit_vectors("3", 2)[0], 5, within=range(20, 60))
+    monkeypatch.setattr(vector_index, "FILTERED_DOCS", 3)
+
+    assert store.search(unit_vectors("3", 2)[0], 5, within=range(20, 60)) == narrow
+    assert {hit.doc for hit in store.search(unit_vectors("3", 2)[0], 5, within=range(50, 55))} <= set(range(50, 55))
+
+
+@pytest.mark.parametrize(
+    ("other", "reason"), [(Embedding(1, "other", DIMENSION), "made by other"), (Embedding(1, "test", 8), "made by")]
+)
+def test_a_table_of_another_model_is_never_searched(tmp_path: Path, other: Embedding, reason: str) -> None:
+    foreign = VectorIndex(tmp_path, other)
+    foreign.add(1, unit_vectors("1", 2, other.dimension))
+    foreign.commit()
+
+    state = VectorIndex(tmp_path, MODEL).state()
+
+    assert (state.answered_by, state.damaged) == ("", True)
+    assert reason in state.reason
+    with pytest.raises(CorruptVectorsError, match="cannot be used"):
+        put(VectorIndex(tmp_path, MODEL), {2: 1})
+
+
+def test_a_table_of_a_newer_format_is_never_searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from llmc.store.vectors import layout
+
+    with monkeypatch.context() as newer:
+        newer.setattr(layout, "FORMAT", 2)
+        put(VectorIndex(tmp_path, MODEL), {1: 2})
+
+    state = VectorIndex(tmp_path, MODEL).state()
+    assert state.damaged
+    assert "its format is 2, not 1" in state.reason
+
+
+def test_a_table_that_is_half_there_is_reported(tmp_path: Path) -> None:
+    store = VectorIndex(tmp_path, MODEL)
+    put(store, {1: 2})
+    for path in (store.folder / "_versions").iterdir():
+        path.write_bytes(path.read_bytes()[:20])
+
+    state = VectorIndex(tmp_path, MODEL).state()
+
+    assert state.damaged
+    assert state.reason

@@ -10,6 +10,8 @@
     ├── QueryError           a query, pattern or filter that cannot be understood, or is over a limit
     ├── StoreError
     │   ├── CorruptStoreError    the index on disk does not check out and must be rebuilt
+    │   ├── CorruptVectorsError  the vector table cannot be used and is made again; keywords still answer
+    │   ├── VectorsUnavailableError  LanceDB cannot be imported; keywords still answer
     │   ├── NewerFormatError     written by a newer llmc
     │   └── StoreFullError       no space left: read-only until there is
     ├── DaemonError
@@ -46,6 +48,7 @@ __all__ = [
     "ConfigError",
     "ConflictError",
     "CorruptStoreError",
+    "CorruptVectorsError",
     "DaemonError",
     "DaemonGoneError",
     "DaemonRunningError",
@@ -62,6 +65,7 @@ __all__ = [
     "StoreError",
     "StoreFullError",
     "ToolExecutionError",
+    "VectorsUnavailableError",
     "WebError",
     "error_from_fields",
 ]
@@ -144,6 +148,14 @@ class StoreError(LlmcError):
 
 class CorruptStoreError(StoreError):
     code = "store_corrupt"
+
+
+class CorruptVectorsError(StoreError):
+    code = "vectors_corrupt"
+
+
+class VectorsUnavailableError(StoreError):
+    code = "vectors_unavailable"
 
 
 class NewerFormatError(StoreError):

@@ -117,8 +117,20 @@ def _store_lines(store: dict[str, Any]) -> Iterator[str]:
     detail = ", ".join(f"{name} {size(number)}" for name, number in parts.items())
     chunks = count(store["chunks"], "chunk")
     yield f"  {chunks} · {size(sum(parts.values()))} on disk for {size(store['text_bytes'])} of text ({detail})"
+    if vectors := store.get("vectors"):
+        yield f"  {vector_text(vectors)}"
     if store["read_only"]:
         yield click.style(f"  ! read-only: {store['read_only']}", fg="yellow")
+
+
+ANSWERED_BY = {"memory": "exact search in memory", "lancedb": "LanceDB search"}
+
+
+def vector_text(vectors: dict[str, Any]) -> str:
+    """`vectors: LanceDB search · 165,016 rows`, or why search uses keywords only."""
+    if not vectors["answered_by"]:
+        return f"vectors: none, search uses keywords only ({shown(vectors['reason'])})"
+    return f"vectors: {ANSWERED_BY[vectors['answered_by']]} · {count(vectors['rows'], 'row')}"
 
 
 def progress_text(progress: dict[str, Any]) -> str:

@@ -21,8 +21,9 @@ from llmc.indexer.digest import document_key
 from llmc.store import Batch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 
+    from llmc.base.model import Vectors
     from llmc.base.root_fs import RootFs
     from llmc.indexer.pool import Digester, Promise
     from llmc.store import Store
@@ -71,10 +72,12 @@ class FileLook:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What is seen, and, where it is new to the store, the digest on its way."""
+    """What is seen, and, where it is new to the store, the digest on its way; `embedded` says whether that brings
+    vectors, or the store has them."""
 
     seen: FileLook
     promise: Promise | None = None
+    embedded: bool = True
 
 
 def index_paths(
@@ -97,7 +100,8 @@ def index_paths(
     looked = timed("look", chain(there, (FileLook(path, None) for path in hidden)), outcome)
     submitted = (recognise(batch, store, digester) for batch in batched(looked, limits))
     for batch in one_ahead(submitted):
-        finished = [finish(work, store) for work in batch]
+        reused = vectors_to_reuse(batch, store)
+        finished = [finish(work, reused) for work in batch]
         started = time.process_time()
         outcome.generation = store.apply(
             Batch(
@@ -105,7 +109,8 @@ def index_paths(
                 states=tuple(state for state, _ in finished if state),
                 gone=tuple(work.seen.path for work in batch if work.seen.state is None),
                 documents=tuple(document for _, document in finished if document),
-            )
+            ),
+            defer_vectors=True,
         )
         outcome.cpu["write"] += time.process_time() - started
         count(outcome, finished)
@@ -204,19 +209,24 @@ def recognise(batch: list[FileLook], store: Store, digester: Digester) -> list[W
     for group, embed in zip(groups, (True, False), strict=True):
         promises = digester.submit([(seen.path, seen.text) for seen in group], embed=embed)
         promised.update(zip((seen.path for seen in group), promises, strict=True))
-    return [Work(seen, promised.get(seen.path)) for seen in batch]
+    return [Work(seen, promised.get(seen.path), embedded=seen.hash not in embedded) for seen in batch]
 
 
-def finish(work: Work, store: Store) -> tuple[FileState | None, Document | None]:
+def vectors_to_reuse(batch: list[Work], store: Store) -> dict[str, Vectors]:
+    """content hash → vectors that the store has for it, of the files that were digested without embedding them."""
+    return store.vectors_of_contents({work.seen.hash for work in batch if work.promise and not work.embedded})
+
+
+def finish(work: Work, reused: Mapping[str, Vectors]) -> tuple[FileState | None, Document | None]:
     seen, state = work.seen, work.seen.state
     if work.promise is None or state is None or state.key is None:
         return state, None
     result = work.promise.result()
     if isinstance(result, str):
         return FileState(seen.path, state.stamp, FileStatus.FAILED, reason=result), None
-    vectors = result.vectors
-    if vectors is None:
-        vectors = store.vectors_of_content(seen.hash, len(result.parsed.chunks))
+    vectors = reused.get(seen.hash) if result.vectors is None else result.vectors
+    if vectors is not None and len(vectors) != len(result.parsed.chunks):
+        vectors = None  # of a version that cut this text into other chunks
     return state, Document(
         key=state.key,
         path=seen.path,

@@ -23,7 +23,7 @@ from llmc.indexer.embedders import Embedders
 from llmc.indexer.root_index import RootIndex
 from llmc.indexer.tasks import WAIT_SECONDS
 from llmc.indexer.watch import open_watcher
-from llmc.indexer.writer_thread import WriterThread, built_anew
+from llmc.indexer.writer_thread import WriterThread, rebuild_note, vector_note
 from llmc.store import Store
 
 if TYPE_CHECKING:
@@ -47,11 +47,13 @@ FIRST_BUILD_SECONDS = 4.0
 
 @dataclass(eq=False)
 class IndexRegistry:
-    """`processes`: large work goes to worker processes. `watching`: roots are watched; else `settle` walks them."""
+    """`processes`: large work goes to worker processes. `watching`: roots are watched; else `settle` walks them.
+    `wait_for_vectors`: a search waits until the vectors are loaded; else it answers from keywords until they are."""
 
     home: Home
     watching: bool = True
     processes: bool = True
+    wait_for_vectors: bool = True
     on_commit: Callable[[RootIndex, set[str]], None] = lambda _keeper, _paths: None
     root_indexes: dict[str, RootIndex] = field(default_factory=dict)
     writer_threads: dict[str, WriterThread] = field(default_factory=dict)
@@ -118,13 +120,6 @@ class IndexRegistry:
         notes = [(uncovered[root_index.root],) if root_index.root in uncovered else () for root_index in root_indexes]
         return [root_index.freshness(note) for root_index, note in zip(root_indexes, notes, strict=True)]
 
-    def rest(self) -> None:
-        """Nobody has asked for a while."""
-        with self._lock:
-            stores = [writer_thread.store for writer_thread in self.writer_threads.values()]
-        for store in stores:
-            store.rest()
-
     def catch_up(self, root_indexes: Sequence[RootIndex], barrier: float) -> None:
         """Owe everything that a root may lack: a walk, unless its watcher vouches that nothing else has changed."""
         uncovered = (
@@ -190,6 +185,8 @@ class IndexRegistry:
             if trouble:
                 log.warning("no vectors", error=trouble)
             store, note = open_reader(folder, embedder)
+            if embedder is not None and not self.wait_for_vectors:
+                store.vector_state(wait=False)  # loads them in the background
             writer_thread = WriterThread(
                 root.family, folder, store, embedder, self.processes, self.on_commit, note=note
             )
@@ -226,15 +223,16 @@ def use_embedder(writer_thread: WriterThread, embedder: Embedder) -> None:
 
 
 def open_reader(folder: str, embedder: Embedder | None) -> tuple[Store, str]:
-    """Made, or repaired, by a first opening for writing. One that is damaged, or of an older format, is built anew:
-    everything in it is on disk too. Then there is a sentence that says so.
+    """The store, made or repaired by opening it for writing first, and a sentence about what has to be rebuilt. A store
+    that is damaged or of an older format is emptied: the files that it was made from are on disk.
     """
     name, dimension = (embedder.name, embedder.dimension) if embedder else (None, 0)
     note = ""
     try:
-        Store.open(folder, name, dimension, write=True, wait=WAIT_SECONDS).close()
+        with Store.open(folder, name, dimension, write=True, wait=WAIT_SECONDS) as store:
+            note = vector_note(store.lost_vectors) if store.lost_vectors else ""
     except CorruptStoreError as error:
-        note = built_anew(error)
+        note = rebuild_note(error)
         log.warning(note, folder=folder, error=str(error))
         Store.open(folder, name, dimension, write=True, rebuild=True, wait=WAIT_SECONDS).close()
     return Store.open(folder, name, dimension), note

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from llmc.base.denylist import Denylist
-from llmc.base.errors import EmbedError, LlmcError
+from llmc.base.errors import EmbedError, LlmcError, VectorsUnavailableError
 from llmc.base.root_fs import RootFs
 from llmc.base.text import Binary, content_hash, decode
 from llmc.embed import open_embedder
@@ -20,6 +20,7 @@ from llmc.indexer.digest import digest
 from llmc.indexer.pipeline import BatchLimits, IndexOutcome, adopt, index_paths
 from llmc.indexer.pool import DigestPool, Inline
 from llmc.store import Store
+from llmc.store.vectors import engine
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,6 +58,8 @@ def run(job: IndexTask, report: Report) -> IndexOutcome:
     """A whole job, in a process made for it."""
     os.nice(5)  # an index that is being built gives way to the person who works
     embedder, trouble = try_embedder(job.settings.embedder)
+    if embedder is not None:
+        engine.preload()  # while the first files are parsed
     if trouble:
         report({"stage": "embed", "trouble": trouble})
     inline = embedder if embeds_at_once(job.settings.embedder) else None
@@ -66,15 +69,16 @@ def run(job: IndexTask, report: Report) -> IndexOutcome:
             job.settings, job.settings.index.workers or max(2, os.cpu_count() or 2), embed=inline is not None
         )
     try:
-        with open_store(job, embedder) as store, open_door(job) as root_fs:
+        with open_store(job, embedder, report) as store, open_door(job) as root_fs:
             outcome = index(job, store, root_fs, digester, report)
+            store.flush_vectors()
             digester.close()  # the processes of a pool are 100 MB each, and what follows has its own needs
             if embedder is not None:
                 fill_vectors(job, store, root_fs, embedder, report)
             report({"stage": "tidy"})
             started = time.process_time()
             store.sweep()
-            store.fold()
+            store.optimize_vectors()
             outcome.cpu["tidy"] = time.process_time() - started
     finally:
         digester.close()
@@ -84,11 +88,20 @@ def run(job: IndexTask, report: Report) -> IndexOutcome:
 def run_here(job: IndexTask, embedder: Embedder | None, report: Report) -> IndexOutcome:
     """The small job of a save, in this process; without paths it fills in vectors."""
     inline = embedder if embeds_at_once(job.settings.embedder) else None
-    with open_store(job, embedder) as store, open_door(job) as root_fs:
+    with open_store(job, embedder, report) as store, open_door(job) as root_fs:
         outcome = index(job, store, root_fs, Inline(inline), report)
+        store.flush_vectors()
         if embedder is not None and not job.paths:
             fill_vectors(job, store, root_fs, embedder, report)
+            store.optimize_vectors()
         return outcome
+
+
+def drop_vectors_here(job: IndexTask, embedder: Embedder | None, reason: str) -> None:
+    """Forget the vectors, whose table cannot be used; `fill_vectors` makes them again."""
+    with open_store(job, embedder) as store:
+        if not store.lost_vectors:  # else opening it has dropped the table already
+            store.drop_vectors(reason)
 
 
 def adopt_here(job: IndexTask, embedder: Embedder | None) -> tuple[str, ...]:
@@ -114,10 +127,12 @@ def embeds_at_once(settings: EmbedderSettings) -> bool:
     return settings.kind in {"builtin", "hash"}
 
 
-def open_store(job: IndexTask, embedder: Embedder | None) -> Store:
+def open_store(job: IndexTask, embedder: Embedder | None, report: Report = lambda _values: None) -> Store:
     name, dimension = (embedder.name, embedder.dimension) if embedder else (None, 0)
     store = Store.open(job.store, name, dimension, write=True, wait=WAIT_SECONDS)
     store.put_root(job.root)
+    if store.lost_vectors:
+        report({"stage": "repair", "lost_vectors": store.lost_vectors})
     return store
 
 
@@ -146,7 +161,7 @@ def index(job: IndexTask, store: Store, root_fs: RootFs, digester: Digester, rep
 
 
 def fill_vectors(job: IndexTask, store: Store, root_fs: RootFs, embedder: Embedder, report: Report) -> None:
-    """Embed what has no vectors of this model yet: after a change of the model, or when it was out of reach."""
+    """Embed what has no vectors of this model yet: the model is new, could not be used, or its table was lost."""
     places = store.catalog.places(job.root.id)
     missing = places.keep(store.without_vectors())
     for start in range(0, len(missing), FILL_DOCUMENTS):
@@ -156,7 +171,11 @@ def fill_vectors(job: IndexTask, store: Store, root_fs: RootFs, embedder: Embedd
             vectors = embed_file(root_fs, places[doc], store.catalog.content_hash(doc), embedder)
             if vectors is not None:
                 batch[doc] = vectors
-        store.put_vectors(batch)
+        try:
+            store.put_vectors(batch)
+        except VectorsUnavailableError as error:
+            report({"stage": "embed", "trouble": str(error)})
+            return
     store.use_vectors()
 
 

@@ -27,13 +27,14 @@ if TYPE_CHECKING:
     from llmc.indexer.root_index import RootIndex
     from llmc.store import Store
 
-__all__ = ["WriterThread", "built_anew"]
+__all__ = ["REBUILDING_VECTORS", "WriterThread", "rebuild_note", "vector_note"]
 
 log = logs.get("lane")
 T = TypeVar("T")
 
 # Parsing and embedding this many files takes a tenth of a second; starting a process takes half of one.
 INLINE_FILES = 32
+REBUILDING_VECTORS = "rebuilding the vectors"
 RETRY_SECONDS = (1.0, 5.0, 15.0, 60.0)
 # Of what a worker says in the end; the log keeps it.
 REPORTED = ("files", "chunks", "cpu_seconds")
@@ -51,12 +52,13 @@ class WriterThread:
     on_commit: Callable[[RootIndex, set[str]], None] = lambda _keeper, _paths: None
     root_indexes: list[RootIndex] = field(default_factory=list)
     trouble: str = ""  # why nothing can be written at the moment
-    note: str = ""  # why the index is being built anew, until it is
+    note: str = ""  # why the index or its vectors are being rebuilt, until they are
     retired: list[Store] = field(default_factory=list)  # replaced, but a query may still read from it
     _worker: WorkerProcess | None = None
     _tasks: list[tuple[Callable[[], Any], Future[Any]]] = field(default_factory=list)
     _wake: threading.Condition = field(default_factory=threading.Condition)
     _hurry: bool = False
+    _repairing: bool = False  # a damaged vector table is being replaced
     _closed: bool = False
     _failures: int = 0
     _failed_at: float = 0.0
@@ -153,7 +155,7 @@ class WriterThread:
         try:
             self._bring_up_to_date(root_index, taken)
         except CorruptStoreError as error:
-            self.note = built_anew(error)
+            self.note = rebuild_note(error)
             log.warning(self.note, folder=self.folder, error=str(error))
             self.rebuild()
         except RootError as error:
@@ -201,6 +203,8 @@ class WriterThread:
             root_index.walked()
             if all(each.built for each in self.root_indexes):
                 self.note = ""
+                self._repairing = False
+        self._optimize_vectors(root_index)
 
     def _may_know(self, root_index: RootIndex) -> bool:
         """Whether many of its documents may be there: another work tree has them, or it had them on another branch."""
@@ -218,6 +222,11 @@ class WriterThread:
             self._in_worker(root_index, job)
         else:
             jobs.run_here(job, self.embedder, self._report_to(root_index))
+
+    def _optimize_vectors(self, root_index: RootIndex) -> None:
+        """Saves leave small files in the vector table; a worker joins them, since that takes 100 MB for a while."""
+        if self.processes and self.store.scattered_vectors():
+            self._in_worker(root_index, jobs.IndexTask(self.folder, root_index.root, root_index.settings))
 
     def _in_worker(self, root_index: RootIndex, job: jobs.IndexTask) -> None:
         worker = WorkerProcess(self._report_to(root_index))
@@ -240,19 +249,44 @@ class WriterThread:
             root_index.progress = BuildProgress(values.get("stage", "index"), done, total, rate, values.get("path", ""))
             if values.get("committed"):
                 root_index.last_commit = time.time()
+            if values.get("lost_vectors"):
+                self._owe_vectors(values["lost_vectors"])
 
         return report
 
+    def repair_vectors(self, reason: str) -> None:
+        """Drop a vector table that cannot be used and embed every document again; returns at once."""
+        with self._wake:
+            if self._repairing or not self.root_indexes:
+                return
+            self._repairing = True
+        self.do(lambda: self._drop_vectors(reason))
+
+    def _drop_vectors(self, reason: str) -> None:
+        root_index = self.root_indexes[0]
+        jobs.drop_vectors_here(jobs.IndexTask(self.folder, root_index.root, root_index.settings), self.embedder, reason)
+        self._owe_vectors(reason)
+
+    def _owe_vectors(self, reason: str) -> None:
+        self.note = vector_note(reason)
+        log.warning(self.note, folder=self.folder)
+        for root_index in self.root_indexes:
+            root_index.pending.mark_folder("", "the vectors are rebuilt")
+
     def rebuild(self) -> None:
-        """Throw the store away and owe everything again."""
+        """Empty the store and owe everything again."""
         self.store.rebuild()
         for root_index in self.root_indexes:
             root_index.built = False
-            root_index.pending.mark_folder("", "the index is built anew")
+            root_index.pending.mark_folder("", "the index is rebuilt")
 
 
-def built_anew(error: CorruptStoreError) -> str:
-    return f"the index is built anew: {error.reason or error.message}"
+def rebuild_note(error: CorruptStoreError) -> str:
+    return f"rebuilding the index: {error.reason or error.message}"
+
+
+def vector_note(reason: str) -> str:
+    return f"{REBUILDING_VECTORS}: {reason}"
 
 
 def run_task(task: Callable[[], Any], future: Future[Any]) -> None:

@@ -49,6 +49,7 @@ class DependencyCache:
         key: Hashable,
         compute: Callable[[list[FileDependency]], Value],
         is_valid: Callable[[Value], bool] = lambda _value: True,
+        may_keep: Callable[[Value], bool] = lambda _value: True,
     ) -> tuple[Value, bool]:
         """The value for `key` and whether it was kept; `compute` appends the files that it reads to its argument."""
         full_key = (tuple(map(_state, views)), key)
@@ -59,9 +60,8 @@ class DependencyCache:
             return kept[0], True
         read: list[FileDependency] = []
         value = compute(read)
-        if not any(
-            view.pending for view in views
-        ):  # otherwise those were read too, whether the value shows them or not
+        # Pending files were read too, whether the value shows them or not.
+        if may_keep(value) and not any(view.pending for view in views):
             self._keep(full_key, value, read)
         return value, False
 

@@ -10,13 +10,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from llmc.base.errors import EmbedError
+from llmc.base.errors import CorruptVectorsError, EmbedError
 from llmc.retrieval.clauses import keyword_query, path_query
 from llmc.retrieval.query import Query, QueryRoute
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from llmc.base.model import Vectors
     from llmc.retrieval.scope import Scope
     from llmc.retrieval.view import View
     from llmc.store.protocols import ChunkHit, KeywordQuery
@@ -36,10 +37,11 @@ DEEPEST_LIST = 32 * KEYWORD_HITS
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """(doc, ordinal) → score, as each store gave it."""
+    """(doc, ordinal) → score, as each store gave it. `trouble` says why vectors could not take part."""
 
     keyword: Scores
     vector: Scores
+    trouble: str = ""
 
 
 # Both stores leave Python while they look, so that they can do it at the same time.
@@ -50,8 +52,8 @@ def recall(view: View, query: Query, scope: Scope, *, vectors: bool) -> Recalled
     if not vectors:
         return Recalled(_by_words(view, query, scope), {})
     keyword = _BESIDE.submit(_by_words, view, query, scope)
-    vector = _by_vector(view, query, scope)
-    return Recalled(keyword.result(), vector)
+    vector, trouble = _with_vectors(view, query, scope)
+    return Recalled(keyword.result(), vector, trouble)
 
 
 def _by_words(view: View, query: Query, scope: Scope) -> Scores:
@@ -73,13 +75,23 @@ def _by_keyword(view: View, asked: KeywordQuery, scope: Scope) -> Scores:
         limit *= 4
 
 
-def _by_vector(view: View, query: Query, scope: Scope) -> Scores:
+def _with_vectors(view: View, query: Query, scope: Scope) -> tuple[Scores, str]:
+    """(scores, why there are none)."""
     if view.embedder is None or view.embedder.name != view.store.embedding.name:
-        return {}  # none, or another embedder's vectors are still being made
+        return {}, ""  # none, or another embedder's vectors are still being made
+    state = view.store.vector_state(wait=view.wait_for_vectors)
+    if not state.answered_by:
+        return {}, state.reason
     try:
-        asked = view.embedder.embed_query(query.text)
+        return _by_vector(view, view.embedder.embed_query(query.text), scope), ""
     except EmbedError:
-        return {}  # the reply says so: see `vector_notes`
+        return {}, ""  # the reply says so: see `vector_notes`
+    except CorruptVectorsError as error:
+        view.store.vectors.damage = error.reason or error.message
+        return {}, view.store.vectors.damage
+
+
+def _by_vector(view: View, asked: Vectors, scope: Scope) -> Scores:
     narrow = bool(scope.languages or scope.not_languages)
     hits = view.store.vectors.search(asked, VECTOR_HITS * (4 if narrow else 1), within=scope.docs)
     kept = _kept([hit for hit in hits if hit.score >= LEAST_COSINE], scope)

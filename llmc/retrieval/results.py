@@ -80,3 +80,4 @@ class SearchResult:
     pending: int = 0
     share: float = 1.0
     vectors: bool = False  # whether vectors had a say
+    without_vectors: str = ""  # why they could not; such a result is not kept

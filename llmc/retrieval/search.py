@@ -108,6 +108,7 @@ def search_with(views: Sequence[View], request: SearchRequest, looked: list[File
         pending=sum(len(view.pending) for view in views),
         share=min((view.share for view in views), default=1.0),
         vectors=any(one.vector for one in recalled),
+        without_vectors=next((one.trouble for one in recalled if one.trouble), ""),
     )
 
 

@@ -26,3 +26,4 @@ class View:
     denied: frozenset[str] = frozenset()  # what the denylist keeps out, and no ignore file
     named: frozenset[str] = frozenset()  # files outside of the index that were asked for by name; read from disk
     share: float = 1.0  # how much of the root the first build has reached
+    wait_for_vectors: bool = True  # else they are loaded in the background, and keywords answer until they are

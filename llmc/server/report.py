@@ -13,6 +13,7 @@ from llmc.server.status import (
     RootStatus,
     SkippedFileStatus,
     StoreStatus,
+    VectorStatus,
 )
 
 if TYPE_CHECKING:
@@ -98,9 +99,17 @@ def store_status(writer_thread: WriterThread) -> StoreStatus:
         text_bytes=counts.text_bytes,
         catalog_bytes=disk.get("catalog", 0),
         keyword_bytes=disk.get("chunks", 0) + disk.get("files", 0),
-        vector_bytes=disk.get("vectors", 0) + disk.get("lance", 0),
+        vector_bytes=disk.get("vectors", 0),
+        vectors=vector_status(writer_thread),
         read_only=writer_thread.trouble,
     )
+
+
+def vector_status(writer_thread: WriterThread) -> VectorStatus:
+    if writer_thread.embedder is None:
+        return VectorStatus(reason="there is no embedder")
+    state = writer_thread.store.vector_state(wait=False)
+    return VectorStatus(state.answered_by, state.rows, state.reason)
 
 
 def embedder_status(settings: EmbedderSettings, embedder: Embedder | None, trouble: str) -> EmbedderStatus:

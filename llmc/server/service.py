@@ -85,7 +85,7 @@ class Service:
         self.settings = settings
         self.alone = alone
         self._home = home
-        self._registry = IndexRegistry(home, on_commit=self._committed)
+        self._registry = IndexRegistry(home, wait_for_vectors=alone, on_commit=self._committed)
         envelope = settings.envelope
         self.handles = Handles(home.handles, hours=envelope.handle_ttl_hours, max_bytes=envelope.handle_bytes)
         # What the daemon's own starter had set is no business of the clients that come after.
@@ -135,7 +135,6 @@ class Service:
             self._calls, self._asked_at = calls, now
         elif self._asked_at and now - self._asked_at >= REST_SECONDS:
             self._asked_at = 0.0
-            self._registry.rest()
             self._cache.clear()
             self._workspaces.clear()
             forget_scopes()
@@ -210,6 +209,8 @@ class Service:
             workspace.rebuild()
         if not params.get("detach"):
             workspace.index(ProgressReporter(call))
+        if params.get("once"):
+            workspace.wait_for_vectors()
         differences: tuple[IndexDifference, ...] = ()
         if params.get("verify"):
             differences = tuple(difference(one) for one in workspace.verify())

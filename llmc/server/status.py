@@ -21,6 +21,7 @@ __all__ = [
     "SkippedFileStatus",
     "StatusReport",
     "StoreStatus",
+    "VectorStatus",
     "process_status",
 ]
 
@@ -32,7 +33,7 @@ class ProgressStatus:
     While it watches, `index` sends `{"stage": "watch", "root", "path", "done", "removed", "seconds"}` for each batch.
     """
 
-    stage: str  # scan, parse, embed, write, fold, watch, verify
+    stage: str  # scan, parse, embed, write, tidy, repair, watch, verify
     done: int = 0
     total: int = 0  # 0 while it is not known
     rate: float = 0.0  # per second
@@ -72,6 +73,16 @@ class RootStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class VectorStatus:
+    """`answered_by`: memory (an exact copy of a small table), lancedb (a search of the table), or empty while search
+    uses keywords only; then `reason` says why."""
+
+    answered_by: str = ""
+    rows: int = 0
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class StoreStatus:
     """One family of work trees."""
 
@@ -85,6 +96,7 @@ class StoreStatus:
     keyword_bytes: int = 0
     vector_bytes: int = 0
     read_only: str = ""  # why nothing can be written, such as a full disk
+    vectors: VectorStatus | None = None
 
 
 @dataclass(frozen=True, slots=True)

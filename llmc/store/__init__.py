@@ -1,8 +1,8 @@
 """store: where is my chunk?
 
-`Store` is the whole of it: catalog (SQLite), keywords (tantivy), vectors (a file of int8 rows, and LanceDB as the
-table of record). `protocols` are the seams, `memory` their twins. Names are imported when they are first used: whoever
-wants only a `Batch` or the trigram folding does not pay for tantivy and numpy.
+`Store` combines the catalog (SQLite), keywords (tantivy) and vectors (LanceDB). `protocols` defines the interfaces,
+`memory` implements them in memory. Names are imported when they are first used, so that a module that needs only a
+`Batch` or the trigram folding does not import tantivy and numpy.
 """
 
 from __future__ import annotations

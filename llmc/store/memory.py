@@ -15,10 +15,10 @@ from llmc.base import words
 from llmc.store.catalog.packing import clean
 from llmc.store.keywords.trigrams import parts
 from llmc.store.protocols import ChunkHit
-from llmc.store.rows import as_scores
+from llmc.store.vectors.exact_copy import as_scores
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable
 
     import numpy.typing as npt
 
@@ -165,8 +165,8 @@ class MemoryVectors:
     def docs(self) -> set[int]:
         return set(self._vectors)
 
-    def vectors(self, doc: int) -> Floats | None:
-        return self._vectors.get(doc)
+    def vectors(self, docs: Collection[int]) -> dict[int, Floats]:
+        return {doc: self._vectors[doc] for doc in docs if doc in self._vectors}
 
     def search(self, query: Floats, limit: int, within: Collection[int] | None = None) -> list[ChunkHit]:
         docs = self._vectors.keys() if within is None else self._vectors.keys() & set(within)
@@ -176,7 +176,3 @@ class MemoryVectors:
             for ordinal, cosine in enumerate(as_scores(self._vectors[doc] @ query))
         ]
         return sorted(found, key=lambda hit: (-hit.score, hit.doc, hit.ordinal))[: max(0, limit)]
-
-    def similarities(self, query: Floats, places: Sequence[Place]) -> list[float]:
-        known = {(hit.doc, hit.ordinal): hit.score for hit in self.search(query, len(places) * 10_000)}
-        return [known.get(place, 0.0) for place in places]

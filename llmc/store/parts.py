@@ -1,20 +1,29 @@
-"""The parts of a store on disk, brought to the moment that the catalog names: what reader and writer both hold."""
+"""The parts of a store on disk, brought to the state that the catalog names: what reader and writer both use.
+
+A damaged catalog or keyword index raises; a damaged vector table only costs the vectors, so it is noted in its
+`VectorIndex.damage` and the next writer makes it again.
+"""
 
 from __future__ import annotations
 
+import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from llmc.base.errors import CorruptStoreError
 from llmc.store.catalog.reader import Catalog
-from llmc.store.integrity.checksums import check_prefix
-from llmc.store.integrity.inspection import Inspector
+from llmc.store.integrity.checksums import check_files, signature
+from llmc.store.integrity.inspection import ATTEMPTS, PAUSE_SECONDS, Inspector
 from llmc.store.integrity.main_file import MAIN
-from llmc.store.integrity.native_errors import guard
+from llmc.store.integrity.native_errors import corrupt, guard
 from llmc.store.keywords.keyword_store import TantivyKeywords
 from llmc.store.values import Embedding
-from llmc.store.vectors import HotVectors
+from llmc.store.vectors import VectorIndex
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from llmc.store.integrity.checksums import Signature
 
 __all__ = ["Parts"]
 
@@ -30,33 +39,67 @@ class Parts:
         self.wanted = wanted
         self.catalog = Catalog(folder / MAIN)
         self._inspector = Inspector(folder, self.catalog)
-        self._tables: dict[Embedding, HotVectors] = {}
+        self._tables: dict[Embedding, VectorIndex] = {}
+        self._seen: dict[str, Signature] = {}  # the files of the vector tables when they were last checked
         try:
             self.moment = self._inspector.inspect()
-            self._check_vectors()
             self.keywords = TantivyKeywords(folder)
+            self._check_vectors()
         except BaseException:
             self.catalog.close()
             raise
-
-    def _check_vectors(self) -> None:
-        """Once: what is appended later is checked when it is read, and each row again whenever it is read."""
-        with guard(self.folder, "checking the vectors"):
-            for embedding in self.moment.embeddings.values():
-                extent = self.moment.extent(embedding)
-                if extent is not None:
-                    check_prefix(self.folder / embedding.store / extent.file, extent)
 
     def load(self) -> None:
         """Check everything, then see what was committed."""
         moment = self._inspector.inspect()
         self.keywords.reload()
         self.moment = moment
-        for embedding, table in self.tables().items():
-            table.reload(moment.extent(embedding))
+        self._check_vectors()
 
     def is_current(self) -> bool:
-        return self.catalog.generation() == self.moment.generation and self._inspector.unchanged()
+        return (
+            self.catalog.generation() == self.moment.generation
+            and self._inspector.unchanged()
+            and self._vectors_unchanged()
+        )
+
+    # --- vectors
+
+    def _check_vectors(self) -> None:
+        self._seen = {}
+        for embedding in self.moment.embeddings.values():
+            table = self.table(embedding)
+            table.damage = self._damage_of(embedding)
+            table.reload(self.moment.table_files(embedding))
+
+    def _damage_of(self, embedding: Embedding) -> str:
+        """Why the table's files are not those that the catalog names; empty if they are. A writer in another process
+        may be replacing them: only a difference that stays while the catalog does not change is damage."""
+        for attempt in range(ATTEMPTS):
+            moment = self.moment if attempt == 0 else self.catalog.moment()
+            files = moment.table_files(embedding)
+            folder = self.folder / embedding.store
+            seen: dict[str, Signature] = {}
+            try:
+                with guard(self.folder, "checking the vectors"):
+                    if files and not folder.exists():
+                        raise corrupt("the index does not check out", "the vector table is missing", self.folder)
+                    with suppress(FileNotFoundError):  # `check_files` names it
+                        seen = {str(folder / name): signature(folder / name) for name in files}
+                    check_files(folder, files)
+            except CorruptStoreError as error:
+                if self.catalog.moment().table_files(embedding) == files:
+                    return error.reason or error.message
+                time.sleep(PAUSE_SECONDS)
+                continue
+            self._seen |= seen
+            return ""
+        return "its files keep changing"
+
+    def _vectors_unchanged(self) -> bool:
+        with suppress(OSError):
+            return all(signature(path) == seen for path, seen in self._seen.items())
+        return False
 
     @property
     def answering(self) -> Embedding:
@@ -66,13 +109,12 @@ class Parts:
     def target(self) -> Embedding:
         return self.moment.find(*self.wanted) or self.answering
 
-    def tables(self) -> dict[Embedding, HotVectors]:
+    def tables(self) -> dict[Embedding, VectorIndex]:
         return {embedding: self.table(embedding) for embedding in self.moment.embeddings.values()}
 
-    def table(self, embedding: Embedding) -> HotVectors:
+    def table(self, embedding: Embedding) -> VectorIndex:
         if embedding not in self._tables:
-            extent = self.moment.extent(embedding)
-            self._tables[embedding] = HotVectors(self.folder / embedding.store, embedding.dimension, extent)
+            self._tables[embedding] = VectorIndex(self.folder, embedding, self.moment.table_files(embedding))
         return self._tables[embedding]
 
     def close(self) -> None:

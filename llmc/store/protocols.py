@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection
 
     import numpy as np
     import numpy.typing as npt
@@ -127,16 +127,13 @@ class VectorStore(Protocol):
 
     def reload(self) -> None: ...
 
-    def vectors(self, doc: int) -> npt.NDArray[np.float32] | None:
-        """What was added for this document, up to quantisation."""
+    def vectors(self, docs: Collection[int]) -> dict[int, npt.NDArray[np.float32]]:
+        """What was added for these documents, in half precision; without those that have no rows."""
 
     def search(
         self, query: npt.NDArray[np.float32], limit: int, within: Collection[int] | None = None
     ) -> list[ChunkHit]:
         """The nearest chunks, best first, by cosine in [-1, 1]; `within` restricts to documents."""
-
-    def similarities(self, query: npt.NDArray[np.float32], places: Sequence[tuple[int, int]]) -> list[float]:
-        """The cosine of each (doc, ordinal), 0.0 where there is no vector: scores a keyword list without a search."""
 
     def docs(self) -> set[int]: ...
 

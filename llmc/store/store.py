@@ -23,10 +23,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from llmc.base.errors import StoreError
+from llmc.base.errors import CorruptVectorsError, StoreError, VectorsUnavailableError
 from llmc.store.catalog.writer import CatalogWriter
-from llmc.store.folding import fold
-from llmc.store.integrity.consistency import compare, compare_record
+from llmc.store.integrity.consistency import compare, unreadable_tables
 from llmc.store.integrity.create import check_usable, make
 from llmc.store.integrity.inspection import SHELVES
 from llmc.store.integrity.main_file import MAIN
@@ -45,7 +44,7 @@ if TYPE_CHECKING:
     from llmc.store.catalog.reader import Catalog
     from llmc.store.keywords.keyword_store import TantivyKeywords
     from llmc.store.values import Batch, Counts, Embedding, StoreDifference
-    from llmc.store.vectors import HotVectors
+    from llmc.store.vectors import VectorIndex, VectorState
 
 __all__ = ["Store"]
 
@@ -126,7 +125,7 @@ class Store:
         return self._parts.keywords
 
     @property
-    def vectors(self) -> HotVectors:
+    def vectors(self) -> VectorIndex:
         return self._parts.table(self._parts.answering)
 
     @property
@@ -146,32 +145,34 @@ class Store:
                 self._parts.load()
             return self._parts.moment.generation
 
-    def rest(self) -> None:
-        """Give back what a later question can read again."""
-        for table in self._parts.tables().values():
-            table.rest()
+    def vector_state(self, *, wait: bool = True) -> VectorState:
+        """Whether vectors can answer, and how. Without `wait` they are loaded in the background."""
+        return self.vectors.state(wait=wait)
 
     def embedded_contents(self, hashes: Collection[str]) -> set[str]:
         """Which of these contents have vectors under whatever path: they need not be embedded again."""
         return set(self.catalog.documents_of_contents(hashes, self.target.number))
 
-    def vectors_of_content(self, content_hash: str, chunks: int | None = None) -> Vectors | None:
-        """The vectors of a document of this content; None without one, or when it was cut into another number of
-        chunks."""
-        doc = self.catalog.documents_of_contents([content_hash], self.target.number).get(content_hash)
-        found = None if doc is None else self._parts.table(self.target).vectors(doc)
-        return found if found is not None and chunks in {None, len(found)} else None
+    def vectors_of_contents(self, hashes: Collection[str]) -> dict[str, Vectors]:
+        """content hash → the vectors of a document of this content, of those that have some. Empty while the table
+        cannot be read: then these contents get their vectors later."""
+        docs = self.catalog.documents_of_contents(hashes, self.target.number)
+        try:
+            found = self._parts.table(self.target).vectors(set(docs.values()))
+        except (CorruptVectorsError, VectorsUnavailableError):
+            return {}
+        return {content: found[doc] for content, doc in docs.items() if doc in found}
 
     def counts(self, root: str | None = None) -> Counts:
-        sizes = {name: _size(self.folder / name) for name in (*SHELVES, "vectors", "lance")}
+        sizes = {name: _size(self.folder / name) for name in (*SHELVES, "vectors")}
         sizes["catalog"] = sum(path.stat().st_size for path in self.folder.glob(f"{MAIN}*"))
         return replace(self.catalog.counts(root), disk_bytes=sizes)
 
-    def verify(self, *, record: bool = True) -> list[StoreDifference]:
-        """All stores against each other; empty when they agree. `record` takes in LanceDB, in a process of its own."""
+    def verify(self) -> list[StoreDifference]:
+        """All stores against each other; empty when they agree."""
         with self._refreshing:
             self.refresh()
-            return compare(self._parts) + (compare_record(self._parts) if record else [])
+            return compare(self._parts) + unreadable_tables(self._parts)
 
     # --- writing
 
@@ -182,8 +183,10 @@ class Store:
             if name is not None and self._parts.moment.find(name, dimension) is None:
                 writer.ledger.put_embedder(name, dimension)
                 self._parts.load()
+            writer.vectors.open()
+            writer.vectors.check()
             writer.mend()
-            writer.drop_strays()
+            writer.vectors.drop_unnamed()
             self._parts.load()
             self._writer = writer
             self.use_vectors()
@@ -199,12 +202,18 @@ class Store:
             raise StoreError("this index is open for reading only")
         return self._writer
 
-    def apply(self, batch: Batch) -> int:
+    def apply(self, batch: Batch, *, defer_vectors: bool = False) -> int:
         """Take the batch through all stores. The new generation, or the old one when the batch is empty.
 
-        On an error nothing of it is visible, and it may be applied again: a full disk is StoreFullError."""
-        self._writing.apply(batch)
+        On an error nothing of it is visible, and it may be applied again: a full disk is StoreFullError. With
+        `defer_vectors` a batch does not wait for the import of LanceDB: its vectors follow (`flush_vectors`)."""
+        self._writing.apply(batch, defer_vectors=defer_vectors)
         return self.refresh()
+
+    def flush_vectors(self) -> None:
+        """Commit the vectors that were deferred."""
+        self._writing.put_deferred()
+        self.refresh()
 
     def put_root(self, root: Root) -> None:
         """Note a root's name and family; a batch for an unknown root makes it too."""
@@ -222,9 +231,27 @@ class Store:
         self.refresh()
         return swept
 
-    def fold(self, *, everything: bool = False) -> int:
-        """Bring LanceDB up to date, if that is worth a version; imports lancedb, so only for a worker process."""
-        return fold(self._parts, self._writing.ledger, everything=everything)
+    def optimize_vectors(self) -> bool:
+        """Join the small files of the vector table, and index it if it is large; True if that was worth it. Takes
+        memory, so only for a worker process."""
+        done = self._writing.vectors.optimize()
+        self.refresh()
+        return done
+
+    def scattered_vectors(self) -> bool:
+        """Whether a worker should `optimize_vectors`; reads file names only."""
+        target = self.target
+        return self._parts.table(target).needs_optimize(lambda: self.catalog.embedded_total(target.number)[1])
+
+    def drop_vectors(self, reason: str) -> None:
+        """Forget the vectors of the target, whose table cannot be used; `without_vectors` names every document then."""
+        self._writing.vectors.drop(self.target, reason)
+        self.refresh()
+
+    @property
+    def lost_vectors(self) -> str:
+        """Why this writer had to drop the vector table; empty if it did not."""
+        return self._writing.vectors.lost
 
     def rebuild(self) -> None:
         """Empty the store and go on with the new one. Only where nothing else is using this object."""

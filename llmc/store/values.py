@@ -36,14 +36,16 @@ class StoredDefinition(NamedTuple):
 class StoreDifference:
     """Two stores disagree about a document."""
 
-    store: str  # chunks, files, vectors, lance: the one that is not as the catalog says
-    problem: str  # missing, extra, or count: some of its rows are not there
-    doc: int
+    store: str  # chunks, files, vectors: the one that is not as the catalog says
+    problem: str  # missing, extra, count (some of its rows are not there), or why all of it is unreadable
+    doc: int  # 0 for the whole store
     path: str = ""
 
     def __str__(self) -> str:
         where = f" ({self.path})" if self.path else ""
-        return f"{self.store}: {self.problem} document {self.doc}{where}"
+        return (
+            f"{self.store}: {self.problem} document {self.doc}{where}" if self.doc else f"{self.store}: {self.problem}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,7 @@ class Counts:
     symbols: int
     text_bytes: int
     languages: dict[str, int] = field(default_factory=dict)
-    disk_bytes: dict[str, int] = field(default_factory=dict)  # catalog, chunks, files, vectors, lance
+    disk_bytes: dict[str, int] = field(default_factory=dict)  # catalog, chunks, files, vectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +85,8 @@ class Embedding:
 
     @property
     def store(self) -> str:
-        return f"vectors/{self.number}"
-
-    @property
-    def record(self) -> str:
-        return f"lance/{self.number}"
+        """The table's folder below the store's, and its name in the manifest."""
+        return f"vectors/chunks_{self.number}.lance"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +103,9 @@ class Moment:
     embeddings: dict[int, Embedding]
     manifests: Manifests
 
-    def extent(self, embedding: Embedding) -> Extent | None:
-        return next(iter(self.manifests.get(embedding.store, {}).values()), None)
+    def table_files(self, embedding: Embedding) -> dict[str, Extent]:
+        """Empty before the first vectors, and while the table is being optimized."""
+        return self.manifests.get(embedding.store, {})
 
     def find(self, name: str | None, dimension: int) -> Embedding | None:
         wanted = (name, dimension)

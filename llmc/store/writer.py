@@ -1,24 +1,25 @@
-"""The one who may write: takes each change through all parts of the store, the catalog last.
+"""The writing half of the store: takes each change through all parts, the catalog last.
 
-`Store` owns the parts that are read; this owns the order of the steps, and tables of vectors of its own, since those
-that are read follow the catalog and these run ahead of it. Each step has a name and `reached` is called at its end:
-there the tests pull the plug. An error anywhere leaves the numbers of the batch in flight, and the next call begins by
-mending.
+`Store` owns the parts that are read; this owns the order of the steps, and `VectorTables` of its own, since those that
+are read follow the catalog and these run ahead of it. Each step has a name and `reached` is called at its end: there
+the tests kill the process. An error anywhere leaves the numbers of the batch in flight, and the next call begins with a
+repair.
 """
 
 from __future__ import annotations
 
-import shutil
 import time
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from llmc.base.errors import StoreFullError
+from llmc.base.errors import StoreFullError, VectorsUnavailableError
 from llmc.base.malloc import give_back
 from llmc.store.integrity.checksums import manifest_of
 from llmc.store.integrity.consistency import compare
 from llmc.store.integrity.main_file import close_sealed, seal
-from llmc.store.vectors import HotVectors
+from llmc.store.vectors import engine
+from llmc.store.vectors.tables import VectorTables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
@@ -31,10 +32,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Writer"]
 
-# A table of vectors is written anew when so many rows, and this share of all, are dead.
-DEAD_ROWS = 1_000
-DEAD_SHARE = 0.25
-
 
 class Writer:
     reached: Callable[[str], None] = staticmethod(lambda _step: None)
@@ -43,11 +40,16 @@ class Writer:
         self._parts = parts
         self.ledger = ledger
         self._lock = lock
-        self._tables: dict[Embedding, HotVectors] = {}
+        self._deferred: dict[int, Vectors] = {}
+        self.vectors = VectorTables(parts, ledger, self._seal, self.reached)
 
     # --- batches
 
-    def apply(self, batch: Batch) -> None:
+    def apply(self, batch: Batch, *, defer_vectors: bool = False) -> None:
+        """`defer_vectors`: while LanceDB is being imported the documents are committed without their vectors, which
+        follow with a later batch or when the writer closes."""
+        if engine.is_loaded():
+            self.put_deferred()
         self.mend()
         fresh = self._fresh(batch)
         if not (fresh or batch.states or batch.gone):
@@ -55,10 +57,26 @@ class Writer:
         numbered = dict(zip(self.ledger.reserve(len(fresh)), fresh, strict=True)) if fresh else {}
         self.reached("reserved")
         with self._undone_on_error():
-            manifests = self._spread(numbered) if numbered else {}
+            deferred = self._deferred_of(numbered) if defer_vectors else {}
+            numbered = {doc: replace(one, vectors=None) if doc in deferred else one for doc, one in numbered.items()}
+            numbered, manifests = self._spread(numbered) if numbered else ({}, {})
             generation = self.ledger.settle(batch, numbered, self._parts.target.number, manifests)
+        self._deferred |= deferred
         self.reached("settled")
         self._seal(generation)
+
+    def _deferred_of(self, numbered: Mapping[int, Document]) -> dict[int, Vectors]:
+        if engine.is_loaded() or engine.failure():
+            return {}
+        return {doc: one.vectors for doc, one in numbered.items() if one.vectors is not None}
+
+    def put_deferred(self) -> None:
+        """Commit the vectors that were deferred, waiting for LanceDB. Where that fails, the documents stay without
+        vectors and are embedded again later."""
+        deferred, self._deferred = self._deferred, {}
+        if deferred:
+            with suppress(VectorsUnavailableError):
+                self.put_vectors(deferred)
 
     def _fresh(self, batch: Batch) -> list[Document]:
         """The documents that are new to the store, each once. ValueError for a batch that does not hold together."""
@@ -72,24 +90,21 @@ class Writer:
             check_vectors(document.vectors, len(document.parsed.chunks), target.dimension)
         return fresh
 
-    def _spread(self, numbered: Mapping[int, Document]) -> Manifests:
-        """Every store but the catalog."""
+    def _spread(self, numbered: dict[int, Document]) -> tuple[dict[int, Document], Manifests]:
+        """Every store but the catalog. Without LanceDB the documents come back without their vectors, which are filled
+        in when it can be used again."""
         keywords = self._parts.keywords
         for doc, document in numbered.items():
             keywords.add(doc, document)
         self.reached("buffered")
         keywords.commit()
         self.reached("keywords")
-        self._add_vectors({doc: one.vectors for doc, one in numbered.items() if one.vectors is not None})
+        try:
+            self.vectors.add({doc: one.vectors for doc, one in numbered.items() if one.vectors is not None})
+        except VectorsUnavailableError:
+            numbered = {doc: replace(one, vectors=None) for doc, one in numbered.items()}
         self.reached("vectors")
-        return {**self._shelf_manifests(), **self._table_manifests()}
-
-    def _add_vectors(self, vectors: Mapping[int, Vectors]) -> None:
-        if vectors:
-            table = self._tables[self._parts.target]
-            for doc, rows in vectors.items():
-                table.add(doc, rows)
-            table.commit()
+        return numbered, {**self._shelf_manifests(), **self.vectors.manifests()}
 
     def put_vectors(self, vectors: Mapping[int, Vectors]) -> None:
         """Vectors of the target for documents that have none yet."""
@@ -100,9 +115,9 @@ class Writer:
         for doc, rows in wanted.items():
             check_vectors(rows, chunks[doc], target.dimension)
         with self._undone_on_error():
-            self._add_vectors(wanted)
+            self.vectors.add(wanted)
             self.reached("vectors")
-            generation = self.ledger.settle_vectors(wanted, target.number, self._table_manifests())
+            generation = self.ledger.settle_vectors(wanted, target.number, self.vectors.manifests())
         self._seal(generation)
 
     @contextmanager
@@ -111,26 +126,18 @@ class Writer:
             yield
         except BaseException:
             self._parts.keywords.rollback()
-            for table in self._tables.values():
-                table.rollback()
+            self.vectors.rollback()
             raise
 
     def _shelf_manifests(self) -> Manifests:
         keywords = self._parts.keywords
         return {"chunks": manifest_of(keywords.chunks.folder), "files": manifest_of(keywords.files.folder)}
 
-    def _table_manifests(self) -> Manifests:
-        extents = {embedding.store: table.extent for embedding, table in self._tables.items()}
-        return {store: {extent.file: extent} if extent.size else {} for store, extent in extents.items()}
-
     # --- removal and repair
 
     def mend(self) -> None:
-        """Begin where the catalog stands: finish what a batch or a removal that was cut short has begun."""
-        moment, folder = self._parts.catalog.moment(), self._parts.folder
-        for embedding in moment.embeddings.values():
-            table = self._tables.setdefault(embedding, HotVectors(folder / embedding.store, embedding.dimension))
-            table.reload(moment.extent(embedding))
+        """Start from what the catalog says: finish a batch or a removal that was interrupted."""
+        self.vectors.open()
         inflight = self._parts.catalog.inflight()
         if inflight:
             self._parts.load()
@@ -144,11 +151,9 @@ class Writer:
             self._parts.keywords.delete(docs)
             self._parts.keywords.commit()
             self.reached("keywords purged")
-            for table in self._tables.values():
-                table.delete(docs)
-                table.commit()
+            self.vectors.delete(docs)
             self.reached("vectors purged")
-            generation = self.ledger.clear({**self._shelf_manifests(), **self._table_manifests()})
+            generation = self.ledger.clear({**self._shelf_manifests(), **self.vectors.manifests()})
         self._seal(generation)
 
     def sweep(self, max_age: float, max_share: float) -> int:
@@ -161,8 +166,7 @@ class Writer:
         if doomed:
             self.remove(doomed)
         self._gather()
-        self._compact()
-        self.drop_strays()
+        self.vectors.drop_unnamed()
         return len(doomed)
 
     def _gather(self) -> None:
@@ -172,35 +176,15 @@ class Writer:
             self.reached("gathered")
             self.remove([filler])
 
-    def _compact(self) -> None:
-        for table in self._tables.values():
-            dead = table.dead_rows()
-            if dead >= DEAD_ROWS and dead >= DEAD_SHARE * len(table):
-                table.compact()
-                self.reached("compacted")
-                self._seal(self.ledger.clear(self._table_manifests()))
-
-    def drop_strays(self) -> None:
-        """Vector files that the catalog does not name: of a compaction, or of an embedder that answers no more."""
-        moment, folder = self._parts.catalog.moment(), self._parts.folder
-        named = {one.store: moment.extent(one) for one in moment.embeddings.values()}
-        for path in (folder / "vectors").glob("*/*"):
-            extent = named.get(f"vectors/{path.parent.name}")
-            if extent is not None and path.name != extent.file:
-                path.unlink()
-        for path in (*(folder / "vectors").glob("*"), *(folder / "lance").glob("*")):
-            if f"vectors/{path.name}" not in named:
-                shutil.rmtree(path, ignore_errors=True)
-
     def drop_root(self, root: str) -> None:
         self.mend()
         self._seal(self.ledger.drop_root(root))
 
     def switch(self, embedding: Embedding) -> None:
         self.mend()
-        self._seal(self.ledger.switch(embedding.number))
-        self._tables = {kept: table for kept, table in self._tables.items() if kept == embedding}
-        self.drop_strays()
+        self._seal(self.ledger.switch(embedding))
+        self.vectors.open()
+        self.vectors.drop_unnamed()
 
     # --- sealing
 
@@ -211,6 +195,7 @@ class Writer:
         """Wait for merges, note the files as they then are, seal, and give up the lock."""
         try:
             with suppress(StoreFullError):  # every batch is safe; the next writer will come to rest
+                self.put_deferred()
                 self._rest()
         finally:
             try:

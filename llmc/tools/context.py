@@ -8,7 +8,7 @@ from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.phrases import freshness_notes, plural
 from llmc.retrieval.search import SearchRequest, search
 from llmc.tool import Argument, Tool, ToolRequest
-from llmc.workspace import shown_path
+from llmc.workspace import shown_path, vector_notes
 
 if TYPE_CHECKING:
     from llmc.retrieval.results import FileHits, Hit
@@ -27,7 +27,7 @@ def run(asked: ToolRequest) -> Envelope:
         "context",
         plural(len(passages), "passage") if passages else "nothing found",
         groups=tuple(group_of(file, hit, workspace) for file, hit in passages),
-        notes=freshness_notes(result.pending, result.share),
+        notes=(*freshness_notes(result.pending, result.share), *vector_notes(workspace, result.without_vectors)),
         data={
             "passages": [
                 {"path": file.path, "start_line": hit.start_line, "end_line": hit.end_line, "text": hit.text}

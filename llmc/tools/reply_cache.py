@@ -17,6 +17,7 @@ from llmc.base.errors import LlmcError
 from llmc.base.model import Stamp
 from llmc.base.root_fs import settled
 from llmc.retrieval.search import FileDependency
+from llmc.workspace import is_keywords_only
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -38,6 +39,7 @@ UNSETTLED = Stamp(-1, 0, 0, 0)
 class CachedReply:
     reply: Reply
     settings: Settings
+    lasts: bool = True
 
 
 def cached_reply(request: ToolRequest, tool: Tool, build: Callable[[Envelope], Reply]) -> Reply:
@@ -63,10 +65,11 @@ def cached_reply(request: ToolRequest, tool: Tool, build: Callable[[Envelope], R
     def compute(read: list[FileDependency]) -> CachedReply:
         envelope = tool.run(replace(request, seen_views=views))
         read += () if tool.names_only else files_of(views, envelope)
-        return CachedReply(build(envelope), workspace.settings)
+        return CachedReply(build(envelope), workspace.settings, not any(map(is_keywords_only, envelope.notes)))
 
-    kept, hit = workspace.cache.get(views, key, compute, is_valid)
-    in_flight.put(key, kept, began=began)
+    kept, hit = workspace.cache.get(views, key, compute, is_valid, lambda value: value.lasts)
+    if kept.lasts:
+        in_flight.put(key, kept, began=began)
     return mark_cached(kept.reply) if hit else kept.reply
 
 

@@ -67,7 +67,7 @@ def envelope_of(result: SearchResult, workspace: Workspace, *, explain: bool = F
         "search",
         found,
         groups=groups,
-        notes=(*freshness_notes(result.pending, result.share), *vector_notes(workspace)),
+        notes=(*freshness_notes(result.pending, result.share), *vector_notes(workspace, result.without_vectors)),
     )
 
 

@@ -258,11 +258,14 @@ class RoleToolbox:
         """The chunks nearest to this one, itself left out; none without vectors."""
         self._enter("neighbours")
         store = area.view.store
-        rows = store.vectors.vectors(doc) if area.view.embedder is not None else None
-        if rows is None or ordinal >= len(rows):
+        if area.view.embedder is None or not store.vector_state(wait=area.view.wait_for_vectors).answered_by:
+            return []
+        rows = store.vectors.vectors([doc]).get(doc, ())
+        if ordinal >= len(rows):
             return []
         places = self.places(area)
-        within = None if len(places) == len(store.vectors.docs()) else set(places)
+        documents, _ = store.catalog.embedded_total(store.embedding.number)
+        within = None if len(places) == documents else set(places)
         hits = store.vectors.search(rows[ordinal], limit, within)
         return [
             hit

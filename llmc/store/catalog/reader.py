@@ -300,21 +300,15 @@ class Catalog(DefinitionReader):
         )
         return {loose(content): doc for content, doc in rows}
 
-    def folded(self, embedder: int) -> set[int]:
-        """What LanceDB holds: folded documents, and those that it has yet to forget."""
-        rows = self.rows(
-            "SELECT doc FROM embeddings WHERE embedder = ? AND folded UNION SELECT doc FROM leaving WHERE embedder = ?",
-            (embedder, embedder),
-        )
-        return {doc for (doc,) in rows}
-
-    def unfolded(self, embedder: int) -> list[tuple[int, int]]:
-        """(document, chunks) of those that are in the hot tier and not yet in LanceDB."""
-        return self.rows(
-            "SELECT e.doc, d.chunks FROM embeddings e JOIN documents d ON d.doc = e.doc"
-            " WHERE e.embedder = ? AND e.folded = 0 ORDER BY e.doc",
-            (embedder,),
+    def embedded_total(self, embedder: int) -> tuple[int, int]:
+        """(documents, chunks) that have vectors of this embedder."""
+        statement = (
+            "SELECT count(*), coalesce(sum(d.chunks), 0) FROM embeddings e JOIN documents d ON d.doc = e.doc"
+            " WHERE e.embedder = ? AND d.chunks > 0"
         )
 
-    def leaving(self, embedder: int) -> set[int]:
-        return {doc for (doc,) in self.rows("SELECT doc FROM leaving WHERE embedder = ?", (embedder,))}
+        def totals() -> tuple[int, int]:
+            ((documents, chunks),) = self.rows(statement, (embedder,))
+            return documents, chunks
+
+        return self._while_current(("embedded", embedder), totals)

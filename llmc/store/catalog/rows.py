@@ -121,7 +121,7 @@ def mark_dead(db: Connection, docs: Iterable[int]) -> None:
 
 
 def drop_document(db: Connection, doc: int) -> None:
-    """Forget a document and every file that holds it. What LanceDB has of it, it forgets at the next folding."""
+    """Forget a document and every file that holds it."""
     found = db.execute("SELECT path FROM documents WHERE doc = ?", (doc,)).fetchone()
     if found is None:
         return
@@ -129,9 +129,7 @@ def drop_document(db: Connection, doc: int) -> None:
     (symbols,) = db.execute("SELECT symbols FROM bodies WHERE doc = ?", (doc,)).fetchone()
     names = defined_names(unpack_symbols(symbols))
     db.executemany("DELETE FROM names WHERE name = ? AND doc = ?", ((name, doc) for name in names))
-    vectors = "embedder IN (SELECT embedder FROM embedders) AND doc = ?"
-    db.execute(f"INSERT INTO leaving SELECT embedder, doc FROM embeddings WHERE {vectors} AND folded", (doc,))  # noqa: S608
-    db.execute(f"DELETE FROM embeddings WHERE {vectors}", (doc,))  # noqa: S608 constants
+    db.execute("DELETE FROM embeddings WHERE embedder IN (SELECT embedder FROM embedders) AND doc = ?", (doc,))
     db.execute("DELETE FROM bodies WHERE doc = ?", (doc,))
     db.execute("DELETE FROM documents WHERE doc = ?", (doc,))
 

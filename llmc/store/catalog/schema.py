@@ -1,7 +1,7 @@
 """The catalog's tables, their version, and how a connection is opened.
 
 `FORMAT` counts the layout of everything in a store folder, tantivy schemas and vector files included: raise it when
-any of them changes, and older stores are built anew. `words.ANALYSIS` is the other half of the version.
+any of them changes, and older stores are rebuilt. `words.ANALYSIS` is the other half of the version.
 
 Paths are BLOBs (`os.fsencode`): SQLite text must be UTF-8 and file names need not be.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMAT", "check_version", "connect", "create", "refuse_newer", "version_on_disk"]
 
-FORMAT = 1
+FORMAT = 2
 APPLICATION_ID = 0x6C6C6D63  # "llmc"
 
 # A writer holds the lock of SQLite for some milliseconds a batch; a reader of a WAL never waits for it.
@@ -56,13 +56,10 @@ CREATE TABLE names (name TEXT NOT NULL, doc INTEGER NOT NULL, PRIMARY KEY (name,
 CREATE TABLE embedders (
     embedder INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, dimension INTEGER NOT NULL, UNIQUE (name, dimension)
 );
--- Which documents have vectors of which embedder, and whether LanceDB has them too.
+-- Which documents have vectors of which embedder.
 CREATE TABLE embeddings (
-    embedder INTEGER NOT NULL, doc INTEGER NOT NULL, folded INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (embedder, doc)
+    embedder INTEGER NOT NULL, doc INTEGER NOT NULL, PRIMARY KEY (embedder, doc)
 ) WITHOUT ROWID;
-CREATE INDEX embeddings_unfolded ON embeddings (embedder, doc) WHERE folded = 0;
--- Documents that are gone and that LanceDB still holds.
-CREATE TABLE leaving (embedder INTEGER NOT NULL, doc INTEGER NOT NULL, PRIMARY KEY (embedder, doc)) WITHOUT ROWID;
 
 -- Numbers that a batch has taken and not yet settled, or that are being taken away: a repair removes them everywhere.
 CREATE TABLE inflight (doc INTEGER PRIMARY KEY);
@@ -140,12 +137,17 @@ def check_version(db: sqlite3.Connection) -> None:
     if version > FORMAT:
         raise newer(version, FORMAT)
     if version < FORMAT:
-        raise CorruptStoreError("the index must be built anew", reason=f"format {version}, this llmc uses {FORMAT}")
+        raise CorruptStoreError(
+            "the index must be rebuilt",
+            reason=f"it was built by an older version (format {version}, this llmc uses {FORMAT})",
+        )
     (analysis,) = db.execute("SELECT value FROM meta WHERE key = 'analysis'").fetchone()
     if analysis > words.ANALYSIS:
         raise newer(f"{version}.{analysis}", f"{FORMAT}.{words.ANALYSIS}")
     if analysis < words.ANALYSIS:
-        raise CorruptStoreError("the index must be built anew", reason="its words were analysed by an older llmc")
+        raise CorruptStoreError(
+            "the index must be rebuilt", reason="it was built by an older version, which analysed words differently"
+        )
 
 
 def newer(found: object, ours: object) -> NewerFormatError:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from llmc.base.model import Document, Root
-    from llmc.store.values import Batch, Manifests
+    from llmc.store.values import Batch, Embedding, Manifests
 
 __all__ = ["CatalogWriter"]
 
@@ -74,14 +74,13 @@ class CatalogWriter:
             first = "SELECT min(embedder) FROM embedders"
             db.execute(f"UPDATE meta SET value = ({first}) WHERE key = 'answering' AND value IS NULL")  # noqa: S608 ours
 
-    def switch(self, embedder: int) -> int:
+    def switch(self, embedding: Embedding) -> int:
         """From now on this one answers; the vectors of the others are forgotten."""
         with self.transaction("switching the embedder") as db:
-            db.execute("UPDATE meta SET value = ? WHERE key = 'answering'", (embedder,))
-            for table in ("embeddings", "leaving", "embedders"):
-                db.execute(f"DELETE FROM {table} WHERE embedder <> ?", (embedder,))  # noqa: S608 names of ours
-            kept = (f"vectors/{embedder}", f"lance/{embedder}")
-            db.execute("DELETE FROM manifest WHERE store GLOB '*/*' AND store NOT IN (?, ?)", kept)
+            db.execute("UPDATE meta SET value = ? WHERE key = 'answering'", (embedding.number,))
+            for table in ("embeddings", "embedders"):
+                db.execute(f"DELETE FROM {table} WHERE embedder <> ?", (embedding.number,))  # noqa: S608 names of ours
+            db.execute("DELETE FROM manifest WHERE store GLOB 'vectors/*' AND store <> ?", (embedding.store,))
             return entries.step(db)
 
     # --- batches
@@ -111,22 +110,24 @@ class CatalogWriter:
             entries.put_manifests(db, manifests)
             return entries.step(db)
 
-    def settle_folding(
-        self, embedder: int, folded: Collection[int], left: Collection[int], manifests: Manifests
-    ) -> None:
-        """LanceDB has taken in the one and forgotten the other. No generation: nothing that is asked changes."""
-        with self.transaction("folding vectors") as db:
-            rows = [(embedder, doc) for doc in folded]
-            db.executemany("UPDATE embeddings SET folded = 1 WHERE embedder = ? AND doc = ?", rows)
-            db.executemany("DELETE FROM leaving WHERE embedder = ? AND doc = ?", ((embedder, doc) for doc in left))
+    def put_manifests(self, manifests: Manifests) -> int:
+        """Other files hold the same rows. A new generation, so that readers look at them."""
+        with self.transaction("noting the files of the index") as db:
             entries.put_manifests(db, manifests)
+            return entries.step(db)
 
-    def unfold(self, embedder: int) -> None:
-        """LanceDB's table is gone: everything is to be folded again."""
-        with self.transaction("folding vectors") as db:
-            db.execute("UPDATE embeddings SET folded = 0 WHERE embedder = ?", (embedder,))
-            db.execute("DELETE FROM leaving WHERE embedder = ?", (embedder,))
-            entries.put_manifests(db, {f"lance/{embedder}": {}})
+    def forget_vectors(self, embedding: Embedding) -> int:
+        """Every document needs its vectors of this embedder again. They go to a table of another number: LanceDB caches
+        what it reads by path."""
+        with self.transaction("forgetting vectors") as db:
+            old = (embedding.number,)
+            db.execute("DELETE FROM embeddings WHERE embedder = ?", old)
+            db.execute("DELETE FROM embedders WHERE embedder = ?", old)
+            row = (embedding.name, embedding.dimension)
+            new = db.execute("INSERT INTO embedders (name, dimension) VALUES (?, ?)", row).lastrowid
+            db.execute("UPDATE meta SET value = ? WHERE key = 'answering' AND value = ?", (new, *old))
+            entries.put_manifests(db, {embedding.store: {}})
+            return entries.step(db)
 
     def rest(self, manifests: Manifests) -> None:
         """The other stores have come to rest: from here on their files are held against these."""

@@ -31,12 +31,10 @@ __all__ = [
     "Signature",
     "check_files",
     "check_moving",
-    "check_prefix",
     "crc_of",
     "live_files",
     "manifest_of",
     "read_meta",
-    "remember",
     "signature",
 ]
 
@@ -82,26 +80,6 @@ def crc_until(file: RawIOBase | BinaryIO, end: int | None) -> tuple[int, int]:
     while data := file.read(READ_BYTES if end is None else min(READ_BYTES, end - size)):
         size, crc = size + len(data), zlib.crc32(data, crc)
     return size, crc
-
-
-def check_prefix(path: Path, extent: Extent) -> None:
-    """For a file that only grows: its first part must be the extent, whatever comes after."""
-    try:
-        now = signature(path)
-        if _read.get(str(path)) == (now, extent.crc):
-            return
-        with path.open("rb", buffering=0) as file:
-            found = crc_until(file, extent.size)
-    except FileNotFoundError:
-        raise corrupt("the index does not check out", f"{path.name} is missing", path.parent) from None
-    if found != (extent.size, extent.crc):
-        raise corrupt("the index does not check out", f"{path.name} differs from its checksum", path.parent)
-    _read[str(path)] = (now, extent.crc)
-
-
-def remember(path: Path, extent: Extent) -> None:
-    """We have just written it: no need to read it again."""
-    _read[str(path)] = (signature(path), extent.crc)
 
 
 def read_meta(folder: Path) -> dict[str, Any]:

@@ -8,56 +8,42 @@ files new and indexes them.
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from llmc.store.integrity.native_errors import corrupt
+from llmc.base.errors import CorruptVectorsError, VectorsUnavailableError
 from llmc.store.values import StoreDifference
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from llmc.store.parts import Parts
 
-__all__ = ["compare", "compare_record"]
+__all__ = ["compare", "unreadable_tables"]
 
 
 def compare(parts: Parts) -> list[StoreDifference]:
-    """Every disagreement, by store and document."""
+    """Every disagreement, by store and document. A vector table that cannot be read is passed over: its documents are
+    whole in the other stores, and `unreadable_tables` names it."""
     catalog, keywords = parts.catalog, parts.keywords
     chunks = catalog.chunk_counts()
     found = counted("chunks", chunks, keywords.chunks.counts())
     found += counted("files", dict.fromkeys(chunks, 1), dict.fromkeys(keywords.files.docs(), 1))
     for embedding, table in parts.tables().items():
         embedded = catalog.embedded(embedding.number)
-        found += counted("vectors", {doc: chunks.get(doc, 0) for doc in embedded}, table.counts())
+        with suppress(CorruptVectorsError, VectorsUnavailableError):
+            found += counted("vectors", {doc: chunks.get(doc, 0) for doc in embedded}, table.counts())
     paths = catalog.paths({one.doc for one in found})
     return [StoreDifference(one.store, one.problem, one.doc, paths.get(one.doc, "")) for one in found]
 
 
-def compare_record(parts: Parts) -> list[StoreDifference]:
-    """The same for LanceDB, as far as documents are folded."""
-    chunks, found = parts.catalog.chunk_counts(), []
-    for embedding in parts.moment.embeddings.values():
-        folder = parts.folder / embedding.record
-        rows = rows_in_record(folder, embedding.dimension) if folder.exists() else {}
-        folded = parts.catalog.folded(embedding.number)
-        wanted = {doc: chunks.get(doc, rows.get(doc, 0)) for doc in folded}  # of one that is leaving, any number
-        found += counted("lance", wanted, rows)
+def unreadable_tables(parts: Parts) -> list[StoreDifference]:
+    found = []
+    for table in parts.tables().values():
+        state = table.state()
+        if not state.answered_by:
+            found.append(StoreDifference("vectors", f"unreadable ({state.reason})", 0))
     return found
-
-
-def rows_in_record(folder: Path, dimension: int) -> dict[int, int]:
-    """Asked in a process of its own: lancedb takes 1.3 s and 100 MB that a daemon would never give back."""
-    command = [sys.executable, "-m", "llmc.store.lance", str(folder), str(dimension)]
-    done = subprocess.run(command, capture_output=True, check=False, env={**os.environ, "PYTHONWARNINGS": "ignore"})
-    if done.returncode:
-        raise corrupt("LanceDB's table cannot be read", done.stderr.decode(errors="replace")[-500:], folder)
-    return {int(doc): count for doc, count in json.loads(done.stdout).items()}
 
 
 def counted(store: str, wanted: Mapping[int, int], found: Mapping[int, int]) -> list[StoreDifference]:

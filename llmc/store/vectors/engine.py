@@ -1,0 +1,86 @@
+"""Imports LanceDB, off the path of a query.
+
+`import lancedb` takes 1.3 s of CPU and 80 MB (lancedb 0.40, mostly its generated REST client), so a daemon calls
+`preload` at start and answers from keywords until `is_loaded`. Whoever needs the module at once calls `load`. A failed
+import is remembered: it would fail again, as slowly.
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from llmc.base import logs
+from llmc.base.errors import VectorsUnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+__all__ = ["connect", "failure", "is_loaded", "load", "preload"]
+
+log = logs.get("vectors")
+
+# Shared by every table of the process. 200,000 rows of 256 dimensions have an index of 52 MB.
+INDEX_CACHE_BYTES = 96 << 20
+METADATA_CACHE_BYTES = 16 << 20
+
+_lock = threading.Lock()
+_module: Any = None
+_session: Any = None
+_failure = ""
+
+
+def load() -> Any:
+    """The lancedb module. The first call takes the time of the import; VectorsUnavailableError if it fails."""
+    global _module, _session, _failure  # noqa: PLW0603 - one import for each process
+    with _lock:
+        if _module is None and not _failure:
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # of its dependencies
+                    module = import_module("lancedb")
+                _session = module.Session(
+                    index_cache_size_bytes=INDEX_CACHE_BYTES, metadata_cache_size_bytes=METADATA_CACHE_BYTES
+                )
+                _module = module
+            except Exception as error:  # noqa: BLE001 - a broken installation raises anything
+                _failure = f"{type(error).__name__}: {error}"
+                log.warning("cannot import lancedb", error=_failure)
+    if _module is None:
+        raise VectorsUnavailableError(
+            "vectors are not available",
+            reason=f"cannot import lancedb ({_failure})",
+            hint="Reinstall llmc; until then search uses keywords only.",
+        )
+    return _module
+
+
+def connect(database: Path) -> Any:
+    return load().connect(str(database), session=_session)
+
+
+def preload(then: Callable[[], None] = lambda: None) -> threading.Thread:
+    """Import in a thread of its own, and go on there with `then`."""
+
+    def run() -> None:
+        try:
+            load()
+        except VectorsUnavailableError:
+            return  # `failure` says why
+        then()
+
+    thread = threading.Thread(target=run, name="llmc-vectors", daemon=True)
+    thread.start()
+    return thread
+
+
+def is_loaded() -> bool:
+    return _module is not None
+
+
+def failure() -> str:
+    """Why the import failed; empty if it did not, or was not tried."""
+    return _failure
