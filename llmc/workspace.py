@@ -39,6 +39,7 @@ from llmc.settings import RootEntry, Settings, load
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from llmc.base.model import Symbol
     from llmc.indexer.root_index import RootIndex
     from llmc.indexer.writer_thread import WriterThread
     from llmc.retrieval.find import FindResult
@@ -167,6 +168,7 @@ class Workspace:
             root_index.denied,
             share=share,
             wait_for_vectors=self.registry.wait_for_vectors,
+            parse=parse_symbols,
         )
 
     def path_filter(self, paths: Sequence[str] = (), **conditions: tuple[str, ...]) -> PathFilter:
@@ -259,6 +261,12 @@ class Workspace:
 
     def find(self, query: str = "", **options: object) -> FindResult:
         return find(self.views(), FindRequest(query, **options))  # type: ignore[arg-type]
+
+
+def parse_symbols(path: str, text: str) -> Sequence[Symbol]:
+    from llmc.indexer.chunk import symbols_in  # noqa: PLC0415 - the grammars, which only a changed file needs
+
+    return symbols_in(path, text)
 
 
 PROGRESS_SECONDS = 0.2

@@ -216,7 +216,13 @@ PARTS: dict[str, tuple[str, ...]] = {
     "delegates": ("test_delegates*",),
     "watching": ("test_watch_*",),
     "embedding": ("test_embed*",),
-    "finding": ("test_search*", "test_quality*", "test_golden*", "test_refs*", "test_grep*", "test_named_paths*"),
+    "finding": (
+        "test_search*",
+        "test_quality*",
+        "test_grep*",
+        "test_named_paths*",
+        "test_outline*",
+    ),
     "replying": (
         "test_replies*",
         "test_same_calls*",

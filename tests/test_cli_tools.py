@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -73,11 +74,27 @@ def test_a_reply_that_was_cut_is_continued_by_its_handle(demo: Standing) -> None
     pages = [first]
     while "→" in pages[-1].strip().split("\n")[-1]:
         pages.append(demo.text("read", pages[-1].strip().split("\n")[-1].split()[-1], "--budget", "3000"))
-    shown = [line for page in pages for line in page.split("\n") if line.startswith(" ")]
+    shown = [line for page in pages for line in page.split("\n")[1:] if re.match(r"\d+(-\d+)? ", line)]
     every = demo.text("grep", "--all", "parcel").strip().split("\n")
     assert len(shown) == len(every)
     assert demo.text("grep", "parcel", "--budget", "300") == first
     assert demo.text("read", f"{handle}:1").split("\n")[1].strip()
+
+
+def test_grep_keeps_tests_and_kinds_apart(demo: Standing) -> None:
+    every = set(demo.text("grep", "-l", "parcel").split("\n")[1:])
+    tests = set(demo.text("grep", "-l", "parcel", "--only-tests").split("\n")[1:])
+    code = set(demo.text("grep", "-l", "parcel", "--no-tests").split("\n")[1:])
+    assert tests - {""}
+    assert tests | code == every
+    assert not tests & code - {""}
+    assert "is_parcel_number" in demo.text("grep", "parcel", "--kind", "def")
+    assert demo.text("grep", "--all", "parcel", "--kind", "def", "--only-tests").count("\n") < len(every)
+
+
+def test_outline_of_lines_and_read_as_a_skeleton(demo: Standing) -> None:
+    assert "is_parcel_number" in demo.text("outline", "scanner/main.c:10-30")
+    assert "skeleton of" in demo.text("read", "scanner/main.c", "--skeleton")
 
 
 def test_grep_and_search_inside_an_earlier_result(demo: Standing) -> None:

@@ -132,7 +132,7 @@ def test_overlapping_ranges_give_only_what_is_new(world: tuple[Path, Workspace, 
     assert "unchanged" in ask(world, session, "a.py:50-100").text
     partly = ask(world, session, "a.py:150-250").text
     assert "150-200 unchanged" in partly
-    assert " 201 line 201 of the file" in partly
+    assert "\n201 line 201 of the file" in partly
     assert " 200 line" not in partly
     assert "unchanged" in ask(world, session, "a.py:1-250").text
 
@@ -177,7 +177,7 @@ def test_an_edited_line_is_shown_and_the_others_are_named(world: tuple[Path, Wor
     (folder / "a.py").write_text("\n".join(changed) + "\n")
     reply = ask(world, session, "a.py:1-100")
     (folder / "a.py").write_text("\n".join(LINES) + "\n")
-    assert " 42 something else" in reply.text
+    assert "\n42 something else" in reply.text
     assert "1-41, 43-100 unchanged" in reply.text
     assert count(reply.text) < 60
 

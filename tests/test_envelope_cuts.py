@@ -14,7 +14,8 @@ from llmc.envelope.clean import clean
 from llmc.envelope.fields import columns, records_of, select
 from llmc.envelope.tokens import count
 from llmc.retrieval.grep.match_lines import MatchedLine
-from llmc.tools.grep import LONGEST_LINE, row_of
+from llmc.retrieval.grep_groups import SymbolMatches
+from llmc.tools.grep_rows import LONGEST_LINE, row_of
 
 SECRETS = {
     "aws": "AKIAQ3EGR7KZ2MPLT5WX",
@@ -30,9 +31,8 @@ def test_a_secret_where_a_long_line_is_cut_never_shows_a_part(name: str, at: int
     secret = SECRETS[name]
     filler = ("var x = 1; " * 60)[: at - 1] + " "
     line = MatchedLine(3, filler + secret + ("; var y = 2" * 900 if more else ""))
-    envelope = Envelope(
-        "grep", "1 match", (Group("app.min.js", (Item((row_of(line),), "", "/r", "app.min.js", 3, 3),)),)
-    )
+    row = row_of(line, SymbolMatches(None, (line,), {3: "use"}, {}), context=False, brief=False)
+    envelope = Envelope("grep", "1 match", (Group("app.min.js", (Item((row,), "", "/r", "app.min.js", 3, 3),)),))
     text = render(shorten(clean(envelope)))
     hidden = secret.split("://admin:")[-1].split("@")[0].removeprefix('password = "').rstrip('"')
     parts = [hidden[start : start + 8] for start in range(4, len(hidden) - 8)]

@@ -67,7 +67,7 @@ def test_items_are_numbered_as_the_reply_shows_them_and_on_through_the_next_page
     fitted = fit(whole, 150)
     handle = Handles(str(tmp_path)).put("grep", {"pattern": "x"}, whole, fitted.kept, owner=LOCAL)
     text = render(fitted.envelope, fitted.shown, fitted.total, handle.id, fitted.left)
-    shown = [line.split(" ", 2)[2] for line in text.split("\n") if line.startswith(" ")]
+    shown = [line.split(" ", 1)[1] for line in text.split("\n")[1:] if line[:1].isdigit()]
     assert len(shown) == fitted.shown > 3
     numbered = [item.rows[0].text for item in handle.items()]
     assert numbered[: fitted.shown] == shown

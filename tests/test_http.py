@@ -31,6 +31,13 @@ def test_a_tool_answers_with_text_and_data(server: Served) -> None:
     assert body["tool"] == "search"
 
 
+def test_grep_filters_tests_and_kinds(server: Served) -> None:
+    found = server.call("grep", pattern="RetryPolicy", no_tests=True, kind=["def"]).json()
+    assert [file["path"] for file in found["data"]["files"]] == ["src/depot/retry.py"]
+    assert server.call("grep", pattern="RetryPolicy", kind=["klass"]).status_code == 400
+    assert server.call("outline", path="src/depot/retry.py:1-8").json()["text"].endswith("class RetryPolicy")
+
+
 def test_the_rest_of_a_reply_is_read_and_searched_by_its_handle(server: Served) -> None:
     first = server.call("grep", pattern=".", budget=80).json()
     handle = first["handle"]

@@ -169,7 +169,7 @@ def test_the_summary_says_all_of_it_in_fewer_tokens_than_the_log(name: str) -> N
         assert test in text
         assert why[:60] in text
         assert path in text
-        assert summary.whole or not line or f"\n {line} " in text
+        assert summary.whole or not line or f"\n{line} " in text
     assert count(text) < count("\n".join(lines))
 
 
@@ -208,7 +208,7 @@ def test_five_thousand_lines_with_sixteen_failures_take_six_hundred_tokens(tmp_p
     for at in range(0, 16 * 312, 312):
         file = tmp_path / f"test_parcels_{at % 10}.py"
         number = file.read_text().split("\n").index(f"        self.assertEqual(price_of({at}), {at + 1})") + 1
-        assert f"\n {number} Case{at % 10}.test_parcel_number_{at}_arrives: {at} != {at + 1}" in text
+        assert f"\n{number} Case{at % 10}.test_parcel_number_{at}_arrives: {at} != {at + 1}" in text
         assert file.name in text
 
 
@@ -236,7 +236,7 @@ def test_repeated_lines_are_folded_and_an_unknown_failure_shows_its_errors_and_b
     lines += ["giving up", *(["same words"] * 50)]
     summary = summarise(lines, command=["backup"], exit_code=2)
     text = render(Envelope("te", " · ".join(summary.words), summary.groups))
-    assert " 1501 ERROR: the disk /dev/sdz is full" in text
+    assert "\n1501 ERROR: the disk /dev/sdz is full" in text
     assert "same words … 13 more the same" in text
     assert "copied file 1 of 3000 …" in text or "copied file 0 of 3000" in text
     assert count(text) < 400

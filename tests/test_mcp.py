@@ -94,7 +94,16 @@ def test_the_reply_is_text_alone(world: World) -> None:
     result = world.call("grep", pattern="RetryPolicy")
     assert result.structured_content is None
     assert not result.is_error
-    assert text_of(result).startswith("5 matches in 3 files\nsrc/depot/courier.py\n 3 from")
+    assert text_of(result).startswith("5 matches in 3 files: 3 code, 2 tests\nsrc/depot/retry.py\n6-15 class")
+
+
+def test_arguments_that_the_lean_schema_leaves_out_are_accepted(world: World) -> None:
+    code = text_of(world.call("grep", pattern="RetryPolicy", no_tests=True, kind="def"))
+    assert code.startswith("1 match in 1 file\nsrc/depot/retry.py\n6-15 class RetryPolicy:")
+    tests = text_of(world.call("grep", pattern="RetryPolicy", only_tests=True, files=True))
+    assert tests == "1 file\ntests/test_retry.py"
+    skeleton = text_of(world.call("read", target="src/depot/retry.py", skeleton=True))
+    assert "skeleton of" in skeleton.split("\n")[0]
 
 
 def test_mistakes_are_told_to_the_model_with_the_nearest_right_name(world: World) -> None:

@@ -181,7 +181,7 @@ def test_small_words_and_filters_are_not_marked() -> None:
 
 
 def test_a_line_of_a_file_is_never_taken_for_our_own() -> None:
-    found = parsed("2 matches in 1 file · showing 1\na.py · 2\n 1 +8 more → hzzzz\n+1 more → habcd")
+    found = parsed("2 matches in 1 file · showing 1\na.py · 2\n1 +8 more → hzzzz\n+1 more → habcd")
     assert (found.left, found.handle) == ("1 more", "habcd")
     assert found.groups == (("a.py · 2", ("1 +8 more → hzzzz",)),)
-    assert parsed("1 match\na.py\n 1 +8 more → hzzzz").handle == ""
+    assert parsed("1 match\na.py\n1 +8 more → hzzzz").handle == ""

@@ -36,7 +36,7 @@ def test_rows_titles_notes_and_data_are_cleaned() -> None:
     whole = Envelope("x", f"found {AWS}", (Group("a.py", (item,)),), (f"note {AWS}",), data={"lines": [[3, AWS, True]]})
     done = clean(whole)
     assert AWS not in render(done) + json.dumps(done.data)
-    assert " 3 k = [redacted:aws-key]\\u202e" in render(done)
+    assert "\n3 k = [redacted:aws-key]\\u202e" in render(done)
 
 
 def test_the_first_line_says_how_many_lines_were_redacted() -> None:

@@ -198,7 +198,7 @@ def test_in_a_crowd_that_asks_the_same_everybody_finds_what_he_wrote_and_set_bef
     def set_and_ask(peer: Raw) -> None:
         for step in range(rounds):
             (folder / "llmc.toml").write_text(f"[envelope]\ngrep_budget = {(50, 2_000)[step % 2]}\n")
-            assert ("→ h" in said(peer, pattern="def |class ")) == (step % 2 == 0)
+            assert ("→ h" in said(peer, pattern="def |class ", path="src")) == (step % 2 == 0)
 
     def act(number: int) -> None:
         with raw(place, folder) as peer:

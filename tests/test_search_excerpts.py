@@ -126,8 +126,8 @@ def test_the_code_that_decides_is_quoted_and_its_documentation_in_a_line(ask: Ca
 
 def test_of_a_long_function_the_part_that_answers_comes_with_the_line_that_names_it(ask: Callable[..., str]) -> None:
     told = ask("what happens to a disputed entry that is settled", path="ledger.py")
-    assert " settle 1-65" in told
-    assert " 1 def settle(entries):" in told
+    assert "\nsettle 1-65" in told
+    assert "\n1 def settle(entries):" in told
     assert "raise ValueError('a disputed entry is not settled')" in told
     assert "total_30" not in told
 
@@ -231,3 +231,54 @@ def test_documentation_is_told_from_code(text: str, expected: set[int]) -> None:
 )
 def test_imports_are_told_from_code(text: str, expected: set[int]) -> None:
     assert set(imports(enumerate(text.split("\n"), 1))) == expected
+
+
+def searched(tmp_path: Path, files: dict[str, str], query: str) -> str:
+    for name, text in files.items():
+        (tmp_path / "tree" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "tree" / name).write_text(text)
+    with Workspace.open(str(tmp_path / "tree"), home=str(tmp_path / "home")) as workspace:
+        workspace.index()
+        return answer(workspace, Handles(str(tmp_path / "handles")), "search", {"query": query}).text
+
+
+def test_left_out_lines_are_marked_and_a_short_function_is_quoted_to_its_end(tmp_path: Path) -> None:
+    short = "def pay(order):\n    check(order)\n    total = order.total\n    if total:\n        charge(total)\n"
+    short += "    return total\n"
+    body = "".join(f"    step_{at} = prepare({at}, limit={at}, name={at})\n\n" for at in range(110))
+    long = f"def settle(entries):\n{body}    raise DisputedError('a disputed entry is refused')\n"
+    told = searched(tmp_path, {"pay.py": short, "ledger.py": long}, "disputed entry is refused")
+    lines = told.split("\n")
+    assert " …" in lines
+    assert any("DisputedError" in line for line in lines)
+    paid = searched(tmp_path, {}, "charge the total of an order")
+    assert "    return total" in paid
+
+
+def test_an_exact_identifier_brings_its_definition_and_uses_and_nothing_else(tmp_path: Path) -> None:
+    files = {
+        "orders.py": "def load_order(key):\n    return key\n",
+        "shop.py": "from orders import load_order\n\n\ndef show(key):\n    return load_order(key)\n",
+        "order_loading.py": "def order_loader():\n    '''Load an order.'''\n    return 1\n",
+        "tests/test_orders.py": "from orders import load_order\n\n\ndef test_it():\n    assert load_order(1)\n",
+    }
+    told = searched(tmp_path, files, "load_order")
+    assert told.split("\n") == [
+        "1 definition, 5 lines in 3 files",
+        "orders.py",
+        "load_order 1-2",
+        "1 def load_order(key):",
+        "     return key",
+        "used in",
+        "shop.py: show 5",
+        "tests and docs: 2",
+        " tests/test_orders.py 2",
+    ]
+
+
+def test_the_range_beside_a_name_is_that_of_the_symbol(tmp_path: Path) -> None:
+    padding = "".join(f"CONSTANT_{at} = {at}\n" for at in range(30))
+    text = padding + "\n\ndef weigh_parcel(parcel):\n    '''Weighs a parcel.'''\n    return parcel.weight\n"
+    others = {f"m{at}.py": f"def parcel_{at}():\n    '''A parcel.'''\n    return {at}\n" for at in range(6)}
+    told = searched(tmp_path, {"scale.py": text, **others}, "what weighs a parcel")
+    assert "weigh_parcel 33-35" in told

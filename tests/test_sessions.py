@@ -17,7 +17,7 @@ from llmc.tools.routing import fitting
 
 def test_a_reply_is_counted_as_content_and_frame() -> None:
     session = ConnectedSessions().enter("s")
-    text = "12 matches in 3 files · showing 1\na.py\n 1 x\n+11 more → h4k2"
+    text = "12 matches in 3 files · showing 1\na.py\n1 x\n+11 more → h4k2"
     frame = " · showing 1\n+11 more → h4k2"
     remember(session, "grep", {"pattern": "x"}, Reply(text, handle="h4k2", frame=frame))
     assert session.calls == 1
@@ -28,7 +28,7 @@ def test_a_reply_is_counted_as_content_and_frame() -> None:
 
 def test_a_reply_that_fits_whole_has_no_frame() -> None:
     session = ConnectedSessions().enter("s")
-    remember(session, "grep", {"pattern": "x"}, Reply("1 match in 1 file\na.py\n 1 x"))
+    remember(session, "grep", {"pattern": "x"}, Reply("1 match in 1 file\na.py\n1 x"))
     assert session.frame_tokens == 0
 
 

@@ -128,7 +128,7 @@ def asked(workspace: Workspace, tool: str, **args: str) -> str:
 def test_a_path_as_a_reply_names_it_can_be_read(pair: Workspace) -> None:
     for path in ("one:src/a.py", "two:src/a.py", "two:src/b.py"):
         assert path in asked(pair, "find", name="py")
-        assert asked(pair, "read", target=f"{path}:1-1").splitlines()[1] == f" 1 {path.partition(':')[2]}"
+        assert asked(pair, "read", target=f"{path}:1-1").splitlines()[1] == f"1 {path.partition(':')[2]}"
     assert "there is no" in asked(pair, "read", target="three:src/a.py")
 
 

@@ -44,7 +44,7 @@ def test_it_is_off_until_the_user_turns_it_on(world: World) -> None:
 def test_a_command_tells_its_exit_code_and_its_failing_tests(world: World) -> None:
     reply = world.shell("python3 -m unittest tests_of_shop")
     assert reply["text"].startswith("exit 1 · unittest · Ran 2 tests")
-    assert "tests_of_shop.py\n 7 PriceTest.test_total: 3 != 4" in reply["text"]
+    assert "tests_of_shop.py\n7 PriceTest.test_total: 3 != 4" in reply["text"]
     assert reply["data"]["exit"] == 1
     assert reply["data"]["problems"][0]["name"] == "PriceTest.test_total"
 
@@ -54,7 +54,7 @@ def test_the_whole_output_is_behind_the_handle(world: World) -> None:
     assert reply["text"].startswith("stopped after 1 s")
     assert "in the middle not kept" in reply["text"]
     page = world.llmc("read", reply["handle"], "--budget", "200").stdout
-    assert page.split("\n")[1] == " 1 parcel"
+    assert page.split("\n")[1] == "1 parcel"
     assert "→ h" in page
 
 

@@ -69,7 +69,7 @@ def painted(text: str) -> str:
 def painted_line(line: str) -> str:
     if line.startswith(("+", "→")):
         return click.style(line, dim=True)
-    if not line.startswith(" "):
-        return click.style(line, fg="magenta")
-    number, _, text = line[1:].partition(" ")
-    return f" {click.style(number, fg='green')} {text}" if number.isdecimal() else line
+    number, _, text = line.partition(" ")
+    if number.replace("-", "").isdecimal():
+        return f"{click.style(number, fg='green')} {text}"
+    return line if line.startswith(" ") else click.style(line, fg="magenta")

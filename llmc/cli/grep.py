@@ -28,6 +28,11 @@ if TYPE_CHECKING:
 @click.option("-g", "--glob", multiple=True, metavar="GLOB", help="Only files that match, or with ! do not.")
 @click.option("-t", "--type", multiple=True, metavar="TYPE", help="Only files of this type, such as py.")
 @click.option("-T", "--type-not", multiple=True, metavar="TYPE", help="No files of this type.")
+@click.option("--no-tests", is_flag=True, help="No test code, by path or by the framework's marks.")
+@click.option("--only-tests", is_flag=True, help="Only test code.")
+@click.option(
+    "--kind", multiple=True, metavar="KIND", help="Only definitions (def), uses (use), import, comment or text."
+)
 @click.option("-l", "--files-with-matches", "files", is_flag=True, help="Only the names of the files.")
 @click.option("-c", "--count", is_flag=True, help="Only how many lines match in each file.")
 @common_options
@@ -39,8 +44,10 @@ def command(options: Options, /, words: tuple[str, ...], patterns: tuple[str, ..
     llmc grep 'def \\w+_token' src
     llmc grep -l TODO -g '*.py'
     llmc grep timeout h4k2          inside an earlier result
+    llmc grep readToken --kind use --no-tests
 
-    With --all every match is printed as ripgrep prints it, PATH:LINE:TEXT.
+    Matches stand under the function, class or handler that they are in. With --all every match is printed as
+    ripgrep prints it, PATH:LINE:TEXT.
     """
     if not patterns:
         if not words:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 from llmc.envelope.redact.redactor import Redactor
 from llmc.envelope.redact.table import compiled
 from llmc.envelope.redact.values import ContentKind, kind_of
+from llmc.envelope.render import is_span
 from llmc.envelope.visible import visible, visible_name, visible_text
 
 if TYPE_CHECKING:
@@ -58,7 +59,10 @@ def clean(
     envelope: Envelope, redactor: Redactor = _BUILT_IN, text_of: TextOf | None = None, *, data: bool = True
 ) -> Envelope:
     """Without `data` that is dropped; to clean it costs more than all the rest."""
-    return _Cleaning(redactor, text_of).envelope(envelope if data else replace(envelope, data={}))
+    shown = len(envelope.groups)
+    whole = replace(envelope, groups=(*envelope.groups, *envelope.folded), folded=())
+    done = _Cleaning(redactor, text_of).envelope(whole if data else replace(whole, data={}))
+    return replace(done, groups=done.groups[:shown], folded=done.groups[shown:]) if envelope.folded else done
 
 
 def clean_text(text: str, redactor: Redactor = _BUILT_IN) -> str:
@@ -174,7 +178,8 @@ class _Cleaning:
         return self._known[root, path]
 
     def _item(self, item: Item, texts: dict[int, str] | None, secret: bool) -> Item:
-        title = self._said(item.title, item.path) if secret else visible(item.title)
+        title = self._redactor.redact(item.title, item.path).text if secret else item.title
+        title = visible_name(title) if is_span(title) else visible(title)
         if texts is None:
             return item if title == item.title else replace(item, title=title)
         rows = tuple(

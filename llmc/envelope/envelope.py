@@ -31,6 +31,8 @@ class Row:
     number: int | None = None
     context: bool = False  # it only surrounds what was found
     longest: int = 0
+    end: int = 0  # the last line of the definition that this line opens
+    cited: bool = False  # it always has its number
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,9 @@ class Envelope:
     """`data` is the same answer for machines (`--json`). `error` is the code of a failure, empty for an answer.
 
     `unit` is what is counted when something is left out, if not items. `in_order`: what stands first matters most, so
-    that groups are shown one after the other instead of a little of each.
+    that groups are shown one after the other instead of a little of each. `folded` is what the groups only
+    summarise; it stands in full behind the handle. `explicit`: exactly this was asked for,
+    and its budget is the cap.
     """
 
     tool: str
@@ -74,6 +78,8 @@ class Envelope:
     data: dict[str, Any] = field(default_factory=dict)
     unit: str = ""
     in_order: bool = False
+    folded: tuple[Group, ...] = ()
+    explicit: bool = False
 
     def items(self) -> Iterator[Item]:
         for group in self.groups:

@@ -11,13 +11,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from llmc.envelope.envelope import Row
 from llmc.envelope.render import frame_line, group_line, head_line, item_line, row_line, row_lines
 from llmc.envelope.tokens import count_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from llmc.envelope.envelope import Envelope, Group, Item, Row
+    from llmc.envelope.envelope import Envelope, Group, Item
 
 __all__ = ["Fitted", "Kept", "fit", "leave", "pick", "shorten"]
 
@@ -38,13 +39,22 @@ class Fitted:
     kept: Kept = field(default_factory=dict)
 
     @property
+    def lines_left(self) -> int:
+        """How many lines of a text were cut off; 0 for what is not a text."""
+        if self.rest is None or self.rest.unit != "line":
+            return 0
+        return sum(len(item.rows) for item in self.rest.items())
+
+    @property
     def left(self) -> str:
         """What the last line counts: items, or lines where the answer is one long text."""
         if self.rest is None:
             return ""
+        if self.rest.unit == "line":
+            return f"{self.lines_left} line{'' if self.lines_left == 1 else 's'}"
         if self.rest.unit:
-            lines = sum(len(item.rows) for item in self.rest.items())
-            return f"{lines} {self.rest.unit}{'' if lines == 1 else 's'}"
+            rows = (row for item in self.rest.items() for row in item.rows)
+            return f"{sum(not row.context and row.number is not None for row in rows)} more"
         return f"{sum(len(group.items) for group in self.rest.groups)} more"
 
 
@@ -54,7 +64,8 @@ def shorten(envelope: Envelope) -> Envelope:
         replace(group, items=tuple(map(_short_item, group.items))) if _has_long(group.items) else group
         for group in envelope.groups
     )
-    return replace(envelope, groups=groups)
+    folded = tuple(replace(group, items=tuple(map(_short_item, group.items))) for group in envelope.folded)
+    return replace(envelope, groups=groups, folded=folded)
 
 
 def _has_long(items: Iterable[Item]) -> bool:
@@ -85,15 +96,57 @@ def fit(envelope: Envelope, budget: int) -> Fitted:
     total = sum(len(group.items) for group in envelope.groups)
     left = budget - count_line(head_line(envelope, total, total))
     if fits(envelope, left):
-        return Fitted(envelope, total, total)
+        return Fitted(envelope, total, total) if not envelope.folded else with_folded(envelope, everything(envelope))
     left -= count_line(frame_line(f"{total} {envelope.unit or 'more'}s", "h0000")) + SHOWING
+    left -= room_for_marks(envelope, left)
     kept = choose(envelope, left)
     if not kept:
         envelope = with_first_row_cut(envelope, left)
         kept = choose(envelope, left)
-    shown = replace(envelope, groups=pick(envelope, kept))
-    rest = replace(envelope, groups=leave(envelope, kept))
-    return Fitted(shown, len(kept), total, rest, envelope, kept)
+    return with_folded(envelope, kept)
+
+
+def with_folded(envelope: Envelope, kept: Kept) -> Fitted:
+    """What is kept is shown; the others and what is folded make the rest."""
+    total = sum(len(group.items) for group in envelope.groups)
+    whole = replace(envelope, groups=(*envelope.groups, *envelope.folded), folded=())
+    shown = replace(envelope, groups=marked(envelope, pick(envelope, kept)), folded=())
+    rest = replace(whole, groups=leave(whole, kept))
+    return Fitted(shown, len(kept), total, rest, whole, kept)
+
+
+def room_for_marks(envelope: Envelope, left: int) -> int:
+    """Tokens of `… 120 lines to 300` for each text but the last."""
+    if envelope.unit != "line" or envelope.in_order:
+        return 0
+    return min(MARK * (len(envelope.groups) - 1), left // MARK)
+
+
+MARK = 9
+
+
+def marked(envelope: Envelope, groups: tuple[Group, ...]) -> tuple[Group, ...]:
+    """Of texts that are read together, each that is cut says so where it ends; the last line of the reply speaks for
+    the last one."""
+    if envelope.unit != "line" or envelope.in_order:
+        return groups
+    done = []
+    for at, group in enumerate(groups):
+        last = group.items[-1]
+        shown = last.rows[-1].number if last.rows else None
+        if at < len(groups) - 1 and shown is not None and last.end > shown:
+            mark = Row(f"… {last.end - shown} lines to {last.end}")
+            group = replace(group, items=(*group.items[:-1], replace(last, rows=(*last.rows, mark))))  # noqa: PLW2901
+        done.append(group)
+    return tuple(done)
+
+
+def everything(envelope: Envelope) -> Kept:
+    return {
+        (at, index): len(item.rows)
+        for at, group in enumerate(envelope.groups)
+        for index, item in enumerate(group.items)
+    }
 
 
 SHOWING = 5  # tokens of " · showing 1234"
@@ -176,7 +229,7 @@ def level_of(pair: tuple[int, Item]) -> int:
 
 def fair_shares(envelope: Envelope, left: int) -> dict[int, int]:
     """group → tokens, for texts that are read together; empty where there is one, or where rank decides."""
-    if not envelope.unit or envelope.in_order or len(envelope.groups) < 2:  # noqa: PLR2004 - nothing to share
+    if envelope.unit != "line" or envelope.in_order or len(envelope.groups) < 2:  # noqa: PLR2004 - nothing to share
         return {}
     costs = {at: bounded_cost(group, left) for at, group in enumerate(envelope.groups)}
     shares: dict[int, int] = {}

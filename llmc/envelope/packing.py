@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["VERSION", "Packed", "decode", "encode", "pack", "unpack"]
 
-VERSION: Final = 2
+VERSION: Final = 3
 
 Packed = dict[str, Any]
 
@@ -43,7 +43,14 @@ def packed(items: Sequence[Item], places: dict[tuple[str, str], int]) -> tuple[l
         [len(item.rows) for item in items],
     ]
     contexts = [at for at, row in enumerate(rows) if row.context]
-    return of_items, [[row.text for row in rows], [row.number for row in rows], contexts]
+    ends = {at: row.end for at, row in enumerate(rows) if row.end}
+    return of_items, [
+        [row.text for row in rows],
+        [row.number for row in rows],
+        contexts,
+        list(ends.items()),
+        [at for at, row in enumerate(rows) if row.cited],
+    ]
 
 
 def unpack(packed: Mapping[str, Any]) -> Envelope:
@@ -56,9 +63,12 @@ def unpack(packed: Mapping[str, Any]) -> Envelope:
 
 
 def items_of(places: list[list[str]], of_items: list[list[Any]], of_rows: list[list[Any]]) -> Iterator[Item]:
-    texts, numbers, contexts = of_rows
-    around = set(contexts)
-    rows = [Row(text, number, at in around) for at, (text, number) in enumerate(zip(texts, numbers, strict=True))]
+    texts, numbers, contexts, opened, cited = of_rows
+    around, ends, numbered = set(contexts), dict(opened), set(cited)
+    rows = [
+        Row(text, number, at in around, end=ends.get(at, 0), cited=at in numbered)
+        for at, (text, number) in enumerate(zip(texts, numbers, strict=True))
+    ]
     last = 0
     for place, title, start, end, level, size in zip(*of_items, strict=True):
         root, path = places[place]

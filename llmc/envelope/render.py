@@ -2,15 +2,17 @@
 
 12 matches in 3 files · showing 4
 src/main.py · 8
- 10 # TODO: optimize this
+10 # TODO: optimize this
 +8 more → habcd
 
-What is ours begins a line: the first line, paths, the handle. Whatever comes from a file stands behind a space, so that
-no file can write a line of the reply (`visible` sees to the rest).
+The first line, paths, symbols (`Parser.feed 40-60`) and the handle begin at the left margin. Text of a file always
+follows a line number or a space, so that no file can write a line of the reply (`visible` makes hidden characters
+visible).
 """
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -18,7 +20,18 @@ if TYPE_CHECKING:
 
     from llmc.envelope.envelope import Envelope, Group, Item, Row
 
-__all__ = ["frame_line", "frame_of", "group_line", "head_line", "item_line", "lines", "render", "row_line", "row_lines"]
+__all__ = [
+    "frame_line",
+    "frame_of",
+    "group_line",
+    "head_line",
+    "is_span",
+    "item_line",
+    "lines",
+    "render",
+    "row_line",
+    "row_lines",
+]
 
 
 def render(
@@ -61,37 +74,58 @@ def showing_words(envelope: Envelope, shown: int | None, total: int | None) -> s
 def group_line(group: Group) -> str:
     """The count is left out where all can be seen; a list of names alone has nothing else to show."""
     seen = all(item.rows or item.title for item in group.items)
-    if group.count is None or (seen and group.count == len(group.items)):
+    rows = sum(not row.context for item in group.items for row in item.rows)
+    if group.count is None or (seen and group.count in (len(group.items), rows)):
         return group.title
     return f"{group.title} · {group.count:,}"
 
 
 def item_line(item: Item) -> str:
-    return f" {item.title}"
+    """A symbol with its lines begins at the left margin, so that it cannot be read as the line after the one above."""
+    return item.title if is_span(item.title) else f" {item.title}"
 
 
-# A number on every line is a quarter of the tokens of source code; from the last one that is seen a reader counts on.
-COUNTED: Final = 5
+def is_span(title: str) -> bool:
+    """Whether it ends with a range of lines: `Parser.feed 40-60`."""
+    return SPAN.search(title) is not None
+
+
+SPAN: Final = re.compile(r" \d+-\d+$")
+
+
+# Tokens of 9,500 lines of TypeScript and Python relative to the text without numbers: a number on every line 1.09 to
+# 1.14, on every fifth with the others aligned below it 1.05 to 1.10, this scheme 1.01. Nobody counts further than four
+# lines from a number to cite a line.
+MOST_UNNUMBERED: Final = 4
 NOWHERE: Final = -2
 
 
 def row_lines(rows: Iterable[Row]) -> Iterator[str]:
-    """In a run of lines only the first and every fifth have their numbers, the others stand below; among lines that are
-    there for context, those that they are the context of have theirs too."""
+    """A number on the first line of a run, on the first one after a blank line, and at least on every fifth; among
+    lines that are there for context, on those that matched too. Lines without a number begin with a space."""
     rows = tuple(rows)
     context = any(row.context for row in rows)
-    before = NOWHERE
+    before, unnumbered = NOWHERE, 0
     for row in rows:
-        number = NOWHERE if row.number is None else row.number
-        told = number != before + 1 or number % COUNTED == 0 or (context and not row.context)
-        yield row_line(row, bare=not told)
-        before = number
+        if row.number is None:
+            before = NOWHERE
+            yield row_line(row)
+            continue
+        continues = row.number == before + 1
+        before = row.number
+        if continues and not row.text.strip():
+            unnumbered = MOST_UNNUMBERED
+            yield ""
+            continue
+        numbered = not continues or unnumbered >= MOST_UNNUMBERED or row.cited or (context and not row.context)
+        unnumbered = 0 if numbered else unnumbered + 1
+        yield row_line(row, bare=not numbered)
 
 
 def row_line(row: Row, *, bare: bool = False) -> str:
-    if row.number is None:
-        return f" {row.text}"
-    return f"{' ' * len(f' {row.number} ')}{row.text}".rstrip(" ") if bare else f" {row.number} {row.text}"
+    if row.number is None or bare:
+        return f" {row.text}".rstrip(" ") if bare else f" {row.text}"
+    return f"{row.number}-{row.end} {row.text}" if row.end > row.number else f"{row.number} {row.text}"
 
 
 def frame_line(left: str, handle: str) -> str:

@@ -71,7 +71,7 @@ def plain_size(envelope: Envelope) -> int:
     """Characters of everything that was found, before anything is cut. The outline that `read` adds to a long file is
     ours: no plain tool has it."""
     size = len(envelope.found) + 1
-    for group in envelope.groups:
+    for group in (*envelope.groups, *envelope.folded):
         if envelope.tool == "read" and group.title == "outline":
             continue
         size += len(group.title) + bool(group.title)

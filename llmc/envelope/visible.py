@@ -4,8 +4,8 @@ A file's content is data. Nobody may hide words in it that only a model reads, t
 and write the next one of our reply. `visible` is for one line, `visible_text` for several, `visible_name` for a path
 that stands alone on a line. Text without such characters comes back as it is, at 1 GB/s and more.
 
-Lines of a reply cannot be forged: whatever comes from a file stands behind a space, and a path, which does not, can
-begin with no space and hold neither the arrow of a handle's line nor the dot of a count.
+Lines of a reply cannot be forged: text of a file always follows a line number or a space, and a path, which does not,
+can begin with no space and hold neither the arrow of a handle's line nor the dot of a count.
 """
 
 from __future__ import annotations

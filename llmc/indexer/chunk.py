@@ -19,9 +19,10 @@ from llmc.indexer.syntax.cut import cut
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from llmc.base.model import Symbol
     from llmc.indexer.syntax import Outline
 
-__all__ = ["parse"]
+__all__ = ["parse", "symbols_in"]
 
 _CONFIG = frozenset({"json", "yaml", "toml", "ini", "properties", "xml", "hcl", "gomod"})
 
@@ -36,6 +37,15 @@ def parse(path: str, text: str) -> Parsed:
     starts = _line_starts(text)
     chunks = tuple(_chunks(language, text, starts, read))
     return Parsed(language, len(starts) - 1, chunks, tuple(mark.symbol for mark in read.marks), read.references)
+
+
+def symbols_in(path: str, text: str) -> tuple[Symbol, ...]:
+    """What a text defines; nothing where no reader understands it."""
+    try:
+        read = outline(language_of(path, text), text)
+    except Exception:  # noqa: BLE001 - as in `parse`
+        return ()
+    return tuple(mark.symbol for mark in read.marks)
 
 
 def _chunks(language: str, text: str, starts: list[int], read: Outline) -> Iterator[Chunk]:

@@ -53,7 +53,17 @@ def _hit(candidate: Candidate, asked: QueryFeatures, ordinal: int, score: float)
         text=text,
         moved=candidate.moved,
         tell=partial(_telling_lines, text, chunk, asked),
+        locate=partial(_extent, candidate, chunk),
     )
+
+
+def _extent(candidate: Candidate, chunk: ChunkPlace) -> tuple[int, int] | None:
+    """The lines of the symbol that a chunk is named after; a chunk may begin above it or end amid it."""
+    if not chunk.name or not candidate.doc or candidate.moved:
+        return None
+    known = candidate.view.store.catalog.symbols_around(candidate.doc, chunk.start_line, chunk.end_line)
+    spans = [(one.start_line, one.end_line) for one in known if one.qualified == chunk.name]
+    return min(spans, key=lambda span: span[0] - span[1], default=None)
 
 
 def _telling_lines(text: str, chunk: ChunkPlace, asked: QueryFeatures) -> tuple[int, ...]:

@@ -35,6 +35,12 @@ class Hit:
     text: str
     moved: bool = False  # the file changed since it was indexed, and these lines were found again in it
     tell: Callable[[], tuple[int, ...]] = field(default=tuple, compare=False, repr=False)
+    locate: Callable[[], tuple[int, int] | None] = field(default=lambda: None, compare=False, repr=False)
+
+    @cached_property
+    def extent(self) -> tuple[int, int]:
+        """First and last line of the symbol that `name` names, which may be more or less than these lines."""
+        return self.locate() or (self.start_line, self.end_line)
 
     @cached_property
     def lines(self) -> tuple[int, ...]:

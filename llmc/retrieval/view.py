@@ -8,10 +8,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from llmc.base.model import Root
+    from collections.abc import Callable, Sequence
+
+    from llmc.base.model import Root, Symbol
     from llmc.base.root_fs import RootFs
     from llmc.embed import Embedder
     from llmc.store import Store
+
+    ParseSymbols = Callable[[str, str], Sequence[Symbol]]
 
 __all__ = ["View"]
 
@@ -27,3 +31,4 @@ class View:
     named: frozenset[str] = frozenset()  # files outside of the index that were asked for by name; read from disk
     share: float = 1.0  # how much of the root the first build has reached
     wait_for_vectors: bool = True  # else they are loaded in the background, and keywords answer until they are
+    parse: ParseSymbols | None = None  # path, text → symbols, for files whose symbols the catalog does not have yet

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from llmc.base.errors import NotFoundError
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.phrases import freshness_notes, plural
+from llmc.retrieval.enclosing import symbols_of
 from llmc.retrieval.outline import OutlineRequest, outline
+from llmc.retrieval.targets import Target, parse_target
 from llmc.tool import Argument, Tool, ToolRequest
+from llmc.tools.outline_layout import FileLayout, file_layout, folder_groups
 from llmc.workspace import shown_path
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from llmc.base.model import Symbol
     from llmc.retrieval.outline import FileOutline
+    from llmc.retrieval.view import View
     from llmc.workspace import Workspace
 
 LONGEST_SIGNATURE = 120
@@ -22,23 +28,63 @@ LONGEST_SIGNATURE = 120
 
 def run(asked: ToolRequest) -> Envelope:
     workspace = asked.workspace
-    parts = [text.partition("::") for text in asked.texts("path")]
-    names = tuple(name.replace("::", ".") for _, _, name in parts if name)
-    paths = workspace.path_filter([path for path, _, _ in parts])
-    result = outline(asked.views(), OutlineRequest(paths, asked.flag("deep"), names))
-    files = [file for file in result.files if file.symbols]
+    targets = [parse_target(text) for text in asked.texts("path")]
+    names = tuple(one.symbol.replace("::", ".") for one in targets if one.symbol)
+    paths = workspace.path_filter([one.path for one in targets])
+    views = asked.views()
+    result = outline(views, OutlineRequest(paths, asked.flag("deep"), names))
+    files = [within(file, targets) for file in result.files if file.symbols]
     if names and not files and result.share == 1.0:
-        raise NotFoundError(f"there is no {', '.join(names)} in {parts[0][0]}", hint="`outline` shows what there is.")
+        raise NotFoundError(
+            f"there is no {', '.join(names)} in {targets[0].path}", hint="`outline` shows what there is."
+        )
     languages = ", ".join(f"{name} {count:,}" for name, count in list(result.languages.items())[:6] if name)
     symbols = sum(len(file.symbols) + file.hidden for file in files)
     found = f"{plural(symbols, 'symbol')} in {plural(len(result.files), 'file')}"
+    layout = layout_of(asked, views, files)
     return Envelope(
         "outline",
         f"{found} ({languages})" if len(files) > 1 and languages else found,
-        groups=tuple(group_of(file, workspace) for file in files),
+        groups=layout.groups,
         notes=freshness_notes(result.pending, result.share),
         data={"files": [data_of(file) for file in result.files], "languages": result.languages},
+        folded=layout.folded,
     )
+
+
+def layout_of(asked: ToolRequest, views: Sequence[View], files: list[FileOutline]) -> FileLayout:
+    workspace = asked.workspace
+
+    def name(root: str, path: str) -> str:
+        return shown_path(workspace, root, path)
+
+    if asked.flag("deep") or asked.flag("all") or asked.texts("fields"):
+        return FileLayout(tuple(group_of(file, workspace) for file in files))
+    settings = workspace.settings.envelope
+    budget = min(asked.number("budget", settings.search_budget), settings.cap) - HEAD_TOKENS
+    if len(files) > FEW_FILES:
+        return FileLayout(tuple(folder_groups(files, name, budget)))
+    by_root = {view.root.id: view for view in views}
+    layouts = []
+    for file in files:
+        known = symbols_of(by_root[file.root], file.path)
+        text = workspace.text_of(file.root, file.path)
+        layouts.append(file_layout(file, known, name(file.root, file.path), budget // len(files), text))
+    groups = tuple(group for one in layouts for group in one.groups)
+    return FileLayout(groups, tuple(group for one in layouts for group in one.folded))
+
+
+HEAD_TOKENS = 40  # first line and handle
+FEW_FILES = 3  # that are outlined with their members
+
+
+def within(file: FileOutline, targets: Sequence[Target]) -> FileOutline:
+    """Only what begins between the lines that were named with the path."""
+    spans = [(one.start, one.end or file.lines or 10**9) for one in targets if one.start]
+    if not spans:
+        return file
+    kept = tuple(one for one in file.symbols if any(start <= one.start_line <= end for start, end in spans))
+    return replace(file, symbols=kept)
 
 
 def data_of(file: FileOutline) -> dict[str, object]:
@@ -66,7 +112,12 @@ TOOL = Tool(
     cacheable=True,
     cpu_bound=True,
     arguments=(
-        Argument("path", "strings", "A file, a folder, or path::Class; without one, everything.", text="path"),
+        Argument(
+            "path",
+            "strings",
+            "A file, path:100-400, a folder, or path::Class; without one, everything.",
+            text="path",
+        ),
         Argument("deep", "boolean", "Members too, not only what stands at the top of files."),
         Argument("fields", "strings", "A table of only these: path, name, kind, start_line; * is all."),
         Argument("budget", "integer", "Tokens that the reply may take."),

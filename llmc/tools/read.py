@@ -1,55 +1,48 @@
-"""`read`: a file, some lines of it, a symbol, or what an earlier reply left out."""
+"""`read`: a file, some lines of it, a symbol, or what an earlier reply left out.
+
+What is named exactly (lines, a symbol) is shown in full up to the cap. Of a long file there is an outline, of a very
+long function its skeleton; several targets are read together, and those of one file that overlap are merged.
+"""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
-from difflib import get_close_matches
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from llmc.base.errors import LlmcError, NotFoundError, QueryError
 from llmc.base.languages import role_of
-from llmc.base.text import Binary, decode, split_lines
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.phrases import freshness_notes, plural
+from llmc.retrieval.enclosing import symbols_of
 from llmc.retrieval.outline import OutlineRequest, outline
+from llmc.retrieval.skeleton import Fold, skeleton
+from llmc.retrieval.targets import Target, find_symbol, length, lines_of, named_target, parse_target
 from llmc.tool import FOCUS, Argument, Tool, ToolRequest
 from llmc.tools.handle_pages import read_item, read_page
 from llmc.tools.nearest import with_nearest
-from llmc.tools.outline import item_of as outline_item
+from llmc.tools.outline_layout import file_layout
 from llmc.workspace import shown_path
 
 if TYPE_CHECKING:
-    from llmc.base.model import Symbol
+    from collections.abc import Sequence
+
     from llmc.indexer.root_index import RootIndex
+    from llmc.retrieval.outline import FileOutline
     from llmc.retrieval.view import View
 
-LARGEST_READ = 64 << 20
 # A file up to this many lines is given whole, as far as the budget goes; a longer one is better told by its outline.
 WHOLE_LINES = 250
-HEAD_LINES = 30
+HEAD_LINES = 12
+# A function longer than this is shown as its skeleton unless all of it is asked for.
+LONG_FUNCTION = 200
+CALLABLE = frozenset({"function", "method", "constructor", "handler", "test", "macro"})
 # What is shorter has no body: a declaration, or a name that is handed on.
 BODY_LINES = 3
 MOST_PLACES = 5
 MOST_TARGETS = 20
 STEPS = "steps"  # behind the handle of a delegate's reply: what it did
-TARGET = re.compile(r"(?P<path>.+?)(?:::(?P<symbol>[^:].*)|:(?P<start>\d+)(?:-(?P<end>\d*))?)?", re.DOTALL)
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """`end` 0 is the end of the file; `start` 0 is no range at all."""
-
-    path: str
-    start: int = 0
-    end: int = 0
-    symbol: str = ""
-    named: bool = False  # the range is that of a name
-
-    @property
-    def length(self) -> int:
-        return self.end - self.start
 
 
 def run(asked: ToolRequest) -> Envelope:
@@ -58,7 +51,7 @@ def run(asked: ToolRequest) -> Envelope:
         raise QueryError(f"{len(targets)} targets are too many at once", hint=f"Read at most {MOST_TARGETS}.")
     if len(targets) == 1:
         return read_one(asked, targets[0])
-    return together(targets, [read_or_say(asked, target) for target in targets])
+    return together(*merged(targets, [read_or_say(asked, target) for target in targets]))
 
 
 def read_or_say(asked: ToolRequest, target: str) -> Envelope | LlmcError:
@@ -69,7 +62,49 @@ def read_or_say(asked: ToolRequest, target: str) -> Envelope | LlmcError:
         return with_nearest(asked.workspace, error)
 
 
-def together(targets: tuple[str, ...], results: list[Envelope | LlmcError]) -> Envelope:
+def merged(targets: Sequence[str], results: list[Envelope | LlmcError]) -> tuple[list[str], list[Envelope | LlmcError]]:
+    """Ranges of one file that overlap or touch are one target."""
+    names: list[str] = []
+    kept: list[Envelope | LlmcError] = []
+    for name, result in zip(targets, results, strict=True):
+        for at, other in enumerate(kept):
+            if isinstance(result, Envelope) and isinstance(other, Envelope) and overlap(result, other):
+                kept[at] = joined(other, result)
+                break
+        else:
+            names.append(name)
+            kept.append(result)
+    return names, kept
+
+
+def overlap(one: Envelope, other: Envelope) -> bool:
+    spans = [(each.data["root"], each.data["path"]) for each in (one, other) if "start_line" in each.data]
+    if len(spans) < 2 or spans[0] != spans[1] or not (is_range(one) and is_range(other)):  # noqa: PLR2004 - both
+        return False
+    first, second = sorted((each.data["start_line"], each.data["end_line"]) for each in (one, other))
+    return bool(second[0] <= first[1] + 1)
+
+
+def is_range(one: Envelope) -> bool:
+    """Whether it is nothing but lines that follow each other."""
+    rows = [row for item in one.items() for row in item.rows]
+    return len(one.groups) == 1 and not one.folded and all(row.number is not None for row in rows)
+
+
+def joined(one: Envelope, other: Envelope) -> Envelope:
+    rows = {row.number or 0: row for each in (one, other) for item in each.items() for row in item.rows}
+    start, end = min(rows), max(rows)
+    item = next(one.items())
+    whole = replace(item, rows=tuple(rows[at] for at in sorted(rows)), start=start, end=end)
+    text = "\n".join(row.text for row in whole.rows)
+    data = {**one.data, "start_line": start, "end_line": end, "text": text}
+    title = one.found.partition(" · ")[0].rpartition(":")[0] or one.found.partition(" · ")[0]
+    total = plural(one.data["lines"], "line")
+    found = f"{title}:{start}-{end} of {total}" if start > 1 or end < one.data["lines"] else f"{title} · {total}"
+    return replace(one, found=found, groups=(Group("", (whole,)),), data=data)
+
+
+def together(targets: Sequence[str], results: list[Envelope | LlmcError]) -> Envelope:
     read = [one for one in results if isinstance(one, Envelope)]
     if not read:
         raise next(one for one in results if isinstance(one, LlmcError))
@@ -88,6 +123,8 @@ def together(targets: tuple[str, ...], results: list[Envelope | LlmcError]) -> E
         tuple(dict.fromkeys(note for one in read for note in one.notes)),
         data={"targets": [one.data if isinstance(one, Envelope) else {"error": one.as_dict()} for one in results]},
         unit="line" if all(one.unit for one in read) else "",
+        folded=tuple(group for one in read for group in one.folded),
+        explicit=all(one.explicit for one in read),
     )
 
 
@@ -160,7 +197,7 @@ def defined(asked: ToolRequest, name: str) -> list[Found]:
         spelled = [one for one in known if one.symbol.name == last] or known  # `Session` is not `session`
         for one in sorted(spelled, key=lambda one: length(one.symbol)):
             if (path := places.get(one.doc)) is not None:
-                target = Target(path, one.symbol.start_line, one.symbol.end_line, named=True)
+                target = named_target(path, one.symbol)
                 key = view.root.id, path, one.symbol.qualified
                 found[key] = asked.workspace.root_index(view.root.id), path, target
     return list(found.values())
@@ -174,28 +211,13 @@ def is_encodable(name: str) -> bool:
     return True
 
 
-def length(symbol: Symbol) -> int:
-    return symbol.end_line - symbol.start_line
-
-
 def read_span(asked: ToolRequest, root_index: RootIndex, path: str, start: int, end: int) -> Envelope:
     return read_lines(asked, root_index, path, Target(path, start, end))
 
 
-def parse_target(text: str) -> Target:
-    match = TARGET.fullmatch(text.strip())
-    if match is None:
-        raise QueryError("there is nothing to read", hint="Name a file, such as src/main.py or src/main.py:10-40.")
-    start = int(match["start"] or 0)
-    end = int(match["end"] or 0) if match["end"] is not None else start
-    if match["end"] and end < start:
-        raise QueryError(f"lines {start}-{end} run backwards", hint=f"Ask for {end}-{start}.")
-    return Target(match["path"], start, end, match["symbol"] or "")
-
-
 def read_lines(asked: ToolRequest, root_index: RootIndex, path: str, target: Target, *, alone: bool = True) -> Envelope:
     """A range, a symbol or a whole file; of a long one its map, unless it shares the reply with others."""
-    lines = lines_of(root_index, path)
+    lines = lines_of(root_index.root_fs, path)
     views = [view for view in asked.workspace.views() if view.root.id == root_index.root.id]
     notes = freshness_notes(sum(path in view.pending for view in views), 1.0)
     if target.symbol:
@@ -205,6 +227,7 @@ def read_lines(asked: ToolRequest, root_index: RootIndex, path: str, target: Tar
     start, end = max(1, target.start), min(target.end or len(lines), len(lines))
     rows = tuple(Row(line, number) for number, line in enumerate(lines[start - 1 : end], start))
     whole = Item(rows, "", root_index.root.id, path, start, end)
+    brief = asked.flag("skeleton") or (target.kind in CALLABLE and len(rows) > LONG_FUNCTION and not asked.flag("all"))
     place = {"root": root_index.root.id, "path": path, "start_line": start, "end_line": end, "lines": len(lines)}
     data = {**place, "text": "\n".join(lines[start - 1 : end])}
     title = shown_path(asked.workspace, root_index.root.id, path)
@@ -219,50 +242,70 @@ def read_lines(asked: ToolRequest, root_index: RootIndex, path: str, target: Tar
         told = log_envelope(asked, root_index, path, title, lines)
         if told is not None:
             return told
+    if brief and not asked.text(FOCUS.name):
+        return shape(found, views[0], whole, notes, data)
     if long and (target.named or not target.start):
-        return mapped(found, views[0], whole, notes, data)
-    return Envelope("read", found, (Group("", (whole,)),), notes, data=data, unit="line")
+        return mapped(asked, found, views[0], whole, notes, data)
+    explicit = bool(target.start)
+    return Envelope("read", found, (Group("", (whole,)),), notes, data=data, unit="line", explicit=explicit)
 
 
-def lines_of(root_index: RootIndex, path: str) -> list[str]:
-    data, _ = root_index.root_fs.read(path, LARGEST_READ, follow=True)
-    text = decode(data)
-    if isinstance(text, Binary):
-        raise QueryError(f"{path} is not text", reason=text.reason, hint="Only text can be read.")
-    return split_lines(text.text)
+def shape(found: str, view: View, whole: Item, notes: tuple[str, ...], data: dict[str, object]) -> Envelope:
+    """The skeleton of these lines; all of them behind the handle."""
+    starts = {symbol.start_line for symbol in symbols_of(view, whole.path).symbols}
+    lines = [row.text for row in whole.rows]
+    rows = tuple(
+        Row(f"… {int(part)} lines") if isinstance(part, Fold) else Row(part[1], part[0])
+        for part in skeleton(lines, whole.start, starts)
+    )
+    group = Group("", (replace(whole, rows=rows),))
+    noted = (f"skeleton of {plural(len(lines), 'line')}", *notes)
+    return Envelope(
+        "read", found, (group,), noted, data=data, unit="line", folded=(Group("", (whole,)),), explicit=True
+    )
 
 
-def mapped(found: str, view: View, whole: Item, notes: tuple[str, ...], data: dict[str, object]) -> Envelope:
-    """Of a long file or class the head, then the outline, then the rest as far as there is room: its map is worth its
-    middle."""
-    last = (whole.start or 1) + HEAD_LINES - 1
-    head = replace(whole, rows=whole.rows[:HEAD_LINES], end=last)
-    rest = replace(whole, rows=whole.rows[HEAD_LINES:], start=last + 1)
+def mapped(  # noqa: PLR0917 - as `shape`, with the budget of the call
+    asked: ToolRequest, found: str, view: View, whole: Item, notes: tuple[str, ...], data: dict[str, Any]
+) -> Envelope:
+    """Of a long file or class its first lines and its outline; the rest is behind the handle. A file without symbols is
+    shown from its beginning."""
     from llmc.retrieval.globs import PathFilter  # noqa: PLC0415 - only here
 
-    inside = range(last + 1, (whole.end or 0) + 1)
+    size = head_size(whole)
+    last = whole.start + size - 1
+    inside = range(last + 1, whole.end + 1)
     files = outline([view], OutlineRequest(PathFilter(under=(whole.path,)))).files
-    symbols = tuple(outline_item(file, one) for file in files for one in file.symbols if one.start_line in inside)
-    groups = [Group("", (head,)), *([Group("outline", symbols)] if symbols else []), Group("", (rest,))]
-    return Envelope("read", found, tuple(groups), notes, data=data, unit="line", in_order=True)
+    budget = asked.number("budget", asked.workspace.settings.envelope.read_budget) * 3 // 4
+    text = str(data["text"]) if whole.start == 1 else None
+    symbols = tuple(
+        item
+        for file in files
+        for group in file_layout(inner(file, inside), symbols_of(view, whole.path), "", budget, text).groups
+        for item in group.items
+    )
+    if not symbols:
+        return Envelope("read", found, (Group("", (whole,)),), notes, data=data, unit="line")
+    head = replace(whole, rows=whole.rows[:size], end=last)
+    rest = replace(whole, rows=whole.rows[size:], start=last + 1)
+    groups = (Group("", (head,)), Group("outline", symbols))
+    folded = (Group("", (rest,)),)
+    return Envelope("read", found, groups, notes, data=data, unit="line", in_order=True, folded=folded)
 
 
-def find_symbol(view: View, path: str, target: Target) -> Target:
-    catalog = view.store.catalog
-    doc = catalog.doc_of(view.root.id, path)
-    known = catalog.symbols(doc=doc) if doc is not None else []
-    wanted = target.symbol.replace("::", ".").removesuffix("()")
-    fitting = [
-        one.symbol
-        for one in known
-        if wanted in {one.symbol.name, one.symbol.qualified} or one.symbol.qualified.endswith(f".{wanted}")
-    ]
-    if fitting:  # the first, but of overloads the one with the body
-        symbol = max((one for one in fitting if one.qualified == fitting[0].qualified), key=length)
-        return Target(path, symbol.start_line, symbol.end_line, named=True)
-    near = get_close_matches(wanted, [one.symbol.qualified for one in known] + [one.symbol.name for one in known], 3)
-    hint = f"Did you mean {', '.join(dict.fromkeys(near))}?" if near else "`outline` shows what it defines."
-    raise NotFoundError(f"{path} defines no {target.symbol}", hint=hint, path=path)
+def inner(file: FileOutline, lines: range) -> FileOutline:
+    return replace(file, symbols=tuple(one for one in file.symbols if one.start_line in lines))
+
+
+def head_size(whole: Item) -> int:
+    """Up to the first import: a list of imports tells less than the outline that follows."""
+    for at, row in enumerate(whole.rows[:HEAD_LINES]):
+        if IMPORT.match(row.text):
+            return max(at, 1)
+    return min(HEAD_LINES, len(whole.rows))
+
+
+IMPORT = re.compile(r"(?:import|from|use|using|#include|require|const .*require)\b")
 
 
 TOOL = Tool(
@@ -278,6 +321,7 @@ TOOL = Tool(
             required=True,
             text="path",
         ),
+        Argument("skeleton", "boolean", "Signatures, control flow and calls; the rest is folded."),
         Argument("fresh", "boolean", "All of it, also what this session was given before."),
         Argument("fields", "strings", "Of a JSON file with a list of objects: a table of only these; * is all."),
         Argument("budget", "integer", "Tokens that the reply may take."),

@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 __all__ = ["build_reply", "error_reply"]
 
 DENIED_ROW = Row("denied")
+# A remainder of so few lines is shown rather than stored: fetching it would cost more.
+FEW_LINES = 30
+LINE_TOKENS = 25  # few lines of code have more
 NOT_STORED = "not kept, the disk is full; ask with a larger budget"
 
 
@@ -51,7 +54,8 @@ def build_reply(request: ToolRequest, wanted: Tool, envelope: Envelope) -> Reply
     if wanted.returns_json(request.session):
         cleaned = clean(envelope, redactor_for(settings.redaction), request.workspace.text_of, data=True)
         return with_weight(request, wanted, envelope, Reply(as_json(cleaned.data), cleaned.data, 1, 1), 0)
-    budget = budget_of(request, wanted)
+    explicit = envelope.explicit and not request.args.get("budget")
+    budget = settings.envelope.cap if explicit else budget_of(request, wanted)
     fields = field_names(request.texts("fields"))
     line_counts = line_counts_of(envelope)
     envelope = clean(envelope, redactor_for(settings.redaction), request.workspace.text_of, data=request.wants_data)
@@ -114,7 +118,10 @@ def fit_reply(
 
 def fit_to(request: ToolRequest, envelope: Envelope, budget: int) -> Fitted:
     if not request.flag("all"):
-        return fit(envelope, budget)
+        fitted = fit(envelope, budget)
+        if not request.args.get("budget") and 0 < fitted.lines_left <= FEW_LINES and not envelope.folded:
+            return fit(envelope, budget + FEW_LINES * LINE_TOKENS)
+        return fitted
     total = sum(1 for _ in envelope.items())
     return Fitted(envelope, total, total)
 

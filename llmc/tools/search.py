@@ -12,6 +12,7 @@ from llmc.retrieval.query import QueryRoute
 from llmc.retrieval.search import SearchRequest, search
 from llmc.tool import Argument, Tool, ToolRequest
 from llmc.tools.scope import denied_notes
+from llmc.tools.search_name import name_envelope
 from llmc.workspace import shown_path, vector_notes
 
 if TYPE_CHECKING:
@@ -32,6 +33,10 @@ LONGEST_LINE, LONGEST_NAME = 400, 60
 
 def run(asked: ToolRequest) -> Envelope:
     workspace = asked.workspace
+    plain = not (asked.flag("explain") or asked.flag("all") or asked.texts("path") or asked.args.get("limit"))
+    by_name = name_envelope(asked, asked.text("query")) if plain else None
+    if by_name is not None and not asked.wants_data:
+        return by_name
     request = SearchRequest(
         asked.text("query"),
         paths=workspace.path_filter(asked.paths()),
@@ -43,7 +48,7 @@ def run(asked: ToolRequest) -> Envelope:
     result = search(views, request)
     if not asked.number("limit", 0) and not asked.flag("all"):
         result = replace(result, files=near_enough(result))
-    envelope = envelope_of(result, workspace, explain=asked.flag("explain"))
+    envelope = by_name or envelope_of(result, workspace, explain=asked.flag("explain"))
     envelope = replace(envelope, notes=(*envelope.notes, *denied_notes(workspace, views, request.paths)))
     return replace(envelope, data=data_of(result)) if asked.wants_data else envelope
 
@@ -82,16 +87,32 @@ def group_of(file: FileHits, workspace: Workspace, *, explain: bool) -> Group:
 
 
 def quoted(file: FileHits, passage: Passage) -> Item:
-    rows = tuple(Row(text, number, longest=LONGEST_LINE) for number, text in passage.lines)
+    rows = tuple(passage_rows(passage))
     title = f"{passage.name} {passage.start_line}-{passage.end_line}" if passage.name else ""
     return Item(rows, title, file.root, file.path, passage.start_line, passage.end_line)
 
 
+def passage_rows(passage: Passage) -> Iterator[Row]:
+    """The lines, with a mark wherever some are left out."""
+    before = passage.lines[0][0] - 1
+    for number, text in passage.lines:
+        if number > before + 1:
+            yield GAP
+        before = number
+        yield Row(text, number, longest=LONGEST_LINE)
+    if passage.name and before < passage.end_line:
+        yield GAP
+
+
+GAP = Row("…")
+
+
 def named(file: FileHits, hit: Hit) -> Item:
     """Of what ranks low the name and where it stands; the best line of what has no name."""
-    title = f"{tail(hit.name)} {hit.start_line}-{hit.end_line}" if hit.name else ""
+    start, end = hit.extent
+    title = f"{tail(hit.name)} {start}-{end}" if hit.name else ""
     rows = () if title else tuple(best_line(hit))
-    return Item(rows, title, file.root, file.path, hit.start_line, hit.end_line)
+    return Item(rows, title, file.root, file.path, start, end)
 
 
 def tail(name: str) -> str:

@@ -19,6 +19,7 @@ from llmc.answers.research.session import open_inquiry
 from llmc.answers.research.toolbox import RoleToolbox
 from llmc.envelope.clean import clean_text
 from llmc.envelope.redact.redactor import Redactor
+from llmc.envelope.render import is_span
 from llmc.settings import RoleEntry as RoleSettings
 from llmc.state.connected_sessions import ConnectedSession
 
@@ -37,7 +38,7 @@ STEP_BUDGET = 400
 MOST_PLACES = 4
 EVERY_TOOL = frozenset({"search", "symbols", "refs", "read", "neighbours"})
 DOC_FILES = ("*.md", "*.markdown", "*.rst", "*.adoc")
-_NUMBERED = re.compile(r" (\d+) ")
+_NUMBERED = re.compile(r"(\d+)(?:-\d+)? ")
 _PLACE = re.compile(r"(?<![\w/.-])(/?[\w.-]+(?:/[\w.-]+)*\.\w+:\d+)")
 
 
@@ -109,10 +110,10 @@ class AskContext:
         found: dict[str, None] = {}
         path = ""
         for line in text.split("\n")[1:]:
-            if not line.startswith(" "):
-                path = self._reference(line.partition(" · ")[0])
-            elif (match := _NUMBERED.match(line)) and path:
+            if (match := _NUMBERED.match(line)) and path:
                 found.setdefault(f"{path}:{match[1]}")
+            elif line and not line.startswith(" ") and not is_span(line):
+                path = self._reference(line.partition(" · ")[0])
             for place in _PLACE.findall(line):
                 found.setdefault(place)
         return tuple(one for one in list(found)[: MOST_PLACES * 4] if self.exists(one))[:MOST_PLACES]

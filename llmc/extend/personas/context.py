@@ -18,7 +18,7 @@ from llmc.envelope.redact.redactor import redactor_for
 from llmc.envelope.tokens import count_line
 from llmc.retrieval.globs import PathFilter
 from llmc.retrieval.search import SearchRequest, search
-from llmc.tools.read import Target, find_symbol, lines_of, parse_target
+from llmc.retrieval.targets import Target, find_symbol, lines_of, parse_target
 from llmc.workspace import shown_path
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class AgentContext:
         self._count()
         self.fetches += 1
         root_index, path, start, end = self._located(id)
-        lines = lines_of(root_index, path)
+        lines = lines_of(root_index.root_fs, path)
         start, end = max(1, start), min(end or len(lines), len(lines))
         rows = tuple(Row(line, number) for number, line in enumerate(lines[start - 1 : end], start))
         (text,) = self._clean([Item(rows, "", root_index.root.id, path, start, end)])

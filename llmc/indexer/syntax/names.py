@@ -6,7 +6,9 @@ name belongs to the innermost `@def` around it. `@closure` is a function without
 `@not` takes a `@def` back; `@body` tells where a signature ends. `@open` is a definition that lasts until the next of
 its kind (a package of Perl), `@tail` a node that belongs to the definition before it (a body of Dart). Where a
 language defines by calling (`defmodule`, `describe`), the call is `@try.<table>`, a definition only if its first word
-is in that table, which then tells the kind of `@name.word`.
+is in that table, which then tells the kind of `@name.word`. `@handler` is a call that is given a function without a
+name; it is called after the call and its first text, `router.post('/refresh')`. `@handler.chain` ends a chain of calls,
+and is one only if the chain names a command: `program.command('init').action(...)`.
 """
 
 from __future__ import annotations
@@ -51,7 +53,8 @@ _TYPES = frozenset(
         "instance",
     ]
 )
-_CALLABLES = frozenset({"function", "method", "constructor", "macro", "test"})
+HANDLER = "handler"
+_CALLABLES = frozenset({"function", "method", "constructor", "macro", "test", HANDLER})
 _VALUES = frozenset({"variable", "constant", "field", "property"})
 _LOCAL = _VALUES | {"prototype"}  # what a function has for itself; `Lock l(m);` looks like a declared function
 _JOINTS = re.compile(r"::|->|[.:\\#/]")
@@ -60,6 +63,7 @@ _EMPTY_PARTS = frozenset({"", "exports", "module", "prototype", "this", "self", 
 _SPACE = re.compile(rb"\s*")
 _LONGEST_HEAD = 400
 _JOINT_BYTES = (b".", b":", b"\\", b"#", b"/", b">")
+_COMMAND = re.compile(rb"\.\s*command\(\s*['\"`]([^'\"`]{1,60})['\"`]")
 _FIRST_WORD = re.compile(rb"[\s(@:]*([\w!?.*-]+)")
 # What may stand between the beginning of a defining call and a name: the word itself, earlier names, marks of Clojure.
 _CALL_HEAD = re.compile(rb"[(@]?[\w!?.*-]+[\s(]*(?::?\w+[?!]?,\s*|\^(?>\{[^}]*\}|\S+)\s+)*")
@@ -94,6 +98,7 @@ class DefinitionNode:
 
 
 CLOSURE = "closure"
+_NO_WORD = frozenset({"", CLOSURE, HANDLER})  # kinds that no first word of a call gives
 Defining = tuple[int, int, "Node", str]  # first byte, end, node, kind of `@name.word`
 
 
@@ -130,8 +135,8 @@ class DefinitionTree:
 
     def places(self) -> set[int]:
         """The bytes at which a definition is named, or begins with a word that only says so."""
-        names = [name for one in self.all for name in one.names]
-        heads = {one.start + step for one in self.all if one.default not in ("", CLOSURE) for step in (0, 1)}
+        names = [name for one in self.all if one.default != HANDLER for name in one.names]
+        heads = {one.start + step for one in self.all if one.default not in _NO_WORD for step in (0, 1)}
         return heads.union((name.start for name in names), (name.last for name in names))
 
     def place(self, data: bytes) -> None:
@@ -144,13 +149,11 @@ def definitions(data: bytes, captures: Captures, imports: set[int]) -> Definitio
     """`imports` are the first bytes of statements that import: `local x = require "x"` defines nothing."""
     found = DefinitionTree([one for one in _nodes(data, captures) if one[0] not in imports])
     for name in _names(data, captures):
-        if (owner := found.around(name.start)) is None:
-            continue
-        by_word = owner.default not in ("", CLOSURE)
-        if name.kind != "word" and not by_word:
-            owner.names.append(name)
-        elif name.kind == "word" and by_word and _is_head(data, owner.start, name.start):
-            owner.names.append(name._replace(kind=owner.default))
+        if (owner := found.around(name.start)) is not None:
+            _add_name(data, owner, name)
+    for one in found.all:
+        if one.default == HANDLER and not one.names:
+            _name_command(data, one)
     for node in captures.get("scope", ()):
         if (owner := found.around(node.start_byte)) is not None:
             owner.scope = text_of(data, node.start_byte, node.end_byte)
@@ -165,6 +168,24 @@ def definitions(data: bytes, captures: Captures, imports: set[int]) -> Definitio
     return found
 
 
+def _add_name(data: bytes, owner: DefinitionNode, name: Named) -> None:
+    is_word = name.kind == "word"
+    if owner.default == HANDLER:
+        if is_word and not owner.names:
+            owner.names.append(name._replace(start=owner.start, kind=HANDLER))
+    elif owner.default in _NO_WORD:
+        if not is_word:
+            owner.names.append(name)
+    elif is_word and _is_head(data, owner.start, name.start):
+        owner.names.append(name._replace(kind=owner.default))
+
+
+def _name_command(data: bytes, one: DefinitionNode) -> None:
+    if command := _command_of(data, one.start, one.end):
+        start = command.start() + 1
+        one.names.append(Named(start, command.end(), HANDLER, is_path=False, last=start))
+
+
 def _is_head(data: bytes, start: int, end: int) -> bool:
     return end - start < _LONGEST_HEAD and _CALL_HEAD.fullmatch(data, start, end) is not None
 
@@ -176,9 +197,14 @@ def _nodes(data: bytes, captures: Captures) -> Iterator[Defining]:
     for table, kinds in DEFINING.items():
         for node in captures.get(f"try.{table}", ()):
             word = _FIRST_WORD.match(data, node.start_byte, node.end_byte)
-            if word and (kind := kinds.get(word[1])) and node not in seen:
+            if word and (kind := _kind_by_word(table, kinds, word[1])) and node not in seen:
                 seen.add(node)
                 yield node.start_byte, node.end_byte, node, kind
+    chains = [node for node in captures.get("handler.chain", ()) if _command_of(data, node.start_byte, node.end_byte)]
+    for node in (*captures.get("handler", ()), *chains):
+        if node not in seen:
+            seen.add(node)
+            yield node.start_byte, node.end_byte, node, HANDLER
     for capture, default in (("def", ""), ("closure", CLOSURE)):
         fresh = [node for node in captures.get(capture, ()) if node not in seen]
         seen.update(fresh)
@@ -186,6 +212,15 @@ def _nodes(data: bytes, captures: Captures) -> Iterator[Defining]:
     opened = sorted(captures.get("open", ()), key=lambda node: node.start_byte)
     for node, following in zip_longest(opened, opened[1:]):
         yield node.start_byte, following.start_byte if following else len(data), node, ""
+
+
+def _kind_by_word(table: str, kinds: dict[bytes, str], word: bytes) -> str | None:
+    """`it.skip` and `describe.each` define what `it` and `describe` do."""
+    return kinds.get(word) or (kinds.get(word.partition(b".")[0]) if table == "test" else None)
+
+
+def _command_of(data: bytes, start: int, end: int) -> re.Match[bytes] | None:
+    return _COMMAND.search(data, start, min(end, start + _LONGEST_HEAD))
 
 
 def _end(data: bytes, node: Node, tails: dict[int, int]) -> int:
@@ -250,12 +285,21 @@ def kind_of(kind: str, name: str, outer: str) -> str:
 
 def parts_of(data: bytes, name: Named) -> tuple[str, str]:
     """The container that a name brings with it, and the name itself."""
+    if name.kind == HANDLER:
+        return "", _registration(data, name)
     text = text_of(data, name.start, name.end)
     if not name.is_path:
         is_symbol = text[:1] == ":" and name.kind != "selector"  # of Ruby
         return "", text[1:] if is_symbol else text
     parts = [part for part in _JOINTS.split(text) if part not in _EMPTY_PARTS] or [text]
     return ".".join(parts[:-1]), parts[-1]
+
+
+def _registration(data: bytes, name: Named) -> str:
+    """`router.post(\n  '/refresh'` → router.post('/refresh')."""
+    text = " ".join(data[name.start : min(name.end, name.start + LONGEST_NAME)].decode("utf-8", "replace").split())
+    call, _, argument = text.partition("(")
+    return f"{call.strip()}({argument.strip()})" if argument else call
 
 
 def text_of(data: bytes, start: int, end: int) -> str:

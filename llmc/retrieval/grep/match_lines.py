@@ -52,6 +52,15 @@ class Matcher:
             raise Undecided
         return regex_lines(data, self._unicode, stop)
 
+    def spans(self, line: bytes) -> list[tuple[int, int]]:
+        """Where an ASCII line matches."""
+        if self.plan.literal is not None and not self.word:
+            needle = self.plan.literal.encode()
+            found = (match.span() for match in re.finditer(re.escape(needle), line))
+        else:
+            found = (match.span() for match in self._ascii.finditer(line))
+        return [span for _, span in zip(range(MOST_SPANS), found, strict=False)]
+
     @property
     def source(self) -> str:
         if not self.word:
@@ -66,6 +75,9 @@ class Matcher:
     @cached_property
     def _unicode(self) -> Any:
         return compiled(self.source.encode(), latin1=False)
+
+
+MOST_SPANS = 20  # of one line, enough to tell what it is
 
 
 # ripgrep's -w asks for no word character before and none behind, whatever the match itself begins and ends with.

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import sysconfig
 import threading
+import time
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -41,6 +42,18 @@ CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
 EXECUTE, READ_FILE, READ_DIR = 1 << 0, 1 << 2, 1 << 3
 ALL_ACCESS = (1 << 13) - 1  # every right of the first Landlock version
 PR_SET_NO_NEW_PRIVS = 38
+
+
+SLOW_HINT: Final = "Make the pattern more specific, name a path, or raise limits.query_timeout_ms."
+LEAST_SECONDS: Final = 0.5  # for a batch that is reached late
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """`deadline` is on the monotonic clock; `seconds` is the limit that it was made of."""
+
+    deadline: float
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +110,16 @@ def file_types() -> dict[str, tuple[str, ...]]:
     return {name: tuple(glob.strip() for glob in globs.split(",")) for name, _, globs in rows}
 
 
-def run(root_fs: RootFs, options: Sequence[str], paths: Sequence[str], seconds: float) -> Iterator[FileRows]:
-    """Search these files of a root; in no particular order, and only those that match."""
+def run(
+    root_fs: RootFs, options: Sequence[str], paths: Sequence[str], deadline: float, limit: float
+) -> Iterator[FileRows]:
+    """Search these files of a root; in no particular order, and only those that match. `limit` is the time limit that
+    `deadline` comes from, for the message."""
     for batch in by_size(paths) if landlock() else by_count(paths):
-        yield from run_batch(root_fs, options, batch, seconds)
+        yield from run_batch(root_fs, options, batch, Limit(deadline, limit))
 
 
-def run_batch(root_fs: RootFs, options: Sequence[str], paths: Sequence[str], seconds: float) -> Iterator[FileRows]:
+def run_batch(root_fs: RootFs, options: Sequence[str], paths: Sequence[str], limit: Limit) -> Iterator[FileRows]:
     names: dict[bytes, str] = {}
     fds: list[int] = []
     for path in paths:
@@ -119,7 +135,7 @@ def run_batch(root_fs: RootFs, options: Sequence[str], paths: Sequence[str], sec
         os.set_inheritable(fds[-1], True)
         names[f"/proc/self/fd/{fds[-1]}".encode()] = path
     try:
-        output = communicate(root_fs, [*options, "--"], list(names), seconds)
+        output = communicate(root_fs, [*options, "--"], list(names), limit)
     finally:
         for fd in fds:
             os.close(fd)
@@ -136,7 +152,7 @@ def parsed(output: bytes, names: dict[bytes, str], options: Sequence[str]) -> It
             yield FileRows(names[name], rows.removesuffix(b"\n"))
 
 
-def communicate(root_fs: RootFs, options: Sequence[str], names: Sequence[bytes], seconds: float) -> bytes:
+def communicate(root_fs: RootFs, options: Sequence[str], names: Sequence[bytes], limit: Limit) -> bytes:
     command = [program() or "rg", "--no-config", "--color=never", "--heading", "--with-filename", "--null", "--text"]
     command += ["--no-messages", "--no-context-separator", *options]
     started: list[subprocess.Popen[bytes] | OSError] = []
@@ -151,7 +167,7 @@ def communicate(root_fs: RootFs, options: Sequence[str], names: Sequence[bytes],
     process = started[0]
     if isinstance(process, OSError):
         raise QueryError("the bundled ripgrep did not start", reason=str(process), hint="llmc doctor") from process
-    killer = threading.Timer(seconds, process.kill)
+    killer = threading.Timer(max(LEAST_SECONDS, limit.deadline - time.monotonic()), process.kill)
     killer.start()
     assert process.stdout is not None
     try:
@@ -164,13 +180,11 @@ def communicate(root_fs: RootFs, options: Sequence[str], names: Sequence[bytes],
         killer.cancel()
         process.stdout.close()
     if process.returncode < 0:
-        raise QueryError(
-            "the search took too long or found too much",
-            reason=f"stopped after {seconds:g} s"
-            if len(output) <= MAX_OUTPUT
-            else f"over {MAX_OUTPUT >> 20} MiB of matches",
-            hint="Make the pattern more specific, or name a path.",
-        )
+        if len(output) > MAX_OUTPUT:
+            raise QueryError(
+                f"the search was stopped at its limit of {MAX_OUTPUT >> 20} MiB of matches", hint=SLOW_HINT
+            )
+        raise QueryError(f"the search was stopped at its time limit of {limit.seconds:g} s", hint=SLOW_HINT)
     return output
 
 

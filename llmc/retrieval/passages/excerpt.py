@@ -5,12 +5,14 @@ weighed (`weigh`) by the question's words in them and in their names and by the 
 vectors had their say, and the best are taken while there is room. Of a comment or a docstring in code only the first
 line stays: a question is worded like documentation, and what decides stands below it.
 
-Who asks for tests is told their names, and who asks for a class by its name is told its members.
+Lines that were begun are completed: statements, short functions, and the last lines of others. For questions about
+tests their names are listed, for a class by its name its members.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from itertools import groupby, islice, pairwise
@@ -46,6 +48,15 @@ BEHIND: Final = 2.5
 STUB, HEAD, LEAST_CODE = -2.5, -3.0, 4
 # What is asked of a class beside its name, when its members are meant.
 HELD: Final = frozenset({"method", "methods", "member", "members", "function", "functions", "class", "api", "outline"})
+# Lines: a function so short is quoted whole, and an end so near is not left out.
+SHORT_FUNCTION, SHORT_END = 16, 5
+GOES_ON: Final = ("(", "[", "{", ",", "=>", "&&", "||", "=", "+", "\\", "?", ":=", "->")
+CLOSING: Final = " \t)]},;"
+# What every class writes for itself: it answers nothing unless it is asked for.
+_WRITTEN: Final = """__repr__ __str__ __eq__ __hash__ __ne__ __len__ fmt toString ToString String GoString hashCode
+equals Equals clone GetHashCode to_s inspect description debugDescription MarshalJSON toJSON"""
+BOILERPLATE: Final = frozenset(_WRITTEN.split())
+SNAPSHOT: Final = re.compile(r"(?:^|/)(?:__snapshots__|snapshots?|fixtures?|__fixtures__|testdata|cassettes)/|\.snap$")
 OF_NO_BODY: Final = frozenset({"constant", "variable", "field", "property", "parameter", "key"})
 
 
@@ -64,6 +75,8 @@ class ExcerptUnit:
 
 def passages(candidate: Candidate, asked: QueryFeatures, room: int, places: int) -> tuple[Passage, ...]:
     """The best of a file within `room` characters, in the order of its lines."""
+    if SNAPSHOT.search(candidate.path) and not {"test", "data"} & set(asked.roles):
+        return ()  # recorded output repeats the words of what made it
     text = _Text(candidate, places)
     if listed := _asked_for_by_name(candidate, asked):
         return (text.listed(listed, room),)
@@ -111,6 +124,7 @@ class _Text:
         said = documentation((number, self._lines[number]) for number in self._numbers) if self._is_code else ()
         self._prose = frozenset(said)
         self._owners = self._owned()
+        self._said: set[str] = set()
 
     def _telling(self, numbers: list[int]) -> list[int]:
         """Without imports, unless there is nothing else."""
@@ -160,6 +174,7 @@ class _Text:
         return found
 
     def best(self, asked: QueryFeatures, room: int) -> list[int]:
+        self._said = {word.text.strip("_").lower() for word in asked.query.telling}
         texts, units = [], []
         for unit in self._units(room):
             text = "\n".join([self._lines[number][:LONGEST_LINE] for number in unit.numbers])
@@ -181,7 +196,8 @@ class _Text:
                 taken = lines[at] if costs[at] <= room else self.fitting(lines[at], room)
                 kept.update(taken)
                 room -= self._cost(taken)
-        return sorted(kept | self._between(kept))
+        kept |= self._between(kept)
+        return sorted(self._completed(kept))
 
     def _is_licence(self, unit: ExcerptUnit, text: str, asked: QueryFeatures) -> bool:
         """Or another comment that belongs to nothing and says nothing of what is asked."""
@@ -196,6 +212,8 @@ class _Text:
             return 0.0
         owner = unit.owner
         head = owner is not None and owner.kind in TYPES and owner.qualified in self._holders
+        if owner is not None and owner.name in BOILERPLATE and owner.name.strip("_").lower() not in self._said:
+            return HEAD
         return HEAD * head + STUB * (len(numbers) - len(self._prose.intersection(numbers)) < LEAST_CODE)
 
     def _units(self, room: int) -> Iterator[ExcerptUnit]:
@@ -267,6 +285,64 @@ class _Text:
         owners = self._owners
         return {number for before, number in missing if owners.get(number) is owners.get(before)} - self._prose
 
+    def _completed(self, kept: set[int]) -> set[int]:
+        """With the rest of statements that were begun, the whole of short functions, and the last lines of others."""
+        if not self._is_code or not kept:
+            return kept
+        whole = set(kept)
+        for owner in {id(one): one for number in kept if (one := self._owners.get(number))}.values():
+            inside = [number for number in kept if owner.start_line <= number <= owner.end_line]
+            last = max(inside)
+            if owner.kind in TYPES:
+                continue
+            if owner.end_line - owner.start_line < SHORT_FUNCTION:
+                whole |= self._own_lines(owner.start_line, owner.end_line)
+            elif owner.end_line - last <= SHORT_END:
+                whole |= self._own_lines(last + 1, owner.end_line)
+        for number in sorted(kept):
+            if number + 1 not in whole:
+                whole |= self._statement_end(number)
+        whole -= self._loose_ends(whole)
+        return whole | self._blank_between(whole)
+
+    def _loose_ends(self, kept: set[int]) -> set[int]:
+        """Closing brackets at the beginning of a run, of something that is not shown."""
+        found: set[int] = set()
+        for number in sorted(kept):
+            is_first = number - 1 not in kept or number - 1 in found
+            if is_first and not self._lines[number].strip(CLOSING):
+                found.add(number)
+        return found if len(found) < len(kept) else set()
+
+    def _own_lines(self, first: int, last: int) -> set[int]:
+        """Lines of a function without its documentation, which is told by its first line."""
+        last = min(last, len(self._lines.all))
+        return {number for number in range(first, last + 1) if number not in self._prose}
+
+    def _statement_end(self, number: int) -> set[int]:
+        """The lines up to the end of a statement that goes on below this one; none if that is far."""
+        line = self._lines[number].rstrip()
+        if not line.endswith(GOES_ON):
+            return set()
+        depth = indent(line)
+        found: set[int] = set()
+        for below in range(number + 1, min(number + SHORT_END, len(self._lines.all)) + 1):
+            found.add(below)
+            text = self._lines[below]
+            if text.strip() and indent(text) <= depth and not text.rstrip().endswith(GOES_ON):
+                return found
+        return set()
+
+    def _blank_between(self, kept: set[int]) -> set[int]:
+        """Blank lines between two that are kept: nothing is left out there."""
+        found: set[int] = set()
+        for first, second in pairwise(sorted(kept)):
+            between = range(first + 1, second)
+            alike = self._owners.get(first) is self._owners.get(second)
+            if alike and len(between) <= SHORT_END and all(not self._lines[number].strip() for number in between):
+                found.update(between)
+        return found
+
     def fitting(self, numbers: Iterable[int], room: int) -> list[int]:
         kept: list[int] = []
         for number in numbers:
@@ -287,6 +363,10 @@ class _Text:
             owner = self._owners.get(lines[0][0])
             start, end = (owner.start_line, owner.end_line) if owner else (lines[0][0], lines[-1][0])
             yield Passage(owner.qualified if owner else "", start, end, lines)
+
+
+def indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def _around(candidate: Candidate, places: int) -> list[Symbol]:

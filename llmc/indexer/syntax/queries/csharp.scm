@@ -17,6 +17,9 @@
 (event_field_declaration (variable_declaration (variable_declarator name: (identifier) @name.property))) @def
 (lambda_expression) @closure
 (anonymous_method_expression) @closure
+(invocation_expression
+  function: [(identifier) (member_access_expression)]
+  arguments: (argument_list . (argument (string_literal) @name.word) (argument (lambda_expression)))) @handler
 (comment) @lead
 
 (base_list [(identifier) @inherit (generic_name (identifier) @inherit) (qualified_name name: [(identifier) @inherit (generic_name (identifier) @inherit)])])

@@ -16,6 +16,18 @@
   function: [(identifier) (member_expression object: (identifier))]
   arguments: (arguments . [(string) (template_string)] @name.word [(arrow_function body: (_) @body) (function_expression body: (_) @body)])) @try.test
 
+; A function without a name is called after the call that registers it: router.post('/refresh'), emitter.on('close').
+(call_expression
+  function: [(identifier) (member_expression object: [(identifier) (this) (member_expression)])]
+  arguments: (arguments . [(string) (template_string)] @name.word
+    [(arrow_function) (function_expression) (call_expression arguments: (arguments [(arrow_function) (function_expression)]))])) @handler
+(call_expression
+  function: (member_expression object: (call_expression) property: (property_identifier))
+  arguments: (arguments . [(arrow_function) (function_expression) (call_expression arguments: (arguments [(arrow_function) (function_expression)]))])) @handler.chain
+; An object of functions lends them its key: auth_login: { resolve: async () => ... }
+(pair key: [(property_identifier) (string)] @scope
+  value: (object [(pair value: [(arrow_function) (function_expression)]) (method_definition)])) @def
+
 (call_expression function: [(identifier) @call (member_expression property: (_) @call)])
 (new_expression constructor: [(identifier) @call (member_expression property: (_) @call)])
 (decorator [(identifier) @call (member_expression property: (_) @call)])

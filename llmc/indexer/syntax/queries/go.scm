@@ -14,6 +14,9 @@
 (field_declaration name: (field_identifier) @name.field) @def
 (method_elem name: (field_identifier) @name.method) @def
 (func_literal) @closure
+(call_expression
+  function: [(identifier) (selector_expression)]
+  arguments: (argument_list . [(interpreted_string_literal) (raw_string_literal)] @name.word (func_literal))) @handler
 (comment) @lead
 
 (field_declaration !name type: [(type_identifier) @inherit (qualified_type name: (_) @inherit) (generic_type type: (_) @inherit)])

@@ -20,6 +20,11 @@
 (getter) @closure
 (setter) @closure
 (anonymous_initializer) @closure
+(call_expression
+  (call_expression (simple_identifier) (call_suffix (value_arguments . (value_argument (string_literal) @name.word))))
+  (call_suffix (annotated_lambda))) @handler
+(call_expression
+  (simple_identifier) (call_suffix (value_arguments . (value_argument (string_literal) @name.word)) (annotated_lambda))) @handler
 (line_comment) @lead
 (multiline_comment) @lead
 

@@ -11,6 +11,8 @@
 (property_promotion_parameter name: (variable_name (name) @name.field)) @def
 (anonymous_function) @closure
 (arrow_function) @closure
+(scoped_call_expression arguments: (arguments . (argument [(string) (encapsed_string)] @name.word) (argument [(anonymous_function) (arrow_function)]))) @handler
+(member_call_expression arguments: (arguments . (argument [(string) (encapsed_string)] @name.word) (argument [(anonymous_function) (arrow_function)]))) @handler
 (comment) @lead
 
 (base_clause [(name) @inherit (qualified_name (name) @inherit)])

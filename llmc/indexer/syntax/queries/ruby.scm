@@ -9,6 +9,7 @@
 (call arguments: (argument_list . [(string) (constant) (scope_resolution)] @name.word) block: (_) @body) @try.ruby
 (do_block) @closure
 (block) @closure
+(call method: (identifier) arguments: (argument_list . [(string) (simple_symbol)] @name.word) block: (do_block)) @handler
 (comment) @lead
 
 (superclass [(constant) @inherit (scope_resolution name: (_) @inherit)])

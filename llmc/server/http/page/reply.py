@@ -1,7 +1,7 @@
 """A reply as a model reads it, for a person: the same lines, in groups, with colours and links.
 
-It is read back from the text itself. That can be told apart line by line: what begins a line is llmc's own, whatever
-comes from a file stands behind a space, and only the last line can be the handle.
+It is read back from the text itself, line by line: text of a file follows a line number or a space, everything else is
+llmc's own, and only the last line can be the handle.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["ParsedReply", "parsed", "shown"]
 
 REST: Final = re.compile(r"\+(?P<left>.+) → (?P<handle>h[a-z2-7]{3,32})")
-ROW: Final = re.compile(r"(?P<number>\d{1,9})(?: (?P<text>.*))?", re.DOTALL)
+ROW: Final = re.compile(r"(?P<number>\d{1,9})(?:-\d{1,9})?(?: (?P<text>.*))?", re.DOTALL)
+GAP: Final = "…"
 SPAN: Final = re.compile(r"(?P<name>.*) (?P<start>\d{1,9})-(?P<end>\d{1,9})")
 COUNT: Final = re.compile(r"(?P<path>.+?)(?P<more> · [\d,]+| \(also in .*\))?")
 
@@ -45,8 +46,8 @@ def parsed(text: str) -> ParsedReply:
     rest = REST.fullmatch(lines[-1]) if lines else None
     groups = [PageGroup("")]
     for line in lines[:-1] if rest else lines:
-        if line.startswith(" ") or not line:
-            groups[-1].lines.append(line[1:])
+        if not line or line.startswith(" ") or ROW.fullmatch(line) or SPAN.fullmatch(line):
+            groups[-1].lines.append(line)
         else:
             groups.append(PageGroup(line))
     found = tuple((one.title, tuple(one.lines)) for one in groups if one.title or one.lines)
@@ -117,19 +118,19 @@ def group(
 
 
 def numbered(lines: Iterable[str]) -> Iterator[str]:
-    """A line under a numbered one stands as far to the right as its text, and has the next number."""
+    """Every line of a file with its number: one that begins with a space, or is blank, follows the line above it."""
     last = 0
     for line in lines:
         found = ROW.fullmatch(line)
-        room = len(f"{last + 1} ")
         if found:
             last = int(found["number"])
-        elif last and (not line or line.startswith(" " * room)):
+            yield line
+        elif last and line.strip() != GAP and (not line or line.startswith(" ")):
             last += 1
-            line = f"{last} {line[room:]}"  # noqa: PLW2901 - as it would be in full
+            yield f"{last} {line[1:]}"
         else:
             last = 0
-        yield line
+            yield line.removeprefix(" ")
 
 
 def row(line: str, place: PagePlace, terms: Collection[str]) -> Safe:

@@ -1,0 +1,88 @@
+"""Which function, class or handler is a line in? Symbols come from the catalog; a file that the index does not know
+yet, or knows in another state, is parsed on the spot.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from llmc.base.errors import LlmcError
+from llmc.base.languages import language_of
+from llmc.base.text import Binary, decode
+from llmc.retrieval.line_kinds import FileText, chain_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from llmc.base.model import Symbol
+    from llmc.retrieval.view import View
+
+__all__ = ["LARGEST_TEXT", "FileSymbols", "symbols_of", "symbols_of_files"]
+
+LARGEST_TEXT = 8 << 20
+# Keys of data files and headings enclose text, not code; a name for each would only repeat what the line says.
+_NO_SCOPE = frozenset({"key", "section", "target"})
+
+
+@dataclass(frozen=True)
+class FileSymbols:
+    """`text` is None for a file that is gone or is not text."""
+
+    path: str
+    language: str
+    symbols: Sequence[Symbol]
+    text: FileText | None
+
+    def around(self, line: int) -> list[Symbol]:
+        """What a line is in, from the outermost to the innermost. A definition of one line encloses nothing."""
+        chain = chain_of(self.symbols, line)
+        return [one for one in chain if one.end_line > one.start_line and one.kind not in _NO_SCOPE]
+
+    def defined_at(self, line: int) -> list[Symbol]:
+        """The symbols whose name stands on this line. Decorators and attributes above belong to a symbol, so its first
+        line may not be the one that names it."""
+        return [one for one in self.symbols if one.start_line <= line <= one.end_line and self._names(one, line)]
+
+    def _names(self, symbol: Symbol, line: int) -> bool:
+        if symbol.start_line == line:
+            return True
+        if self.text is None or line > symbol.start_line + _MOST_DECORATORS:
+            return False
+        above = self.text.lines(symbol.start_line, line - 1)
+        return symbol.name not in above.replace(f"@{symbol.name}", "") and symbol.name in self.text.line(line)
+
+
+_MOST_DECORATORS = 12
+
+
+def symbols_of_files(view: View, paths: Collection[str]) -> dict[str, FileSymbols]:
+    """For each file its symbols and its text, as it is on disk now."""
+    known = [path for path in paths if path not in view.pending]
+    docs = view.store.catalog.docs_of(view.root.id, known)
+    by_doc: dict[int, list[Symbol]] = {}
+    for definition in view.store.catalog.symbols(docs=set(docs.values())) if docs else ():
+        by_doc.setdefault(definition.doc, []).append(definition.symbol)
+    return {path: _file(view, path, by_doc.get(docs[path], []) if path in docs else None) for path in paths}
+
+
+def symbols_of(view: View, path: str) -> FileSymbols:
+    return symbols_of_files(view, [path])[path]
+
+
+def _file(view: View, path: str, indexed: list[Symbol] | None) -> FileSymbols:
+    """`indexed` is None for a file whose symbols the catalog does not have, or has of an older state."""
+    text = _text_of(view, path)
+    language = language_of(path, text[:1_000]) if text is not None else language_of(path)
+    symbols: Sequence[Symbol] = indexed or ()
+    if indexed is None and text is not None and view.parse is not None:
+        symbols = view.parse(path, text)
+    return FileSymbols(path, language, symbols, None if text is None else FileText(text, language))
+
+
+def _text_of(view: View, path: str) -> str | None:
+    try:
+        text = decode(view.root_fs.read(path, LARGEST_TEXT)[0])
+    except (LlmcError, OSError):
+        return None
+    return None if isinstance(text, Binary) else text.text

@@ -1,0 +1,190 @@
+"""From matching lines to symbols: each file's matches under the function, class or handler that they are in, each with
+its kind, test code apart from the rest. `KindFilter` keeps only some of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from llmc.base.languages import role_of
+from llmc.retrieval.enclosing import symbols_of_files
+from llmc.retrieval.grep.match_lines import Undecided
+from llmc.retrieval.line_kinds import DEFINITION, TEXT, USE, is_test_symbol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from llmc.base.model import Symbol
+    from llmc.retrieval.enclosing import FileSymbols
+    from llmc.retrieval.grep.grep import FileMatches
+    from llmc.retrieval.grep.match_lines import MatchedLine, Matcher
+    from llmc.retrieval.view import View
+
+__all__ = ["FileGroups", "KindFilter", "SymbolMatches", "group_files", "ungrouped"]
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolMatches:
+    """The matches inside one symbol, None for the top of a file. `lines` include context. `kinds` has the kind of each
+    matching line by its number. `ends` has, for a line that defines a symbol, the last line of that symbol."""
+
+    symbol: Symbol | None
+    lines: tuple[MatchedLine, ...]
+    kinds: dict[int, str]
+    ends: dict[int, int]
+    is_test: bool = False
+
+    @property
+    def count(self) -> int:
+        return len(self.kinds)
+
+
+@dataclass(frozen=True, slots=True)
+class FileGroups:
+    """One file, or its test code or the rest of it. `role` is that of the path, or `test`."""
+
+    root: str
+    path: str
+    role: str
+    symbols: tuple[SymbolMatches, ...]
+
+    @property
+    def count(self) -> int:
+        return sum(one.count for one in self.symbols)
+
+    def kinds(self) -> set[str]:
+        return {kind for one in self.symbols for kind in one.kinds.values()}
+
+
+def group_files(view: View, files: Sequence[FileMatches], matcher: Matcher | None) -> list[FileGroups]:
+    """The files of this view, in the same order; a file with test code inside it twice."""
+    known = symbols_of_files(view, [file.path for file in files])
+    return [part for file in files for part in group_file(file, known[file.path], matcher)]
+
+
+def group_file(file: FileMatches, known: FileSymbols, matcher: Matcher | None) -> Iterator[FileGroups]:
+    role = role_of(file.path)
+    groups = merged(symbol_groups(file.lines, known, matcher))
+    inside = [one for one in groups if one.is_test and role == "code"]
+    rest = [one for one in groups if one not in inside]
+    if rest:
+        yield FileGroups(file.root, file.path, role, tuple(rest))
+    if inside:
+        yield FileGroups(file.root, file.path, "test", tuple(inside))
+
+
+def merged(groups: Iterable[SymbolMatches]) -> list[SymbolMatches]:
+    """Each symbol once, where it matches first."""
+    found: dict[tuple[Symbol | None, bool], SymbolMatches] = {}
+    for one in groups:
+        key = one.symbol, one.is_test
+        if (first := found.get(key)) is not None:
+            kinds, ends = {**first.kinds, **one.kinds}, {**first.ends, **one.ends}
+            found[key] = replace(first, lines=(*first.lines, *one.lines), kinds=kinds, ends=ends)
+        else:
+            found[key] = one
+    return list(found.values())
+
+
+def ungrouped(file: FileMatches) -> FileGroups:
+    """Its matches as they are: where all of thousands of files are asked for, nobody looks up their symbols."""
+    kinds = dict.fromkeys((line.number for line in file.lines if line.matched), USE)
+    return FileGroups(file.root, file.path, role_of(file.path), (SymbolMatches(None, file.lines, kinds, {}),))
+
+
+def symbol_groups(lines: Sequence[MatchedLine], known: FileSymbols, matcher: Matcher | None) -> Iterator[SymbolMatches]:
+    """Runs of lines in one symbol. A line that defines a symbol opens the group of that symbol."""
+    owner: tuple[Symbol | None, bool] | None = None
+    taken: list[MatchedLine] = []
+    kinds: dict[int, str] = {}
+    ends: dict[int, int] = {}
+    for line in lines:
+        if not line.matched:
+            taken.append(line)
+            continue
+        kind, defined = kind_of(line, known, matcher)
+        chain = known.around(line.number)
+        if defined is not None and defined.end_line > defined.start_line:
+            chain = [one for one in chain if one.start_line < defined.start_line or one.end_line > defined.end_line]
+            chain.append(defined)
+        here = (chain[-1] if chain else None), is_test_symbol(chain, known.language, known.text)
+        if owner is not None and here != owner and kinds:
+            before = [one for one in taken if one.number < line.number and not one.matched and one.number > max(kinds)]
+            context = leading(before, line.number)
+            yield SymbolMatches(owner[0], tuple(one for one in taken if one not in context), kinds, ends, owner[1])
+            taken, kinds, ends = context, {}, {}
+        owner = here
+        taken.append(line)
+        kinds[line.number] = kind
+        if defined is not None:
+            ends[line.number] = defined.end_line
+    if owner is not None:
+        yield SymbolMatches(owner[0], tuple(taken), kinds, ends, owner[1])
+
+
+def leading(context: list[MatchedLine], number: int) -> list[MatchedLine]:
+    """Of the context lines between two matches those directly above the second."""
+    kept: list[MatchedLine] = []
+    for line in reversed(context):
+        if line.number != number - len(kept) - 1:
+            break
+        kept.insert(0, line)
+    return kept if len(kept) < len(context) else kept[len(kept) // 2 :]
+
+
+def kind_of(line: MatchedLine, known: FileSymbols, matcher: Matcher | None) -> tuple[str, Symbol | None]:
+    """The kind of a line, and the symbol that it defines if the match touches its name or what stands before it."""
+    spans = match_spans(line.text, matcher)
+    for symbol in known.defined_at(line.number):
+        at = line.text.find(symbol.name)
+        if spans is None or (at >= 0 and any(start < at + len(symbol.name) for start, _ in spans)):
+            return DEFINITION, symbol
+    if known.text is None:
+        return TEXT, None
+    return known.text.kind(line.number, spans[0][0] if spans else None), None
+
+
+def match_spans(text: str, matcher: Matcher | None) -> list[tuple[int, int]] | None:
+    """Where a line matches, in characters; None when only ripgrep knows."""
+    if matcher is None or not text.isascii():
+        return None
+    try:
+        return matcher.spans(text.encode())
+    except Undecided:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class KindFilter:
+    """`kinds` empty: all. `tests` True: only test code; False: no test code; None: both."""
+
+    kinds: frozenset[str] = frozenset()
+    tests: bool | None = None
+
+    def keep(self, view: View, files: list[FileMatches], matcher: Matcher | None) -> list[FileMatches]:
+        named = [file for file in files if self.tests is not False or role_of(file.path) != "test"]
+        kept: dict[str, set[int]] = {}
+        for part in group_files(view, named, matcher):
+            if self.tests is not None and (part.role == "test") is not self.tests:
+                continue
+            numbers = {
+                at for one in part.symbols for at, kind in one.kinds.items() if not self.kinds or kind in self.kinds
+            }
+            kept.setdefault(part.path, set()).update(numbers)
+        return [limited(file, kept[file.path]) for file in named if kept.get(file.path)]
+
+
+def limited(file: FileMatches, numbers: set[int]) -> FileMatches:
+    """The file with these matching lines alone, and the context next to them."""
+    rows = [
+        row for line, row in zip(file.lines, file.rows.split(b"\n"), strict=True) if wanted(line, numbers, file.lines)
+    ]
+    return replace(file, count=len(numbers), rows=b"\n".join(rows))
+
+
+def wanted(line: MatchedLine, numbers: set[int], lines: Iterable[MatchedLine]) -> bool:
+    if line.matched:
+        return line.number in numbers
+    nearest = min((one.number for one in lines if one.matched), key=lambda number: abs(number - line.number))
+    return nearest in numbers

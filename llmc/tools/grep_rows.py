@@ -1,0 +1,133 @@
+"""Rows and groups of matches: a file with its symbols, a symbol with its lines, and what they cost."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from llmc.envelope import Group, Item, Row
+from llmc.envelope.fit import group_lines
+from llmc.envelope.tokens import count_line
+from llmc.retrieval.line_kinds import COMMENT, DEFINITION, IMPORT, USE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from llmc.retrieval.grep.match_lines import MatchedLine
+    from llmc.retrieval.grep_groups import FileGroups, SymbolMatches
+
+__all__ = [
+    "OTHERS",
+    "all_groups",
+    "cost",
+    "file_group",
+    "listed_numbers",
+    "matched_numbers",
+    "section_counts",
+    "section_of",
+    "used_lines",
+]
+
+LONGEST_LINE = 400
+# What begins in the part of a line that is shown must be whole when it is redacted; a key of 16,384 bits is.
+LONGEST_SECRET = 16_384
+LONGEST_TITLE = 80
+SECTIONS = {"code": "code", "config": "code", "test": "tests", "doc": "docs", "example": "docs"}
+OTHERS = "generated and data"
+MOST_NUMBERS = 12
+
+
+def section_of(role: str) -> str:
+    return SECTIONS.get(role, OTHERS)
+
+
+def section_counts(files: Iterable[tuple[str, int]]) -> str:
+    """`26 code, 5 tests, 2 docs` of (role, matches); empty where all is code."""
+    counts: Counter[str] = Counter()
+    for role, count in files:
+        counts[section_of(role)] += count
+    if list(counts) in ([], ["code"]):
+        return ""
+    order = ["code", "tests", "docs", OTHERS]
+    return ", ".join(f"{counts[name]:,} {name}" for name in order if counts[name])
+
+
+def cost(groups: Iterable[Group], most: int | None = None) -> int:
+    """Tokens, or more than `most`."""
+    spent = 0
+    for group in groups:
+        for line in group_lines(group):
+            spent += count_line(line)
+            if most is not None and spent > most:
+                return spent
+    return spent
+
+
+def all_groups(files: Sequence[FileGroups], names: Callable[[str, str], str], *, context: bool) -> tuple[Group, ...]:
+    """Every match, one group a file."""
+    return tuple(file_group(file, names, context=context) for file in files)
+
+
+def file_group(file: FileGroups, names: Callable[[str, str], str], *, context: bool) -> Group:
+    """What is in no symbol comes first: further down it would read as part of the symbol above it."""
+    symbols = sorted(file.symbols, key=lambda one: one.symbol is not None)
+    items = [symbol_item(file, one, context=context) for one in symbols]
+    return Group(names(file.root, file.path), tuple(items), file.count)
+
+
+def symbol_item(file: FileGroups, one: SymbolMatches, *, context: bool) -> Item:
+    brief = {number for number, kind in one.kinds.items() if kind == IMPORT} if is_used(file) else set()
+    rows = tuple(row_of(line, one, context=context, brief=line.number in brief) for line in one.lines)
+    matched = [line.number for line in one.lines if line.matched]
+    return Item(rows, title_of(one, matched[0]), file.root, file.path, matched[0], matched[-1], level_of(one))
+
+
+def is_used(file: FileGroups) -> bool:
+    """Whether the file says more than that it imports."""
+    return bool({DEFINITION, USE} & file.kinds())
+
+
+def used_lines(file: FileGroups) -> int:
+    return sum(kind != IMPORT for one in file.symbols for kind in one.kinds.values())
+
+
+def row_of(line: MatchedLine, one: SymbolMatches, *, context: bool, brief: bool) -> Row:
+    text = line.text[: LONGEST_LINE + LONGEST_SECRET].rstrip()
+    if brief and not context:
+        return Row("import", line.number)
+    if not context:
+        text = text.lstrip()
+    return Row(
+        text,
+        line.number,
+        context=not line.matched,
+        longest=LONGEST_LINE,
+        end=one.ends.get(line.number, 0),
+        cited=line.matched,
+    )
+
+
+def title_of(one: SymbolMatches, first: int) -> str:
+    """A match that defines the symbol names it already."""
+    symbol = one.symbol
+    if symbol is None or one.ends.get(first) == symbol.end_line:
+        return ""
+    name = symbol.name if symbol.kind in {"test", "heading"} else symbol.qualified
+    name = name if len(name) <= LONGEST_TITLE else f"…{name[-LONGEST_TITLE:]}"
+    return f"{name} {symbol.start_line}-{symbol.end_line}"
+
+
+def level_of(one: SymbolMatches) -> int:
+    kinds = set(one.kinds.values())
+    if DEFINITION in kinds:
+        return 0
+    return 1 if USE in kinds else 2 if COMMENT in kinds else 3
+
+
+def matched_numbers(file: FileGroups) -> list[int]:
+    return sorted(number for one in file.symbols for number in one.kinds)
+
+
+def listed_numbers(numbers: Sequence[int]) -> str:
+    shown = " ".join(map(str, numbers[:MOST_NUMBERS]))
+    return shown if len(numbers) <= MOST_NUMBERS else f"{shown} … {len(numbers)} in all"

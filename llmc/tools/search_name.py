@@ -1,0 +1,134 @@
+"""`search readByQuery`: an exact identifier is answered by its definition and its uses, and by nothing else."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from llmc.base.languages import role_of
+from llmc.envelope import Envelope, Group, Item, Row
+from llmc.envelope.phrases import freshness_notes, plural
+from llmc.retrieval.grep.grep import GrepRequest, grep, matcher_for
+from llmc.retrieval.grep_groups import group_files
+from llmc.retrieval.signals import TYPES
+from llmc.retrieval.skeleton import Fold, skeleton
+from llmc.tools.folder_counts import by_folder
+from llmc.tools.grep_compress import listed_places, trimmed
+from llmc.tools.grep_rows import cost, section_of
+from llmc.workspace import shown_path
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from llmc.base.model import Symbol
+    from llmc.retrieval.grep_groups import FileGroups
+    from llmc.retrieval.view import View
+    from llmc.tool import ToolRequest
+
+__all__ = ["name_envelope"]
+
+# A word of prose is not an identifier: it needs a hump, an underscore or a joint.
+IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|::|#)[\w$]+)*(?:\(\))?")
+MARKED = re.compile(r"[a-z0-9][A-Z]|[A-Za-z0-9]_[A-Za-z0-9]|\.|::|#|\(\)")
+CALLABLE = frozenset({"function", "method", "constructor", "macro"})
+MOST_USES = 400
+WHOLE_LINES = 25  # of a longer definition the beginning of its skeleton is quoted
+SHOWN_LINES = 14
+MOST_DEFINITIONS = 8
+FEW_DEFINITIONS = 3  # of more than these none is the one that is meant
+
+
+def name_envelope(asked: ToolRequest, query: str) -> Envelope | None:
+    """None where the query is not the exact name of a function."""
+    name = query.strip()
+    if not IDENTIFIER.fullmatch(name) or not MARKED.search(name):
+        return None
+    wanted = name.removesuffix("()").replace("::", ".").replace("#", ".")
+    views = asked.views()
+    found = [(view, path, symbol) for view in views for path, symbol in definitions(view, wanted)]
+    if not found or any(view.share < 1.0 for view in views):
+        return None
+    found.sort(key=lambda one: (role_of(one[1]) != "code", one[2].start_line - one[2].end_line))
+    last = wanted.rpartition(".")[2]
+    request = GrepRequest((last,), fixed=True, word=True, stop=MOST_USES, count_rest=True)
+    result = grep(views, request)
+    matcher = matcher_for(request)
+    files = [
+        part
+        for view in views
+        for part in group_files(
+            view, [one for one in result.files if one.root == view.root.id and not one.counted], matcher
+        )
+    ]
+    groups = [*defined_groups(asked, found), *use_groups(asked, found, files)]
+    places = f"{plural(result.matches, 'line')} in {plural(len(result.files), 'file')}"
+    pending = sum(len(view.pending) for view in views)
+    return Envelope(
+        "search",
+        f"{plural(len(found), 'definition')}, {places}",
+        tuple(groups),
+        notes=freshness_notes(pending, 1.0),
+        in_order=True,
+    )
+
+
+def definitions(view: View, wanted: str) -> list[tuple[str, Symbol]]:
+    catalog = view.store.catalog
+    places = catalog.places(view.root.id)
+    last = wanted.rpartition(".")[2]
+    exact = [one for one in catalog.symbols(name=wanted) if one.symbol.name == last and one.symbol.kind != "test"]
+    if any(one.symbol.kind in TYPES for one in exact):
+        return []  # the members of a class are what its name asks for
+    exact = [one for one in exact if one.symbol.kind in CALLABLE]
+    return [(path, one.symbol) for one in exact if (path := places.get(one.doc)) is not None]
+
+
+def defined_groups(asked: ToolRequest, found: Sequence[tuple[View, str, Symbol]]) -> list[Group]:
+    """The first definition quoted, the others by their first line."""
+    groups = []
+    for at, (view, path, symbol) in enumerate(found[:MOST_DEFINITIONS]):
+        text = asked.workspace.text_of(view.root.id, path)
+        lines = text.split("\n")[symbol.start_line - 1 : symbol.end_line] if text else []
+        is_quoted = at == 0 and bool(lines) and len(found) <= FEW_DEFINITIONS
+        rows = quoted(lines, symbol) if is_quoted else (first_line(symbol),)
+        title = f"{symbol.qualified} {symbol.start_line}-{symbol.end_line}" if is_quoted else ""
+        item = Item(rows, title, view.root.id, path, symbol.start_line, symbol.end_line)
+        groups.append(Group(shown_path(asked.workspace, view.root.id, path), (item,)))
+    if len(found) > MOST_DEFINITIONS:
+        groups.append(Group(f"… {len(found) - MOST_DEFINITIONS} more definitions", (Item(),)))
+    return groups
+
+
+def quoted(lines: list[str], symbol: Symbol) -> tuple[Row, ...]:
+    if len(lines) <= WHOLE_LINES:
+        return tuple(Row(line, number) for number, line in enumerate(lines, symbol.start_line))
+    parts = list(skeleton(lines, symbol.start_line))
+    rows = [
+        Row(f"… {int(part)} lines") if isinstance(part, Fold) else Row(part[1], part[0]) for part in parts[:SHOWN_LINES]
+    ]
+    return (*rows, Row("…")) if len(parts) > SHOWN_LINES else tuple(rows)
+
+
+def first_line(symbol: Symbol) -> Row:
+    return Row(symbol.signature or symbol.name, symbol.start_line, end=symbol.end_line, longest=160, cited=True)
+
+
+USES_TOKENS = 260
+
+
+def use_groups(asked: ToolRequest, found: Sequence[tuple[View, str, Symbol]], files: list[FileGroups]) -> list[Group]:
+    def name(root: str, path: str) -> str:
+        return shown_path(asked.workspace, root, path)
+
+    own = {(view.root.id, path, symbol.start_line) for view, path, symbol in found}
+    code = [file for file in files if section_of(file.role) == "code"]
+    rest = [file for file in files if section_of(file.role) != "code"]
+    seen = [Group("", (Item((Row("", line),), "", root, path),)) for root, path, line in own]
+    used = listed_places(code, seen, name)
+    if cost(used, USES_TOKENS) > USES_TOKENS:
+        used = trimmed(used, USES_TOKENS, "`grep` lists them all")
+    tests = sum(file.count for file in rest if section_of(file.role) == "tests")
+    if tests:
+        (by,) = by_folder([(name(file.root, file.path), file.count) for file in rest], 3)
+        used.append(Group(f"tests and docs: {sum(file.count for file in rest):,}", by.items))
+    return [Group("used in", (Item(),)), *used] if used else []

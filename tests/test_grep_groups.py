@@ -1,0 +1,193 @@
+"""grep tells in which function a match is, keeps tests apart, and compresses before it leaves anything out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tool_calls import answer
+
+from llmc.envelope.handles import Handles
+from llmc.settings import EmbedderSettings, Settings
+from llmc.tools import grep as grep_tool
+from llmc.workspace import Workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from llmc.envelope.reply import Reply
+
+FILES = {
+    "src/auth.ts": """import { cookie } from './cookie';
+import {
+	sign,
+	verify,
+} from './jwt';
+
+export class Auth {
+	login(user: string) {
+		// cookie is set here
+		cookie(user);
+		return sign(user);
+	}
+}
+
+router.post(
+	'/refresh',
+	asyncHandler(async (req, res) => {
+		verify(req);
+		cookie(req.user);
+	}),
+);
+
+const schema = {
+	auth_login: {
+		resolve: async (args) => {
+			cookie(args.user);
+		},
+	},
+};
+""",
+    "src/cookie.ts": "export function cookie(name: string) {\n\treturn `${name}=1`;\n}\n",
+    "src/auth.test.ts": "import { cookie } from './cookie';\n\nit('sets a cookie', () => {\n\tcookie('a');\n});\n",
+    "src/lib.rs": """pub fn cookie_jar() -> usize {
+    1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn holds_one() {
+        assert_eq!(cookie_jar(), 1);
+    }
+}
+""",
+    "docs/guide.md": "# Guide\n\nA cookie is baked.\n",
+    "tool.py": '"""Bakes a cookie."""\n\nfrom jar import cookie\n\n\n@retry\ndef bake():\n    return cookie()\n',
+    **{f"src/routes/r{at}.ts": f"export const r{at} = () => {{\n\treturn widget({at});\n}};\n" for at in range(60)},
+}
+
+
+@pytest.fixture(scope="module")
+def ask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Reply]]:
+    folder = tmp_path_factory.mktemp("tree")
+    for name, text in FILES.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    home = tmp_path_factory.mktemp("home")
+    with Workspace.open(
+        str(folder), home=str(home), settings=Settings(embedder=EmbedderSettings(kind="hash"))
+    ) as workspace:
+        workspace.index()
+        handles = Handles(str(home / "handles"))
+
+        def run(tool: str, **args: Any) -> Reply:
+            return answer(workspace, handles, tool, args)
+
+        yield run
+
+
+def test_each_match_stands_under_its_symbol_and_a_handler_is_named_after_its_registration(
+    ask: Callable[..., Reply],
+) -> None:
+    text = ask("grep", pattern="cookie", path=["src/auth.ts"]).text
+    assert (
+        text
+        == """5 matches in 1 file
+src/auth.ts
+1 import
+Auth.login 8-12
+9 // cookie is set here
+10 cookie(user);
+router.post('/refresh') 15-21
+19 cookie(req.user);
+schema.auth_login.resolve 25-27
+26 cookie(args.user);"""
+    )
+
+
+def test_a_definition_opens_its_group_with_its_extent_and_code_comes_before_tests_and_docs(
+    ask: Callable[..., Reply],
+) -> None:
+    lines = ask("grep", pattern="cookie").text.split("\n")
+    assert lines[0] == "15 matches in 6 files: 10 code, 4 tests, 1 docs"
+    assert "1-3 export function cookie(name: string) {" in lines
+    assert "1-3 pub fn cookie_jar() -> usize {" in lines
+    assert "7-8 def bake():" not in lines
+    assert lines.index("src/auth.ts") < next(at for at, line in enumerate(lines) if line.startswith("tests: "))
+    assert " src/auth.test.ts 1 3 4" in lines
+
+
+def test_tests_are_recognised_inside_files_and_filters_hold_for_lists_and_counts(ask: Callable[..., Reply]) -> None:
+    def places(**args: Any) -> list[tuple[str, int]]:
+        files = ask("grep", pattern="cookie", **args).data["files"]
+        return sorted((file["path"], file["count"]) for file in files)
+
+    tests = [("src/auth.test.ts", 3), ("src/lib.rs", 1)]
+    code = [("docs/guide.md", 1), ("src/auth.ts", 5), ("src/cookie.ts", 1), ("src/lib.rs", 1), ("tool.py", 3)]
+    for form in ({}, {"files": True}, {"count": True}, {"all": True}):
+        assert places(only_tests=True, **form) == tests
+        assert places(no_tests=True, **form) == code
+    listed = ask("grep", pattern="cookie", only_tests=True, files=True).text.split("\n")
+    assert sorted(listed[1:]) == ["src/auth.test.ts", "src/lib.rs"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ("def", {("src/cookie.ts", 1), ("src/lib.rs", 1), ("src/auth.test.ts", 3)}),
+        ("import", {("src/auth.ts", 1), ("src/auth.test.ts", 1), ("tool.py", 3)}),
+        ("comment", {("src/auth.ts", 9), ("tool.py", 1)}),
+        ("text", {("docs/guide.md", 3)}),
+    ],
+)
+def test_lines_are_told_apart_by_kind(ask: Callable[..., Reply], kind: str, expected: set[tuple[str, int]]) -> None:
+    files = ask("grep", pattern="cookie", kind=[kind]).data["files"]
+    assert {(file["path"], line[0]) for file in files for line in file["lines"]} == expected
+
+
+def test_a_name_in_an_import_of_several_lines_is_an_import(ask: Callable[..., Reply]) -> None:
+    files = ask("grep", pattern="verify", kind=["import"]).data["files"]
+    assert [(file["path"], file["lines"][0][0]) for file in files] == [("src/auth.ts", 4)]
+
+
+def test_similar_matches_of_a_folder_are_listed_together_and_all_are_behind_the_handle(
+    ask: Callable[..., Reply],
+) -> None:
+    reply = ask("grep", pattern="widget", budget=500)
+    assert "60 files, 60 matches" in reply.text
+    assert "r7.ts 2" in reply.text
+    assert f"+60 more → {reply.handle}" in reply.text
+    rest = ask("read", target=[reply.handle], budget=8000).text
+    assert rest.count("return widget(") == 60
+
+
+def test_an_overly_broad_pattern_is_answered_by_folders_and_advice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(grep_tool, "MOST_READ", 50)
+    for at in range(40):
+        (tmp_path / "tree" / f"p{at % 4}").mkdir(parents=True, exist_ok=True)
+        (tmp_path / "tree" / f"p{at % 4}" / f"m{at}.py").write_text("x = 1\ny = x\n")
+    settings = Settings(embedder=EmbedderSettings(kind="hash"))
+    with Workspace.open(str(tmp_path / "tree"), home=str(tmp_path / "home"), settings=settings) as workspace:
+        workspace.index()
+        reply = answer(workspace, Handles(str(tmp_path / "handles")), "grep", {"pattern": "x"})
+    first, *rows = reply.text.split("\n")
+    assert first.startswith("80 matches in 40 files · narrow it:")
+    assert " p0/ 20 in 10 files" in rows
+
+
+def test_a_filter_that_matches_no_file_is_an_error_and_not_an_answer(ask: Callable[..., Reply]) -> None:
+    reply = ask("grep", pattern="cookie", glob=["*.kt"])
+    assert reply.error
+    assert "no indexed file matches -g *.kt: nothing was searched" in reply.text
+    assert ask("grep", pattern="nowhere_at_all", glob=["*.ts"]).text == "no matches"
+
+
+def test_filters_that_exclude_each_other_and_unknown_kinds_are_refused(ask: Callable[..., Reply]) -> None:
+    assert "exclude each other" in ask("grep", pattern="a", no_tests=True, only_tests=True).text
+    assert "'klass' is not a kind of line" in ask("grep", pattern="a", kind=["klass"]).text

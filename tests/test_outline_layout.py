@@ -1,0 +1,154 @@
+"""outline shows functions and classes first, names routes, keeps tests apart and thins long files evenly."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tool_calls import answer
+
+from llmc.envelope.handles import Handles
+from llmc.retrieval.registrations import decorator_in, registrations
+from llmc.settings import EmbedderSettings, Settings
+from llmc.workspace import Workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from llmc.envelope.reply import Reply
+
+FILES = {
+    "web/auth.ts": """const env = load();
+export interface Options { mode: string }
+export class Auth {
+	private secret: string;
+	constructor(secret: string) {
+		this.secret = secret;
+	}
+	login(user: string) {
+		const inner = () => user;
+		return inner();
+	}
+}
+router.use('/static', serveStatic);
+router.post(
+	'/refresh',
+	asyncHandler(async (req, res) => {
+		res.send();
+	}),
+);
+""",
+    "web/app.py": """import flask
+
+
+@app.route("/health")
+def health():
+    return "ok"
+
+
+def test_health():
+    assert health() == "ok"
+""",
+    "src/lib.rs": "pub fn one() -> u8 {\n    1\n}\n\n"
+    "#[cfg(test)]\nmod tests {\n    #[test]\n    fn is_one() {\n    }\n}\n",
+    "long.py": "".join(f"def step_{at:03}(x):\n    return x + {at}\n\n\n" for at in range(300)),
+    **{f"db/m{at}.py": "def up(db):\n    pass\n\n\ndef down(db):\n    pass\n" for at in range(8)},
+    "db/base.py": "class Base:\n    def connect(self):\n        pass\n",
+}
+
+
+@pytest.fixture(scope="module")
+def outline(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Reply]]:
+    folder = tmp_path_factory.mktemp("tree")
+    for name, text in FILES.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    home = tmp_path_factory.mktemp("home")
+    settings = Settings(embedder=EmbedderSettings(kind="hash"))
+    with Workspace.open(str(folder), home=str(home), settings=settings) as workspace:
+        workspace.index()
+        handles = Handles(str(home / "handles"))
+
+        def run(*paths: str, **args: Any) -> Reply:
+            return answer(workspace, handles, "outline", {"path": list(paths), **args})
+
+        yield run
+
+
+def test_functions_classes_and_routes_come_first_and_fields_last(outline: Callable[..., Reply]) -> None:
+    assert outline("web/auth.ts").text.split("\n")[1:] == [
+        "web/auth.ts",
+        "3-12 export class Auth",
+        "5-7   constructor(secret: string)",
+        "8-11   login(user: string)",
+        "13 router.use('/static', serveStatic)",
+        "14-19 router.post('/refresh')",
+        " constants: env 1",
+        " types: Options 2",
+        " Auth fields: secret 4",
+    ]
+
+
+def test_a_decorated_route_is_named_and_tests_are_apart(outline: Callable[..., Reply]) -> None:
+    lines = outline("web/app.py").text.split("\n")
+    assert '4-6 @app.route("/health") def health()' in lines
+    assert " tests: 1 function: test_health 9" in lines
+    assert " tests: 1 function: is_one 7" in outline("src/lib.rs").text.split("\n")
+
+
+def test_a_long_file_is_thinned_evenly_and_the_gaps_are_marked(outline: Callable[..., Reply]) -> None:
+    reply = outline("long.py", budget=600)
+    lines = reply.text.split("\n")
+    numbers = [int(line.split("step_")[1][:3]) for line in lines if "step_" in line]
+    gaps = [after - before for before, after in pairwise(numbers)]
+    assert numbers[0] == 0
+    assert numbers[-1] > 250
+    assert max(gaps) - min(gaps) <= 1
+    assert any(line.endswith(" more between these") for line in lines)
+    assert reply.handle
+
+
+def test_a_range_of_a_file_can_be_outlined(outline: Callable[..., Reply]) -> None:
+    names = [line.split("step_")[1][:3] for line in outline("long.py:401-410").text.split("\n") if "step_" in line]
+    assert names == ["100", "101", "102"]
+
+
+def test_a_folder_is_one_line_a_file_and_files_that_are_alike_share_one(outline: Callable[..., Reply]) -> None:
+    lines = outline("db").text.split("\n")
+    assert "db/" in lines
+    assert " 8 files m0.py … m7.py: up, down" in lines
+    assert " base.py: Base 1" in lines
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "expected"),
+    [
+        ("javascript", "app.get('/a', list);\n", "app.get('/a', list)"),
+        ("typescript", "fastify.route({ method: 'GET', url: '/a' });\n", "fastify.route({ method: 'GET', url: '/a' })"),
+        ("python", "urlpatterns = [\n    path('a/', views.a),\n]\n", "path('a/', views.a)"),
+        ("python", "run = commands.add_parser('run')\n", "run = commands.add_parser('run')"),
+        ("ruby", "  get '/a', to: 'a#show'\n", "get '/a', to: 'a#show'"),
+        ("go", '\tr.GET("/a", list)\n', 'r.GET("/a", list)'),
+        ("rust", '    .route("/a", get(list))\n', '.route("/a", get(list))'),
+        ("php", "Route::get('/a', [A::class, 'show']);\n", "Route::get('/a', [A::class, 'show'])"),
+        ("csharp", 'app.MapGet("/a", List);\n', 'app.MapGet("/a", List)'),
+        ("javascript", "emitter.on('close', stop);\n", "emitter.on('close', stop)"),
+    ],
+)
+def test_registrations_of_common_frameworks_are_found(language: str, text: str, expected: str) -> None:
+    assert [one.text for one in registrations(text, language)] == [expected]
+
+
+def test_what_only_looks_like_a_registration_is_none() -> None:
+    assert list(registrations("namespace app {\n}\n", "cpp")) == []
+    assert list(registrations("const x = map.get('a');\n", "javascript")) == []
+
+
+@pytest.mark.parametrize(
+    "decorator",
+    ['@app.get("/a")', "@click.command()", '@GetMapping("/a")', "@Get('a')", '[HttpGet("a")]', '#[get("/a")]'],
+)
+def test_decorators_that_register_are_found(decorator: str) -> None:
+    assert decorator_in(f"{decorator}\n") == decorator
+    assert decorator_in("@property\n") == ""
