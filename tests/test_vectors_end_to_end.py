@@ -12,6 +12,12 @@ from typing import TYPE_CHECKING
 import pytest
 from daemons import Standing, private_place, until
 
+from llmc.indexer import writer_thread as writer_thread
+from llmc.settings import EmbedderSettings, Settings
+from llmc.store.vectors import vector_index
+from llmc.store.vectors.lance_table import version_count
+from llmc.workspace import Workspace
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -134,3 +140,21 @@ def test_a_broken_lancedb_costs_the_vectors_and_nothing_else(here: Standing, tmp
     here.text("index", "--once")
     assert vectors_of(here) == {"answered_by": "memory", "rows": 4, "reason": ""}
     assert "keywords" not in first_line(here)
+
+
+def test_the_files_of_many_saves_are_joined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vector_index, "MOST_VERSIONS", 4)
+    monkeypatch.setattr(writer_thread, "OPTIMIZE_SECONDS", 0.0)
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    settings = Settings(embedder=EmbedderSettings(kind="hash"))
+    with Workspace.open(str(tree), home=str(tmp_path / "home"), settings=settings) as workspace:
+        store = workspace.writer_threads[0].store
+        for number in range(8):
+            (tree / f"file{number}.py").write_text(f"def name{number}(): pass\n")
+            workspace.index()
+            assert version_count(store.vectors.folder) <= 5
+
+        store.refresh()
+        assert store.vector_state().rows == 8
+        assert workspace.verify() == []

@@ -34,6 +34,8 @@ T = TypeVar("T")
 
 # Parsing and embedding this many files takes a tenth of a second; starting a process takes half of one.
 INLINE_FILES = 32
+# A daemon that saves every second needs 40 for the versions that are worth joining.
+OPTIMIZE_SECONDS = 30.0
 REBUILDING_VECTORS = "rebuilding the vectors"
 RETRY_SECONDS = (1.0, 5.0, 15.0, 60.0)
 # Of what a worker says in the end; the log keeps it.
@@ -58,6 +60,7 @@ class WriterThread:
     _tasks: list[tuple[Callable[[], Any], Future[Any]]] = field(default_factory=list)
     _wake: threading.Condition = field(default_factory=threading.Condition)
     _hurry: bool = False
+    _optimize_after: float = 0.0
     _repairing: bool = False  # a damaged vector table is being replaced
     _closed: bool = False
     _failures: int = 0
@@ -224,9 +227,17 @@ class WriterThread:
             jobs.run_here(job, self.embedder, self._report_to(root_index))
 
     def _optimize_vectors(self, root_index: RootIndex) -> None:
-        """Saves leave small files in the vector table; a worker joins them, since that takes 100 MB for a while."""
-        if self.processes and self.store.scattered_vectors():
-            self._in_worker(root_index, jobs.IndexTask(self.folder, root_index.root, root_index.settings))
+        """Saves leave small files in the vector table; a worker joins them, since that takes 100 MB for a while. Where
+        it fails, as on a full disk, it is not tried again for some time."""
+        now = time.monotonic()
+        if now < self._optimize_after or self.embedder is None or not self.store.scattered_vectors():
+            return
+        self._optimize_after = now + OPTIMIZE_SECONDS
+        job = jobs.IndexTask(self.folder, root_index.root, root_index.settings)
+        if self.processes:
+            self._in_worker(root_index, job)
+        else:
+            jobs.run_here(job, self.embedder, self._report_to(root_index))
 
     def _in_worker(self, root_index: RootIndex, job: jobs.IndexTask) -> None:
         worker = WorkerProcess(self._report_to(root_index))

@@ -7,6 +7,7 @@ import is remembered: it would fail again, as slowly.
 
 from __future__ import annotations
 
+import os
 import threading
 import warnings
 from importlib import import_module
@@ -39,6 +40,7 @@ def load() -> Any:
     with _lock:
         if _module is None and not _failure:
             try:
+                os.environ.setdefault("LANCEDB_LOG", "error")  # else it writes about empty partitions to stderr
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")  # of its dependencies
                     module = import_module("lancedb")

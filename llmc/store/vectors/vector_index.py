@@ -176,12 +176,19 @@ class VectorIndex:
             with self._loading:
                 if self._snapshot is None or self._stale:
                     self._stale = False
-                    try:
-                        self._snapshot = self._loaded(self._snapshot)
-                    except BaseException:
-                        self._stale = True
-                        raise
+                    self._snapshot = self._load()
         return self._snapshot
+
+    def _load(self) -> Snapshot:
+        """Twice, if need be: `optimize` in another process may remove the files of a version while it is read."""
+        try:
+            try:
+                return self._loaded(self._snapshot)
+            except CorruptVectorsError:
+                return self._loaded(None)
+        except BaseException:
+            self._stale = True
+            raise
 
     def _loaded(self, before: Snapshot | None) -> Snapshot:
         if not self.folder.exists():
@@ -252,11 +259,11 @@ def nearest(table: LanceTable, query: Floats, limit: int, docs: Collection[int] 
 def nearest_within(table: LanceTable, query: Floats, limit: int, docs: Collection[int]) -> list[ChunkHit]:
     """Search everything and keep these documents; with the filter, if too few of them come that way."""
     wanted = np.fromiter(docs, np.int64, len(docs))
-    total = CANDIDATES * limit
+    total = 4 * CANDIDATES * limit
     while total <= MOST_CANDIDATES:
         found, ordinals, vectors = table.nearest(query, total)
         kept = np.isin(found, wanted)
-        if kept.sum() >= CANDIDATES * limit or len(found) < total:
+        if kept.sum() >= limit or len(found) < total:
             return best_hits(found[kept], ordinals[kept], vectors[kept].astype(np.float32) @ query, limit)
         total *= 4
     return nearest(table, query, limit, docs)
