@@ -212,6 +212,7 @@ PARTS: dict[str, tuple[str, ...]] = {
         "test_scan_*",
         "test_several_roots*",
     ),
+    "code graph": ("test_graph_*",),
     "storing": ("test_store_*",),
     "delegates": ("test_delegates*",),
     "watching": ("test_watch_*",),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from daemons import Standing, private_place, until
 
-from llmc.indexer import writer_thread as writer_thread
+from llmc.indexer import writer_thread
 from llmc.settings import EmbedderSettings, Settings
 from llmc.store.vectors import vector_index
 from llmc.store.vectors.lance_table import version_count

@@ -28,6 +28,7 @@ __all__ = [
     "Document",
     "FileState",
     "FileStatus",
+    "Link",
     "Parsed",
     "Reference",
     "Root",
@@ -111,9 +112,34 @@ class Reference(NamedTuple):
     """A use of a name that is not its definition."""
 
     name: str
-    kind: str  # call, import, inherit, type, use
+    kind: str  # call, import, inherit, type, use, write
     line: int
     container: str  # qualified name of the enclosing definition, empty at the top
+    receiver: str = ""  # the expression before the name, as a chain (`syntax/chains.py`): `self.client`, `Parser()`
+
+
+class Link(NamedTuple):
+    """A fact that name resolution needs besides definitions and references.
+
+    | kind   | scope                | name               | value                                        |
+    |--------|----------------------|--------------------|----------------------------------------------|
+    | import | enclosing definition | local name         | `module#name`; `#` alone: the module itself  |
+    | export | empty                | exported name      | `module#name`, or `#name` of this file       |
+    | base   | the type             | how: extends, ...  | chain of the base                            |
+    | bind   | enclosing definition | variable           | chain of the assigned value, `?` if unknown  |
+    | attr   | the method           | attribute of self  | chain of the assigned value                  |
+    | type   | enclosing definition | variable           | chain of the annotated type                  |
+    | atype  | the method           | attribute of self  | chain of the annotated type                  |
+    | return | the function         | declared, inferred | chain of the type, or of the returned value  |
+    | module | empty                | empty              | package or namespace of the file             |
+    | test   | the function         | empty              | what marks it as a test                      |
+    | property | the method         | empty              | empty: reading the attribute runs it         |
+    """
+
+    kind: str
+    scope: str
+    name: str
+    value: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +164,7 @@ class Parsed:
     chunks: tuple[Chunk, ...]
     symbols: Sequence[Symbol]
     references: Sequence[Reference]
+    links: Sequence[Link] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import click
 from llmc.cli._options import Options, pass_options
 from llmc.cli._tool_call import ask_tool, common_options
 
-KINDS = ("call", "import", "inherit", "type", "use")
+KINDS = ("def", "call", "read", "write", "import", "inherit", "type", "use")
 
 
 @click.command()
@@ -21,6 +21,7 @@ KINDS = ("call", "import", "inherit", "type", "use")
 def command(options: Options, /, **args: Any) -> int:
     """Where a name is defined, and every use, call and subclass of it.
 
-    Names are matched, not types: the reply says when several definitions share the name.
+    A plain name is matched as such. Of Class.method and path:name, uses that mean another definition are left out, and
+    members that a class inherits are found through its bases.
     """
     return ask_tool(options, "refs", args)

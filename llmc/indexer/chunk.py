@@ -36,7 +36,8 @@ def parse(path: str, text: str) -> Parsed:
         read = EMPTY
     starts = _line_starts(text)
     chunks = tuple(_chunks(language, text, starts, read))
-    return Parsed(language, len(starts) - 1, chunks, tuple(mark.symbol for mark in read.marks), read.references)
+    symbols = tuple(mark.symbol for mark in read.marks)
+    return Parsed(language, len(starts) - 1, chunks, symbols, read.references, read.links)
 
 
 def symbols_in(path: str, text: str) -> tuple[Symbol, ...]:

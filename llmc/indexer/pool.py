@@ -19,7 +19,7 @@ from llmc.base.errors import EmbedError
 from llmc.base.model import Chunk, Parsed
 from llmc.embed import open_embedder
 from llmc.indexer.digest import Digest, digest
-from llmc.store.catalog.packed import PackedReferences, PackedSymbols, packed
+from llmc.store.catalog.packed import PackedLinks, PackedReferences, PackedSymbols, packed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +36,7 @@ SLICE_FILES = 64
 
 File = tuple[str, str]
 # A digest as it travels: as few objects as can be, since a pipe takes some 10 µs for each.
-Sent = tuple[str, int, list[tuple[Any, ...]], PackedSymbols, PackedReferences, "Vectors | None"]
+Sent = tuple[str, int, list[tuple[Any, ...]], PackedSymbols, PackedReferences, PackedLinks, "Vectors | None"]
 Results = tuple[list[Sent | str], float]
 
 
@@ -215,5 +215,5 @@ def sent(result: Digest | str) -> Sent | str:
 def received(result: Sent | str) -> Digest | str:
     if isinstance(result, str):
         return result
-    language, lines, chunks, symbols, references, vectors = result
-    return Digest(Parsed(language, lines, tuple(Chunk(*one) for one in chunks), symbols, references), vectors)
+    language, lines, chunks, symbols, references, links, vectors = result
+    return Digest(Parsed(language, lines, tuple(Chunk(*one) for one in chunks), symbols, references, links), vectors)

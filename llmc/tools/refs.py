@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.phrases import freshness_notes, plural
+from llmc.graph.lookup import name_parts
 from llmc.retrieval.path_facts import naming
 from llmc.retrieval.refs import RefConfidence, RefsRequest, refs
 from llmc.tool import Argument, Tool, ToolRequest
+from llmc.tools.refs_resolved import is_qualified, narrowed
 from llmc.workspace import shown_path
 
 if TYPE_CHECKING:
@@ -20,16 +22,30 @@ if TYPE_CHECKING:
     from llmc.workspace import Workspace
 
 
+# What a person asks for → kinds of references; a definition is told in any case.
+KINDS = {"read": ("use",), "use": ("use", "write"), "def": ()}
+
+
 def run(asked: ToolRequest) -> Envelope:
     workspace = asked.workspace
-    kinds = frozenset(asked.texts("kind"))
-    request = RefsRequest(asked.text("name"), kinds, workspace.path_filter(asked.texts("path")))
+    named = asked.texts("kind")
+    kinds = frozenset(kind for one in named for kind in KINDS.get(one, (one,)))
+    only_definitions = bool(named) and not kinds
+    text = asked.text("name")
+    name = name_parts(text)[1] if is_qualified(text) else text
+    request = RefsRequest(name, kinds, workspace.path_filter(asked.texts("path")))
     result = refs(asked.views(), request)
+    left_out = 0
+    if is_qualified(text):
+        result, left_out = narrowed(asked.views(), text, result)
+    if only_definitions:
+        result = replace(result, references=(), elsewhere=0, holding=(), callees=())
+    others = f"{plural(left_out, 'use')} of other definitions left out" if left_out and not only_definitions else ""
     return Envelope(
         "refs",
         found_words(result, callees=not kinds),
         groups=tuple(groups_of(result, workspace, callers=kinds == {"call"})),
-        notes=freshness_notes(result.pending, result.share),
+        notes=(*([others] if others else ()), *freshness_notes(result.pending, result.share)),
         data={
             "name": result.name,
             "sureness": result.sureness,
@@ -103,7 +119,7 @@ def item_of(place: RefPlace, kind: str) -> Item:
     words = [place.text.strip()]
     if place.within and not kind:
         words.append(f"· in {place.within}")
-    if kind in {"import", "inherit", "type"}:
+    if kind in {"import", "inherit", "type", "write"}:
         words.append(f"· {kind}")
     return Item((Row(" ".join(words), place.line),), "", place.root, place.path, place.line, place.end_line)
 
@@ -115,8 +131,10 @@ TOOL = Tool(
     cacheable=True,
     cpu_bound=True,
     arguments=(
-        Argument("name", "string", "A name, perhaps qualified: parse_header, Parser.feed.", required=True),
-        Argument("kind", "strings", "Only these: call, import, inherit, type, use."),
+        Argument(
+            "name", "string", "A name, perhaps qualified: parse_header, Parser.feed, src/a.py:feed.", required=True
+        ),
+        Argument("kind", "strings", "Only these: def, call, read, write, import, inherit, type, use."),
         Argument("path", "strings", "Only below this file or folder.", text="path"),
         Argument("fields", "strings", "A table of only these: path, line, kind, within; * is all."),
         Argument("budget", "integer", "Tokens that the reply may take."),

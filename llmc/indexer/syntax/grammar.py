@@ -60,7 +60,11 @@ def language(grammar: str) -> Language:
 
 @cache
 def query(grammar: str) -> Query:
-    return Query(language(grammar), _patterns(grammar))
+    links = f"{grammar}.links"
+    patterns = [_patterns(grammar)]
+    if (QUERIES / f"{links}.scm").exists():
+        patterns.append(_patterns(links))
+    return Query(language(grammar), "\n".join(patterns))
 
 
 def _patterns(name: str) -> str:

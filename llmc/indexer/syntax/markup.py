@@ -44,7 +44,8 @@ def _merged(scripts: list[Outline], named: list[Mark]) -> Outline:
     marks = [*named, *(mark for one in scripts for mark in one.marks)]
     marks.sort(key=lambda mark: (mark.lead, -mark.symbol.end_line))
     references = tuple(reference for one in scripts for reference in one.references)
-    return Outline(tuple(marks), references)
+    links = tuple(link for one in scripts for link in one.links)
+    return Outline(tuple(marks), references, links)
 
 
 def _scripts(text: str, grammar: str) -> list[Outline]:
@@ -66,7 +67,7 @@ def _script_places(text: str) -> Iterator[tuple[int, int]]:
 def _shifted(read: Outline, lines: int) -> Outline:
     marks = tuple(Mark(_lower(mark.symbol, lines), mark.lead + lines) for mark in read.marks)
     references = tuple(one._replace(line=one.line + lines) for one in read.references)
-    return Outline(marks, references)
+    return Outline(marks, references, read.links)
 
 
 def _lower(symbol: Symbol, lines: int) -> Symbol:

@@ -28,7 +28,17 @@ if TYPE_CHECKING:
 
     Captures = dict[str, list[Node]]
 
-__all__ = ["DefinitionNode", "DefinitionTree", "Named", "definitions", "kind_of", "parts_of", "text_of"]
+__all__ = [
+    "CALLABLES",
+    "CLOSURE",
+    "DefinitionNode",
+    "DefinitionTree",
+    "Named",
+    "definitions",
+    "kind_of",
+    "parts_of",
+    "text_of",
+]
 
 LONGEST_NAME = 120
 
@@ -54,7 +64,7 @@ _TYPES = frozenset(
     ]
 )
 HANDLER = "handler"
-_CALLABLES = frozenset({"function", "method", "constructor", "macro", "test", HANDLER})
+CALLABLES = frozenset({"function", "method", "constructor", "macro", "test", HANDLER})
 _VALUES = frozenset({"variable", "constant", "field", "property"})
 _LOCAL = _VALUES | {"prototype"}  # what a function has for itself; `Lock l(m);` looks like a declared function
 _JOINTS = re.compile(r"::|->|[.:\\#/]")
@@ -258,7 +268,7 @@ def _place(data: bytes, one: DefinitionNode, parent: DefinitionNode | None) -> N
     outer, outer_kind = (parent.qualified, parent.kind) if parent else ("", "")
     one.qualified, one.kind, one.outer_kind = outer, CLOSURE if one.default == CLOSURE else outer_kind, outer_kind
     if one.names and one.names[0].kind in _LOCAL:
-        if outer_kind in _CALLABLES or outer_kind == CLOSURE:
+        if outer_kind in CALLABLES or outer_kind == CLOSURE:
             one.names.clear()  # a local variable
         elif parent and outer_kind in _VALUES:
             outer = parent.container  # A = B = 1

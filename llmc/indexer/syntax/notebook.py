@@ -43,7 +43,7 @@ def read_notebook(text: str) -> Outline:
     outer = nest(sections, last_line(text))
     inner = _code([line for cell in cells if cell.is_code for line in cell.source])
     marks = sorted([*outer.marks, *inner.marks], key=lambda mark: (mark.lead, -mark.symbol.end_line))
-    return Outline(tuple(marks), inner.references)
+    return Outline(tuple(marks), inner.references, inner.links)
 
 
 def _cells(text: str) -> Iterator[NotebookCell]:
@@ -79,7 +79,7 @@ def _code(source: list[tuple[int, str]]) -> Outline:
     at = [line for line, _ in source]
     marks = tuple(_moved(mark, at) for mark in read.marks)
     references = tuple(one._replace(line=at[one.line - 1]) for one in read.references)
-    return Outline(marks, references)
+    return Outline(marks, references, read.links)
 
 
 def _moved(mark: Mark, at: list[int]) -> Mark:

@@ -11,6 +11,7 @@ import numpy as np
 from llmc.base.model import Symbol
 from llmc.indexer.syntax import grammar
 from llmc.indexer.syntax.dialects import plain
+from llmc.indexer.syntax.links import Receivers, find_links
 from llmc.indexer.syntax.names import definitions, kind_of, parts_of
 from llmc.indexer.syntax.outline import EMPTY, Mark, Outline
 from llmc.indexer.syntax.uses import as_references, find_imports, find_references
@@ -42,8 +43,9 @@ def read_tree(name: str, data: bytes) -> Outline:
     if name in _BY_EQUATIONS:
         marks = _joined(marks)
     known = {mark.symbol.name.encode() for mark in marks} | {name.encode() for name in imports.names}
-    references = as_references(find_references(data, captures, defined, imports, known), lines, defined)
-    return Outline(marks, tuple(references))
+    found = find_references(data, captures, defined, imports, known)
+    references = as_references(found, lines, defined, Receivers(name, data, captures))
+    return Outline(marks, tuple(references), find_links(name, data, captures, defined, imports))
 
 
 def line_starts(data: bytes) -> list[int]:

@@ -19,6 +19,7 @@ from llmc.indexer.syntax.names import LONGEST_NAME, text_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from llmc.indexer.syntax.links import Receivers
     from llmc.indexer.syntax.names import Captures, DefinitionTree
 
 __all__ = ["Found", "Imports", "as_references", "find_imports", "find_references"]
@@ -29,7 +30,7 @@ _PRIMITIVES = frozenset(
     b"int32_t int64_t size_t float32 float64 rune usize u8 u32 u64 i32 i64 None Self self var auto Int Object".split()
 )
 MOST = 20_000  # references of one file; more of them are tables
-_KINDS = ("inherit", "call", "type")
+_KINDS = ("inherit", "call", "type", "write")
 _JOINTS = str.maketrans("/\\:#", "....")
 
 
@@ -112,12 +113,17 @@ def find_references(
                     continue
                 found.append((start, kind, words[word]))
     spans = imports.spans
+    attributes = {node.end_byte for node in captures.get("recv", ())}
     last_import = spans[-1][1] if spans else 0
     for node in captures.get("use", ()):
         start = node.start_byte
         if start not in taken:
             word = data[start : node.end_byte]
-            if word in known or (b"A" <= word[:1] <= b"Z" and len(word) > 2):  # noqa: PLR2004 - T and ID tell nothing
+            if (
+                word in known
+                or (b"A" <= word[:1] <= b"Z" and len(word) > 2)  # noqa: PLR2004 - T and ID tell nothing
+                or start - 1 in attributes
+            ):
                 if start < last_import and (at := _statement(spans, start)) >= 0 and start < spans[at][1]:
                     continue
                 found.append((start, "use", words[word]))
@@ -133,16 +139,19 @@ class _Words(dict[bytes, str]):
         return text
 
 
-def as_references(found: list[Found], lines: list[int], defined: DefinitionTree) -> list[Reference]:
-    """A name once for each line and kind; mere uses and types once for each definition."""
+def as_references(
+    found: list[Found], lines: list[int], defined: DefinitionTree, receivers: Receivers
+) -> list[Reference]:
+    """A name once for each receiver, line and kind; mere uses and types once for each definition."""
     references = []
-    seen: set[tuple[str, str, int | str]] = set()
+    seen: set[tuple[str, str, int | str, str]] = set()
     cuts, containers = defined.containers()
     for start, kind, name in found:
         line = bisect_right(lines, start)
         container = containers[bisect_right(cuts, start) - 1]
-        key = (kind, name, line if kind == "call" else container)
+        receiver = "" if kind == "import" else receivers.before(start, name)
+        key = (kind, name, line if kind == "call" else container, receiver)
         if key not in seen:
             seen.add(key)
-            references.append(Reference(name, kind, line, container))
+            references.append(Reference(name, kind, line, container, receiver))
     return references

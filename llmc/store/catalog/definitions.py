@@ -6,10 +6,12 @@ ask the keyword store which documents may hold it, and read their `references`.
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from llmc.store.catalog.connections import Connections
 from llmc.store.catalog.packing import UNREADABLE, unpack_references, unpack_symbols
+from llmc.store.declarations import Declarations
 from llmc.store.integrity.native_errors import guard
 from llmc.store.values import StoredDefinition
 
@@ -68,6 +70,17 @@ class DefinitionReader(Connections):
         """The documents that define this name, or the last part of a qualified one; `symbols` says what it is there."""
         return self._defining("name IN (?, ?)", index_name(name), index_name(_last(name)))
 
+    def defining_each(self, names: Collection[str]) -> dict[str, list[int]]:
+        """The same of several names, none of them qualified, in one statement."""
+        spelled: dict[str, list[str]] = {}
+        for name in names:
+            spelled.setdefault(index_name(name), []).append(name)
+        found: dict[str, list[int]] = {name: [] for name in names}
+        for spelling, doc in self.listed("SELECT name, doc FROM names WHERE name IN ({})", list(spelled)):
+            for name in spelled[spelling]:
+                found[name].append(doc)
+        return found
+
     def _defining(self, where: str, *bounds: str) -> set[int]:
         return {doc for (doc,) in self.rows(f"SELECT DISTINCT doc FROM names WHERE {where}", bounds)}  # noqa: S608 ours
 
@@ -98,6 +111,18 @@ class DefinitionReader(Connections):
         blob = self.one("SELECT refs FROM bodies WHERE doc = ?", (doc,))
         with guard(self.path.parent, "reading the catalog", *UNREADABLE):
             return unpack_references(blob) if blob else ()
+
+    def declarations(self, docs: Collection[int]) -> dict[int, Declarations]:
+        """What these documents define and declare; unknown ones are left out."""
+        rows = self.listed(
+            "SELECT b.doc, d.path, d.language, b.symbols, b.links FROM bodies b CROSS JOIN documents d"
+            " WHERE d.doc = b.doc AND b.doc IN ({})",
+            docs,
+        )
+        return {
+            doc: Declarations(os.fsdecode(path), language, symbols, links, self.path.parent)
+            for doc, path, language, symbols, links in rows
+        }
 
 
 def _both(asked: Collection[int] | None, found: set[int]) -> set[int]:

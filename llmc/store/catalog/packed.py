@@ -11,16 +11,33 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from llmc.base.model import Reference, Symbol
+from llmc.base.model import Link, Reference, Symbol
 from llmc.store.catalog.definitions import index_name
-from llmc.store.catalog.packing import clean, pack_references, pack_symbols, unpack_references, unpack_symbols
+from llmc.store.catalog.packing import (
+    clean,
+    pack_links,
+    pack_references,
+    pack_symbols,
+    unpack_links,
+    unpack_references,
+    unpack_symbols,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from llmc.base.model import Parsed
 
-__all__ = ["PackedReferences", "PackedSymbols", "defined_names", "packed", "reference_blob", "symbol_blob"]
+__all__ = [
+    "PackedLinks",
+    "PackedReferences",
+    "PackedSymbols",
+    "defined_names",
+    "link_blob",
+    "packed",
+    "reference_blob",
+    "symbol_blob",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,11 +73,27 @@ class PackedReferences(Sequence[Reference]):
         return iter(unpack_references(self.blob))
 
 
-def packed(parsed: Parsed) -> tuple[PackedSymbols, PackedReferences]:
-    symbols, references = parsed.symbols, parsed.references
+@dataclass(frozen=True, eq=False)
+class PackedLinks(Sequence[Link]):
+    blob: bytes
+    total: int
+
+    def __len__(self) -> int:
+        return self.total
+
+    def __getitem__(self, at: Any) -> Any:
+        return unpack_links(self.blob)[at]
+
+    def __iter__(self) -> Iterator[Link]:
+        return iter(unpack_links(self.blob))
+
+
+def packed(parsed: Parsed) -> tuple[PackedSymbols, PackedReferences, PackedLinks]:
+    symbols, references, links = parsed.symbols, parsed.references, parsed.links
     return (
         PackedSymbols(pack_symbols(symbols), tuple(defined_names(symbols)), len(symbols)),
         PackedReferences(pack_references(references), len(references)),
+        PackedLinks(pack_links(links), len(links)),
     )
 
 
@@ -70,6 +103,10 @@ def symbol_blob(symbols: Sequence[Symbol]) -> bytes:
 
 def reference_blob(references: Sequence[Reference]) -> bytes:
     return references.blob if isinstance(references, PackedReferences) else pack_references(references)
+
+
+def link_blob(links: Sequence[Link]) -> bytes:
+    return links.blob if isinstance(links, PackedLinks) else pack_links(links)
 
 
 def defined_names(symbols: Sequence[Symbol]) -> Sequence[str]:

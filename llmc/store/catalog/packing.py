@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import orjson
 
-from llmc.base.model import ChunkPlace, Reference, Symbol
+from llmc.base.model import ChunkPlace, Link, Reference, Symbol
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,10 +29,12 @@ __all__ = [
     "clean",
     "loose",
     "pack_chunks",
+    "pack_links",
     "pack_references",
     "pack_symbols",
     "tight",
     "unpack_chunks",
+    "unpack_links",
     "unpack_references",
     "unpack_symbols",
 ]
@@ -141,29 +143,48 @@ def unpack_symbols(
 def pack_references(references: Sequence[Reference]) -> bytes:
     """Names and containers repeat within a file: each stands once, the rows hold its number."""
     words: dict[str, int] = {}
-    names, kinds, lines, containers = [], [], [], []
+    names, kinds, lines, containers, receivers = [], [], [], [], []
     line = 0
     for reference in references:
         names.append(words.setdefault(reference.name, len(words)))
         kinds.append(words.setdefault(reference.kind, len(words)))
         lines.append(reference.line - line)
         containers.append(words.setdefault(reference.container, len(words)))
+        receivers.append(words.setdefault(reference.receiver, len(words)))
         line = reference.line
-    return _pack([list(words), names, kinds, lines, containers])
+    return _pack([list(words), names, kinds, lines, containers, receivers])
 
 
 def unpack_references(blob: bytes, wanted: str | None = None) -> tuple[Reference, ...]:
     """All, or those of one name: most documents that may use it hold thousands of others."""
+    if wanted is not None and wanted.isascii() and f'"{wanted}"'.encode() not in _plain(blob):
+        return ()  # a sixth of the time that reading the JSON takes
     words, *columns = _unpack(blob)
     if wanted is not None and wanted not in words:
         return ()
-    references = []
-    line = 0
-    for name, kind, skip, container in zip(*columns, strict=True):
-        line += skip
-        if wanted is None or words[name] == wanted:
-            references.append(Reference(words[name], words[kind], line, words[container]))
-    return tuple(references)
+    named, kinds, skips, containers, receivers = columns
+    lines = list(accumulate(skips))
+    if wanted is not None:
+        number = words.index(wanted)
+        rows = [at for at, name in enumerate(named) if name == number]
+        named, kinds, lines, containers, receivers = (
+            [column[at] for at in rows] for column in (named, kinds, lines, containers, receivers)
+        )
+    spelled = [[words[at] for at in column] for column in (named, kinds, containers, receivers)]
+    return tuple(map(Reference._make, zip(spelled[0], spelled[1], lines, spelled[2], spelled[3], strict=True)))
+
+
+def pack_links(links: Sequence[Link]) -> bytes:
+    words: dict[str, int] = {}
+    columns = [[words.setdefault(value, len(words)) for value in column] for column in zip(*links, strict=True)]
+    return _pack([list(words), *columns])
+
+
+def unpack_links(blob: bytes) -> tuple[Link, ...]:
+    if not blob:
+        return ()
+    words, *columns = _unpack(blob)
+    return tuple(map(Link._make, zip(*([words[at] for at in column] for column in columns), strict=True)))
 
 
 def _pack(columns: list[list[Any]]) -> bytes:
@@ -180,6 +201,9 @@ def _pack(columns: list[list[Any]]) -> bytes:
 def _unpack(blob: bytes) -> list[list[Any]]:
     if not blob:
         return [[] for _ in range(6)]  # as many columns as any table has
-    plain = zlib.decompress(memoryview(blob)[1:]) if blob[:1] == DEFLATED else memoryview(blob)[1:]
-    columns: list[list[Any]] = orjson.loads(plain)
+    columns: list[list[Any]] = orjson.loads(_plain(blob))
     return columns
+
+
+def _plain(blob: bytes) -> bytes:
+    return zlib.decompress(memoryview(blob)[1:]) if blob[:1] == DEFLATED else blob[1:]

@@ -189,6 +189,17 @@ class Catalog(DefinitionReader):
         )
         return {os.fsdecode(path): doc for path, doc in rows}
 
+    def docs_in(self, root: str, folder: str) -> list[int]:
+        """The documents of the files that lie directly in a folder."""
+        start = os.fsencode(folder) + b"/" if folder else b""
+        within = " AND path >= ? AND path < ?" if folder else ""
+        rows = self.rows(
+            f"SELECT doc FROM files WHERE {OF_ROOT} AND doc IS NOT NULL{within}"  # noqa: S608 constants
+            " AND instr(substr(path, ?), x'2F') = 0",
+            (os.fsencode(root), *((start, start[:-1] + b"0") if folder else ()), len(start) + 1),
+        )
+        return [doc for (doc,) in rows]
+
     def places(self, root: str) -> DocumentPaths:
         """Every document of the root and its path; kept until the generation changes."""
         generation = self.generation()

@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from llmc.store.catalog.connections import listed
-from llmc.store.catalog.packed import defined_names, reference_blob, symbol_blob
+from llmc.store.catalog.packed import defined_names, link_blob, reference_blob, symbol_blob
 from llmc.store.catalog.packing import clean, pack_chunks, tight, unpack_symbols
 from llmc.store.catalog.reader import INODES, STATUSES
 
@@ -61,8 +61,13 @@ def put_document(db: Connection, doc: int, document: Document, embedder: int) ->
             document.size, parsed.lines, len(parsed.chunks), len(parsed.symbols), time.time(),
         ),
     )  # fmt: skip
-    symbols, references = symbol_blob(parsed.symbols), reference_blob(parsed.references)
-    db.execute("INSERT INTO bodies VALUES (?, ?, ?, ?)", (doc, pack_chunks(parsed.chunks), symbols, references))
+    db.execute(
+        "INSERT INTO bodies VALUES (?, ?, ?, ?, ?)",
+        (
+            doc, pack_chunks(parsed.chunks), symbol_blob(parsed.symbols), reference_blob(parsed.references),
+            link_blob(parsed.links),
+        ),
+    )  # fmt: skip
     db.executemany("INSERT INTO names VALUES (?, ?)", ((name, doc) for name in defined_names(parsed.symbols)))
     if document.vectors is not None:
         db.execute("INSERT INTO embeddings (embedder, doc) VALUES (?, ?)", (embedder, doc))

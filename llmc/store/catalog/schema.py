@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMAT", "check_version", "connect", "create", "refuse_newer", "version_on_disk"]
 
-FORMAT = 3  # 2: vectors are in LanceDB alone; 3: handlers are symbols
+FORMAT = 3  # 2: vectors are in LanceDB alone; 3: handlers are symbols, documents have declarations for the graph
 APPLICATION_ID = 0x6C6C6D63  # "llmc"
 
 # A writer holds the lock of SQLite for some milliseconds a batch; a reader of a WAL never waits for it.
@@ -48,7 +48,9 @@ CREATE TABLE documents (
 CREATE INDEX documents_by_content ON documents (content_hash);
 CREATE INDEX documents_dead ON documents (dead_since) WHERE dead_since IS NOT NULL;
 
-CREATE TABLE bodies (doc INTEGER PRIMARY KEY, chunks BLOB NOT NULL, symbols BLOB NOT NULL, refs BLOB NOT NULL);
+CREATE TABLE bodies (
+    doc INTEGER PRIMARY KEY, chunks BLOB NOT NULL, symbols BLOB NOT NULL, refs BLOB NOT NULL, links BLOB NOT NULL
+);
 
 -- Which documents define a name (case-folded): the way into bodies.symbols.
 CREATE TABLE names (name TEXT NOT NULL, doc INTEGER NOT NULL, PRIMARY KEY (name, doc)) WITHOUT ROWID;

@@ -40,6 +40,7 @@
 (import_specifier alias: (identifier) @alias)
 (export_statement source: (string)) @imports
 (export_statement source: (string) @from)
+(export_statement (export_clause (export_specifier name: (_) @import)) source: (string))
 (export_specifier name: (identifier) @use)
 (variable_declarator
   name: [(identifier) @maybe.import (object_pattern (shorthand_property_identifier_pattern) @maybe.import) (object_pattern (pair_pattern key: (_) @maybe.import))]

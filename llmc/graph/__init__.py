@@ -1,0 +1,1 @@
+"""graph: who calls this, what does it call, what implements it, which tests reach it?"""

@@ -1,0 +1,152 @@
+"""C#: types are found by namespace, wherever their files lie; classes may be partial, methods may extend types."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmc.graph.dialects.base import Dialect, module_entity, shared_folders
+from llmc.graph.entities import EXTERNAL, UNRESOLVED, Entity, EntityKind, Node, Precision, Resolution
+from llmc.graph.facts import TYPE_KINDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from llmc.graph.facts import Facts
+    from llmc.graph.resolve import Resolver
+
+__all__ = ["CSharp"]
+
+MOST_DEFINING = 300
+GENERIC = "`"
+
+
+class CSharp(Dialect):
+    family = "csharp"
+    selves = frozenset({"this"})
+    own_types = frozenset()
+    supers = frozenset({"base"})
+    implicit_self = True
+    by_arity = True
+    constructors = frozenset()
+
+    def imported(self, resolver: Resolver, facts: Facts, target: str) -> Resolution:
+        module, _, name = target.rpartition("#")
+        found = self._in_namespace(module, name)
+        if found:
+            return self._nearest(facts, found)
+        outer, _, owner = module.rpartition(".")  # using static
+        types = self._in_namespace(outer, owner)
+        if types:
+            return resolver.join([resolver.member(Entity(EntityKind.DEFINITION, node), name) for node in types])
+        return UNRESOLVED
+
+    def _in_namespace(self, namespace: str, name: str) -> list[Node]:
+        """Types by namespace and name. A namespace is part of a container, or declared for the whole file."""
+        key = ("csharp", namespace, name)
+        if key not in self.project.memo:
+            self.project.memo[key] = list(self._types(namespace, name))
+        found: list[Node] = self.project.memo[key]
+        return found
+
+    def _types(self, namespace: str, name: str) -> Iterator[Node]:
+        bare = name.rstrip(GENERIC)
+        docs = self.project.defining(bare)[:MOST_DEFINING] if bare else []
+        self.project.load(docs)
+        found = [
+            facts.node(qualified)
+            for facts in map(self.project.facts, docs)
+            if facts is not None and facts.language == "csharp"
+            for qualified in facts.by_name.get(bare, ())
+            if facts.kind(qualified) in TYPE_KINDS and self._namespace(facts, qualified) == namespace
+        ]
+        fitting = [node for node in found if self._is_generic(node) == name.endswith(GENERIC)]
+        yield from fitting or found
+
+    def _is_generic(self, node: Node) -> bool:
+        facts = self.project.facts(node.doc)
+        symbols = facts.by_qualified.get(node.qualified, ()) if facts else ()
+        return any(one.signature.partition(node.name)[2].startswith("<") for one in symbols)
+
+    def fits(self, node: Node, name: str) -> bool:
+        facts = self.project.facts(node.doc)
+        is_type = facts is not None and facts.kind(node.qualified) in TYPE_KINDS
+        return not is_type or self._is_generic(node) == name.endswith(GENERIC)
+
+    def _namespace(self, facts: Facts, qualified: str) -> str:
+        container = qualified.rpartition(".")[0]
+        return container or (facts.links.packages[0] if facts.links.packages else "")
+
+    def _nearest(self, origin: Facts, nodes: list[Node]) -> Resolution:
+        """Parts of a partial class are one type: the nearest file stands for all."""
+        nearest = max(
+            nodes, key=lambda node: (node.doc == origin.doc, shared_folders(origin.path, self.project.path(node.doc)))
+        )
+        return Resolution((Entity(EntityKind.DEFINITION, nearest),))
+
+    def export(self, resolver: Resolver, place: str, name: str) -> Resolution:  # noqa: ARG002 - namespaces have no order
+        found = self._in_namespace(place, name)
+        if found:
+            return Resolution(tuple(Entity(EntityKind.DEFINITION, node) for node in found[:1]))
+        return module_entity(self.family, f"{place}.{name}")
+
+    def surroundings(self, resolver: Resolver, facts: Facts, scope: str, name: str) -> Resolution:  # noqa: ARG002
+        """The own namespace and those around it, then those that the project imports everywhere."""
+        for namespace in self._around(facts, scope):
+            if found := self._in_namespace(namespace, name):
+                return self._nearest(facts, found)
+        for namespace in self._global():
+            if found := self._in_namespace(namespace, name):
+                return self._nearest(facts, found)
+        return EXTERNAL if name[:1].isupper() and not self._is_member(name) else UNRESOLVED
+
+    def _is_member(self, name: str) -> bool:
+        """Methods are written as types are: a name that some type has may be inherited."""
+        return bool(self.project.defining(name.rstrip(GENERIC)))
+
+    def _around(self, facts: Facts, scope: str) -> Iterator[str]:
+        for package in facts.links.packages or [scope]:
+            namespace = package
+            while namespace:
+                yield namespace
+                namespace = namespace.rpartition(".")[0]
+        yield ""
+
+    def _global(self) -> list[str]:
+        memo = self.project.memo
+        if "global usings" not in memo:
+            names = [path for path in self.project.path_set if path.lower().endswith("usings.cs")]
+            found: dict[str, None] = {}
+            for path in names[:50]:
+                facts = self.project.facts_at(path)
+                for link in facts.links.exports.get("*", ()) if facts else ():
+                    found[link.value.rpartition("#")[0]] = None
+            memo["global usings"] = list(found)
+        listed: list[str] = memo["global usings"]
+        return listed
+
+    def members(self, resolver: Resolver, facts: Facts, qualified: str, name: str) -> list[tuple[Facts, str]]:
+        own = super().members(resolver, facts, qualified, name)
+        if own:
+            return own
+        generic = GENERIC if self._is_generic(facts.node(qualified)) else ""
+        type_name = qualified.rpartition(".")[2] + generic
+        parts = self._in_namespace(self._namespace(facts, qualified), type_name)
+        for node in parts:
+            other = self.project.facts(node.doc)
+            if other is not None and other is not facts and f"{node.qualified}.{name}" in other.by_qualified:
+                return [(other, f"{node.qualified}.{name}")]
+        return []
+
+    def extension(self, facts: Facts, name: str) -> Resolution:
+        """A method that is called on a value and defined elsewhere: `static void Log(this Order order)`."""
+        docs = self.project.defining(name)[:MOST_DEFINING]
+        self.project.load(docs)
+        nodes: dict[Node, None] = {}
+        for doc in docs:
+            other = self.project.facts(doc)
+            for qualified in other.by_name.get(name, ()) if other and other.language == facts.language else ():
+                if other and any("(this " in one.signature for one in other.by_qualified[qualified]):
+                    nodes[other.node(qualified)] = None
+        if len(nodes) != 1:
+            return UNRESOLVED
+        return Resolution(tuple(Entity(EntityKind.DEFINITION, node) for node in nodes), Precision.LIKELY)

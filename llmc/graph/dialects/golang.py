@@ -1,0 +1,135 @@
+"""Go: a package is a folder, found by import path and go.mod; methods lie anywhere in it; interfaces are structural."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from llmc.graph.dialects.base import Dialect, module_entity
+from llmc.graph.entities import EXTERNAL, UNRESOLVED, Entity, EntityKind, Node, Precision, Resolution
+from llmc.graph.facts import TYPE_KINDS
+
+if TYPE_CHECKING:
+    from llmc.graph.facts import Facts
+    from llmc.graph.resolve import Resolver
+
+__all__ = ["Go"]
+
+MODULE = re.compile(r"^module\s+(\S+)", re.MULTILINE)
+# Documents that define one method; an interface whose every method is more common has no list of implementations.
+MOST_DEFINING = 1_500
+DEEPEST = 8
+
+
+class Go(Dialect):
+    family = "go"
+    selves = frozenset()
+    own_types = frozenset()
+    supers = frozenset()
+    constructors = frozenset()
+
+    def module(self, facts: Facts, module: str) -> Resolution:  # noqa: ARG002 - an import path means the same everywhere
+        key = ("go module", module)
+        if key not in self.project.memo:
+            self.project.memo[key] = self._folder(module)
+        found: Resolution = self.project.memo[key]
+        return found
+
+    def _folder(self, module: str) -> Resolution:
+        for name, folder in self._modules():
+            if module == name or module.startswith(f"{name}/"):
+                inner = module[len(name) :].strip("/")
+                return module_entity(self.family, "/".join(part for part in (folder, inner) if part))
+        return EXTERNAL
+
+    def _modules(self) -> list[tuple[str, str]]:
+        """(module, folder) of every go.mod, longest name first."""
+        memo = self.project.memo
+        if "go modules" not in memo:
+            found = [
+                (name[1].strip('"'), path.rpartition("/")[0])
+                for path in self.project.named("go.mod")
+                if (name := MODULE.search(self.project.text(path)))
+            ]
+            memo["go modules"] = sorted(found, key=lambda one: -len(one[0]))
+        modules: list[tuple[str, str]] = memo["go modules"]
+        return modules
+
+    def export(self, resolver: Resolver, place: str, name: str) -> Resolution:  # noqa: ARG002 - others follow imports
+        nodes = [Node(one.doc, name) for one in self._of_package(place, name) if name in one.by_qualified]
+        if not nodes:
+            return UNRESOLVED
+        precision = Precision.EXACT if len(nodes) == 1 else Precision.LIKELY
+        return Resolution(tuple(Entity(EntityKind.DEFINITION, node) for node in nodes), precision)
+
+    def _of_package(self, folder: str, name: str) -> list[Facts]:
+        """The files of a package that define a name; files for another system define some twice."""
+        project = self.project
+        inside = project.in_folder(folder)
+        docs = [doc for doc in project.defining(name) if doc in inside]
+        project.load(docs)
+        found = [one for doc in docs if (one := project.facts(doc)) is not None and one.language == "go"]
+        product = [one for one in found if not one.path.endswith("_test.go")]
+        return product or found
+
+    def surroundings(self, resolver: Resolver, facts: Facts, scope: str, name: str) -> Resolution:  # noqa: ARG002
+        """The rest of the package; whatever else has no receiver is built in."""
+        found = self.export(resolver, facts.path.rpartition("/")[0], name)
+        return found if found.entities else EXTERNAL
+
+    def members(self, resolver: Resolver, facts: Facts, qualified: str, name: str) -> list[tuple[Facts, str]]:
+        own = super().members(resolver, facts, qualified, name)
+        if own:
+            return own
+        inner = f"{qualified}.{name}"
+        package = self._of_package(facts.path.rpartition("/")[0], name)
+        return [(one, inner) for one in package if inner in one.by_qualified][:1]
+
+    def implementing(self, resolver: Resolver, facts: Facts, qualified: str) -> list[Node]:
+        """Types whose methods include all those of an interface."""
+        if facts.kind(qualified) != "interface":
+            return []
+        methods = self._methods(resolver, facts, qualified, DEEPEST)
+        if not methods:
+            return []
+        ordered = sorted(methods, key=lambda name: len(self.project.defining(name)))
+        candidates = self._having(ordered[0])
+        for name in ordered[1:]:
+            if not candidates:
+                return []
+            candidates &= self._having(name) | {one for one in candidates if self._promotes(resolver, one, name)}
+        found = [self._type(folder, name) for folder, name in sorted(candidates)]
+        return [node for node in found if node is not None]
+
+    def _methods(self, resolver: Resolver, facts: Facts, qualified: str, depth: int) -> set[str]:
+        own = {one.name for one in facts.symbols if one.container == qualified and one.kind == "method"}
+        for chain in facts.links.bases.get(qualified, ()) if depth else ():
+            for node in resolver.evaluate(facts, "", chain).nodes():
+                inner = self.project.facts(node.doc)
+                if inner is not None and inner.kind(node.qualified) == "interface":
+                    own |= self._methods(resolver, inner, node.qualified, depth - 1)
+        return own
+
+    def _having(self, name: str) -> set[tuple[str, str]]:
+        """(folder, type) of every type with a method of this name."""
+        docs = self.project.defining(name)[:MOST_DEFINING]
+        self.project.load(docs)
+        found = set()
+        for doc in docs:
+            facts = self.project.facts(doc)
+            for qualified in facts.by_name.get(name, ()) if facts and facts.language == "go" else ():
+                owner = qualified.rpartition(".")[0]
+                if facts and owner and "." not in owner and facts.kind(owner) != "interface":
+                    found.add((facts.path.rpartition("/")[0], owner))
+        return found
+
+    def _promotes(self, resolver: Resolver, candidate: tuple[str, str], name: str) -> bool:
+        """Whether a type has a method through what it embeds."""
+        node = self._type(*candidate)
+        return node is not None and bool(resolver.member(Entity(EntityKind.INSTANCE, node), name).nodes())
+
+    def _type(self, folder: str, name: str) -> Node | None:
+        for facts in self._of_package(folder, name):
+            if facts.kind(name) in TYPE_KINDS:
+                return facts.node(name)
+        return None

@@ -1,0 +1,262 @@
+"""The edges of the graph: what a definition uses, and what uses it, each with its precision.
+
+References come from the catalog, their meaning from `resolve`. Product code never resolves into tests. Guesses by name
+are kept apart: they are counted, and listed only where somebody asks for them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from llmc.base.languages import language_of, role_of
+from llmc.graph.dialects import family_of
+from llmc.graph.dialects.base import shared_folders
+from llmc.graph.entities import Edge, Node, Precision, Site
+from llmc.graph.facts import CALLABLE_KINDS, TYPE_KINDS, VALUE_KINDS
+from llmc.graph.resolve import Resolver
+from llmc.graph.testing import is_test
+from llmc.store.keywords.trigrams import trigrams
+from llmc.store.protocols import Trigrams
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from llmc.base.model import Reference
+    from llmc.graph.entities import Resolution
+    from llmc.graph.facts import Facts
+    from llmc.graph.project import Project
+
+__all__ = ["Edges", "Graph"]
+
+# Documents whose references are looked through for one name; the nearest come first.
+MOST_DOCS = 6_000
+# Documents that define a name: beyond so many, one more guess tells nothing.
+MOST_GUESSES = 60
+USES = frozenset({"call", "use", "type", "inherit", "write"})
+
+
+@dataclass(slots=True)
+class Edges:
+    """`guesses` are edges by name, `unlisted` the sites that have some which nobody asked for; `complete` is False
+    where a limit was hit."""
+
+    edges: list[Edge] = field(default_factory=list)
+    guesses: list[Edge] = field(default_factory=list)
+    unlisted: set[Site] = field(default_factory=set)
+    complete: bool = True
+
+
+class Graph:
+    def __init__(self, project: Project) -> None:
+        self.project = project
+        self.resolver = Resolver(project)
+
+    # --- what a definition uses
+
+    def outgoing(self, node: Node, kinds: frozenset[str] = USES, *, guesses: bool = False) -> Edges:
+        """Its uses in the order of the source, those of what is defined inside included. Guesses are listed only on
+        request, since that takes a look at every definition of the name."""
+        found = Edges()
+        facts = self.project.facts(node.doc)
+        if facts is None:
+            return found
+        inner = f"{node.qualified}."
+        uses = [
+            reference
+            for container, references in self.project.references(node.doc).items()
+            if container == node.qualified or container.startswith(inner)
+            for reference in references
+            if reference.kind in kinds
+        ]
+        self.project.look_up(reference.name for reference in uses)
+        for reference in uses:
+            self._resolve(facts, reference, found, guesses=guesses)
+        found.edges.sort(key=lambda edge: edge.site.line)
+        return found
+
+    def of_document(self, doc: int) -> Edges:
+        """All uses in a document, for benchmarks."""
+        found = Edges()
+        facts = self.project.facts(doc)
+        for reference in self.project.catalog.references(doc) if facts else ():
+            if facts and reference.kind in USES:
+                self._resolve(facts, reference, found, guesses=True)
+        return found
+
+    def _resolve(self, facts: Facts, reference: Reference, found: Edges, *, guesses: bool) -> None:
+        source = self.source(facts, reference)
+        site = Site(facts.doc, reference.line, reference.kind, reference.container)
+        resolution = self.resolve(facts, reference)
+        nodes = self._targets(facts, source, resolution.nodes())
+        nodes = [node for node in nodes if node != source or reference.kind == "call"]
+        if nodes:
+            precision = resolution.precision if len(nodes) == 1 else max(resolution.precision, Precision.LIKELY)
+            found.edges += [Edge(source, node, site, precision) for node in nodes]
+        elif not resolution.entities and not resolution.closed and reference.kind in ("call", "use"):
+            if guesses:
+                named = self._by_name(facts, source, reference)
+                found.guesses += [Edge(source, node, site, Precision.BY_NAME) for node in named]
+            elif self._may_mean(facts, source, reference.name):
+                found.unlisted.add(site)
+
+    def _may_mean(self, facts: Facts, source: Node, name: str) -> bool:
+        """Whether a file of the same family of languages defines the name; tests count for tests alone."""
+        tested = is_test(facts, source.qualified)
+        docs = self.project.defining(name)[:MOST_GUESSES]
+        paths = self.project.places.paths_of(docs)
+        return any(
+            family_of(language_of(path)) == family(facts) and (tested or role_of(path) != "test") for path in paths
+        )
+
+    def resolve(self, facts: Facts, reference: Reference) -> Resolution:
+        """What a use means: as a compiler found it, where its index fits the file, else as we do."""
+        index = self.project.scip
+        told = index.reference(self.project, facts, reference) if index is not None else None
+        return self.resolver.reference(facts, reference) if told is None else told
+
+    def source(self, facts: Facts, reference: Reference) -> Node:
+        """The function or type around a use; the initialiser of a variable belongs to what encloses it."""
+        qualified = reference.container
+        while qualified and facts.kind(qualified) in VALUE_KINDS:
+            qualified = qualified.rpartition(".")[0]
+        return facts.node(qualified)
+
+    def _targets(self, facts: Facts, source: Node, nodes: list[Node]) -> list[Node]:
+        if not nodes or is_test(facts, source.qualified):
+            return nodes
+        return [node for node in nodes if not self.in_test(node)]
+
+    def in_test(self, node: Node) -> bool:
+        facts = self.project.facts(node.doc)
+        return facts is not None and is_test(facts, node.qualified)
+
+    def _by_name(self, facts: Facts, source: Node, reference: Reference) -> list[Node]:
+        """Definitions that are called so, in the same family of languages."""
+        docs = self.project.defining(reference.name)
+        if len(docs) > MOST_GUESSES:
+            docs = sorted(docs, key=lambda doc: -shared_folders(facts.path, self.project.path(doc)))[:MOST_GUESSES]
+        self.project.load(docs)
+        nodes = [node for doc in docs for node in self._named(doc, reference, facts)]
+        return self._targets(facts, source, [node for node in nodes if node != source])
+
+    def _named(self, doc: int, reference: Reference, origin: Facts) -> Iterator[Node]:
+        facts = self.project.facts(doc)
+        if facts is None or family(facts) != family(origin):
+            return
+        for qualified in facts.by_name.get(reference.name, ()):
+            kind = facts.kind(qualified)
+            is_member = facts.kind(qualified.rpartition(".")[0]) in TYPE_KINDS
+            if kind in CALLABLE_KINDS and (is_member or not reference.receiver or not origin.path):
+                yield facts.node(qualified)
+
+    def structural(self, node: Node) -> list[Node]:
+        """The types that implement an interface without naming it, where the language has that."""
+        facts = self.project.facts(node.doc)
+        return self.resolver.dialect(facts).implementing(self.resolver, facts, node.qualified) if facts else []
+
+    def told_implementations(self, node: Node) -> list[Node]:
+        """What the index of a compiler names as implementations."""
+        index = self.project.scip
+        return index.implementing(self.project, node) if index is not None else []
+
+    # --- what uses a definition
+
+    def incoming(self, node: Node, kinds: frozenset[str] = USES) -> Edges:
+        """Its uses anywhere in the root, by path and line. A call of a type is one of its constructor."""
+        found = Edges()
+        facts = self.project.facts(node.doc)
+        if facts is None:
+            return found
+        self._uses_of(node, node, kinds, found)
+        owner = node.qualified.rpartition(".")[0]
+        constructors = {*self.resolver.dialect(facts).constructors, owner.rpartition(".")[2]}
+        if facts.kind(owner) in TYPE_KINDS and node.name in constructors:
+            self._uses_of(facts.node(owner), node, kinds & {"call"}, found)
+        found.edges = _by_place(self.project, found.edges)
+        found.guesses = _by_place(self.project, found.guesses)
+        return found
+
+    def _uses_of(self, target: Node, node: Node, kinds: frozenset[str], found: Edges) -> None:
+        """Uses of `target`, as edges to `node`."""
+        origin = self.project.facts(target.doc)
+        if origin is None:
+            return
+        uses = self.project.catalog.references_named(target.name, self._holding(target.name, origin, found))
+        renamed = self._renamed(target, origin, found)
+        self.project.load({*uses, *renamed})
+        for doc in dict.fromkeys([*uses, *renamed]):
+            facts = self.project.facts(doc)
+            if facts is None or family(facts) != family(origin):
+                continue
+            references = uses.get(doc, ())
+            aliases = {*self._aliases(facts, target.name, references), *renamed.get(doc, ())} - {target.name, "*"}
+            others = [self.project.catalog.references_named(alias, [doc]).get(doc, ()) for alias in sorted(aliases)]
+            for reference in chain(references, *others):
+                if reference.kind in kinds:
+                    self._match(facts, reference, target, node, found)
+
+    def _renamed(self, target: Node, origin: Facts, found: Edges) -> dict[int, list[str]]:
+        """document → local names, where a file exports a definition under another name: `export default Foo`."""
+        links = [link for several in origin.links.exports.values() for link in several]
+        names = {link.name for link in links if link.value == f"#{target.name}"} - {target.name}
+        dialect = self.resolver.dialect(origin)
+        locals_: dict[int, list[str]] = {}
+        for name in names:
+            written = _module_word(origin.path) if name in ("default", "=") else name
+            for doc in self._holding(written, origin, found):
+                facts = self.project.facts(doc)
+                for link in [one for several in facts.links.imports.values() for one in several] if facts else ():
+                    if (
+                        facts
+                        and link.value.endswith(f"#{name}")
+                        and target in dialect.imported(self.resolver, facts, link.value).nodes()
+                    ):
+                        locals_.setdefault(doc, []).append(link.name)
+        return locals_
+
+    def _holding(self, name: str, origin: Facts, found: Edges) -> list[int]:
+        """The documents that may hold a name: from the trigram index, nearest first where they are too many."""
+        wanted = trigrams(name)
+        places = self.project.places
+        docs = places.keep(self.project.keywords.candidates(Trigrams(all=wanted))) if wanted else list(places)
+        if len(docs) > MOST_DOCS:
+            found.complete = False
+            docs = sorted(docs, key=lambda doc: -shared_folders(origin.path, places[doc]))[:MOST_DOCS]
+        return docs
+
+    def _aliases(self, facts: Facts, name: str, references: tuple[Reference, ...]) -> set[str]:
+        """Other names under which a file imports it."""
+        if not any(one.kind == "import" for one in references):
+            return set()
+        links = (link for several in facts.links.imports.values() for link in several)
+        return {link.name for link in links if link.value.endswith(f"#{name}")}
+
+    def _match(self, facts: Facts, reference: Reference, target: Node, node: Node, found: Edges) -> None:
+        resolution = self.resolve(facts, reference)
+        source = self.source(facts, reference)
+        site = Site(facts.doc, reference.line, reference.kind, reference.container)
+        nodes = self._targets(facts, source, resolution.nodes())
+        if target in nodes:
+            precision = resolution.precision if len(nodes) == 1 else max(resolution.precision, Precision.LIKELY)
+            found.edges.append(Edge(source, node, site, precision))
+        elif not resolution.entities and not resolution.closed and reference.kind in ("call", "use"):
+            named = target in self._named(target.doc, reference, facts)
+            if named and self._targets(facts, source, [target]):
+                found.guesses.append(Edge(source, node, site, Precision.BY_NAME))
+
+
+def _module_word(path: str) -> str:
+    """What an import of a file spells: its stem, or of an index file its folder."""
+    folder, _, file = path.rpartition("/")
+    stem = file.partition(".")[0]
+    return folder.rpartition("/")[2] if stem == "index" and folder else stem
+
+
+def family(facts: Facts) -> str:
+    return family_of(facts.language)
+
+
+def _by_place(project: Project, edges: list[Edge]) -> list[Edge]:
+    return sorted(dict.fromkeys(edges), key=lambda one: (project.path(one.site.doc), one.site.line))

@@ -1,0 +1,192 @@
+"""What one document declares, indexed for resolution: definitions by name and container, imports, bases, bindings.
+
+A document's number stands for one content and is never given out twice, so facts stay valid as long as the store does;
+`FactsCache` keeps a bounded number of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict, defaultdict
+from functools import cached_property
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from llmc.graph.entities import Node
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from llmc.base.model import Link, Reference, Symbol
+    from llmc.store.catalog.reader import Catalog
+    from llmc.store.declarations import Declarations
+
+__all__ = ["CALLABLE_KINDS", "TYPE_KINDS", "VALUE_KINDS", "Facts", "FactsCache", "UsesCache"]
+
+TYPE_KINDS = frozenset(
+    {"class", "struct", "interface", "trait", "enum", "object", "protocol", "record", "union", "type", "mixin"}
+)
+CALLABLE_KINDS = frozenset({"function", "method", "constructor", "macro", "test"})
+VALUE_KINDS = frozenset({"variable", "constant", "field", "property"})
+_GETTER = re.compile(r"(?:(?:public|protected|private|static|override|async|export)\s+)*(?:get|set)\s+[\w$#]")
+# Packed symbols and links that are kept in memory; unpacked they take some ten times as much.
+MOST_BYTES = 6 << 20
+# References that are kept, some 200 bytes each.
+MOST_ROWS = 150_000
+
+
+class Links:
+    """The links of a document by what they tell."""
+
+    def __init__(self, links: tuple[Link, ...]) -> None:
+        self.imports: dict[str, list[Link]] = defaultdict(list)
+        self.exports: dict[str, list[Link]] = defaultdict(list)
+        self.bindings: dict[tuple[str, str], list[Link]] = defaultdict(list)
+        self.attributes: dict[str, list[Link]] = defaultdict(list)
+        self.bases: dict[str, list[str]] = defaultdict(list)
+        self.returns: dict[str, list[Link]] = defaultdict(list)
+        self.tests: set[str] = set()
+        self.properties: set[str] = set()
+        self.packages: list[str] = []
+        for link in links:
+            self._take(link)
+
+    def _take(self, link: Link) -> None:
+        if link.kind in ("bind", "type"):
+            self.bindings[link.scope, link.name].append(link)
+        elif link.kind in ("attr", "atype"):
+            self.attributes[link.name].append(link)
+        elif link.kind == "import":
+            self.imports[link.name].append(link)
+        elif link.kind == "export":
+            self.exports[link.name].append(link)
+        elif link.kind == "base":
+            self.bases[link.scope].append(link.value)
+        elif link.kind == "return":
+            self.returns[link.scope].append(link)
+        elif link.kind == "test":
+            self.tests.add(link.scope)
+        elif link.kind == "property":
+            self.properties.add(link.scope)
+        elif link.kind == "module":
+            self.packages.append(link.value)
+
+
+class Facts:
+    """What a document declares; unpacked and indexed as it is looked at."""
+
+    def __init__(self, doc: int, declared: Declarations) -> None:
+        self.doc = doc
+        self.path = declared.path
+        self.language = declared.language
+        self.size = declared.size
+        self._declared = declared
+
+    @cached_property
+    def symbols(self) -> tuple[Symbol, ...]:
+        return self._declared.symbols()
+
+    @cached_property
+    def links(self) -> Links:
+        return Links(self._declared.links())
+
+    @cached_property
+    def by_qualified(self) -> dict[str, list[Symbol]]:
+        found: dict[str, list[Symbol]] = defaultdict(list)
+        for symbol in self.symbols:
+            found[symbol.qualified].append(symbol)
+        return dict(found)
+
+    @cached_property
+    def by_name(self) -> dict[str, list[str]]:
+        """name → qualified names, each once."""
+        found: dict[str, dict[str, None]] = defaultdict(dict)
+        for symbol in self.symbols:
+            found[symbol.name][symbol.qualified] = None
+        return {name: list(several) for name, several in found.items()}
+
+    def symbol(self, qualified: str) -> Symbol | None:
+        """The definition of this name; of several that are alike, the longest: overloads come before the body."""
+        found = self.by_qualified.get(qualified)
+        return max(found, key=lambda one: one.end_line - one.start_line) if found else None
+
+    def kind(self, qualified: str) -> str:
+        found = self.by_qualified.get(qualified)
+        return found[0].kind if found else ""
+
+    def is_property(self, qualified: str) -> bool:
+        """Whether reading the attribute runs the method."""
+        if qualified in self.links.properties:
+            return True
+        return any(_GETTER.match(one.signature) for one in self.by_qualified.get(qualified, ()))
+
+    def node(self, qualified: str) -> Node:
+        return Node(self.doc, qualified)
+
+    def enclosing_type(self, scope: str) -> str:
+        """The innermost type around a scope, empty if there is none."""
+        while scope:
+            if self.kind(scope) in TYPE_KINDS:
+                return scope
+            scope = scope.rpartition(".")[0]
+        return ""
+
+
+class FactsCache:
+    """The facts of the documents that were asked for last."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[int, Facts] = OrderedDict()
+        self._bytes = 0
+        self._lock = Lock()
+
+    def get(self, catalog: Catalog, doc: int) -> Facts | None:
+        with self._lock:
+            found = self._kept.get(doc)
+            if found is not None:
+                self._kept.move_to_end(doc)
+                return found
+        self.load(catalog, [doc])
+        with self._lock:
+            return self._kept.get(doc)
+
+    def load(self, catalog: Catalog, docs: Collection[int]) -> None:
+        """Several at once: one statement instead of many."""
+        with self._lock:
+            missing = [doc for doc in docs if doc not in self._kept]
+        if not missing:
+            return
+        read = catalog.declarations(missing)
+        with self._lock:
+            for doc, declared in read.items():
+                self._kept[doc] = facts = Facts(doc, declared)
+                self._bytes += facts.size
+            while self._bytes > MOST_BYTES and len(self._kept) > len(missing):
+                _, dropped = self._kept.popitem(last=False)
+                self._bytes -= dropped.size
+
+
+class UsesCache:
+    """The references of the documents that were asked for last, by what encloses them."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[int, dict[str, tuple[Reference, ...]]] = OrderedDict()
+        self._rows = 0
+        self._lock = Lock()
+
+    def get(self, catalog: Catalog, doc: int) -> dict[str, tuple[Reference, ...]]:
+        with self._lock:
+            found = self._kept.get(doc)
+        if found is not None:
+            return found
+        grouped: dict[str, list[Reference]] = defaultdict(list)
+        for reference in catalog.references(doc):
+            grouped[reference.container].append(reference)
+        made = {container: tuple(several) for container, several in grouped.items()}
+        with self._lock:
+            self._kept[doc] = made
+            self._rows += sum(map(len, made.values()))
+            while self._rows > MOST_ROWS and len(self._kept) > 1:
+                _, dropped = self._kept.popitem(last=False)
+                self._rows -= sum(map(len, dropped.values()))
+        return made

@@ -1,0 +1,137 @@
+"""Which definitions does a person mean by `name`, `Class.method` or `path:name`?
+
+Members that a class only inherits are found through its bases. Where a name has many definitions, product code comes
+before tests, and a bound holds for names that thousands of files define.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from llmc.base.errors import NotFoundError, QueryError
+from llmc.graph.edges import Graph
+from llmc.graph.entities import Entity, EntityKind, Node
+from llmc.graph.facts import CALLABLE_KINDS, TYPE_KINDS
+from llmc.graph.testing import is_test
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from llmc.graph.project import Project
+
+__all__ = ["JOINTS", "Lookup", "Target", "find_targets", "name_parts"]
+
+LONGEST_NAME = 300
+# Documents that are looked into for the definitions of one name.
+MOST_DEFINING = 500
+# Files that say what is defined elsewhere.
+DECLARATIONS = (".pyi", ".d.ts", ".h", ".hpp", ".hh", ".hxx")
+JOINTS = re.compile(r"::|->|[.#]")
+KINDS = CALLABLE_KINDS | TYPE_KINDS
+
+
+@dataclass(frozen=True)
+class Target:
+    graph: Graph
+    node: Node
+
+    @property
+    def path(self) -> str:
+        return self.graph.project.path(self.node.doc)
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """`complete` is False where more documents define the name than were looked into."""
+
+    targets: tuple[Target, ...]
+    complete: bool = True
+
+
+def find_targets(projects: Sequence[Project], text: str, kinds: frozenset[str] = KINDS) -> Lookup:
+    """At least one definition, or NotFoundError naming what is near. Of these kinds, if there are any such."""
+    path, name = name_parts(text)
+    found: list[Target] = []
+    complete = True
+    for project in projects:
+        graph = Graph(project)
+        docs = project.defining(JOINTS.split(name)[-1])
+        if path:
+            docs = [doc for doc in docs if _is_at(project.path(doc), path)]
+        complete = complete and len(docs) <= MOST_DEFINING
+        nodes = list(_defined(project, docs[:MOST_DEFINING], name)) or list(_inherited(graph, name, path))
+        found += [Target(graph, node) for node in nodes]
+    wanted = [one for one in found if not kinds or _kind(one) in kinds] or found
+    if not wanted:
+        raise _nothing(projects, name, path)
+    return Lookup(tuple(sorted(wanted, key=_rank)), complete)
+
+
+def name_parts(text: str) -> tuple[str, str]:
+    """`src/a.py:Foo.bar` → path and name."""
+    text = text.strip().removesuffix("()")
+    path, colon, name = text.rpartition(":")
+    if colon and not path.endswith(":") and ("/" in path or "." in path):
+        return path.removeprefix("./"), name
+    if not text or len(text) > LONGEST_NAME or any(character.isspace() for character in text):
+        raise QueryError(
+            f"{text[:40]!r} is not a name", hint="Give one name: parse_header, Parser.feed or src/parser.py:feed."
+        )
+    return "", text
+
+
+def _is_at(path: str, wanted: str) -> bool:
+    return path == wanted or path.endswith(f"/{wanted}") or path.startswith(f"{wanted.rstrip('/')}/")
+
+
+def _defined(project: Project, docs: Iterable[int], name: str) -> Iterable[Node]:
+    parts = [part for part in JOINTS.split(name) if part]
+    dotted = ".".join(parts)
+    project.load(docs)
+    for doc in docs:
+        facts = project.facts(doc)
+        names = facts.by_name.get(parts[-1], ()) if facts else ()
+        for qualified in names:
+            if qualified == dotted or qualified.endswith(f".{dotted}"):
+                yield Node(doc, qualified)
+
+
+def _inherited(graph: Graph, name: str, path: str) -> Iterable[Node]:
+    """`Sub.method` where only a base of `Sub` defines it."""
+    parts = [part for part in JOINTS.split(name) if part]
+    if len(parts) < 2:  # noqa: PLR2004 - a type and a member
+        return []
+    project = graph.project
+    docs = project.defining(parts[-2])[:MOST_DEFINING]
+    owners = _defined(
+        project, [doc for doc in docs if not path or _is_at(project.path(doc), path)], ".".join(parts[:-1])
+    )
+    found: dict[Node, None] = {}
+    for owner in owners:
+        resolution = graph.resolver.member(Entity(EntityKind.INSTANCE, owner), parts[-1])
+        found.update(dict.fromkeys(resolution.nodes()))
+    return list(found)
+
+
+def _kind(target: Target) -> str:
+    facts = target.graph.project.facts(target.node.doc)
+    return facts.kind(target.node.qualified) if facts else ""
+
+
+def _rank(target: Target) -> tuple[bool, bool, int, str, str]:
+    facts = target.graph.project.facts(target.node.doc)
+    tested = facts is not None and is_test(facts, target.node.qualified)
+    declared = target.path.endswith(DECLARATIONS)
+    return tested, declared, target.path.count("/"), target.path, target.node.qualified
+
+
+def _nothing(projects: Sequence[Project], name: str, path: str) -> NotFoundError:
+    last = JOINTS.split(name)[-1].casefold()
+    known = {one for project in projects for one in project.catalog.names(last[:3], limit=2_000)}
+    near = get_close_matches(last, known - {last}, 3)
+    where = f" in {path}" if path else ""
+    hint = f"Did you mean {', '.join(near)}?" if near else "Try search, which also finds words and ideas."
+    return NotFoundError(f"no definition is named {name!r}{where}", reason="none is indexed", hint=hint)

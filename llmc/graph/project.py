@@ -1,0 +1,225 @@
+"""One root as the graph sees it: which document is at which path, and what its build files say.
+
+A project belongs to one generation of the catalog; `project_of` keeps the latest of each root, so that what was
+resolved for one question serves the next until a save changes the index.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cached_property
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from llmc.base.errors import LlmcError
+from llmc.base.languages import role_of
+from llmc.base.root_fs import FileKind
+from llmc.base.text import Binary, decode
+from llmc.graph.facts import Facts, FactsCache, UsesCache
+from llmc.graph.scip_index import SCIP_FILE, open_scip
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from llmc.base.model import Reference, Root, Stamp
+    from llmc.base.root_fs import RootFs
+    from llmc.graph.scip_index import ScipIndex
+    from llmc.store import Store
+    from llmc.store.catalog.document_paths import DocumentPaths
+
+__all__ = ["Project", "project_of"]
+
+LARGEST_TEXT = 2 << 20
+MOST_TEXTS = 400
+MOST_CONFIGS = 400
+_COMMENTS = re.compile(r"\"(?:\\.|[^\"\\])*\"|/\*.*?\*/|//[^\n]*", re.DOTALL)
+_TRAILING = re.compile(r",(\s*[}\]])")
+
+
+class Project:
+    def __init__(self, root: Root, root_fs: RootFs, store: Store, generation: int, kept: Kept) -> None:
+        self.root = root
+        self.root_fs = root_fs
+        self.catalog = store.catalog
+        self.keywords = store.keywords
+        self.generation = generation
+        self._cache = kept.facts
+        self._uses = kept.uses
+        self._indexes = kept.indexes
+        self._docs: dict[str, int | None] = {}
+        self._configs: dict[str, dict[str, Any] | None] = {}
+        self._texts: dict[str, str] = {}
+        self.memo: dict[Any, Any] = {}
+
+    @cached_property
+    def places(self) -> DocumentPaths:
+        return self.catalog.places(self.root.id)
+
+    @cached_property
+    def path_set(self) -> dict[str, int]:
+        return dict(zip(self.places.paths(), self.places, strict=True))
+
+    def facts(self, doc: int) -> Facts | None:
+        return self._cache.get(self.catalog, doc)
+
+    def load(self, docs: Iterable[int]) -> None:
+        self._cache.load(self.catalog, list(docs))
+
+    def references(self, doc: int) -> dict[str, tuple[Reference, ...]]:
+        """The uses in a document, by what encloses them."""
+        return self._uses.get(self.catalog, doc)
+
+    def in_folder(self, folder: str) -> frozenset[int]:
+        """The documents that lie directly in a folder."""
+        key = ("folder", folder)
+        if key not in self.memo:
+            self.memo[key] = frozenset(self.catalog.docs_in(self.root.id, folder))
+        found: frozenset[int] = self.memo[key]
+        return found
+
+    def facts_at(self, path: str) -> Facts | None:
+        doc = self.first([path])
+        return None if doc is None else self.facts(doc)
+
+    def first(self, paths: list[str]) -> int | None:
+        """The document of the first of these paths that is indexed."""
+        unknown = [path for path in paths if path not in self._docs]
+        if unknown:
+            found = self.catalog.docs_of(self.root.id, unknown)
+            self._docs.update({path: found.get(path) for path in unknown})
+        return next((doc for path in paths if (doc := self._docs[path]) is not None), None)
+
+    def path(self, doc: int) -> str:
+        return self.places.get(doc, "")
+
+    def holds(self, doc: int) -> bool:
+        return doc in self.places
+
+    def look_up(self, names: Iterable[str]) -> None:
+        """Learn which documents define these names, all at once: a function mentions dozens of them."""
+        unknown = [name for name in set(names) if ("defining", name) not in self.memo]
+        if len(unknown) > 1:
+            found = self.catalog.defining_each(unknown)
+            here = set(self.places.keep({doc for docs in found.values() for doc in docs}))
+            for name, docs in found.items():
+                self.memo["defining", name] = sorted(here.intersection(docs))
+
+    def defining(self, name: str) -> list[int]:
+        """The documents of this root that define a name."""
+        key = ("defining", name)
+        if key not in self.memo:
+            self.memo[key] = self.places.keep(self.catalog.defining(name))
+        found: list[int] = self.memo[key]
+        return found
+
+    def named(self, ending: str) -> list[str]:
+        """The paths whose last part is `ending`, shortest first; not those of dependencies."""
+        key = ("named", ending)
+        if key not in self.memo:
+            inner = f"/{ending}"
+            paths = [path for path in self.places.paths() if path == ending or path.endswith(inner)]
+            kept = [path for path in paths if role_of(path) != "vendored"]
+            self.memo[key] = sorted(kept, key=lambda path: (path.count("/"), path))[:MOST_CONFIGS]
+        found: list[str] = self.memo[key]
+        return found
+
+    def config(self, path: str) -> dict[str, Any] | None:
+        """A JSON file with comments, as tsconfig.json is; None if there is none or it is not an object."""
+        if path not in self._configs:
+            self._configs[path] = self._read_config(path)
+        return self._configs[path]
+
+    def _read_config(self, path: str) -> dict[str, Any] | None:
+        text = self.text(path)
+        if not text:
+            return None
+        try:
+            found = json.loads(text)
+        except ValueError:
+            bare = _COMMENTS.sub(lambda one: one[0] if one[0].startswith('"') else "", text)
+            try:
+                found = json.loads(_TRAILING.sub(r"\1", bare))
+            except (ValueError, RecursionError):
+                return None
+        return found if isinstance(found, dict) else None
+
+    def text(self, path: str) -> str:
+        """A file as it is now; empty if it cannot be read."""
+        if path not in self._texts:
+            data = self.data(path, LARGEST_TEXT)
+            read = decode(data) if data is not None else Binary("unreadable")
+            if len(self._texts) > MOST_TEXTS:
+                self._texts.clear()
+            self._texts[path] = "" if isinstance(read, Binary) else read.text
+        return self._texts[path]
+
+    def data(self, path: str, limit: int) -> bytes | None:
+        try:
+            return self.root_fs.read(path, limit)[0]
+        except LlmcError:
+            return None
+
+    def size(self, path: str) -> int | None:
+        """None if there is no such file."""
+        try:
+            found = self.root_fs.stat(path)
+        except LlmcError:
+            return None
+        return None if found is None or found.kind is not FileKind.FILE else found.stamp.size
+
+    @cached_property
+    def scip(self) -> ScipIndex | None:
+        """The index of a compiler, if there is one that can be read."""
+        return self._scip[0]
+
+    @property
+    def scip_note(self) -> str:
+        """Why the index of a compiler is not used, or not wholly."""
+        index, note = self._scip
+        if index is not None and index.damaged:
+            return f"{SCIP_FILE} is damaged: {index.damaged} of its documents are ignored"
+        return note
+
+    @cached_property
+    def _scip(self) -> tuple[ScipIndex | None, str]:
+        """Opened once for each state of the file, whatever else in the root changes."""
+        try:
+            found = self.root_fs.stat(SCIP_FILE)
+        except LlmcError:
+            found = None
+        stamp = found.stamp if found else None
+        if self.root.id not in self._indexes or self._indexes[self.root.id][0] != stamp:
+            self._indexes[self.root.id] = (stamp, open_scip(self))
+        return self._indexes[self.root.id][1]
+
+
+# root → the stamp of its index.scip, and what was opened
+Indexes = dict[str, tuple["Stamp | None", tuple["ScipIndex | None", str]]]
+
+
+class Kept:
+    """What outlives a generation of a store."""
+
+    def __init__(self) -> None:
+        self.facts = FactsCache()
+        self.uses = UsesCache()
+        self.indexes: Indexes = {}
+        self.projects: dict[str, Project] = {}
+
+
+_kept: WeakKeyDictionary[Store, Kept] = WeakKeyDictionary()
+_lock = Lock()
+
+
+def project_of(root: Root, root_fs: RootFs, store: Store) -> Project:
+    """The project of a root at the current generation of its store."""
+    generation = store.catalog.generation()
+    with _lock:
+        kept = _kept.setdefault(store, Kept())
+        found = kept.projects.get(root.id)
+        if found is None or found.generation != generation or found.root_fs is not root_fs:
+            found = Project(root, root_fs, store, generation, kept)
+            kept.projects[root.id] = found
+        return found

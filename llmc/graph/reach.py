@@ -1,0 +1,166 @@
+"""What reaches what? Tests that run a definition, a chain of calls between two, and what a change of one touches."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from llmc.graph.implementations import implementations, overridden
+from llmc.graph.testing import is_test, is_test_case
+from llmc.graph.trees import CALLS, body_of
+from llmc.store.keywords.trigrams import trigrams
+from llmc.store.protocols import Trigrams
+
+if TYPE_CHECKING:
+    from llmc.graph.edges import Graph
+    from llmc.graph.entities import Edge, Node
+
+__all__ = ["Chain", "Impact", "TestReach", "find_chain", "impact", "tests_of"]
+
+MOST_NODES = 300
+MOST_STEPS = 4_000
+MOST_MOCK_FILES = 400
+_MOCKS = r"(?:patch|mock|spy|stub|fake|monkeypatch|setattr|when|verify|EXPECT_CALL|substitute|double)"
+
+
+@dataclass(frozen=True)
+class TestReach:
+    """A test that runs a definition. `chain` are the definitions between, from the test to the target."""
+
+    test: Node
+    line: int
+    chain: tuple[Node, ...]
+
+
+@dataclass
+class Tests:
+    tests: list[TestReach] = field(default_factory=list)
+    mocks: list[tuple[int, int]] = field(default_factory=list)  # (document, line) where it is replaced
+    complete: bool = True
+
+
+def tests_of(graph: Graph, node: Node, depth: int) -> Tests:
+    """Breadth first through callers: the shortest chain of each test."""
+    found = Tests()
+    chains: dict[Node, tuple[Node, ...]] = {node: ()}
+    waiting = deque([node])
+    seen_tests: set[Node] = set()
+    while waiting:
+        current = waiting.popleft()
+        edges = graph.incoming(current, CALLS | {"type"} if current == node else CALLS)
+        found.complete = found.complete and edges.complete
+        for edge in edges.edges:
+            facts = graph.project.facts(edge.source.doc)
+            if facts is None:
+                continue
+            if is_test(facts, edge.source.qualified) and (case := _case(graph, edge.source)) is not None:
+                if case not in seen_tests:
+                    seen_tests.add(case)
+                    found.tests.append(TestReach(case, edge.site.line, chains[current]))
+                continue
+            if edge.source not in chains and edge.source.qualified and len(chains[current]) + 1 < depth:
+                if len(chains) >= MOST_NODES:
+                    found.complete = False
+                    continue
+                chains[edge.source] = (edge.source, *chains[current])
+                waiting.append(edge.source)
+    found.mocks = _mocks(graph, node)
+    return found
+
+
+def _case(graph: Graph, node: Node) -> Node | None:
+    """The test around a place; None for a helper that no runner runs by itself."""
+    facts = graph.project.facts(node.doc)
+    qualified = node.qualified
+    while facts is not None and qualified:
+        if is_test_case(facts, qualified):
+            return facts.node(qualified)
+        qualified = qualified.rpartition(".")[0]
+    return None
+
+
+def _mocks(graph: Graph, node: Node) -> list[tuple[int, int]]:
+    """Lines of tests that replace it: `patch("a.b.name")`, `jest.spyOn(x, "name")`."""
+    project = graph.project
+    wanted = trigrams(node.name)
+    docs = project.places.keep(project.keywords.candidates(Trigrams(all=wanted))) if wanted else []
+    line_of = re.compile(rf"{_MOCKS}\w*\s*\(.*\b{re.escape(node.name)}\b", re.IGNORECASE)
+    found = []
+    for doc in [one for one in docs if _in_tests(graph, one)][:MOST_MOCK_FILES]:
+        lines = project.text(project.path(doc)).split("\n")
+        found += [(doc, number) for number, line in enumerate(lines, 1) if node.name in line and line_of.search(line)]
+    return found
+
+
+def _in_tests(graph: Graph, doc: int) -> bool:
+    facts = graph.project.facts(doc)
+    return facts is not None and is_test(facts, "")
+
+
+@dataclass(frozen=True)
+class Chain:
+    """`edges` lead from one definition to the other; empty if no chain was found."""
+
+    edges: tuple[Edge, ...]
+    complete: bool
+
+
+def find_chain(graph: Graph, source: Node, goals: set[Node], *, guesses: bool = False) -> Chain:
+    """The shortest chain of calls, breadth first."""
+    before: dict[Node, Edge | None] = {source: None}
+    waiting = deque([source])
+    while waiting:
+        current = waiting.popleft()
+        edges = graph.outgoing(body_of(graph, current), CALLS, guesses=guesses)
+        for edge in [*edges.edges, *edges.guesses]:
+            if edge.target in before:
+                continue
+            before[edge.target] = edge
+            if edge.target in goals:
+                return Chain(_back(before, edge.target, source), complete=True)
+            if len(before) > MOST_STEPS:
+                return Chain((), complete=False)
+            waiting.append(edge.target)
+    return Chain((), complete=True)
+
+
+def _back(before: dict[Node, Edge | None], goal: Node, source: Node) -> tuple[Edge, ...]:
+    edges: list[Edge] = []
+    entry = before[goal]
+    while entry is not None:
+        edges.insert(0, entry)
+        # The constructor of a type stands for the type that was called.
+        owner = type(entry.source)(entry.source.doc, entry.source.qualified.rpartition(".")[0])
+        known = entry.source if entry.source in before else owner
+        while known not in before and known.qualified:
+            known = type(known)(known.doc, known.qualified.rpartition(".")[0])
+        entry = before.get(known) if known != source else None
+    return tuple(edges)
+
+
+@dataclass
+class Impact:
+    """What must follow if the signature of a definition changes."""
+
+    callers: list[Edge]
+    guesses: int
+    overrides: list[Node]
+    overridden: list[Node]
+    imports: list[Edge]
+    complete: bool
+
+
+def impact(graph: Graph, node: Node) -> Impact:
+    edges = graph.incoming(node)
+    imported = graph.incoming(node, frozenset({"import"}))
+    implemented = implementations(graph, node)
+    return Impact(
+        callers=edges.edges,
+        guesses=len(edges.guesses),
+        overrides=implemented.types or implemented.members,
+        overridden=overridden(graph, node),
+        imports=imported.edges,
+        complete=edges.complete and implemented.complete,
+    )

@@ -1,0 +1,169 @@
+"""Trees of calls: what a definition calls, and what calls it, some levels deep.
+
+Callees stand in the order of the source. A definition is expanded once: where it is called again further down, only
+its name is told. Limits are reported, and the end of a function is never cut.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from llmc.graph.entities import Node, Precision
+from llmc.graph.facts import CALLABLE_KINDS, TYPE_KINDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from llmc.graph.edges import Edges, Graph
+    from llmc.graph.entities import Edge
+
+__all__ = ["Branch", "Tree", "callees", "callers"]
+
+CALLS = frozenset({"call", "use"})
+MOST_BRANCHES = 2_000
+DEEPEST = 10
+
+
+@dataclass(frozen=True)
+class Branch:
+    """One edge of a tree. `lines` are where the source uses it; `by_value` where it is passed on instead of called."""
+
+    node: Node
+    lines: tuple[int, ...]
+    kinds: frozenset[str]
+    precision: Precision
+    site_doc: int
+    children: tuple[Branch, ...] = ()
+    repeated: tuple[Node, ...] = ()  # children that are told elsewhere in the tree
+
+    @property
+    def by_value(self) -> bool:
+        return self.kinds == {"use"}
+
+
+@dataclass
+class Tree:
+    node: Node
+    branches: tuple[Branch, ...] = ()
+    guesses: int = 0  # edges by name that are not in the tree
+    complete: bool = True
+    left: int = field(default=MOST_BRANCHES, repr=False)
+
+
+def callees(graph: Graph, node: Node, depth: int, *, guesses: bool = False) -> Tree:
+    tree = Tree(node)
+    top = _level(graph, tree, [node], guesses=guesses)[node]
+    shown = {node, *(branch.node for branch in top)}
+    tree.branches = _grown(graph, tree, top, min(depth, DEEPEST) - 1, shown, guesses=guesses)
+    return tree
+
+
+def _grown(
+    graph: Graph, tree: Tree, branches: list[Branch], depth: int, shown: set[Node], *, guesses: bool
+) -> tuple[Branch, ...]:
+    """Level by level, so that what is called directly is never told only further down."""
+    if depth <= 0 or not branches:
+        return tuple(branches)
+    inner = _level(graph, tree, [branch.node for branch in branches], guesses=guesses)
+    fresh: dict[Node, list[Branch]] = {}
+    repeated: dict[Node, list[Node]] = {}
+    for branch in branches:
+        fresh[branch.node] = [one for one in inner[branch.node] if one.node not in shown]
+        repeated[branch.node] = [
+            one.node for one in inner[branch.node] if one.node in shown and one.node != branch.node
+        ]
+        shown |= {one.node for one in fresh[branch.node]}
+    flat = [one for several in fresh.values() for one in several]
+    grown = iter(_grown(graph, tree, flat, depth - 1, shown, guesses=guesses))
+    children = {node: tuple(next(grown) for _ in several) for node, several in fresh.items()}
+    return tuple(
+        replace(branch, children=children[branch.node], repeated=tuple(dict.fromkeys(repeated[branch.node])))
+        for branch in branches
+    )
+
+
+def _level(graph: Graph, tree: Tree, nodes: Iterable[Node], *, guesses: bool) -> dict[Node, list[Branch]]:
+    found: dict[Node, list[Branch]] = {}
+    for node in nodes:
+        if node in found:
+            continue
+        edges = graph.outgoing(body_of(graph, node), CALLS, guesses=guesses) if tree.left > 0 else None
+        tree.complete = tree.complete and edges is not None
+        found[node] = _branches(graph, tree, edges) if edges else []
+        tree.left -= len(found[node])
+    return found
+
+
+def body_of(graph: Graph, node: Node) -> Node:
+    """What runs when it is called: of a type its constructor, if it has one."""
+    facts = graph.project.facts(node.doc)
+    if facts is None or facts.kind(node.qualified) not in TYPE_KINDS:
+        return node
+    names = (*graph.resolver.dialect(facts).constructors, node.name)
+    found = [f"{node.qualified}.{name}" for name in names if f"{node.qualified}.{name}" in facts.by_qualified]
+    return Node(node.doc, found[0]) if found else node
+
+
+def _branches(graph: Graph, tree: Tree, edges: Edges) -> list[Branch]:
+    certain = [edge for edge in edges.edges if _is_called(graph, edge)]
+    sites = {edge.site for edge in certain}
+    guessed = [edge for edge in edges.guesses if edge.site not in sites]
+    tree.guesses += len(edges.unlisted - sites)
+    together: dict[Node, list[Edge]] = {}
+    for edge in sorted([*certain, *guessed], key=lambda one: one.site.line):
+        together.setdefault(edge.target, []).append(edge)
+    return [_branch(graph, several, target, target) for target, several in together.items()]
+
+
+def _branch(graph: Graph, edges: list[Edge], node: Node, target: Node) -> Branch:
+    """Edges between the same two definitions; reading a property calls it."""
+    facts = graph.project.facts(target.doc)
+    calls = facts is not None and facts.is_property(target.qualified)
+    return Branch(
+        node,
+        tuple(dict.fromkeys(edge.site.line for edge in edges)),
+        frozenset("call" if calls and edge.site.kind == "use" else edge.site.kind for edge in edges),
+        min(edge.precision for edge in edges),
+        edges[0].site.doc,
+    )
+
+
+def _is_called(graph: Graph, edge: Edge) -> bool:
+    """Calls of functions and types, and functions that are passed as values."""
+    facts = graph.project.facts(edge.target.doc)
+    kind = facts.kind(edge.target.qualified) if facts else ""
+    return kind in CALLABLE_KINDS or (kind in TYPE_KINDS and edge.site.kind == "call")
+
+
+def callers(graph: Graph, node: Node, depth: int, *, guesses: bool = False) -> Tree:
+    """What uses it, and what uses that; every kind of use but imports."""
+    tree = Tree(node)
+    tree.branches = _users(graph, tree, node, min(depth, DEEPEST), {node}, guesses=guesses)
+    return tree
+
+
+def _users(graph: Graph, tree: Tree, node: Node, depth: int, shown: set[Node], *, guesses: bool) -> tuple[Branch, ...]:
+    edges = graph.incoming(node)
+    tree.complete = tree.complete and edges.complete
+    told = edges.edges
+    if guesses:
+        told = [*told, *edges.guesses]
+    elif node == tree.node:
+        tree.guesses += len(edges.guesses)
+    together: dict[Node, list[Edge]] = {}
+    for edge in told:
+        together.setdefault(edge.source, []).append(edge)
+    branches = [_branch(graph, several, source, node) for source, several in together.items()]
+    tree.left -= len(branches)
+    if depth <= 1:
+        return tuple(branches)
+    grown = []
+    for branch in branches:
+        if branch.node in shown or not branch.node.qualified or tree.left <= 0:
+            tree.complete = tree.complete and tree.left > 0
+            grown.append(branch)
+            continue
+        shown.add(branch.node)
+        grown.append(replace(branch, children=_users(graph, tree, branch.node, depth - 1, shown, guesses=guesses)))
+    return tuple(grown)

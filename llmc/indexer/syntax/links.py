@@ -1,0 +1,262 @@
+"""The links of a tree: what name resolution needs besides definitions and references (`llmc.base.model.Link`).
+
+A language has links if it has a query file `<grammar>.links.scm`, which is asked together with the one for definitions.
+Captures: `@recv` is the expression before a name, `@bind` a node that gives a variable a type or a value (which of its
+fields are which, `binding` knows), `@local` a variable of which nothing is known, `@returns` a declared type and
+`@return` a returned value, `@base` a base type, `@export` a statement that exports, `@mark` an annotation that may make
+a definition a test or a property. Resolution itself is left to `llmc.graph`.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from typing import TYPE_CHECKING
+
+from llmc.base.model import Link
+from llmc.indexer.syntax.binding import UNWRAPPED, bindings
+from llmc.indexer.syntax.chains import GENERIC, LITERAL, UNKNOWN, chain, type_chain
+from llmc.indexer.syntax.exporting import exported
+from llmc.indexer.syntax.importing import imported
+from llmc.indexer.syntax.names import CALLABLES, CLOSURE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
+
+    from llmc.indexer.syntax.binding import Binding
+    from llmc.indexer.syntax.names import Captures, DefinitionNode, DefinitionTree
+    from llmc.indexer.syntax.uses import Imports
+
+__all__ = ["Receivers", "find_links"]
+
+MOST = 20_000  # links of one file; more of them are tables
+SELVES = ("self.", "this.", "cls.", "@")
+LONGEST_VALUE = 6_000
+_EMPTY = (UNKNOWN, LITERAL)
+# Where a value of a built-in type is worth noting: strings and lists have methods like everything else.
+_DYNAMIC = frozenset({"python", "javascript", "typescript", "tsx"})
+
+
+_CAST = re.compile(r"(?:typing\.|t\.)?cast\(\s*[\"']?([\w.]+)[\"']?\s*,")
+_CASTS = frozenset({"type_assertion_expression", "cast_expression"})
+_AS = re.compile(r"\bas\s+(?!const\b)([\w.<>\[\]]+)\s*\)?$")
+# How a list of tests is marked: by annotations, attributes and decorators.
+_TEST_MARK = re.compile(
+    r"(?:#!?\[\s*|@|\[\s*)(?:[\w:.]*\b)?(test|rstest|quickcheck|proptest|test_case|bench|cfg\(test\)|Test|ParameterizedTest|RepeatedTest"
+    r"|TestFactory|Fact|Theory|TestMethod|TestCase|SkippableFact|Property)\b"
+)
+_PARAMETER_PROPERTY = re.compile(rb"(?:public|private|protected|readonly|override)\b")
+
+
+_PROPERTY_MARK = re.compile(r"@(?:functools\.|abc\.)?(?:cached_|abstract)?property\b|@[\w.]+\.cached_property\b")
+
+
+class Receivers:
+    """The chain before a name, by the byte at which the name begins."""
+
+    def __init__(self, grammar: str, data: bytes, captures: Captures) -> None:
+        self._data = data
+        self._starts = {node.end_byte: node.start_byte for node in captures.get("recv", ())}
+        self._generics = grammar == "csharp"  # where Foo and Foo<T> are two types
+
+    def before(self, start: int, name: str) -> str:
+        data, starts = self._data, self._starts
+        if not starts:
+            return ""
+        if data[start - 1 : start] not in _JOINT_ENDS:
+            end = start + len(name)
+            return GENERIC if self._generics and data[end : end + 1] == b"<" else ""
+        end = start
+        while end > 0 and data[end - 1] in _BETWEEN:
+            end -= 1
+        first = starts.get(end)
+        if first is None:
+            return self._by_text(start)
+        return UNKNOWN if end - first > LONGEST_VALUE else chain(data[first:end].decode("utf-8", "replace"))
+
+    def _by_text(self, start: int) -> str:
+        """Where the grammar sees only tokens, as in the arguments of a macro."""
+        before = self._data[max(0, start - _NEAR) : start]
+        if found := _WRITTEN_CHAIN.search(before):
+            return chain(found[1].decode("utf-8", "replace"))
+        return UNKNOWN if _WRITTEN_JOINT.search(before) else ""
+
+
+_NEAR = 120
+_WRITTEN_CHAIN = re.compile(rb"(?<![\w.:)\]])([A-Za-z_]\w*(?:(?:\.|::)[A-Za-z_]\w*)*)(?:\.|::)$")
+_WRITTEN_JOINT = re.compile(rb"(?:(?<!\.)\.|::|->)$")
+_JOINT_ENDS = frozenset({b".", b":", b">", b" ", b"\n", b"\t", b"#"})
+_BETWEEN = frozenset(b".:->?!# \t\r\n")
+
+
+def find_links(
+    grammar: str, data: bytes, captures: Captures, defined: DefinitionTree, imports: Imports
+) -> tuple[Link, ...]:
+    known = {data[name.last : name.end] for one in defined.all for name in one.names}
+    known |= {name.encode() for name in imports.names}
+    found = _Links(grammar, data, captures, defined, known, imports.spans)
+    links = [*found.imports(), *found.all()]
+    return tuple(dict.fromkeys(links))[:MOST]
+
+
+class _Links:
+    def __init__(  # noqa: PLR0917 - what one file is
+        self,
+        grammar: str,
+        data: bytes,
+        captures: Captures,
+        defined: DefinitionTree,
+        known: set[bytes],
+        spans: list[tuple[int, int]],
+    ) -> None:
+        self._spans = spans
+        self._grammar = grammar
+        self._dynamic = grammar in _DYNAMIC
+        self._data = data
+        self._captures = captures
+        self._defined = defined
+        self._known = known
+        self._cuts, self._containers = defined.containers()
+
+    def _text(self, start: int, end: int) -> str:
+        return self._data[start : min(end, start + LONGEST_VALUE)].decode("utf-8", "replace")
+
+    def _of(self, node: Node) -> str:
+        return self._text(node.start_byte, node.end_byte)
+
+    def _scope(self, byte: int) -> str:
+        return self._containers[bisect_right(self._cuts, byte) - 1]
+
+    def _outside(self, byte: int) -> str:
+        """The scope of a name that is bound here: where it is itself a definition, what encloses that."""
+        owner = self._defined.around(byte)
+        if owner is None:
+            return ""
+        own = any(name.start <= byte < name.end for name in owner.names)
+        return owner.container if own else owner.qualified
+
+    def _imports(self, byte: int) -> bool:
+        """Whether this is part of a statement that imports."""
+        at = bisect_right(self._spans, (byte, len(self._data))) - 1
+        return at >= 0 and byte < self._spans[at][1]
+
+    def imports(self) -> Iterator[Link]:
+        for start, end in self._spans:
+            for one in imported(self._grammar, self._text(start, end)):
+                yield Link("export" if one.exported else "import", self._scope(start), one.local, one.target)
+                if one.exported:
+                    yield Link("import", self._scope(start), one.local, one.target)
+
+    def all(self) -> Iterator[Link]:
+        captures = self._captures
+        for node in captures.get("bind", ()):
+            yield from self._bound(node)
+        for node in captures.get("local", ()):
+            if self._data[node.start_byte : node.end_byte] in self._known and not self._imports(node.start_byte):
+                yield Link("bind", self._scope(node.start_byte), self._of(node), UNKNOWN)
+        for node in sorted(captures.get("base", ()), key=lambda one: one.start_byte):
+            yield Link("base", self._scope(node.start_byte), "", type_chain(self._of(node)))
+        for node in captures.get("package", ()):
+            yield Link("module", "", "", self._of(node))
+        for node in captures.get("export", ()):
+            for name, target in exported(self._of(node)):
+                yield Link("export", "", name, target)
+        yield from self._returns()
+        yield from self._marks()
+
+    def _bound(self, node: Node) -> Iterator[Link]:
+        if node.type == "as_pattern":
+            yield from self._as_pattern(node)
+            return
+        for one in bindings(node):
+            target = self._of(one.name)
+            if target == "module.exports" and one.value is not None:
+                yield Link("export", "", "=", f"#{chain(self._of(one.value))}")
+                continue
+            if unwrapped := UNWRAPPED.fullmatch(target):
+                target = unwrapped[1] or unwrapped[2]
+            yield from self._binding(target, one)
+            is_property = "parameter" in node.type and _PARAMETER_PROPERTY.match(self._data, node.start_byte)
+            if one.type is not None and is_property:
+                yield Link("atype", self._scope(node.start_byte), target, type_chain(self._of(one.type)))
+
+    def _binding(self, target: str, one: Binding) -> Iterator[Link]:
+        attribute = next((target[len(self_) :] for self_ in SELVES if target.startswith(self_)), "")
+        name, start, suffix = attribute or target, one.name.start_byte, one.suffix
+        if not name.isidentifier():
+            return
+        scope = self._scope(start) if attribute else self._outside(start)
+        if one.type is not None:
+            found = type_chain(self._of(one.type))
+            if found != UNKNOWN:
+                if found != LITERAL or self._dynamic or name.encode() in self._known:
+                    yield Link("atype" if attribute else "type", scope, name, found)
+                return
+        if one.value is None:
+            found, kind = UNKNOWN, "bind"
+        else:
+            found, kind = self._value(one.value)
+            found = found + suffix if suffix and found not in _EMPTY else UNKNOWN if suffix else found
+        if attribute:
+            if found not in _EMPTY:
+                yield Link({"bind": "attr", "type": "atype"}[kind], scope, name, found)
+        elif found not in _EMPTY or (target.encode() in self._known and scope):
+            yield Link(kind, scope, name, found)
+
+    def _value(self, node: Node) -> tuple[str, str]:
+        """The chain of a value; of a cast, that of its type."""
+        if node.type in _CASTS and (declared := node.child_by_field_name("type") or node.child_by_field_name("right")):
+            return type_chain(self._of(declared)), "type"
+        text = self._of(node)
+        if found := _CAST.match(text) or (node.type == "as_expression" and _AS.search(text)):
+            return type_chain(found[1]), "type"
+        return chain(text), "bind"
+
+    def _as_pattern(self, node: Node) -> Iterator[Link]:
+        """`with open_it() as name`, `except Error as name`."""
+        value, alias = node.named_child(0), node.child_by_field_name("alias")
+        if value is None or alias is None or not (name := self._of(alias)).isidentifier():
+            return
+        within = node.parent
+        if within is not None and within.type == "except_clause":
+            yield Link("type", self._scope(node.start_byte), name, type_chain(self._of(value)))
+        elif (found := chain(self._of(value))) not in _EMPTY:
+            yield Link("bind", self._scope(node.start_byte), name, f"{found}.__enter__()")
+
+    def _returns(self) -> Iterator[Link]:
+        declared = set()
+        for node in self._captures.get("returns", ()):
+            if scope := self._function(node.start_byte):
+                found = type_chain(self._of(node))
+                declared.add(scope)
+                if found not in _EMPTY:
+                    yield Link("return", scope, "declared", found)
+        for node in self._captures.get("return", ()):
+            scope = self._function(node.start_byte)
+            if scope and scope not in declared and (found := chain(self._of(node))) not in _EMPTY:
+                yield Link("return", scope, "inferred", found)
+
+    def _function(self, byte: int) -> str:
+        """The function that these bytes are of; empty for one without a name."""
+        owner: DefinitionNode | None = self._defined.around(byte)
+        if owner is not None and owner.default == CLOSURE:
+            parent = self._defined.all[owner.parent] if owner.parent >= 0 else None
+            owner = parent if parent and parent.kind in CALLABLES and abs(parent.end - owner.end) <= 1 else None
+        return owner.qualified if owner is not None and owner.names and owner.kind in CALLABLES else ""
+
+    def _marks(self) -> Iterator[Link]:
+        """Tests and properties, by the annotation, attribute or decorator of a definition."""
+        starts = [one.start for one in self._defined.all]
+        for node in self._captures.get("mark", ()):
+            text = self._of(node)
+            test = _TEST_MARK.match(text)
+            if test is None and not _PROPERTY_MARK.match(text):
+                continue
+            inner = self._defined.around(node.start_byte)
+            at = bisect_right(starts, node.end_byte - 1)
+            following = self._defined.all[at] if at < len(starts) else None
+            one = inner if inner is not None and inner.kind in CALLABLES else following
+            if one is not None and one.qualified:
+                yield Link("test", one.qualified, "", test[1]) if test else Link("property", one.qualified, "", "")

@@ -1,0 +1,103 @@
+"""`impact`: what must change when the signature of a definition changes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmc.envelope import Envelope, Group, Item, Row
+from llmc.envelope.phrases import plural
+from llmc.graph.reach import impact
+from llmc.tool import Tool, ToolRequest
+from llmc.tools.callers import WORDS
+from llmc.tools.calls import MARKS
+from llmc.tools.graph_output import ALL, BUDGET, NAME, Lines, guessed, limited, looked_up, notes_of
+from llmc.tools.impls import definitions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from llmc.graph.edges import Graph
+    from llmc.graph.entities import Edge
+    from llmc.graph.reach import Impact
+
+
+def run(asked: ToolRequest) -> Envelope:
+    shown, more = limited(looked_up(asked, asked.text("name")))
+    lines = Lines(asked)
+    found = [(one.graph, one.node, impact(one.graph, one.node)) for one in shown]
+    sites = sum(len(one.callers) for _, _, one in found)
+    tests = sum(graph.in_test(edge.source) for graph, _, one in found for edge in one.callers)
+    overrides = sum(len(one.overrides) for _, _, one in found)
+    said = [f"{plural(sites - tests, 'use')} in code", f"{tests} in tests"]
+    said += [plural(overrides, "override")] if overrides else []
+    said += [note for note in (guessed(sum(one.guesses for _, _, one in found)),) if note]
+    said += [f"overrides {lines.head(graph, base)}" for graph, _, one in found for base in one.overridden[:1]]
+    cut = "" if all(one.complete for _, _, one in found) else "not all files that hold the name were looked through"
+    return Envelope(
+        "impact",
+        " · ".join(said),
+        groups=tuple(group for graph, _, one in found for group in groups(lines, graph, one)),
+        notes=notes_of(asked, more, cut),
+        data={
+            "definitions": [
+                {
+                    **lines.data(graph, node),
+                    "uses": [
+                        {
+                            "path": graph.project.path(edge.site.doc),
+                            "line": edge.site.line,
+                            "within": edge.source.qualified,
+                            "kind": edge.site.kind,
+                            "precision": edge.precision.label,
+                            "test": graph.in_test(edge.source),
+                        }
+                        for edge in one.callers
+                    ],
+                    "overrides": [lines.data(graph, each) for each in one.overrides],
+                    "overridden": [lines.data(graph, each) for each in one.overridden],
+                    "imports": [f"{graph.project.path(edge.site.doc)}:{edge.site.line}" for edge in one.imports],
+                    "guesses": one.guesses,
+                }
+                for graph, node, one in found
+            ]
+        },
+    )
+
+
+def groups(lines: Lines, graph: Graph, found: Impact) -> Iterator[Group]:
+    """Uses in code, what overrides it, uses in tests, imports."""
+    code = [edge for edge in found.callers if not graph.in_test(edge.source)]
+    yield from uses(lines, graph, code, "")
+    for group in definitions(lines, graph, found.overrides):
+        yield Group(f"{group.title} overrides", group.items, group.count)
+    yield from uses(lines, graph, [edge for edge in found.callers if graph.in_test(edge.source)], " (tests)")
+    yield from uses(lines, graph, found.imports, " imports")
+
+
+def uses(lines: Lines, graph: Graph, edges: list[Edge], title: str) -> Iterator[Group]:
+    by_file: dict[int, list[Edge]] = {}
+    for edge in edges:
+        by_file.setdefault(edge.site.doc, []).append(edge)
+    for doc, several in by_file.items():
+        items = tuple(item_of(graph, edge) for edge in several)
+        yield Group(f"{lines.path(graph, doc)}{title}", items, len(items))
+
+
+def item_of(graph: Graph, edge: Edge) -> Item:
+    word = WORDS.get(edge.site.kind, "")
+    text = f"{edge.source.qualified or '(top of the file)'}{MARKS[edge.precision]}{' ' + word if word else ''}"
+    path, line = graph.project.path(edge.site.doc), edge.site.line
+    return Item((Row(text, line),), "", graph.project.root.id, path, line, line)
+
+
+TOOL = Tool(
+    name="impact",
+    summary="What must change if a definition's signature does: every use, override and import, tests apart.",
+    run=run,
+    cacheable=True,
+    cpu_bound=True,
+    arguments=(NAME, BUDGET, ALL),
+    schema=("name",),
+    topics=frozenset({"code", "tests"}),
+    examples=("impact Session.send",),
+)

@@ -1,0 +1,117 @@
+"""`impls`: what implements, extends or overrides a definition, and where a function is registered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmc.envelope import Envelope, Group, Item, Row
+from llmc.envelope.phrases import plural
+from llmc.graph.implementations import implementations
+from llmc.tool import Tool, ToolRequest
+from llmc.tools.calls import MARKS
+from llmc.tools.graph_output import ALL, BUDGET, NAME, Lines, limited, looked_up, notes_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from llmc.graph.edges import Graph
+    from llmc.graph.entities import Edge, Node
+
+
+def run(asked: ToolRequest) -> Envelope:
+    shown, more = limited(looked_up(asked, asked.text("name")))
+    lines = Lines(asked)
+    found = [(one.graph, one.node, implementations(one.graph, one.node)) for one in shown]
+    types = sum(len(one.types) for _, _, one in found)
+    members = sum(len(one.members) for _, _, one in found)
+    registered = sum(len(one.registered) for _, _, one in found)
+    said = [plural(types, "subtype")] if types or not members else []
+    said += [plural(members, "override")] if members else []
+    said += [f"registered or passed on in {plural(registered, 'place')}"] if registered else []
+    groups = [
+        group
+        for graph, node, one in found
+        for group in (
+            Group(f"{lines.head(graph, node)} {lines.place(graph, node)}", ()),
+            *definitions(lines, graph, [*one.types, *one.members]),
+            *places(lines, graph, one.registered),
+        )
+    ]
+    cut = "" if all(one.complete for _, _, one in found) else "not all files that hold the name were looked through"
+    return Envelope(
+        "impls",
+        " · ".join(said),
+        groups=tuple(group for group in groups if group.items),
+        notes=notes_of(asked, more, cut),
+        data={
+            "definitions": [
+                {
+                    **lines.data(graph, node),
+                    "types": [lines.data(graph, each) for each in one.types],
+                    "members": [lines.data(graph, each) for each in one.members],
+                    "registered": [
+                        {
+                            "path": graph.project.path(edge.site.doc),
+                            "line": edge.site.line,
+                            "within": edge.source.qualified,
+                        }
+                        for edge in one.registered
+                    ],
+                }
+                for graph, node, one in found
+            ]
+        },
+    )
+
+
+def definitions(lines: Lines, graph: Graph, nodes: list[Node]) -> Iterator[Group]:
+    by_file: dict[int, list[Node]] = {}
+    for node in sorted(nodes, key=graph.in_test):
+        by_file.setdefault(node.doc, []).append(node)
+    for doc, several in by_file.items():
+        yield Group(lines.path(graph, doc), tuple(item_of(lines, graph, node) for node in several), len(several))
+
+
+def item_of(lines: Lines, graph: Graph, node: Node) -> Item:
+    symbol = lines.symbol(graph, node)
+    start, end = (symbol.start_line, symbol.end_line) if symbol else (1, 1)
+    path = graph.project.path(node.doc)
+    return Item((Row(lines.head(graph, node), start),), "", graph.project.root.id, path, start, end)
+
+
+def places(lines: Lines, graph: Graph, edges: list[Edge]) -> Iterator[Group]:
+    by_file: dict[int, list[Edge]] = {}
+    for edge in edges:
+        by_file.setdefault(edge.site.doc, []).append(edge)
+    for doc, several in by_file.items():
+        path = graph.project.path(doc)
+        items = [
+            Item(
+                (
+                    Row(
+                        f"passed as a value in {edge.source.qualified or 'the file'}{MARKS[edge.precision]}",
+                        edge.site.line,
+                    ),
+                ),
+                "",
+                graph.project.root.id,
+                path,
+                edge.site.line,
+                edge.site.line,
+            )
+            for edge in several
+        ]
+        yield Group(lines.path(graph, doc), tuple(items), len(items))
+
+
+TOOL = Tool(
+    name="impls",
+    summary="Implementations of an interface, trait or abstract method, subclasses, overrides, registered handlers.",
+    brief="Implementations and overrides of a type or method, and where a handler is registered.",
+    run=run,
+    cacheable=True,
+    cpu_bound=True,
+    arguments=(NAME, BUDGET, ALL),
+    schema=("name",),
+    examples=("impls Storage", "impls Storage.write"),
+)

@@ -1,0 +1,85 @@
+"""`path`: a chain of calls from one definition to another."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmc.envelope import Envelope, Group, Item, Row
+from llmc.envelope.phrases import plural
+from llmc.graph.reach import find_chain
+from llmc.tool import Argument, Tool, ToolRequest
+from llmc.tools.calls import MARKS
+from llmc.tools.graph_output import ALL, BUDGET, GUESSES, Lines, looked_up, notes_of
+
+if TYPE_CHECKING:
+    from llmc.graph.edges import Graph
+    from llmc.graph.entities import Edge
+
+# Definitions of the first name from which a chain is looked for.
+MOST_SOURCES = 5
+
+
+def run(asked: ToolRequest) -> Envelope:
+    sources, goals = looked_up(asked, asked.text("source")), looked_up(asked, asked.text("target"))
+    lines = Lines(asked)
+    complete = True
+    for source in sources.targets[:MOST_SOURCES]:
+        project = source.graph.project
+        wanted = {one.node for one in goals.targets if one.graph.project is project}
+        chain = find_chain(source.graph, source.node, wanted, guesses=asked.flag("guesses"))
+        complete = complete and chain.complete
+        if chain.edges:
+            return found(asked, lines, source.graph, chain.edges)
+    why = "" if complete else ", and not all calls were followed"
+    hint = "" if asked.flag("guesses") else "--guesses also follows calls that match by name alone"
+    return Envelope("path", f"no chain of calls was found{why}", notes=notes_of(asked, hint), data={"path": []})
+
+
+def found(asked: ToolRequest, lines: Lines, graph: Graph, edges: tuple[Edge, ...]) -> Envelope:
+    items = tuple(item_of(lines, graph, edge) for edge in edges)
+    first = edges[0].source
+    return Envelope(
+        "path",
+        plural(len(edges), "call"),
+        groups=(Group(f"{lines.place(graph, first)} {lines.head(graph, first)}", items),),
+        notes=notes_of(asked),
+        data={
+            "path": [
+                {
+                    "from": lines.data(graph, edge.source),
+                    "to": lines.data(graph, edge.target),
+                    "at": {"path": graph.project.path(edge.site.doc), "line": edge.site.line},
+                    "precision": edge.precision.label,
+                }
+                for edge in edges
+            ]
+        },
+        in_order=True,
+    )
+
+
+def item_of(lines: Lines, graph: Graph, edge: Edge) -> Item:
+    symbol = lines.symbol(graph, edge.target)
+    start, end = (symbol.start_line, symbol.end_line) if symbol else (1, 1)
+    value = " passed as a value" if edge.site.kind == "use" else ""
+    text = f"→ {lines.head(graph, edge.target)}{MARKS[edge.precision]} {lines.place(graph, edge.target)}{value}"
+    path = graph.project.path(edge.target.doc)
+    return Item((Row(text, edge.site.line),), "", graph.project.root.id, path, start, end)
+
+
+TOOL = Tool(
+    name="path",
+    summary="The shortest chain of calls from one definition to another.",
+    run=run,
+    cacheable=True,
+    cpu_bound=True,
+    arguments=(
+        Argument("source", "string", "Where the chain begins: name, Class.method or path:name.", required=True),
+        Argument("target", "string", "Where it ends.", required=True),
+        GUESSES,
+        BUDGET,
+        ALL,
+    ),
+    schema=("source", "target"),
+    examples=("path main Session.send",),
+)

@@ -1,0 +1,91 @@
+"""`tests`: which tests reach a definition, directly or through its callers, and which replace it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from llmc.envelope import Envelope, Group, Item, Row
+from llmc.envelope.phrases import plural
+from llmc.graph.reach import tests_of
+from llmc.tool import Argument, Tool, ToolRequest
+from llmc.tools.graph_output import ALL, BUDGET, NAME, Lines, limited, looked_up, notes_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from llmc.graph.edges import Graph
+    from llmc.graph.reach import TestReach, Tests
+
+DEPTH = 4
+
+
+def run(asked: ToolRequest) -> Envelope:
+    shown, more = limited(looked_up(asked, asked.text("name")))
+    lines = Lines(asked)
+    found = [(one.graph, tests_of(one.graph, one.node, asked.number("depth", DEPTH))) for one in shown]
+    direct = sum(not test.chain for _, one in found for test in one.tests)
+    through = sum(bool(test.chain) for _, one in found for test in one.tests)
+    mocks = sum(len(one.mocks) for _, one in found)
+    said = [f"{plural(direct, 'test')} directly"]
+    said += [f"{through} through callers"] if through else []
+    said += [f"replaced by a mock in {plural(mocks, 'place')}"] if mocks else []
+    cut = "" if all(one.complete for _, one in found) else "not all callers were followed"
+    return Envelope(
+        "tests",
+        ", ".join(said),
+        groups=tuple(group for graph, one in found for group in groups(lines, graph, one)),
+        notes=notes_of(asked, more, cut),
+        data={"tests": [data_of(lines, graph, test) for graph, one in found for test in one.tests]},
+    )
+
+
+def groups(lines: Lines, graph: Graph, found: Tests) -> Iterator[Group]:
+    by_file: dict[int, list[TestReach]] = {}
+    for test in sorted(found.tests, key=lambda one: len(one.chain)):
+        by_file.setdefault(test.test.doc, []).append(test)
+    for doc, several in by_file.items():
+        yield Group(lines.path(graph, doc), tuple(item_of(lines, graph, test) for test in several), len(several))
+    mocked: dict[int, list[int]] = {}
+    for doc, line in found.mocks:
+        mocked.setdefault(doc, []).append(line)
+    for doc, several_lines in mocked.items():
+        text = graph.project.text(graph.project.path(doc)).split("\n")
+        items = [
+            Item(
+                (Row(text[line - 1].strip(), line, longest=160),),
+                "",
+                graph.project.root.id,
+                graph.project.path(doc),
+                line,
+                line,
+            )
+            for line in several_lines
+        ]
+        yield Group(f"{lines.path(graph, doc)} replaces it", tuple(items), len(items))
+
+
+def item_of(lines: Lines, graph: Graph, test: TestReach) -> Item:
+    symbol = lines.symbol(graph, test.test)
+    start, end = (symbol.start_line, symbol.end_line) if symbol else (test.line, test.line)
+    via = f" via {' → '.join(node.name for node in test.chain)}" if test.chain else ""
+    path = graph.project.path(test.test.doc)
+    row = Row(f"{test.test.qualified}{via}", start)
+    return Item((row,), "", graph.project.root.id, path, start, end, len(test.chain))
+
+
+def data_of(lines: Lines, graph: Graph, test: TestReach) -> dict[str, Any]:
+    return {**lines.data(graph, test.test), "at": test.line, "through": [node.qualified for node in test.chain]}
+
+
+TOOL = Tool(
+    name="tests",
+    summary="Tests that reach a definition, directly or through its callers; tests that only mock it are told apart.",
+    brief="Which tests run a function, directly or through callers, and which mock it.",
+    run=run,
+    cacheable=True,
+    cpu_bound=True,
+    arguments=(NAME, Argument("depth", "integer", "Levels of callers; 4 unless told."), BUDGET, ALL),
+    schema=("name",),
+    topics=frozenset({"code", "tests"}),
+    examples=("tests Session.send",),
+)

@@ -1,0 +1,158 @@
+"""The code graph of TypeScript and JavaScript: index files, re-exports, tsconfig paths, workspaces, CommonJS."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from graph_world import GraphWorld, graph_world
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+FILES = {
+    "tsconfig.json": '{\n  // comments are allowed\n  "compilerOptions": {"paths": {"@/*": ["./src/*"]}},\n}\n',
+    "package.json": '{"name": "shop", "workspaces": ["packages/*"]}',
+    "packages/money/package.json": '{"name": "@shop/money", "main": "dist/index.js"}',
+    "packages/money/src/index.ts": "export function format(cents: number): string {\n  return String(cents);\n}\n",
+    "src/items/index.ts": "export { ItemService } from './service';\nexport * from './types';\nexport default make;\n"
+    "function make() {\n  return 1;\n}\n",
+    "src/items/types.ts": "export interface Repo {\n  find(id: string): Promise<Item>;\n}\nexport class Item {\n"
+    "  get total(): number { return 1; }\n  print(): void {}\n}\n",
+    "src/items/service.ts": """\
+import type { Repo, Item } from './types';
+import { format } from '@shop/money';
+
+export class ItemService implements Repo {
+  #cache = new Map<string, Item>();
+
+  constructor(private readonly repo: Repo) {}
+
+  async find(id: string): Promise<Item> {
+    const item = await this.repo.find(id);
+    item.print();
+    this.#note(format(item.total));
+    return item;
+  }
+
+  #note(text: string): void {
+    console.log(text);
+  }
+}
+""",
+    "src/routes.ts": """\
+import make, { ItemService as Service, Item } from '@/items';
+import * as items from './items';
+
+export function list(req: Request) {
+  const service = new Service(null);
+  service.find('1');
+  return make();
+}
+
+export const handlers = (router: any) => {
+  router.get('/items', list);
+  router.find('x');
+  return new items.Item();
+};
+""",
+    "lib/legacy.js": """\
+const { helper, other: renamed } = require('./tools');
+const tools = require('./tools');
+
+class Legacy {
+  run() {
+    helper();
+    renamed();
+    return tools.helper();
+  }
+}
+
+module.exports = Legacy;
+""",
+    "lib/tools.js": "function helper() {}\nexports.other = function () {};\nmodule.exports.helper = helper;\n",
+    "src/routes.test.ts": """\
+import { list } from './routes';
+
+describe('list', () => {
+  it('lists', () => {
+    expect(list(null as any)).toBe(1);
+  });
+});
+""",
+}
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GraphWorld]:
+    with graph_world(tmp_path_factory.mktemp("ecma"), FILES) as made:
+        yield made
+
+
+def test_calls_go_through_index_files_aliases_and_tsconfig_paths(world: GraphWorld) -> None:
+    assert world.callees("list") == {
+        "src/items/service.ts:ItemService": "exact",
+        "src/items/service.ts:ItemService.find": "likely",
+        "src/items/index.ts:make": "exact",
+    }
+
+
+def test_parameter_properties_private_members_and_packages_are_resolved(world: GraphWorld) -> None:
+    assert world.callees("ItemService.find") == {
+        "src/items/types.ts:Repo.find": "exact",
+        "src/items/types.ts:Item.print": "likely",
+        "src/items/service.ts:ItemService.#note": "exact",
+        "packages/money/src/index.ts:format": "exact",
+        "src/items/types.ts:Item.total": "likely",
+    }
+
+
+def test_a_handler_that_is_registered_is_told(world: GraphWorld) -> None:
+    assert world.callers("list") == {"src/routes.ts:handlers": "exact", "src/routes.test.ts:list.lists": "exact"}
+    assert "passed as a value in handlers" in world.text("impls", name="list")
+
+
+def test_an_untyped_receiver_is_only_a_guess(world: GraphWorld) -> None:
+    assert world.callees("handlers") == {
+        "src/routes.ts:list": "exact",
+        "src/items/types.ts:Item": "exact",
+    }
+    assert "src/items/service.ts:ItemService.find" in world.callees("handlers", guesses=True)
+
+
+def test_interfaces_name_their_implementations(world: GraphWorld) -> None:
+    assert [one["name"] for one in world.ask("impls", name="Repo").data["definitions"][0]["types"]] == ["ItemService"]
+    members = world.ask("impls", name="Repo.find").data["definitions"][0]["members"]
+    assert [one["name"] for one in members] == ["ItemService.find"]
+
+
+def test_commonjs_modules_are_resolved(world: GraphWorld) -> None:
+    assert world.callees("Legacy.run") == {"lib/tools.js:helper": "exact", "lib/tools.js:other": "exact"}
+
+
+def test_cases_of_a_framework_are_tests(world: GraphWorld) -> None:
+    text = world.text("tests", name="list")
+    assert text.startswith("1 test directly")
+    assert "src/routes.test.ts\n 4 list.lists" in text
+
+
+def test_a_broken_configuration_costs_only_its_aliases(tmp_path_factory: pytest.TempPathFactory) -> None:
+    files = {
+        "tsconfig.json": '{"compilerOptions": {"paths": 3',
+        "a.ts": "import { b } from './b';\nexport const a = () => b();\n",
+        "b.ts": "export function b() {}\n",
+    }
+    with graph_world(tmp_path_factory.mktemp("broken"), files) as world:
+        assert world.callees("a") == {"b.ts:b": "exact"}
+
+
+def test_callers_under_another_name_are_found(tmp_path_factory: pytest.TempPathFactory) -> None:
+    files = {
+        "base.ts": "class Core {\n  run() {}\n}\nexport { Core as Base };\n",
+        "app.ts": "import { Base } from './base';\nexport class App extends Base {}\n",
+        "tool.ts": "export default function build() {}\n",
+        "use.ts": "import make from './tool';\nexport const go = () => make();\n",
+    }
+    with graph_world(tmp_path_factory.mktemp("renamed"), files) as world:
+        assert [one["name"] for one in world.ask("impls", name="Core").data["definitions"][0]["types"]] == ["App"]
+        assert world.callers("build") == {"use.ts:go": "exact"}

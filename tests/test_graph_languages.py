@@ -1,0 +1,347 @@
+"""The code graph of typed languages: packages, modules, namespaces, receivers, interfaces."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graph_world import graph_world
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+GO = {
+    "go.mod": "module example.com/depot\n\ngo 1.22\n",
+    "store/store.go": """\
+package store
+
+type Store interface {
+	Save(parcel string) error
+	Close()
+}
+
+type Disk struct {
+	path string
+}
+
+func NewDisk(path string) (*Disk, error) {
+	return &Disk{path: path}, nil
+}
+
+func (d *Disk) Save(parcel string) error { return flush(d.path) }
+""",
+    "store/flush.go": """\
+package store
+
+func flush(path string) error { return nil }
+
+func (d *Disk) Close() { _ = flush(d.path) }
+
+type Half struct{}
+
+func (h Half) Close() {}
+""",
+    "main.go": """\
+package main
+
+import (
+	"fmt"
+
+	st "example.com/depot/store"
+)
+
+type server struct {
+	backend st.Store
+}
+
+func (s *server) handle(parcel string) {
+	disk, err := st.NewDisk("/tmp")
+	if err != nil {
+		fmt.Println(err)
+	}
+	disk.Save(parcel)
+	s.backend.Close()
+	go s.handle(parcel)
+}
+""",
+    "store/store_test.go": """\
+package store
+
+import "testing"
+
+func TestSave(t *testing.T) {
+	disk, _ := NewDisk("x")
+	disk.Save("y")
+}
+""",
+}
+
+
+def test_go_packages_receivers_and_structural_interfaces(tmp_path: Path) -> None:
+    with graph_world(tmp_path, GO) as world:
+        assert world.callees("server.handle") == {
+            "store/store.go:NewDisk": "exact",
+            "store/store.go:Disk.Save": "likely",
+            "store/store.go:Store.Close": "exact",
+            "main.go:server.handle": "exact",
+        }
+        assert world.callees("Disk.Save") == {"store/flush.go:flush": "exact"}
+        impls = world.ask("impls", name="Store").data["definitions"][0]["types"]
+        assert [one["name"] for one in impls] == ["Disk"]
+        assert world.text("tests", name="flush").startswith("0 tests directly, 1 through callers")
+
+
+RUST = {
+    "Cargo.toml": '[package]\nname = "depot"\n',
+    "src/lib.rs": "pub mod store;\npub mod routes;\n\npub use store::Disk;\n",
+    "src/store/mod.rs": """\
+mod disk;
+pub use self::disk::Disk;
+
+pub trait Store {
+    fn save(&self, parcel: &str);
+
+    fn close(&self) {
+        self.save("last");
+    }
+}
+""",
+    "src/store/disk.rs": """\
+use super::Store;
+
+pub struct Disk {
+    path: String,
+}
+
+impl Disk {
+    pub fn new(path: &str) -> Self {
+        Disk { path: path.to_string() }
+    }
+
+    fn write(&self) {}
+}
+
+impl Store for Disk {
+    fn save(&self, parcel: &str) {
+        self.write();
+        crate::routes::plan(parcel);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn saves() {
+        Disk::new("x").save("y");
+    }
+}
+""",
+    "src/routes.rs": """\
+use crate::store::{Disk, Store};
+
+pub fn plan(parcel: &str) {
+    let disk = Disk::new(parcel);
+    disk.close();
+    println!("{}", Disk::new("z").path);
+}
+""",
+}
+
+
+def test_rust_modules_impls_and_tests_by_attribute(tmp_path: Path) -> None:
+    with graph_world(tmp_path, RUST) as world:
+        called = world.callees("plan")
+        assert called["src/store/disk.rs:Disk.new"] == "exact"
+        assert called["src/store/mod.rs:Store.close"] == "likely"
+        assert world.callees("Disk.save") == {"src/store/disk.rs:Disk.write": "exact", "src/routes.rs:plan": "exact"}
+        impls = world.ask("impls", name="Store.save").data["definitions"][0]["members"]
+        assert [one["name"] for one in impls] == ["Disk.save"]
+        tests = world.ask("tests", name="Disk.write").data["tests"]
+        assert [(one["name"], one["through"]) for one in tests] == [("tests.saves", ["Disk.save"])]
+
+
+JAVA = {
+    "src/main/java/shop/store/Store.java": """\
+package shop.store;
+
+public interface Store {
+  void save(String parcel);
+}
+""",
+    "src/main/java/shop/store/Disk.java": """\
+package shop.store;
+
+public class Disk extends Base implements Store {
+  private final String path;
+
+  public Disk(String path) {
+    this.path = path;
+  }
+
+  @Override
+  public void save(String parcel) {
+    flush();
+    Disk.check(parcel);
+  }
+
+  static void check(String parcel) {}
+}
+""",
+    "src/main/java/shop/store/Base.java": "package shop.store;\n\nclass Base {\n  protected void flush() {}\n}\n",
+    "src/main/java/shop/Courier.java": """\
+package shop;
+
+import java.util.List;
+import shop.store.Disk;
+import shop.store.Store;
+
+public class Courier {
+  private final Store store = new Disk("x");
+
+  public void deliver(List<String> parcels) {
+    for (String parcel : parcels) {
+      store.save(parcel);
+    }
+    parcels.forEach(this::log);
+  }
+
+  private void log(String text) {
+    System.out.println(text);
+  }
+}
+""",
+    "src/test/java/shop/CourierTest.java": """\
+package shop;
+
+import org.junit.jupiter.api.Test;
+
+class CourierTest {
+  @Test
+  void delivers() {
+    new Courier().deliver(null);
+  }
+}
+""",
+}
+
+
+def test_java_packages_fields_inheritance_and_method_references(tmp_path: Path) -> None:
+    with graph_world(tmp_path, JAVA) as world:
+        assert world.callees("Courier.deliver") == {
+            "src/main/java/shop/store/Store.java:Store.save": "exact",
+            "src/main/java/shop/Courier.java:Courier.log": "exact",
+        }
+        assert world.callees("Disk.save") == {
+            "src/main/java/shop/store/Base.java:Base.flush": "exact",
+            "src/main/java/shop/store/Disk.java:Disk.check": "exact",
+        }
+        assert "CourierTest.delivers" in world.text("tests", name="Courier.deliver")
+        assert [one["name"] for one in world.ask("impls", name="Store").data["definitions"][0]["types"]] == ["Disk"]
+
+
+CSHARP = {
+    "src/Store.cs": """\
+namespace Depot.Storage;
+
+public interface IStore
+{
+    void Save(string parcel);
+}
+
+public class Disk : IStore
+{
+    public void Save(string parcel) => Flush();
+
+    private void Flush() { }
+}
+
+public class Disk<T> : Disk
+{
+    public T Load() => default;
+}
+
+public static class Extensions
+{
+    public static void Twice(this IStore store) { store.Save("a"); }
+}
+""",
+    "src/Courier.cs": """\
+using Depot.Storage;
+
+namespace Depot
+{
+    public partial class Courier
+    {
+        private readonly IStore _store = new Disk();
+
+        public void Deliver(string parcel)
+        {
+            _store.Save(parcel);
+            _store.Twice();
+            var typed = new Disk<string>();
+            typed.Load();
+            Log(parcel);
+        }
+    }
+}
+""",
+    "src/Courier.Log.cs": """\
+namespace Depot
+{
+    public partial class Courier
+    {
+        private void Log(string text) { }
+    }
+}
+""",
+}
+
+
+def test_csharp_namespaces_partial_classes_arity_and_extensions(tmp_path: Path) -> None:
+    with graph_world(tmp_path, CSHARP) as world:
+        called = world.callees("Courier.Deliver")
+        assert called["src/Store.cs:IStore.Save"] == "exact"
+        assert called["src/Store.cs:Extensions.Twice"] == "likely"
+        assert called["src/Courier.Log.cs:Depot.Courier.Log"] == "exact"
+        assert called["src/Store.cs:Disk.Load"] == "likely"
+        assert world.callees("Disk.Save") == {"src/Store.cs:Disk.Flush": "exact"}
+
+
+C = {
+    "include/store.h": "#pragma once\nstruct store { int fd; };\nint store_save(struct store *s, int parcel);\n",
+    "src/store.c": """\
+#include "store.h"
+
+static int flush(struct store *s) { return s->fd; }
+
+int store_save(struct store *s, int parcel) {
+    return flush(s);
+}
+""",
+    "src/other.c": "static int flush(int x) { return x; }\n\nint other(void) {\n    return flush(1);\n}\n",
+    "src/main.cc": """\
+#include "store.h"
+#include "courier.h"
+
+void Courier::deliver(int parcel) {
+    ring();
+    store_save(nullptr, parcel);
+}
+""",
+    "include/courier.h": "class Courier {\n public:\n  void deliver(int parcel);\n  void ring() {}\n};\n",
+}
+
+
+def test_c_headers_static_functions_and_methods_outside_of_their_class(tmp_path: Path) -> None:
+    with graph_world(tmp_path, C) as world:
+        assert world.callees("store_save") == {"src/store.c:flush": "exact"}
+        assert world.callees("other") == {"src/other.c:flush": "exact"}
+        called = world.callees("src/main.cc:Courier.deliver")
+        assert called == {"include/courier.h:Courier.ring": "exact", "src/store.c:store_save": "exact"}
+
+
+def test_a_language_without_rules_is_answered_by_name(tmp_path: Path) -> None:
+    files = {"a.rb": "def ring(door)\n  door.open\nend\n\ndef knock\n  ring(1)\nend\n"}
+    with graph_world(tmp_path, files) as world:
+        assert world.callees("knock") == {"a.rb:ring": "exact"}

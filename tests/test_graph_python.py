@@ -1,0 +1,265 @@
+"""The code graph of Python: what an agent is told of calls, callers, implementations and tests."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from graph_world import GraphWorld, graph_world
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+FILES = {
+    "src/depot/__init__.py": "from .courier import Courier as Courier\nfrom .routes import plan\n",
+    "src/depot/store.py": """\
+from abc import ABC, abstractmethod
+
+
+class Store(ABC):
+    @abstractmethod
+    def save(self, parcel): ...
+
+    def close(self):
+        self.flush()
+
+    def flush(self):
+        pass
+
+
+class MemoryStore(Store):
+    def save(self, parcel):
+        return parcel
+
+
+class DiskStore(MemoryStore):
+    def save(self, parcel):
+        self.flush()
+        return super().save(parcel)
+
+
+def open_store(kind) -> Store:
+    return DiskStore()
+""",
+    "src/depot/routes.py": '''\
+from functools import partial
+
+
+def plan(parcel):
+    return shortest(parcel)
+
+
+def shortest(parcel):
+    return parcel
+
+
+def save(parcel):
+    """The same name as a method elsewhere."""
+
+
+def schedule(pool):
+    pool.submit(plan)
+    pool.submit(partial(shortest, 1))
+''',
+    "src/depot/courier.py": """\
+import json
+
+from depot import routes
+from depot.store import MemoryStore, open_store
+
+
+class Courier:
+    def __init__(self, store: MemoryStore, log):
+        self.store = store
+        self.backup = open_store("disk")
+        self.log = log
+
+    @property
+    def name(self):
+        return "x"
+
+    def deliver(self, parcel):
+        route = routes.plan(parcel)
+        self.store.save(route)
+        self.backup.close()
+        self.log.save(route)
+        json.dumps(route)
+        self.ring(self.name)
+        return route
+
+    def ring(self, name):
+        shadow = lambda plan: plan(name)
+        return shadow
+""",
+    "tests/test_courier.py": '''\
+from unittest.mock import patch
+
+from depot import Courier, plan
+from depot.store import MemoryStore
+
+
+def make():
+    return Courier(MemoryStore(), None)
+
+
+def test_deliver():
+    courier = make()
+    assert courier.deliver(1)
+
+
+def test_mocked():
+    with patch("depot.routes.shortest") as shortest:
+        plan(1)
+
+
+def save():
+    """A helper of tests, which product code never means."""
+''',
+}
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GraphWorld]:
+    with graph_world(tmp_path_factory.mktemp("python"), FILES) as made:
+        yield made
+
+
+def test_callees_are_resolved_through_imports_attributes_and_return_types(world: GraphWorld) -> None:
+    assert world.callees("Courier.deliver") == {
+        "src/depot/routes.py:plan": "exact",
+        "src/depot/store.py:MemoryStore.save": "likely",
+        "src/depot/store.py:Store.close": "likely",
+        "src/depot/courier.py:Courier.ring": "exact",
+        "src/depot/courier.py:Courier.name": "exact",
+    }
+
+
+def test_callees_stand_in_source_order_with_path_and_line(world: GraphWorld) -> None:
+    text = world.text("calls", name="Courier.deliver", depth=2)
+    lines = text.split("\n")
+    assert lines[1] == "src/depot/courier.py:17 Courier.deliver(parcel)"
+    assert lines[2] == " 18 plan(parcel) src/depot/routes.py:4"
+    assert lines[3] == " 5   shortest(parcel) :8"
+    direct = [line.split()[1].partition("(")[0] for line in lines[2:] if line[1:3] in ("18", "19", "20", "23")]
+    assert direct == ["plan", "MemoryStore.save", "Store.close", "Courier.ring", "Courier.name"]
+
+
+def test_a_receiver_of_unknown_type_is_counted_and_listed_only_on_request(world: GraphWorld) -> None:
+    assert "1 guess by name not listed" in world.text("calls", name="Courier.deliver", depth=1)
+    guessed = world.callees("Courier.deliver", guesses=True)
+    assert guessed["src/depot/store.py:DiskStore.save"] == "by name"
+    assert "tests/test_courier.py:save" not in guessed
+
+
+def test_a_parameter_hides_a_function_of_the_same_name(world: GraphWorld) -> None:
+    assert world.callees("Courier.ring") == {}
+
+
+def test_functions_passed_as_values_are_edges(world: GraphWorld) -> None:
+    text = world.text("calls", name="schedule", depth=1)
+    assert " 17 plan(parcel) :4 passed as a value" in text
+    assert " 18 shortest(parcel) :8 passed as a value" in text
+    assert "17 schedule as a value" in world.text("callers", name="routes.py:plan")
+
+
+def test_callers_come_through_reexports_and_leave_out_other_definitions_of_the_name(world: GraphWorld) -> None:
+    assert world.callers("plan") == {
+        "src/depot/courier.py:Courier.deliver": "exact",
+        "src/depot/routes.py:schedule": "exact",
+        "tests/test_courier.py:test_mocked": "exact",
+    }
+    assert world.callers("routes.py:save") == {}
+
+
+def test_callers_of_callers_are_a_tree(world: GraphWorld) -> None:
+    text = world.text("callers", name="shortest", depth=2)
+    assert " 5 plan" in text
+    assert "\n 18   Courier.deliver src/depot/courier.py" in text
+
+
+def test_an_inherited_member_is_found_through_its_base(world: GraphWorld) -> None:
+    assert world.callers("DiskStore.close") == {"src/depot/courier.py:Courier.deliver": "likely"}
+    assert "Store.close" in world.text("callers", name="DiskStore.close")
+
+
+def test_implementations_and_overrides_are_listed(world: GraphWorld) -> None:
+    subtypes = world.ask("impls", name="Store").data["definitions"][0]["types"]
+    assert [one["name"] for one in subtypes] == ["MemoryStore", "DiskStore"]
+    overrides = world.ask("impls", name="Store.save").data["definitions"][0]["members"]
+    assert [one["name"] for one in overrides] == ["MemoryStore.save", "DiskStore.save"]
+
+
+def test_super_means_the_base(world: GraphWorld) -> None:
+    assert world.callees("DiskStore.save") == {
+        "src/depot/store.py:Store.flush": "exact",
+        "src/depot/store.py:MemoryStore.save": "exact",
+    }
+
+
+def test_tests_are_found_through_callers_and_mocks_are_told_apart(world: GraphWorld) -> None:
+    text = world.text("tests", name="shortest")
+    assert "test_deliver via Courier.deliver" in text or "test_deliver via deliver → plan" in text
+    assert "tests/test_courier.py replaces it" in text
+    assert 'patch("depot.routes.shortest")' in text
+
+
+def test_a_path_of_calls_is_found(world: GraphWorld) -> None:
+    text = world.text("path", source="Courier.deliver", target="shortest")
+    assert "→ plan(parcel) src/depot/routes.py:4" in text
+    assert "→ shortest(parcel) src/depot/routes.py:8" in text
+    assert "no chain of calls" in world.text("path", source="shortest", target="Courier.deliver")
+
+
+def test_impact_tells_uses_overrides_and_tests_apart(world: GraphWorld) -> None:
+    text = world.text("impact", name="MemoryStore.save")
+    assert text.startswith("2 uses in code · 0 in tests · 1 override")
+    assert "overrides Store.save" in text.split("\n")[0]
+    assert "test_mocked" in world.text("impact", name="plan")
+
+
+def test_a_save_changes_the_graph(tmp_path_factory: pytest.TempPathFactory) -> None:
+    files = {"a.py": "def one():\n    return two()\n\n\ndef two():\n    pass\n"}
+    with graph_world(tmp_path_factory.mktemp("save"), files) as world:
+        assert world.callees("one") == {"a.py:two": "exact"}
+        world.write({"a.py": "from b import two\n\n\ndef one():\n    return two()\n", "b.py": "def two():\n    pass\n"})
+        assert world.callees("one") == {"b.py:two": "exact"}
+        assert world.callers("two") == {"a.py:one": "exact"}
+
+
+def test_cycles_and_names_defined_many_times_are_bounded(tmp_path_factory: pytest.TempPathFactory) -> None:
+    files = {f"pkg/m{number}.py": "def run(x):\n    x.run()\n    return run(x)\n" for number in range(520)}
+    files["pkg/loop.py"] = "def ping():\n    pong()\n\n\ndef pong():\n    ping()\n\n\na = b\nb = a\na.run()\n"
+    with graph_world(tmp_path_factory.mktemp("many"), files) as world:
+        text = world.text("calls", name="run")
+        assert "more definitions" in text
+        assert "narrow with path:name" in text
+        assert world.callees("ping") == {"pkg/loop.py:pong": "exact"}
+        assert "1 call" in world.text("calls", name="ping", depth=9)
+
+
+def test_an_unknown_name_names_what_is_near(world: GraphWorld) -> None:
+    reply = world.ask("calls", name="shortes")
+    assert reply.error == "not_found"
+    assert "Did you mean shortest?" in reply.text
+
+
+def test_refs_of_a_qualified_name_leave_out_uses_of_other_definitions(world: GraphWorld) -> None:
+    text = world.text("refs", name="MemoryStore.save")
+    assert "19 self.store.save(route)" in text
+    assert "1 use of other definitions left out" not in world.text("refs", name="save")
+    lines = [(one["path"], one["line"]) for one in world.ask("refs", name="routes.py:save").data["references"]]
+    assert ("src/depot/courier.py", 19) not in lines
+
+
+def test_refs_find_inherited_members_through_their_bases(world: GraphWorld) -> None:
+    data = world.ask("refs", name="DiskStore.close").data
+    assert [(one["path"], one["within"]) for one in data["definitions"]] == [("src/depot/store.py", "Store")]
+    assert [(one["path"], one["line"]) for one in data["references"]] == [("src/depot/courier.py", 20)]
+
+
+def test_refs_tell_reads_from_writes_and_definitions(world: GraphWorld) -> None:
+    writes = world.ask("refs", name="backup", kind="write").data["references"]
+    assert [one["line"] for one in writes] == [10]
+    reads = world.ask("refs", name="backup", kind="read").data["references"]
+    assert [one["line"] for one in reads] == [20]
+    assert world.ask("refs", name="plan", kind="def").data["references"] == []

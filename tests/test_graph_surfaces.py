@@ -1,0 +1,92 @@
+"""The tools of the code graph from every surface: command line, MCP gateway, HTTP; with every option."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import search_world
+from daemons import Standing, private_place
+from http_world import Served, served
+from mcp_world import raw
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from daemons import Place
+
+CALLS = "src/depot/courier.py:11 Courier.deliver(parcel: str) -> bool"
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Place, Any]]:
+    folder = search_world.write(tmp_path_factory.mktemp("depot"))
+    with private_place() as made:
+        assert made.llmc("index", "--once", cwd=folder).returncode == 0
+        yield made, folder
+
+
+@pytest.fixture(scope="module")
+def typed(place: tuple[Place, Any]) -> Standing:
+    return Standing(*place)
+
+
+def test_every_command_answers_on_the_command_line(typed: Standing) -> None:
+    assert CALLS in typed.text("calls", "Courier.deliver")
+    assert "Courier.deliver" in typed.text("callers", "Courier.ring")
+    assert "RetryPolicy.delay" in typed.text("path", "Courier.deliver", "RetryPolicy.delay")
+    assert "1 test directly" in typed.text("tests", "RetryPolicy.delay")
+    assert "1 use in code" in typed.text("impact", "Courier.ring")
+    assert typed("impls", "Courier").returncode == 1  # nothing extends it
+
+
+def test_depth_guesses_budget_and_json_are_options(typed: Standing) -> None:
+    deep = typed.json("calls", "Courier.deliver", "--depth", "1", "--guesses", "--all")
+    assert [one["name"] for one in deep["definitions"][0]["calls"]] == ["Courier.ring", "RetryPolicy.delay"]
+    callers = typed.json("callers", "RetryPolicy.delay", "--depth", "3", "--guesses")["definitions"][0]["callers"]
+    assert {one["name"] for one in callers} == {"Courier.deliver", "test_retry_policy_waits_longer_with_each_attempt"}
+    assert "2 callers" in typed.text("callers", "RetryPolicy", "--budget", "60")
+    assert typed("tests", "RetryPolicy.delay", "--depth", "1").returncode == 0
+    assert typed("path", "Courier.deliver", "RetryPolicy.delay", "--guesses").returncode == 0
+    refused = typed("calls", "no such name")
+    assert refused.returncode == 2
+    assert "is not a name" in refused.stderr
+
+
+def test_refs_take_the_new_kinds(typed: Standing) -> None:
+    writes = typed.json("refs", "policy", "--kind", "write")["references"]
+    assert [(one["path"], one["line"]) for one in writes] == [("src/depot/courier.py", 9)]
+
+
+@pytest.mark.parametrize(
+    ("tool", "args"),
+    [
+        ("calls", {"name": "Courier.deliver", "depth": 2, "guesses": True}),
+        ("callers", {"name": "RetryPolicy.delay", "depth": 2}),
+        ("impls", {"name": "RetryPolicy"}),
+        ("tests", {"name": "RetryPolicy.delay"}),
+        ("path", {"source": "Courier.deliver", "target": "Courier.ring"}),
+        ("impact", {"name": "RetryPolicy.delay"}),
+    ],
+)
+def test_every_tool_answers_through_the_gateway(place: tuple[Place, Any], tool: str, args: dict[str, Any]) -> None:
+    with raw(*place) as client:
+        client.handshake()
+        reply = client.call("llmc", name=tool, args=args)["result"]
+        assert not reply.get("isError"), reply
+        assert reply["content"][0]["text"]
+
+
+@pytest.fixture(scope="module")
+def http(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with served(tmp_path_factory.mktemp("http")) as made:
+        yield made
+
+
+def test_every_tool_answers_over_http(http: Served) -> None:
+    reply = http.call("calls", name="Courier.deliver")
+    assert reply.status_code == 200
+    assert CALLS in reply.json()["text"]
+    for tool in ("callers", "impls", "tests", "impact"):
+        assert http.call(tool, name="RetryPolicy").status_code == 200
+    assert http.call("path", source="Courier.deliver", target="Courier.ring").status_code == 200
