@@ -81,7 +81,7 @@ def make_project(folder: Path) -> list[tuple[str, ...]]:
         fails = at % (TESTS // FAILURES) == 0 and at // (TESTS // FAILURES) < FAILURES
         lines += [f"    def {name}(self):", f"        self.assertEqual({at * 3}, {at * 3 + fails})", ""]
         if fails:
-            wanted.append((f"{name}: ", f"{at * 3} != {at * 3 + 1}", f"test_part_{at % 8}.py", f" {len(lines) - 1} "))
+            wanted.append((f"{name}: ", f"{at * 3} != {at * 3 + 1}", f"test_part_{at % 8}.py", f"\n{len(lines) - 1} "))
     for number, lines in enumerate(files):
         (folder / f"test_part_{number}.py").write_text("\n".join(lines))
     return wanted

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from tool_calls import answer
 
+from llmc.base.errors import QueryError
 from llmc.envelope.handles import Handles
+from llmc.retrieval.enclosing import symbols_of
+from llmc.retrieval.grep.grep import GrepRequest, grep
 from llmc.settings import EmbedderSettings, Settings
 from llmc.tools import grep as grep_tool
 from llmc.workspace import Workspace
@@ -121,6 +125,10 @@ def test_a_definition_opens_its_group_with_its_extent_and_code_comes_before_test
     assert " src/auth.test.ts 1 3 4" in lines
 
 
+def test_a_matched_method_names_its_class(ask: Callable[..., Reply]) -> None:
+    assert ask("grep", pattern="login\\(").text.split("\n")[1:] == ["src/auth.ts", "8-12 Auth · login(user: string) {"]
+
+
 def test_tests_are_recognised_inside_files_and_filters_hold_for_lists_and_counts(ask: Callable[..., Reply]) -> None:
     def places(**args: Any) -> list[tuple[str, int]]:
         files = ask("grep", pattern="cookie", **args).data["files"]
@@ -191,3 +199,25 @@ def test_a_filter_that_matches_no_file_is_an_error_and_not_an_answer(ask: Callab
 def test_filters_that_exclude_each_other_and_unknown_kinds_are_refused(ask: Callable[..., Reply]) -> None:
     assert "exclude each other" in ask("grep", pattern="a", no_tests=True, only_tests=True).text
     assert "'klass' is not a kind of line" in ask("grep", pattern="a", kind=["klass"]).text
+
+
+def test_a_file_that_is_not_indexed_yet_is_parsed_on_the_spot(tmp_path: Path) -> None:
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree" / "new.py").write_text("class Oven:\n    def bake(self):\n        return cookie()\n")
+    settings = Settings(embedder=EmbedderSettings(kind="hash"))
+    with Workspace.open(str(tmp_path / "tree"), home=str(tmp_path / "home"), settings=settings) as workspace:
+        workspace.index()
+        (view,) = workspace.views()
+        (tmp_path / "tree" / "new.py").write_text("\n\nclass Oven:\n    def roast(self):\n        return cookie()\n")
+        pending = replace(view, pending=frozenset({"new.py"}))
+        assert [one.qualified for one in symbols_of(pending, "new.py").around(5)] == ["Oven", "Oven.roast"]
+
+
+def test_a_timeout_names_its_limit(tmp_path: Path) -> None:
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree" / "a.txt").write_text("alpha\n")
+    settings = Settings(embedder=EmbedderSettings(kind="hash"))
+    with Workspace.open(str(tmp_path / "tree"), home=str(tmp_path / "home"), settings=settings) as workspace:
+        workspace.index()
+        with pytest.raises(QueryError, match=r"stopped at its time limit of 0 s"):
+            grep(workspace.views(), GrepRequest(("alpha",), seconds=0.0))

@@ -130,7 +130,7 @@ def test_a_folder_is_one_line_a_file_and_files_that_are_alike_share_one(outline:
         ("python", "run = commands.add_parser('run')\n", "run = commands.add_parser('run')"),
         ("ruby", "  get '/a', to: 'a#show'\n", "get '/a', to: 'a#show'"),
         ("go", '\tr.GET("/a", list)\n', 'r.GET("/a", list)'),
-        ("rust", '    .route("/a", get(list))\n', '.route("/a", get(list))'),
+        ("rust", '    .route("/a/{id}", get(list))\n', '.route("/a/{id}", get(list))'),
         ("php", "Route::get('/a', [A::class, 'show']);\n", "Route::get('/a', [A::class, 'show'])"),
         ("csharp", 'app.MapGet("/a", List);\n', 'app.MapGet("/a", List)'),
         ("javascript", "emitter.on('close', stop);\n", "emitter.on('close', stop)"),

@@ -8,6 +8,7 @@ import pytest
 from tool_calls import answer
 
 from llmc.envelope.handles import Handles
+from llmc.envelope.tokens import count
 from llmc.settings import EmbedderSettings, Settings
 from llmc.workspace import Workspace
 
@@ -28,6 +29,11 @@ FILES = {
     "long.py": "def everything(rows):\n    for row in rows:\n        store(row)\n" + body(240) + "    return rows\n",
     "other.py": "def everything_else():\n" + body(150) + "    return 1\n",
 }
+
+
+SIZES = range(130, 250, 10)
+LINE = "line {} of a text of some words and a few more of them\n"
+FILES |= {f"n{size}.txt": "".join(map(LINE.format, range(size))) for size in SIZES}
 
 
 @pytest.fixture(scope="module")
@@ -93,12 +99,12 @@ def test_each_target_that_is_cut_says_so_where_it_ends(read: Callable[..., Reply
     assert second.split("\n")[-1].startswith("+")
 
 
-def test_a_short_remainder_is_shown(read: Callable[..., Reply]) -> None:
-    """2,000 tokens are some 180 of these lines."""
-    sizes = [len(read("plain.txt:1-900", budget=budget).text.split("\n")) for budget in (1_000, 2_000)]
-    assert sizes[1] > sizes[0]
-    reply = read("code.py:1-60", "plain.txt")
-    assert "lines to" in reply.text or reply.handle
+def test_a_remainder_of_up_to_thirty_lines_is_shown_and_a_longer_one_is_kept(read: Callable[..., Reply]) -> None:
+    replies = [read(f"n{size}.txt") for size in SIZES]
+    left = [int(reply.text.rpartition("\n+")[2].split(" ")[0]) for reply in replies if reply.handle]
+    assert left
+    assert min(left) > 30
+    assert any(not reply.handle and count(reply.text) > 2_000 for reply in replies)
 
 
 def test_a_long_file_is_its_outline_without_its_imports(read: Callable[..., Reply]) -> None:

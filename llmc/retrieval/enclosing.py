@@ -40,17 +40,22 @@ class FileSymbols:
         return [one for one in chain if one.end_line > one.start_line and one.kind not in _NO_SCOPE]
 
     def defined_at(self, line: int) -> list[Symbol]:
-        """The symbols whose name stands on this line. Decorators and attributes above belong to a symbol, so its first
-        line may not be the one that names it."""
-        return [one for one in self.symbols if one.start_line <= line <= one.end_line and self._names(one, line)]
+        """The symbols whose name stands on this line."""
+        near = [one for one in self.symbols if one.start_line <= line <= one.start_line + _MOST_DECORATORS]
+        return [one for one in near if line <= one.end_line and self.naming_line(one) == line]
 
-    def _names(self, symbol: Symbol, line: int) -> bool:
-        if symbol.start_line == line:
-            return True
-        if self.text is None or line > symbol.start_line + _MOST_DECORATORS:
-            return False
-        above = self.text.lines(symbol.start_line, line - 1)
-        return symbol.name not in above.replace(f"@{symbol.name}", "") and symbol.name in self.text.line(line)
+    def naming_line(self, symbol: Symbol) -> int:
+        """Decorators and attributes above a definition belong to it, so its first line may not be the one that names
+        it."""
+        if self.text is None:
+            return symbol.start_line
+        depth = 0
+        for number in range(symbol.start_line, min(symbol.end_line, symbol.start_line + _MOST_DECORATORS) + 1):
+            line = self.text.line(number)
+            if depth <= 0 and not line.lstrip().startswith(("@", "[", "#[")):
+                return number
+            depth += line.count("(") - line.count(")")
+        return symbol.start_line
 
 
 _MOST_DECORATORS = 12

@@ -71,9 +71,13 @@ def registrations(text: str, language: str) -> Iterator[Registration]:
 
 def _short(text: str, start: int) -> str:
     """The call up to its end, on one line; a function or an object in it is left out."""
-    depth = 0
+    depth, quote = 0, ""
     for at in range(start, min(len(text), start + 4 * LONGEST)):
         sign = text[at]
+        if sign in "\"'`" and quote in ("", sign):
+            quote = "" if quote else sign
+        if quote:
+            continue
         depth += (sign in "([{") - (sign in ")]}")
         opens = sign == "{" and depth > 1 and text[at - 1] not in "$("
         if opens or (sign == ")" and depth <= 0) or (sign == "\n" and depth <= 0):

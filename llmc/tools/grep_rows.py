@@ -92,19 +92,23 @@ def used_lines(file: FileGroups) -> int:
 
 
 def row_of(line: MatchedLine, one: SymbolMatches, *, context: bool, brief: bool) -> Row:
+    """`brief`: only that it is an import."""
     text = line.text[: LONGEST_LINE + LONGEST_SECRET].rstrip()
+    end = one.ends.get(line.number, 0)
     if brief and not context:
-        return Row("import", line.number)
+        return Row("import", line.number, cited=True)
     if not context:
-        text = text.lstrip()
-    return Row(
-        text,
-        line.number,
-        context=not line.matched,
-        longest=LONGEST_LINE,
-        end=one.ends.get(line.number, 0),
-        cited=line.matched,
-    )
+        owner = owner_of(one, end)
+        text = f"{owner} · {text.lstrip()}" if owner else text.lstrip()
+    return Row(text, line.number, context=not line.matched, longest=LONGEST_LINE, end=end, cited=line.matched)
+
+
+def owner_of(one: SymbolMatches, end: int) -> str:
+    """The class of a method that a match defines: the line itself does not name it."""
+    symbol = one.symbol
+    if symbol is None or symbol.end_line != end or symbol.kind in {"test", "heading"}:
+        return ""
+    return symbol.container[-LONGEST_TITLE:]
 
 
 def title_of(one: SymbolMatches, first: int) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from llmc.envelope import Group, Item, Row
 from llmc.envelope.phrases import plural
 from llmc.retrieval.line_kinds import is_test_symbol
+from llmc.retrieval.passages.excerpt import BOILERPLATE
 from llmc.retrieval.registrations import decorator_in, registrations
 from llmc.tools.grep_rows import cost
 
@@ -31,7 +32,7 @@ CALLABLE = frozenset({"function", "method", "constructor", "macro", "handler", "
 TYPES = frozenset({"class", "struct", "trait", "object", "record", "actor", "protocol", "impl", "mixin", "union"})
 VALUES = frozenset({"field", "property", "constant", "variable"})
 DECLARED = frozenset({"type", "interface", "enum"})
-DECORATOR_LINES = 12
+LAST = 10  # the level of what every class writes for itself
 _EXPORTED = re.compile(r"export\b|pub\b|public\b|module\.exports")
 
 
@@ -80,11 +81,12 @@ def file_layout(file: FileOutline, known: FileSymbols, title: str, budget: int, 
     every = placed(file.symbols, known)
     tests = [one for one in every if one.is_test and file.role != "test"]
     rest = [one for one in every if one not in tests and not one.is_local]
-    code = [one for one in rest if one.symbol.kind not in VALUES | DECLARED]
+    code = [one for one in rest if one.symbol.kind not in VALUES | DECLARED and not is_declared_module(one.symbol)]
     main = code or [one for one in rest if not one.is_member_value]
     items = [symbol_item(file, one, known) for one in main]
     handlers = {one.symbol.start_line for one in main}
-    if text is not None and file.role == "code":
+    if text is not None and file.role in {"code", "example"}:
+        handlers.update(at for one in tests for at in range(one.symbol.start_line, one.symbol.end_line + 1))
         items += [
             Item((Row(each.text, each.line, cited=True),), "", file.root, file.path, each.line, each.line)
             for each in registrations(text, known.language)
@@ -98,6 +100,11 @@ def file_layout(file: FileOutline, known: FileSymbols, title: str, budget: int, 
     return FileLayout((*groups, *extra), (Group(title, tuple(folded)),) if folded else ())
 
 
+def is_declared_module(symbol: Symbol) -> bool:
+    """`pub mod routing;`: what is in it stands elsewhere."""
+    return symbol.kind == "module" and symbol.start_line == symbol.end_line
+
+
 def symbol_item(file: FileOutline, one: Placed, known: FileSymbols) -> Item:
     symbol = one.symbol
     depth = sum(each.kind not in CALLABLE or each.kind == "test" for each in one.chain)
@@ -109,6 +116,7 @@ def symbol_item(file: FileOutline, one: Placed, known: FileSymbols) -> Item:
         cited=True,
     )
     level = 2 * depth + (0 if depth or is_exported(symbol, known.language) else 1)
+    level += LAST * (symbol.name in BOILERPLATE)
     return Item((row,), "", file.root, file.path, symbol.start_line, symbol.end_line, level)
 
 
@@ -119,23 +127,16 @@ def label(symbol: Symbol, known: FileSymbols) -> str:
     if symbol.kind == "test":
         return symbol.name[:LONGEST_TEST]
     text = symbol.signature or f"{symbol.kind} {symbol.name}"
+    if known.language == "rust" and symbol.container:  # an `impl` has no line of its own here
+        text = text.replace(f"fn {symbol.name}", f"fn {symbol.container.rpartition('.')[2]}::{symbol.name}", 1)
     decorator = decorator_in(decorators(symbol, known))
     return f"{decorator} {text}" if decorator else text
 
 
 def decorators(symbol: Symbol, known: FileSymbols) -> str:
     """The lines of a symbol above the one that names it."""
-    if known.text is None:
-        return ""
-    last = min(symbol.end_line, symbol.start_line + DECORATOR_LINES)
-    above: list[str] = []
-    depth = 0
-    for line in known.text.lines(symbol.start_line, last).split("\n"):
-        if depth <= 0 and not line.lstrip().startswith(("@", "[", "#[")):
-            break
-        above.append(line)
-        depth += line.count("(") - line.count(")")
-    return "\n".join(above)
+    last = known.naming_line(symbol) - 1
+    return known.text.lines(symbol.start_line, last) if known.text and last >= symbol.start_line else ""
 
 
 def is_exported(symbol: Symbol, language: str) -> bool:
@@ -156,7 +157,7 @@ def name_groups(file: FileOutline, others: Sequence[Placed]) -> list[Group]:
         parent = one.parent
         if parent.kind not in TYPES if parent else one.symbol.container:
             continue
-        kind = "types" if one.symbol.kind in DECLARED else "constants"
+        kind = "types" if one.symbol.kind in DECLARED else "modules" if one.symbol.kind == "module" else "constants"
         members[f"{parent.name} fields" if parent else kind].append(f"{one.symbol.name} {one.symbol.start_line}")
     return [
         Group("", (Item((Row(f"{name}: {listed(names)}"),), "", file.root, file.path, level=4),))

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from llmc.retrieval.candidate import Candidate
     from llmc.retrieval.query_features import QueryFeatures
 
-__all__ = ["FEWER_PLACES", "PLACES", "passages"]
+__all__ = ["BOILERPLATE", "FEWER_PLACES", "PLACES", "passages"]
 
 # That are looked at in the best file and in others; with eight and five the answer was found no more often.
 PLACES, FEWER_PLACES = 5, 3
