@@ -69,14 +69,19 @@ class Workspace:
         settings: Settings | None = None,
         watch: bool = False,
     ) -> Self:
-        """The folders, or those that the settings of the current folder name. `home` is where the index is kept."""
+        """The folders, or those that the settings of the current folder name. `home` is where the index is kept.
+
+        RootError without any: a folder that is no git work tree must be named.
+        """
         cwd = os.getcwd()  # noqa: PTH109 - text throughout, as in `paths`
-        settings = settings or load(cwd, os.environ).settings
+        entries: Sequence[RootEntry] = [RootEntry(path=Path(path)) for path in paths]
+        if settings is None:
+            loaded = load(cwd, os.environ)
+            settings, entries = loaded.settings, entries or loaded.roots()
         place = Home(os.path.realpath(home)) if home else find_home(os.environ)
         place.make()
         registry = IndexRegistry(place, watching=watch, processes=False)
-        entries = [RootEntry(path=Path(path)) for path in paths] or settings.roots
-        workspace = cls.within(registry, settings, entries, cwd)
+        workspace = cls.within(registry, settings, entries or settings.roots, cwd)
         workspace.owned = True
         return workspace
 

@@ -211,6 +211,7 @@ PARTS: dict[str, tuple[str, ...]] = {
         "test_words*",
         "test_scan_*",
         "test_several_roots*",
+        "test_roots*",
     ),
     "code graph": ("test_graph_*",),
     "storing": ("test_store_*",),

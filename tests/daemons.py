@@ -47,8 +47,11 @@ class Place:
         """The twin as a child of the test."""
         return subprocess.Popen([sys.executable, TWIN], env=self.environ, text=True, stderr=subprocess.PIPE, **options)
 
-    def llmc(self, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    def llmc(self, *arguments: str, work_tree: bool = True, **options: Any) -> subprocess.CompletedProcess[str]:
+        """`work_tree`: the folder it runs in becomes one, since only that is a root without being named."""
         command = [sys.executable, "-m", "llmc", *arguments]
+        if work_tree and options.get("cwd"):
+            as_work_tree(Path(options["cwd"]))
         return subprocess.run(
             command, env=self.environ, text=True, capture_output=True, timeout=PATIENCE, check=False, **options
         )
@@ -70,6 +73,16 @@ class Place:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(owner.pid, signal.SIGKILL)
             self.wait_until_free()
+
+
+def as_work_tree(folder: Path) -> Path:
+    """The folder of a test, with a `.git` in it unless it lies in a work tree. Other folders stay as they are."""
+    temporary = Path(tempfile.gettempdir()).resolve()
+    is_ours = temporary in folder.resolve().parents and folder.is_dir()
+    if is_ours and not any((each / ".git").exists() for each in (folder, *folder.parents)):
+        with contextlib.suppress(OSError):
+            (folder / ".git").mkdir()
+    return folder
 
 
 def wait_for_lock(lock: IO[str]) -> None:
@@ -107,7 +120,7 @@ class Standing:
 
     def __init__(self, place: Place, folder: Path) -> None:
         self.place = place
-        self.folder = folder
+        self.folder = as_work_tree(folder)
 
     def __call__(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         return self.place.llmc(*arguments, cwd=self.folder)

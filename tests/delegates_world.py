@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from daemons import until
+from daemons import as_work_tree, until
 from mcp_world import client, text_of
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ class World:
 
     def __post_init__(self) -> None:
         self.root.mkdir()
+        as_work_tree(self.root)
         (self.root / "parcel.py").write_text("def deliver(parcel):\n    return parcel.address\n")
 
     @property

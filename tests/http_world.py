@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import httpx
-from daemons import Place, private_place
+from daemons import Place, as_work_tree, private_place
 from search_world import write
 
 if TYPE_CHECKING:
@@ -60,7 +60,12 @@ def served(tmp_path: Path, *arguments: str, address: str = "127.0.0.1:0") -> Ite
         assert place.llmc("index", "--once", cwd=folder).returncode == 0
         command = [sys.executable, "-m", "llmc", "serve", "--http", address, "--json", *arguments]
         with subprocess.Popen(
-            command, cwd=folder, env=place.environ, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            command,
+            cwd=as_work_tree(folder),
+            env=place.environ,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
         ) as process:
             try:
                 assert process.stdout is not None

@@ -9,7 +9,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
-from daemons import PATIENCE, Place
+from daemons import PATIENCE, Place, as_work_tree
 from mcp import Client, StdioServerParameters
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ MODERN = {
 
 def client(place: Place, folder: Path, *arguments: str, mode: Any = "auto", **options: Any) -> Client:
     started = StdioServerParameters(
-        command=sys.executable, args=["-m", "llmc", "serve", *arguments], env=place.environ, cwd=folder
+        command=sys.executable, args=["-m", "llmc", "serve", *arguments], env=place.environ, cwd=as_work_tree(folder)
     )
     return Client(started, mode=mode, read_timeout_seconds=PATIENCE, **options)
 
@@ -113,7 +113,7 @@ def raw(
     process = subprocess.Popen(
         [sys.executable, *command, *arguments],
         env=place.environ,
-        cwd=folder,
+        cwd=as_work_tree(folder),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=stderr,

@@ -101,3 +101,14 @@ def test_a_named_fifo_is_skipped_and_counted(world: Standing) -> None:
         assert "skipped: pipe" in world.text("grep", "needle", "a.txt", "pipe").split("\n")[0]
     finally:
         (world.folder / "pipe").unlink()
+
+
+def test_what_a_walk_could_not_enter_is_counted(world: Standing) -> None:
+    deep = world.folder / "one" / "two" / "three"
+    deep.mkdir(parents=True)
+    (deep / "far.txt").write_text("needle far\n")
+    shallow = ("--set", "index.max_depth=1")
+    first = world.text(*shallow, "grep", "needle").split("\n")[0]
+    assert "1 skipped (too deep)" in first
+    assert "skipped" not in world.text(*shallow, "grep", "needle", "a.txt").split("\n")[0]
+    assert "skipped" not in world.text("grep", "needle").split("\n")[0]

@@ -251,6 +251,23 @@ def test_a_command_that_cannot_be_started_says_so(world: World) -> None:
 
 
 @pytest.mark.parametrize("way", ["free", "contained"])
+def test_a_denied_file_is_not_read(world: World, way: str, request: pytest.FixtureRequest) -> None:
+    served = request.getfixturevalue(way)
+    (world.folder / ".env").write_text("harbour = under the pier\n")
+    try:
+        assert "denylist" in world.said(served, "read", {"file_path": ".env"})
+        if way == "contained":
+            for tool, args in (
+                ("bash", {"command": "cat .env"}),
+                ("grep", {"pattern": "harbour", "path": ".env"}),
+                ("grep", {"pattern": "harbour", "path": "."}),
+            ):
+                assert "pier" not in world.said(served, tool, args)
+    finally:
+        (world.folder / ".env").unlink()
+
+
+@pytest.mark.parametrize("way", ["free", "contained"])
 def test_secrets_stay_inside(world: World, way: str, request: pytest.FixtureRequest) -> None:
     served = request.getfixturevalue(way)
     for tool, args in (

@@ -190,7 +190,9 @@ def test_a_dotfiles_tree_around_the_home_folder_does_not_become_the_root(env: di
     (home / ".git").mkdir()
     notes = home / "notes"
     notes.mkdir()
-    assert [root.path for root in load(notes, env).roots()] == [notes]
+    with pytest.raises(RootError, match="is your home folder"):
+        load(notes, env).roots()
+    assert [root.path for root in load(notes, env, ["roots=."]).roots()] == [notes]
 
 
 def test_the_state_folder_is_set_by_the_environment_alone(workspace: Path, env: dict[str, str], tmp_path: Path) -> None:

@@ -46,6 +46,8 @@ COMMANDS = {
     "ask": "Answer a question: plan, look, check, answer with path and line.",
     "session": "What the work knows so far: list, show, resume, drop.",
     "index": "Build the index of the roots and keep it right.",
+    "roots": "Which folders have an index.",
+    "forget": "Remove a root and its index.",
     "status": "What is indexed, how fresh, what failed and why.",
     "stats": "What calls cost and saved: tokens, times, by tool and session.",
     "ui": "Search, index and ledger on a page in your browser.",

@@ -169,6 +169,17 @@ class Handles:
             self._forget(name)
         return len(dropped)
 
+    def drop_root(self, root: str) -> int:
+        """Forget every result with something of this root in it, whoever it belongs to."""
+        dropped = 0
+        for name in list(self._cache.iterkeys()):
+            _, body = self._read(name) if HANDLE.fullmatch(name) else ({}, "")
+            if body and holds_root(body, root):
+                self._forget(name)
+                dropped += 1
+        self._recent.clear()
+        return dropped
+
     def all(self, owner: str) -> Iterator[Stored]:
         """The newest first."""
         found = []
@@ -257,6 +268,13 @@ def handle_of(name: str, head: dict[str, Any], packed: dict[str, Any]) -> Handle
     if head["version"] != VERSION:
         raise ValueError("of another version")
     return Handle(name, head["owner"], head["tool"], head["args"], unpack(packed), kept, files, head["made"])
+
+
+def holds_root(body: str, root: str) -> bool:
+    try:
+        return any(place[0] == root for place in decode(body)["places"])
+    except (ValueError, KeyError, TypeError, IndexError):
+        return False
 
 
 def is_sound(head: dict[str, Any]) -> bool:

@@ -21,7 +21,11 @@ if TYPE_CHECKING:
     from llmc.base.errors import ReadError
     from llmc.indexer.root_index import RootIndex
 
-__all__ = ["NamedPath", "named_path"]
+__all__ = ["UNREAD", "NamedPath", "named_path"]
+
+
+# Why a walk passed over something that ripgrep would have searched, or complained about.
+UNREAD = frozenset({SkipReason.UNREADABLE, SkipReason.DEEP, SkipReason.LONG, SkipReason.MANY})
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +73,3 @@ def walked(root_index: RootIndex, folder: str) -> NamedPath:
         skipped.update(passed.path for passed in listing.passed if passed.why in UNREAD)
         skipped.update(listing.denied)
     return NamedPath(folder, frozenset(files), frozenset(skipped))
-
-
-UNREAD = frozenset({SkipReason.UNREADABLE, SkipReason.DEEP, SkipReason.LONG, SkipReason.MANY})

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from llmc.base import logs, paths
 from llmc.base.compute_slots import released
 from llmc.base.denylist import Denylist
-from llmc.base.errors import CorruptStoreError
+from llmc.base.errors import CorruptStoreError, RootError
 from llmc.base.ignore import Rules
 from llmc.base.root_fs import RootFs
 from llmc.indexer.embedders import Embedders
@@ -98,8 +98,19 @@ class IndexRegistry:
                 self.writer_threads[root_index.root.family].root_indexes.remove(root_index)
                 root_index.unwatch()
 
+    def drop_family(self, family: str) -> None:
+        """Stop writing and reading the store of a family; all its roots have been dropped before."""
+        with self._lock:
+            writer_thread = self.writer_threads.pop(family, None)
+        if writer_thread is not None:
+            writer_thread.close()
+            writer_thread.store.close()
+
     def writer_thread(self, root_index: RootIndex) -> WriterThread:
-        return self.writer_threads[root_index.root.family]
+        writer_thread = self.writer_threads.get(root_index.root.family)
+        if writer_thread is None:
+            raise RootError("this root was forgotten", hint="Ask again to index it anew.", path=root_index.root.path)
+        return writer_thread
 
     def settle(self, root_indexes: Sequence[RootIndex], barrier: float, settle: float) -> list[Freshness]:
         """Wait, within bounds, until the store holds all that happened before this call; say what it does not."""

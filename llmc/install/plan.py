@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from llmc.base.errors import ConfigError
+from llmc.base.errors import ConfigError, RootError
 from llmc.install import jsonc, toml
 from llmc.install.agents import agent_file, agent_name, remove_agent, write_agent
 from llmc.install.clients import CLIENTS, ClientLocations, McpClient
@@ -98,10 +98,11 @@ def roots_for(client: McpClient, wanted: InstallOptions, places: ClientLocations
         return ()
     if client.root != "ask":
         return (client.root,)
-    folder = implied_root(places.project, places.home.resolve())
-    if folder is None:
+    folder = implied_root(places.project, {**places.environ, "HOME": str(places.home)})
+    if isinstance(folder, RootError):
         raise ConfigError(
             f"{client.title} starts its servers in no project",
+            reason=folder.reason,
             hint=f"Name the folder: llmc install {client.name} --root DIR",
             needs="root",
         )

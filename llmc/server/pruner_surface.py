@@ -10,6 +10,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from llmc.base.denylist import Denylist
 from llmc.base.errors import LlmcError
 from llmc.envelope.handles import LOCAL
 from llmc.envelope.redact.redactor import redactor_for
@@ -130,7 +131,7 @@ class LateResult:
             return self._call.cancelled
 
         if not settings.server.pruner.contained and self._visit.session.owner == LOCAL:
-            return Free(config, redactor_for(settings.redaction), cancelled)
+            return Free(config, redactor_for(settings.redaction), cancelled, Denylist(settings.index.deny))
         workspace = self._service.workspace(RunningRequest(there))
         session = self._visit.session
         asked = ToolRequest("bash", {}, workspace, self._service.handles, session, call=self._call)

@@ -11,18 +11,19 @@ import os
 import queue
 import threading
 import time
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from llmc.base import logs
 from llmc.base.coalesce import InFlightCache
-from llmc.base.errors import LlmcError, QueryError, RootError
+from llmc.base.errors import LlmcError, NotFoundError, QueryError, RootError
 from llmc.base.malloc import give_back
 from llmc.base.roots import make_root
 from llmc.envelope.clean import without_secrets
 from llmc.envelope.handles import Handles
 from llmc.extend.delegates.fleet import Fleet
+from llmc.indexer.known_roots import forget_root, known_roots
 from llmc.indexer.registry import IndexRegistry
 from llmc.retrieval.dependency_cache import DependencyCache
 from llmc.retrieval.scope import forget_scopes
@@ -110,8 +111,10 @@ class Service:
             "agent": self._agent,
             "agents": self._agents,
             "delegates": self._delegates,
+            "forget": self._forget,
             "http": self._http,
             "index": self._index,
+            "roots": self._roots,
             "stats": self._stats,
             "status": self._status,
             "te": self._te,
@@ -335,6 +338,27 @@ class Service:
         with self._lock:
             for viewer in self._viewers:
                 viewer.put(event)
+
+    def _roots(self, _params: JsonObject, call: RunningRequest) -> JsonObject:
+        """Every root with an index; `named` are those of the client's settings, or the work tree it stands in."""
+        loaded = self._load(call.client)
+        named = [str(entry.path) for entry in loaded.settings.roots]
+        roots = [asdict(root) for root in known_roots(self._registry)]
+        return without_secrets({"roots": roots, "named": named, "reason": str(loaded.no_root or "")})
+
+    def _forget(self, params: JsonObject, call: RunningRequest) -> JsonObject:
+        """Remove a root's index and every stored result with something of it."""
+        named = os.path.join(call.client.cwd, os.path.expanduser(params["root"]))  # noqa: PTH111, PTH118 - text
+        try:
+            found = forget_root(self._registry, named)
+        except NotFoundError:
+            found = forget_root(self._registry, params["root"])
+        self._workspaces.clear()
+        self._cache.clear()
+        forget_scopes()
+        handles = self.handles.drop_root(found.path)
+        log.info("forgot a root", root=found.path or found.family, files=found.files, handles=handles)
+        return without_secrets({**asdict(found), "handles": handles})
 
     def _status(self, _params: JsonObject, call: RunningRequest) -> StatusReport:
         problems = self._problems_of(call)

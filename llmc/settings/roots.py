@@ -1,4 +1,4 @@
-"""Which folders may be read? The allowlist as the settings have it.
+"""Which folders may be read? The allowlist as the settings have it; without one, the work tree of the current folder.
 
 Whether a folder is there and can be read is found out by who opens it: one bad root must not stop the others.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from llmc.base.errors import RootError
 from llmc.settings.entries import RootEntry
@@ -16,7 +16,7 @@ from llmc.settings.locations import below, user_folder, work_tree
 from llmc.settings.problems import SettingSource, SettingsProblem, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from llmc.settings.check import TableCheck
     from llmc.settings.convert import ValueContext
@@ -27,7 +27,7 @@ __all__ = ["check_inside", "implied_root", "is_trusted", "named", "settle_roots"
 def settle_roots(given: Sequence[RootEntry], ground: ValueContext) -> tuple[tuple[RootEntry, ...], RootError | None]:
     """The named roots, each once and with a name of its own; without any the implied one, or why there is none."""
     if not given:
-        implied = _implied(ground)
+        implied = implied_root(ground.folder, ground.env)
         return ((), implied) if isinstance(implied, RootError) else (_with_names([RootEntry(implied)]), None)
     distinct = {entry.path: entry for entry in given}
     return _with_names(list(distinct.values())), None
@@ -57,26 +57,42 @@ def is_trusted(folder: Path, trust: Sequence[str]) -> bool:
     return any(real == each or (each.endswith("/*") and real.startswith(each[:-1])) for each in trust)
 
 
-def implied_root(folder: Path, home: Path) -> Path | None:
-    """The work tree around the folder, or the folder; never one that holds the home folder, such as a dotfiles tree."""
-    candidates = (work_tree(folder), folder)
-    fit = (each for each in candidates if each is not None and each != Path("/") and not below(home, each))
-    return next(fit, None)
+# Folders of the system, by themselves: a work tree below one of them is a project like any other.
+_SYSTEM: Final = frozenset(
+    {
+        *("/", "/bin", "/boot", "/dev", "/etc", "/home", "/lib", "/lib64", "/media", "/mnt", "/opt", "/proc", "/run"),
+        *("/sbin", "/srv", "/sys", "/usr", "/usr/bin", "/usr/include", "/usr/lib", "/usr/local", "/usr/share"),
+        *("/usr/src", "/var", "/var/cache", "/var/lib", "/var/log", "/Applications", "/Library", "/System", "/Users"),
+        *("/Volumes", "/private", "/private/etc", "/private/var"),
+    }
+)
+_TEMPORARY: Final = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - named to be refused
+_HINT: Final = "Go into a git work tree, or name a root: --root PATH, or roots = [...] in your own llmc.toml."
 
 
-def _implied(ground: ValueContext) -> Path | RootError:
-    home = Path(os.path.realpath(user_folder(ground.env)))
-    folder = ground.folder
+def implied_root(folder: Path, env: Mapping[str, str]) -> Path | RootError:
+    """The git work tree around the folder, unless it is a folder that holds far more than a project."""
     if not folder.is_dir():
         return RootError("no root", reason=f"{folder} is not a folder", path=str(folder))
-    return implied_root(folder, home) or RootError(
-        "no root",
-        reason=f"{folder} holds the whole home folder"
-        if below(home, folder)
-        else f"{folder} is too wide to take unasked",
-        hint="go into a project, or name a root: --root PATH, or roots = [...] in llmc.toml",
-        path=str(folder),
-    )
+    tree = work_tree(folder)
+    reason = too_wide(tree or folder, env)
+    if tree is None or reason:
+        reason = reason or f"{folder} is not in a git work tree"
+        return RootError("no root", reason=reason, hint=_HINT, path=str(folder))
+    return tree
+
+
+def too_wide(tree: Path, env: Mapping[str, str]) -> str:
+    """Why a work tree is not taken unasked; empty if it is."""
+    home = Path(os.path.realpath(user_folder(env)))
+    if tree == home:
+        return f"{tree} is your home folder"
+    if str(tree) in _SYSTEM:
+        return f"{tree} is a system directory"
+    if below(home, tree):
+        return f"{tree} holds your home folder"
+    temporary = {os.path.realpath(each) for each in (*_TEMPORARY, env.get("TMPDIR") or _TEMPORARY[0])}
+    return f"{tree} is the temporary directory" if str(tree) in temporary else ""
 
 
 def _with_names(roots: list[RootEntry]) -> tuple[RootEntry, ...]:

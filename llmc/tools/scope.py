@@ -10,13 +10,14 @@ nothing else was asked for.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from llmc.base.errors import LlmcError
 from llmc.base.root_fs import FileKind
 from llmc.envelope.phrases import plural
-from llmc.indexer.named import named_path
+from llmc.indexer.named import UNREAD, named_path
 from llmc.retrieval.find import GLOB, ranking
 from llmc.retrieval.globs import PathFilter
 from llmc.workspace import shown_path
@@ -67,7 +68,7 @@ def scope_of(asked: ToolRequest, typed: Sequence[str], name: str = "", **conditi
         )
     skipped = [(root_index.root.id, path) for root_index, one in named for path in sorted(one.skipped)]
     notes = (*denied_notes(workspace, views, filtered, denied), *counted(workspace, "skipped", skipped))
-    return CallScope(views, filtered, notes)
+    return CallScope(views, filtered, (*notes, *unread_notes(workspace, filtered)))
 
 
 def unindexed(named: Iterable[tuple[RootIndex, NamedPath]]) -> dict[str, frozenset[str]]:
@@ -98,6 +99,18 @@ def denied_notes(
         accepts = paths.of(view.root.id).accepts if view.denied else bool
         found |= {(view.root.id, path): None for path in sorted(view.denied) if accepts(path)}
     return counted(workspace, "denied", list(found))
+
+
+def unread_notes(workspace: Workspace, paths: PathFilter) -> tuple[str, ...]:
+    """What the last walk could not read or enter, by reason: a match there would be missing."""
+    found: Counter[str] = Counter()
+    walked = [
+        (paths.of(root_index.root.id), root_index.tally) for root_index in workspace.root_indexes if root_index.tally
+    ]
+    for here, tally in walked:
+        for why in UNREAD.intersection(tally.passed):
+            found[why] += tally.passed[why] if here.is_open else sum(map(here.accepts, tally.examples[why]))
+    return tuple(f"{count:,} skipped ({why})" for why, count in found.items() if count)
 
 
 def counted(workspace: Workspace, word: str, places: Sequence[tuple[str, str]]) -> tuple[str, ...]:

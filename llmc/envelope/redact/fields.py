@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from llmc.envelope.redact.names import Sort, sort_of
 from llmc.envelope.redact.table import compiled, matcher
 from llmc.envelope.redact.values import (
+    SHORTEST_OF,
     ContentKind,
+    is_long_random,
     is_mixed,
     is_passphrase,
     is_placeholder,
@@ -158,9 +160,9 @@ def judge_plain(data: bytes, field: Field, kind: ContentKind) -> tuple[int, int]
 
 def judge_told(data: bytes, field: Field, _kind: ContentKind) -> tuple[int, int] | None:
     """`the password is ...`"""
-    if field.sort not in {Sort.PASSWORD, Sort.TOKEN}:
-        return None
     value = text(data[field.start : field.end]).rstrip(".,;:!?)")
+    if field.sort in {Sort.KEY, Sort.RANDOM} and not (len(value) >= SHORTEST_OF[field.sort] and is_long_random(value)):
+        return None
     told = any(map(str.isdigit, value)) and any(map(str.isalpha, value)) and is_mixed(value)
     return (field.start, field.start + len(value.encode())) if told and not is_placeholder(value) else None
 
@@ -220,6 +222,11 @@ SHAPES: Final = (
     FieldShape(rb"""\$\{""" + _NAME + rb"""(?::[\-=]?|-)([^}\s]{1,200})\}""", judge_plain),
     # the password is x
     FieldShape(_NAME + rb"""[\t ]+(?:is|was)[\t ]+["'`]?([^\s"'`]{6,})""", judge_told),
+    # (setq password "x"), {:password "x"}
+    FieldShape(rb"""(?:[({\t ,]:|\((?:setq|defvar|defconst|defcustom|define|def)[\t ]+)""" + _NAME
+        + rb"""[\t ]+"((?:[^"\\\n]|\\.)+)\"""", judge_element),
+    # | password | x |
+    FieldShape(rb"""\|[\t ]*`?""" + _NAME + rb"""`?[\t ]*\|[\t ]*`?([^\s|`]{6,})`?[\t ]*\|""", judge_told),
     # password: |
     #   x
     FieldShape(rb"""(?m)^[\t ]*(?:-[\t ]+)?["']?""" + _NAME + _BLOCK_VALUE, judge_element),

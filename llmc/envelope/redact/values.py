@@ -17,7 +17,18 @@ from typing import Final
 from llmc.envelope.redact.names import Sort
 from llmc.envelope.redact.table import words
 
-__all__ = ["ContentKind", "is_blank", "is_passphrase", "is_placeholder", "is_random", "is_secret", "kind_of"]
+__all__ = [
+    "SHORTEST_OF",
+    "ContentKind",
+    "is_blank",
+    "is_long_random",
+    "is_mixed",
+    "is_passphrase",
+    "is_placeholder",
+    "is_random",
+    "is_secret",
+    "kind_of",
+]
 
 
 class ContentKind(StrEnum):
@@ -187,7 +198,7 @@ def is_mixed(value: str) -> bool:
     if digits and letters:
         return True
     if re.search(r"[^\w.\-:/@ ,+'\[\]()]", value) and letters:
-        return not re.search(r"""^[#.]\w|[=<>|(]\w*["')]|\\[dws]|[.]{2}|[:?!,;]$""", value)
+        return not re.search(r"""^[#.][A-Za-z][\w-]*$|[=<>|(]\w*["')]|\\[dws]|[.]{2}|[:?!,;]$""", value)
     return is_random(value)
 
 

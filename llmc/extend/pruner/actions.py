@@ -22,10 +22,12 @@ from llmc.extend.pruner.contract import ActionError, ProgramResult
 from llmc.extend.pruner.endpoint import Endpoint, PrunerError, ask
 from llmc.extend.pruner.node_errors import as_node, refused, said
 from llmc.extend.pruner.uncontained import LARGEST, run_free, whole_file
+from llmc.extend.shell.denied import refusal_of, without_denied_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from llmc.base.denylist import Denylist
     from llmc.envelope.redact.redactor import Redactor
     from llmc.extend.pruner.config import Config
     from llmc.tool import ToolRequest
@@ -62,11 +64,17 @@ class Pruning:
         return data.decode("utf-8", "replace")
 
 
+@dataclass(frozen=True)
 class Free(Pruning):
-    """Nothing is out of reach; for clients that are trusted as their user is."""
+    """Nothing but denied files is out of reach; for clients that are trusted as their user is."""
+
+    denylist: Denylist
 
     def read(self, path: str) -> str:
         full = os.path.join(self.config.cwd, path)  # noqa: PTH118 - an absolute path stays what it is
+        for name in (os.path.normpath(full), os.path.realpath(full)):
+            if reason := self.denylist.reason(name.lstrip("/")):
+                raise ActionError(f"EACCES: {reason}, open '{full}'")
         try:
             return self.outgoing(self.decoded(whole_file(full)), path)
         except (OSError, ValueError) as error:
@@ -127,6 +135,8 @@ class Contained(Pruning):
             cwd = folder_of(self.asked)
             self.asked.workspace.locate(path if os.path.isabs(path) else os.path.join(cwd, path))  # noqa: PTH117, PTH118
             words = (*GREP, "-e", pattern, "--", path)
+            if (refusal := refusal_of(self.asked.workspace, cwd, ["grep", path])) is not None:
+                raise refusal
             return CheckedCommand(({"join": "", "commands": [{"words": list(words), "redirects": []}]},), words, cwd)
 
         try:
@@ -176,7 +186,8 @@ class Contained(Pruning):
         output = outcome.output
         stdout = output.head + (b"\n[...]\n" if output.dropped else b"") + output.tail
         code = None if outcome.signal else outcome.code
-        return ProgramResult(self.outgoing(self.decoded(stdout)), self.outgoing(self.decoded(stderr)), code)
+        shown = "\n".join(without_denied_lines(workspace, checked.cwd, self.decoded(stdout).split("\n")))
+        return ProgramResult(self.outgoing(shown), self.outgoing(self.decoded(stderr)), code)
 
 
 def with_errors_apart(pipelines: Sequence[Mapping[str, Any]], target: str) -> tuple[dict[str, Any], ...]:

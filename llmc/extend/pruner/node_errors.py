@@ -24,6 +24,8 @@ REFUSED: Final = {
 
 
 def refused(error: ReadError, path: str) -> str:
+    if error.refusal == ReadRefusal.DENYLIST:
+        return f"EACCES: {error.reason}, open '{path}'"
     words = REFUSED.get(ReadRefusal(error.refusal))
     return words.format(path) if words else f"EIO: {error.reason}, open '{path}'"
 

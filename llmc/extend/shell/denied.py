@@ -25,7 +25,8 @@ __all__ = ["refusal_of", "without_denied_lines"]
 
 # Names may stand in flags (`--file=.env`), revisions (`HEAD:.env`) and lines for a shell (`cat .env|head`).
 _NAME: Final = re.compile(r"""[^\s'"`|&;<>(){}=:,]+""")
-_QUOTED: Final = re.compile(r"(?:\./)?([^\s:]{1,400})[:-](?=\d+[:-]|[^/])")
+# `path:12:text` of a match, `path-12-text` of a line around it.
+_QUOTED: Final = (re.compile(r"(?:\./)?([^:]{1,400}):"), re.compile(r"(?:\./)?(.{1,400}?)-\d+-"))
 
 
 def refusal_of(workspace: Workspace, cwd: str, words: Sequence[str]) -> ReadError | None:
@@ -46,8 +47,9 @@ def without_denied_lines(workspace: Workspace, cwd: str, lines: Iterable[str]) -
         return _refusal(workspace, cwd, name, must_exist=True) is not None
 
     def shown(line: str) -> str:
-        quoted = _QUOTED.match(line)
-        return f"{quoted[0]} [denied]" if quoted and is_denied(quoted[1]) else line
+        quoted = (match for pattern in _QUOTED if (match := pattern.match(line)) and is_denied(match[1]))
+        match = next(quoted, None)
+        return f"{match[1]}: [denied]" if match else line
 
     return tuple(shown(line) for line in lines)
 

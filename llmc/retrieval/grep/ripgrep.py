@@ -123,7 +123,7 @@ def run_batch(root_fs: RootFs, options: Sequence[str], paths: Sequence[str], lim
     names: dict[bytes, str] = {}
     fds: list[int] = []
     for path in paths:
-        if root_fs.refusal(path) is not None:
+        if root_fs.denylist.denies(path):
             continue
         if landlock() and "\n" not in path:  # an empty line ends a file's rows
             names[os.fsencode("./" + path)] = path
