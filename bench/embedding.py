@@ -73,7 +73,7 @@ def fused(keyword: Sequence[Listed], scores: Scores | None, queries: Sequence[Qu
     total = np.zeros((len(queries), texts), dtype=np.float32)
     for number, query in enumerate(queries):
         vector = {} if scores is None else vector_list(scores[number])
-        found = fuse_views([Recalled(keyword[number], vector)], VECTOR_WEIGHT[query.route])
+        found = fuse_views([Recalled(keyword[number], vector, {}, {})], VECTOR_WEIGHT[query.route], query.route)
         for (_, doc, _), score in found.items():
             total[number, doc] = score.score
     return total

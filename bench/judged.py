@@ -15,7 +15,7 @@ from typing import Any
 from bench.packages import read_list, unpacked
 from llmc.base.languages import language_of
 
-__all__ = ["GOLDEN", "Corpus", "Question", "demo", "golden", "judged"]
+__all__ = ["GOLDEN", "Corpus", "Question", "demo", "golden", "judged", "pasted"]
 
 GOLDEN = Path(__file__).parent.parent / "data" / "golden"
 
@@ -32,9 +32,12 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
+    """`source` is the folder that the public benchmark indexes; users have the whole checkout."""
+
     name: str
     folder: Path
     questions: tuple[Question, ...]
+    source: str = ""
 
 
 def golden(cache: Path) -> list[Corpus]:
@@ -51,13 +54,18 @@ def demo(folder: Path) -> Corpus:
     return Corpus("demo", folder, tuple(_questions(GOLDEN / "demo.tsv")["demo"]))
 
 
+def pasted(folder: Path) -> Corpus:
+    """Issues, stack traces, logs and diffs about the demo workspace."""
+    return Corpus("pasted", folder, tuple(_questions(GOLDEN / "pasted.tsv")["demo"]))
+
+
 def _questions(path: Path) -> dict[str, list[Question]]:
     found: dict[str, list[Question]] = defaultdict(list)
     for line in path.read_text("utf-8").splitlines():
         if line and not line.startswith("#"):
             name, kind, text, wanted = line.split("\t")
             paths = tuple(wanted.split())
-            found[name].append(Question(text, kind, paths, language_of(paths[0])))
+            found[name].append(Question(text.replace(r"\n", "\n"), kind, paths, language_of(paths[0])))
     return found
 
 
@@ -77,7 +85,7 @@ def _judged_corpus(repo: dict[str, Any], annotations: Path, folder: Path) -> Cor
         )
         for row in rows
     )
-    return Corpus(repo["name"], folder, questions)
+    return Corpus(repo["name"], folder, questions, repo["benchmark_root"] or "")
 
 
 def _path(target: str | dict[str, Any], repo: dict[str, Any], folder: Path) -> str:

@@ -1,12 +1,15 @@
 """How good is the ranking? Judged queries through the real pipeline: index, search, compare with the files wanted.
 
     python -m bench.quality --golden --demo [--write]
-    python -m bench.quality --judged DIR --repos DIR [--ablate] [--json]
+    python -m bench.quality --judged DIR --repos DIR [--source] [--keep] [--ablate] [--json]
 
 The measure is NDCG@10 over the first ten files; every wanted file counts the same. Fair to peers: the metric and the
 queries are public, nothing is known to the program but the files, and each repository is asked by itself.
+The judged repositories are indexed as whole checkouts, as users have them; `--source` indexes only the folder that the
+public benchmark does. `--keep` uses the stores of an earlier run, to compare rankings of one index.
 `--write` keeps the ranks of the golden suite in `data/golden/ranks.tsv` and those of the demo workspace, which a test
-reads, in `data/golden/demo-ranks.tsv`: a change shows as a diff.
+reads, in `data/golden/demo-ranks.tsv` and `pasted-ranks.tsv` (issues, stack traces, logs and diffs): a change shows as
+a diff.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ import argparse
 import json
 import math
 import random
+import shutil
 import sys
 import time
 import warnings
@@ -25,8 +29,9 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
+from bench.checkouts import indexed_at
 from bench.corpus import indexed
-from bench.judged import GOLDEN, demo, golden, judged
+from bench.judged import GOLDEN, demo, golden, judged, pasted
 from llmc.base.errors import EmbedError
 from llmc.embed import open_embedder
 from llmc.retrieval.search import SearchRequest, search
@@ -45,7 +50,7 @@ __all__ = ["Answer", "ask", "main", "ndcg", "rank_rows"]
 
 TOP = 10
 RESAMPLES = 1000
-RANKS = {"golden": "ranks.tsv", "demo": "demo-ranks.tsv"}
+RANKS = {"golden": "ranks.tsv", "demo": "demo-ranks.tsv", "pasted": "pasted-ranks.tsv"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,10 +142,14 @@ def by(answers: Sequence[Answer], key: Callable[[Answer], str]) -> dict[str, dic
 def rank_rows(answers: Sequence[Answer]) -> list[str]:
     """One line for each wanted place, `-` where it is not among the first ten."""
     return [
-        f"{answer.corpus}\t{answer.question.text}\t{path}\t{rank or '-'}"
+        f"{answer.corpus}\t{headline(answer.question.text)}\t{path}\t{rank or '-'}"
         for answer in answers
         for path, rank in zip(answer.question.wanted, answer.ranks, strict=True)
     ]
+
+
+def headline(text: str) -> str:
+    return text.partition("\n")[0]
 
 
 def run(corpora: Sequence[Corpus], views: Sequence[View], off: frozenset[str] = frozenset()) -> list[Answer]:
@@ -149,10 +158,20 @@ def run(corpora: Sequence[Corpus], views: Sequence[View], off: frozenset[str] = 
     ]
 
 
+def views_of(corpora: Sequence[Corpus], stores: Path, embedder: Embedder | None, *, source: bool) -> list[View]:
+    """Each corpus in a store that is kept: the whole of it, or the folder that the public benchmark indexes."""
+    kept = stores / ("source" if source else "whole")
+    return [
+        indexed_at(
+            corpus.folder, kept / corpus.name, embedder, label=corpus.name, under=corpus.source if source else ""
+        )
+        for corpus in corpora
+    ]
+
+
 def measure(
-    corpora: Sequence[Corpus], stores: Path, embedder: Embedder | None, *, ablate: bool
+    corpora: Sequence[Corpus], views: Sequence[View], embedder: Embedder | None, *, ablate: bool
 ) -> tuple[dict[str, object], list[Answer]]:
-    views = [indexed(corpus.folder, stores, embedder) for corpus in corpora]
     answers = run(corpora, views)
     seconds = sorted(answer.seconds for answer in answers)
     report: dict[str, object] = {
@@ -197,6 +216,8 @@ def main() -> None:
     parser.add_argument("--judged", type=Path, help="a folder with repos.json and annotations/")
     parser.add_argument("--repos", type=Path, help="a folder with a checkout for each repository of --judged")
     parser.add_argument("--cache", type=Path, default=Path.home() / ".cache" / "llmc-bench", help="packages, stores")
+    parser.add_argument("--source", action="store_true", help="of --judged only the folder that its benchmark indexes")
+    parser.add_argument("--keep", action="store_true", help="use the stores of an earlier run of --judged")
     parser.add_argument("--ablate", action="store_true", help="also with each signal switched off")
     parser.add_argument("--write", action="store_true", help="keep the ranks of the golden suite")
     parser.add_argument("--json", action="store_true")
@@ -205,8 +226,15 @@ def main() -> None:
         parser.error("give --golden, or --judged with --repos")
     reports: dict[str, object] = {}
     for title, corpora in sets(options):
-        embedder = None if title == "demo" else bundled()
-        report, answers = measure(corpora, options.cache / "stores", embedder, ablate=options.ablate)
+        embedder = None if title in {"demo", "pasted"} else bundled()
+        stores = options.cache / "stores"
+        if title == "judged" and (options.source or options.keep):
+            if not options.keep:
+                shutil.rmtree(stores / "source", ignore_errors=True)
+            views = views_of(corpora, stores, embedder, source=options.source)
+        else:
+            views = [indexed(corpus.folder, stores, embedder) for corpus in corpora]
+        report, answers = measure(corpora, views, embedder, ablate=options.ablate)
         reports[title] = report
         if title in RANKS and options.write:
             (GOLDEN / RANKS[title]).write_text("\n".join(rank_rows(answers)) + "\n", "utf-8")
@@ -217,7 +245,8 @@ def main() -> None:
 
 
 def sets(options: argparse.Namespace) -> list[tuple[str, list[Corpus]]]:
-    found = [("demo", [demo(GOLDEN.parent / "demo")])] if options.demo else []
+    folder = GOLDEN.parent / "demo"
+    found = [("demo", [demo(folder)]), ("pasted", [pasted(folder)])] if options.demo else []
     found += [("golden", golden(options.cache / "packages"))] if options.golden else []
     return [*found, ("judged", judged(options.judged, options.repos))] if options.judged else found
 

@@ -224,6 +224,7 @@ PARTS: dict[str, tuple[str, ...]] = {
         "test_grep*",
         "test_named_paths*",
         "test_outline*",
+        "test_history*",
     ),
     "replying": (
         "test_replies*",

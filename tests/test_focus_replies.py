@@ -131,7 +131,7 @@ def test_a_machine_gets_what_was_kept_and_nothing_else(world: World) -> None:
 def test_an_empty_question_is_none_and_a_wrong_one_is_refused(world: World) -> None:
     assert "outline" in world.ask("read", target="steps.py", context_focus_question="").text
     assert world.ask("read", target="steps.py", context_focus_question=["a"]).error == "query"
-    assert world.ask("read", target="steps.py", context_focus_question="x" * 9_000).error == "query"
+    assert not world.ask("read", target="steps.py", context_focus_question="why does it wait\n" * 900).error
 
 
 def test_a_good_endpoint_decides_and_is_given_no_secret(world: World, pruner: Pruner) -> None:

@@ -27,13 +27,17 @@ ROLE_OF = {
     "example": ["examples/a.py", "samples/x/Main.java", "config.example.yaml"],
     "stub": ["a.pyi", "types/index.d.ts"],
     "legacy": ["pkg/deprecated/x.py", "lib/compat.py"],
-    "doc": ["README", "docs/conf.py", "a/guide.md", "notes.txt"],
+    "doc": ["README", "docs/conf.py", "a/guide.md", "notes.txt", "man/tool.hs", "doc.topic"],
     "config": ["package.json", "setup.py", "requirements.txt", ".eslintrc.js", ".github/a.yml", "Dockerfile.dev"],
-    "data": ["locale/de/django.po", "a.csv", "logo.svg"],
+    "amalgamated": ["single_include/nlohmann/json.hpp", "amalgamation/sqlite3.c"],
+    "snapshot": ["src/__snapshots__/a.test.ts.snap", "out/reply.golden"],
+    "fixture": ["tests/fixtures/user.json", "pkg/testdata/in.go"],
+    "translation": ["locale/de/django.po", "app/i18n/de.json"],
+    "data": ["a.csv", "logo.svg"],
     "code": [
         "django/test/client.py", "src/latest.py", "src/contest/x.py", "app/i18n/load.ts", "lib/testing/x.py",
         "lib/spec.rb", "threshold.rs", "src/build/x.go", "Latest.java", "lib/commands/test.py", "generator.py",
-        "grpc_server.go",
+        "grpc_server.go", "src/node/test-run.ts", "lib/core/test_functions.bash",
     ],
 }  # fmt: skip
 

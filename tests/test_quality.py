@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bench.corpus import indexed
-from bench.judged import GOLDEN, demo
+from bench.judged import GOLDEN, demo, pasted
 from bench.packages import read_list
 from bench.quality import Answer, ask, ndcg, rank_rows
 
@@ -35,6 +35,13 @@ def answers(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> list[An
 
 def test_wanted_places_rank_where_the_file_in_git_says(answers: list[Answer]) -> None:
     assert rank_rows(answers) == (GOLDEN / "demo-ranks.tsv").read_text("utf-8").splitlines()
+
+
+def test_pasted_text_ranks_where_the_file_in_git_says(tmp_path: Path) -> None:
+    corpus = pasted(DEMO)
+    answers = ask(corpus, indexed(corpus.folder, tmp_path, None))
+    assert rank_rows(answers) == (GOLDEN / "pasted-ranks.tsv").read_text("utf-8").splitlines()
+    assert fmean(map(ndcg, answers)) >= 0.9
 
 
 def test_every_symbol_of_the_demo_is_found_first(answers: list[Answer]) -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llmc.base.errors import LlmcError, QueryError
-from llmc.retrieval.query import Filter, QueryRoute, parse
+from llmc.retrieval.query import EvidenceKind, Filter, QueryRoute, parse
 
 
 @pytest.mark.parametrize(
@@ -71,9 +71,97 @@ def test_a_slip_in_a_filter_is_answered_with_the_right_name() -> None:
     assert "language" in caught.value.hint
 
 
-def test_a_pasted_file_is_refused() -> None:
-    with pytest.raises(QueryError, match="characters"):
-        parse("word " * 2_000)
+def test_prose_with_quotes_dashes_and_colons_is_plain_text() -> None:
+    for asked in (
+        'The "Save" button - on the profile page - does nothing, note: only in Firefox.',
+        "why does tar -xzf fail when the archive is empty",
+        "it's \"not a valid\" name: it doesn't exist",
+    ):
+        query = parse(asked)
+        assert (query.phrases, query.without, query.filters) == ((), (), ())
+
+
+def test_operators_are_read_from_prose_when_they_are_asked_for() -> None:
+    query = parse('Why is the "connection reset" here, in path:src and not in -path:tests?', syntax=True)
+    assert query.phrases == ("connection reset",)
+    assert [one.name for one in query.filters] == ["path", "path"]
+
+
+ISSUE = """Login fails with "invalid token" after upgrade to 2.1.3
+
+When I call `session.refresh_token()` in src/auth/session.py I get
+
+Traceback (most recent call last):
+  File "/usr/lib/python3/site-packages/shop/auth/session.py", line 42, in refresh_token
+    raise TokenError("invalid token")
+shop.auth.TokenError: invalid token for user 7
+Running with --no-cache gives E1234 as well.
+"""
+
+
+def test_the_first_line_of_an_issue_is_what_it_asks() -> None:
+    query = parse(ISSUE)
+    assert query.route is QueryRoute.TEXT
+    assert query.text.startswith("Login fails with")
+    assert {"session", "token"} <= {word.text.lower() for word, _ in query.body}
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        (EvidenceKind.FRAME, "/usr/lib/python3/site-packages/shop/auth/session.py"),
+        (EvidenceKind.PATH, "src/auth/session.py"),
+        (EvidenceKind.IDENTIFIER, "refresh_token"),
+        (EvidenceKind.MODULE, "session.refresh_token"),
+        (EvidenceKind.EXCEPTION, "TokenError"),
+        (EvidenceKind.STRING, "invalid token"),
+        (EvidenceKind.FLAG, "--no-cache"),
+        (EvidenceKind.CODE, "E1234"),
+        (EvidenceKind.VERSION, "2.1.3"),
+    ],
+)
+def test_evidence_is_extracted_from_an_issue(kind: EvidenceKind, text: str) -> None:
+    assert (kind, text) in {(one.kind, one.text) for one in parse(ISSUE).evidence}
+
+
+@pytest.mark.parametrize(
+    ("frame", "path", "line"),
+    [
+        ("    at Object.run (/app/src/jobs/runner.js:17:9)", "/app/src/jobs/runner.js", 17),
+        ("    at com.shop.Cart.total(Cart.java:88)", "Cart.java", 88),
+        ("\t/go/src/shop/cart/cart.go:31 +0x1f", "/go/src/shop/cart/cart.go", 31),
+        ("  --> src/cart/mod.rs:12:5", "src/cart/mod.rs", 12),
+        ("   at Shop.Cart.Total(Int32 n) in C:\\src\\Cart.cs:line 9", "C:/src/Cart.cs", 9),
+        ("app/models/cart.rb:5:in `total'", "app/models/cart.rb", 5),
+        ("#0 /var/www/src/Cart.php(23): Shop\\Cart->total()", "/var/www/src/Cart.php", 23),
+    ],
+)
+def test_stack_frames_of_many_languages_are_read(frame: str, path: str, line: int) -> None:
+    found = [one for one in parse(f"It crashes on start\n{frame}\n").evidence if one.kind is EvidenceKind.FRAME]
+    assert (found[0].text, found[0].line) == (path, line)
+
+
+def test_a_bare_stack_trace_asks_for_its_message() -> None:
+    trace = ISSUE.partition("I get\n")[2]
+    assert parse(trace).text.startswith("shop.auth.TokenError: invalid token")
+
+
+@pytest.mark.parametrize("text", ["word " * 1_000_000, "lorem ipsum\n" * 400_000, "a/" * 100_000 + " end of it"])
+def test_text_of_any_length_is_condensed(text: str) -> None:
+    query = parse(text)
+    assert query.words
+    assert len(query.body) <= 400
+
+
+@pytest.mark.parametrize("text", ["x" * 100_000, "?!… —", "\x00\x01\x02", "\n\n\n"])
+def test_text_without_a_word_is_refused_with_a_hint(text: str) -> None:
+    with pytest.raises(QueryError) as caught:
+        parse(text)
+    assert caught.value.hint
+
+
+def test_right_to_left_text_is_searched() -> None:
+    assert [word.text for word in parse("שגיאה בחיבור server").words] == ["שגיאה", "בחיבור", "server"]
 
 
 @given(st.text(max_size=300))

@@ -247,22 +247,27 @@ def named(value: str) -> tuple[str, ...]:
     return _FAMILIES.get(language, (language,)) if language else ()
 
 
-# The first that fits is the role, so that a test of a vendored library is vendored.
-ROLES = ("vendored", "generated", "test", "example", "stub", "legacy", "doc", "config", "data", "code")
+# The first that fits is the role, so that a test of a vendored library is vendored, and a fixture of a test a fixture.
+ROLES = (
+    "vendored", "amalgamated", "snapshot", "generated", "fixture", "test", "example", "stub", "legacy", "translation",
+    "doc", "config", "data", "code",
+)  # fmt: skip
 
 _FOLDERS = {
     "vendored": """vendor vendors vendored _vendor third_party thirdparty third-party node_modules bower_components
         jspm_packages site-packages godeps pods carthage external extern externals .yarn venv .venv""",
-    "generated": "generated __generated__ autogen dist __snapshots__",
-    "test": """test tests __tests__ spec specs e2e testdata testsuite fixture fixtures __fixtures__ mocks __mocks__
-        bench benches benchmark benchmarks""",
+    "amalgamated": "single_include single-include single_header amalgamation amalgamated amalgamate",
+    "snapshot": "__snapshots__ snapshots",
+    "generated": "generated __generated__ autogen dist",
+    "fixture": "testdata fixture fixtures __fixtures__ test_data test-data",
+    "test": """test tests __tests__ spec specs e2e testsuite mocks __mocks__ bench benches benchmark benchmarks""",
     "example": """example examples _example _examples sample samples demo demos tutorial tutorials playground
-        playgrounds cookbook quickstart showcase""",
+        playgrounds sandbox cookbook quickstart showcase""",
     "stub": "stub stubs typings typeshed @types",
     "legacy": "legacy _legacy deprecated obsolete attic compat _compat",
-    "doc": "doc docs documentation wiki rfc rfcs changelogs",
+    "translation": "locale locales i18n translations",
+    "doc": "doc docs documentation wiki rfc rfcs changelogs man",
     "config": ".github .circleci .gitlab .vscode .idea .husky .devcontainer .config",
-    "data": "locale locales i18n translations",
 }
 _WHOLE_NAMES = {
     "generated": """package-lock.json npm-shrinkwrap.json pnpm-lock.yaml yarn.lock cargo.lock poetry.lock uv.lock
@@ -279,17 +284,20 @@ _WHOLE_NAMES = {
 }
 _ENDINGS = {
     "generated": """.min.js .min.css .min.mjs .bundle.js .map .pb.go .pb.gw.go .pb.cc .pb.h .pb.dart .pb.swift .g.dart
-        .freezed.dart .mocks.dart .designer.cs .g.cs .g.i.cs .snap""",
+        .freezed.dart .mocks.dart .designer.cs .g.cs .g.i.cs""",
+    "snapshot": ".snap .golden",
     "test": ".t .bats",
     "stub": ".pyi .d.ts .d.mts .d.cts .stub",
-    "doc": ".md .markdown .mdx .rst .rest .adoc .asciidoc .org .txt .text .tex .rd .pod .rdoc .textile .man",
+    "doc": """.md .markdown .mdx .rst .rest .adoc .asciidoc .org .txt .text .tex .rd .pod .rdoc .textile .man .topic .1
+        .3 .5 .7 .8""",
     "config": """.json .jsonc .json5 .yaml .yml .toml .ini .cfg .conf .cnf .properties .env .plist .editorconfig
         .xcconfig .pbxproj .csproj .vbproj .fsproj .props .targets .sln .gemspec .podspec .nuspec .cabal .rockspec
         .lock .service .tfvars .gradle .sbt .cmake .bazel .mk .iml .nix .config.js .config.ts .config.mjs .config.cjs
         .conf.js
         .eslintrc .prettierrc .babelrc""",
-    "data": """.csv .tsv .psv .jsonl .ndjson .geojson .po .pot .svg .xml .log .dat .data .har .diff .patch .srt .vtt
-        .pem .crt .resx .strings .xlf .arb .meta .asset .lst .golden""",
+    "translation": ".po .pot .resx .strings .xlf .arb",
+    "data": """.csv .tsv .psv .jsonl .ndjson .geojson .svg .xml .log .dat .data .har .diff .patch .srt .vtt .pem .crt
+        .meta .asset .lst""",
 }
 # The first or last part of a name, or the last of a folder: test_views.py, views.spec.ts, My.Tests/, zz_generated.go
 _PARTS = {
@@ -310,6 +318,10 @@ _JOINTS = re.compile(r"[._-]+")
 # A copy of somebody else's release: include/cargo/syn-3.0.6/src/lib.rs
 _RELEASE = re.compile(r"[a-z][\w.+-]*-v?\d+\.\d+\.\d+[\w.+-]*", re.IGNORECASE)
 _CAMEL_TEST = re.compile(r"Test[A-Z]\w*|\w*[a-z0-9](?:Tests?|Specs?|TestCase|Benchmark|IT)")
+# Where `test_x` is how a test file is called. Elsewhere, as in `test-run.ts`, it is code about running tests.
+_TEST_PREFIXED = frozenset(
+    {"python", "ruby", "c", "cpp", "objc", "perl", "lua", "julia", "r", "php", "nim", "ocaml", PLAIN}
+)
 _BUILD_FILES = frozenset({"dockerfile", "make", "cmake", "bazel", "meson"})
 _CODE = frozenset(GRAMMARS) - _BUILD_FILES - {"html", "json", "toml"}
 
@@ -337,7 +349,7 @@ def _folder_roles(folders: list[str], name: str) -> Iterator[str]:
         inner_package = (
             folder == "test" and depth and name.endswith(".py") and not name.startswith(("test", "__init__"))
         )
-        if role and not inner_package and not (role == "data" and is_code):
+        if role and not inner_package and not (role in {"translation", "snapshot"} and is_code):
             yield role
 
 
@@ -345,7 +357,8 @@ def _name_roles(name: str, *, alone: bool) -> Iterator[str]:
     lowered = name.lower()
     parts = _JOINTS.split((lowered.rpartition(".")[0] or lowered).removesuffix("_grpc").lstrip("._-"))
     if len(parts) > 1 or alone or _BY_PART.get(parts[0]) == "legacy":
-        yield from (_BY_PART[part] for part in (parts[0], parts[-1]) if part in _BY_PART)
+        prefixed = len(parts) == 1 or _BY_PART.get(parts[0]) != "test" or language_of(name) in _TEST_PREFIXED
+        yield from (_BY_PART[part] for part in (*parts[: int(prefixed)], parts[-1]) if part in _BY_PART)
     if "generated" in parts:
         yield "generated"
     if _CAMEL_TEST.fullmatch(name.partition(".")[0]):

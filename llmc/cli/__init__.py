@@ -32,6 +32,7 @@ COMMANDS = {
     "tests": "Tests that reach a definition.",
     "path": "A chain of calls between two definitions.",
     "impact": "What must change if a signature does.",
+    "history": "Commits that touched a path or symbol, or mention a topic.",
     "context": "Passages for a question, ready for a prompt.",
     "tree": "Folders with how much is in them.",
     "ls": "What is in a folder.",

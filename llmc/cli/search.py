@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import click
@@ -16,17 +17,31 @@ from llmc.cli._tool_call import ask_tool, common_options
     "--path", "-p", multiple=True, metavar="PATH", help="Only below this, or inside an earlier result (h4k2)."
 )
 @click.option("--limit", "-n", type=int, metavar="N", help="At most so many files.")
-@click.option("--explain", is_flag=True, help="Show what each ranking signal did.")
+@click.option("--explain", is_flag=True, help="Show what each ranking signal did, and what the query quotes.")
+@click.option("--syntax", is_flag=True, help='Read path:, -word and "phrase" as operators in a long query, too.')
 @common_options
 @pass_options
 def command(options: Options, /, query: tuple[str, ...], **args: Any) -> int:
-    """Ranked places for words, a symbol or a question.
+    """Ranked places for words, a symbol, a question or pasted text.
 
     \b
     llmc search where are passwords hashed
     llmc search Parser.feed lang:python -- -path:tests
     llmc search '"connection refused" kind:function'
+    llmc search - < issue.txt
 
-    Filters: path:, lang:, kind:, root:, each also with a minus in front; "quoted phrases"; -word.
+    In a short query: path:, lang:, kind:, root:, each also with a minus in front; "quoted phrases"; -word. A longer
+    text is searched as it is: an issue, a stack trace, a log, a diff. `-` reads it from standard input.
     """
-    return ask_tool(options, "search", {"query": " ".join(query), **args})
+    return ask_tool(options, "search", {"query": typed_or_piped(query), **args})
+
+
+def typed_or_piped(query: tuple[str, ...]) -> str:
+    """The words of the command line, or standard input for `-`. Only its first megabytes: the end of a longer text
+    adds nothing."""
+    if query == ("-",):
+        return sys.stdin.buffer.read(LONGEST_INPUT).decode("utf-8", "replace")
+    return " ".join(query)
+
+
+LONGEST_INPUT = 8 << 20

@@ -29,7 +29,7 @@ __all__ = ["REPEATABLE", "Relay"]
 
 CHUNK = 256 * 1024
 # Calls that do no harm when made twice; a test holds this against the tools' own word.
-REPEATABLE = frozenset({"search", "grep", "read", "find", "outline", "refs", "context", "tree"})
+REPEATABLE = frozenset({"search", "grep", "read", "find", "outline", "refs", "history", "context", "tree"})
 # A client that pipes its questions and closes waits for the answers; one that is gone is noticed by its closed pipe.
 LAST_REPLIES_SECONDS = 30.0
 INTERNAL_ERROR = -32603

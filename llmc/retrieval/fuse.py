@@ -11,17 +11,19 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Fused", "fuse", "normalised"]
+__all__ = ["Fused", "add_weighted", "fuse", "normalised"]
 
 Place = TypeVar("Place")
 
 
 class Fused(NamedTuple):
-    """What each list gave to a chunk, and the sum."""
+    """What each list gave to a chunk, and the sum; `because` says what evidence pointed at it."""
 
     score: float
     keyword: float
     vector: float
+    evidence: float = 0.0
+    because: str = ""
 
 
 def fuse(keyword: Mapping[Place, float], vector: Mapping[Place, float], weight: float) -> dict[Place, Fused]:
@@ -32,6 +34,14 @@ def fuse(keyword: Mapping[Place, float], vector: Mapping[Place, float], weight: 
     for place in dict.fromkeys((*keyword, *vector)):
         by_keyword, by_vector = keyword.get(place, 0.0), weight * vector.get(place, 0.0)
         found[place] = Fused(by_keyword + by_vector, by_keyword, by_vector)
+    return found
+
+
+def add_weighted(first: Mapping[Place, float], second: Mapping[Place, float], weight: float) -> dict[Place, float]:
+    """The sum of two lists, the second times `weight`."""
+    found = dict(first)
+    for place, score in second.items():
+        found[place] = found.get(place, 0.0) + weight * score
     return found
 
 

@@ -1,8 +1,8 @@
 """From chunks to files: the chunks of one file count together, the best first.
 
 Several good places in one file say that the file is about the question, but a long file must get nothing for being
-long: the second chunk counts for two fifths, the third for a quarter, and so on. (Against the best chunk
-alone: +.03 of NDCG@10. Falling more slowly helps short repositories and lets the giants of long ones win.)
+long: the second chunk counts for a third, the third for a fifth, and so on. (Against the best chunk alone: +.03 of
+NDCG@10. Falling more slowly helps short repositories and lets the giants of long ones win.)
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmc.retrieval.candidate import Candidate
-from llmc.retrieval.fuse import Fused, fuse, normalised
+from llmc.retrieval.fuse import Fused, add_weighted, fuse, normalised
+from llmc.retrieval.layout import Layout
 from llmc.retrieval.path_facts import naming
+from llmc.retrieval.query import QueryRoute
 from llmc.retrieval.results import Share
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
     from llmc.base.model import ChunkPlace, Symbol
     from llmc.retrieval.candidate import Place
+    from llmc.retrieval.pointers import Pointer
     from llmc.retrieval.query_features import QueryFeatures
     from llmc.retrieval.recall import Recalled
     from llmc.retrieval.scope import Scope
@@ -28,21 +31,47 @@ if TYPE_CHECKING:
 __all__ = ["fuse_views", "grouped", "look_up", "once", "started"]
 
 # Past some dozens a chunk adds less than a thousandth.
-WEIGHTS = tuple(1 / rank**1.25 for rank in range(1, 65))
+WEIGHTS = tuple(1 / rank**1.5 for rank in range(1, 65))
 ALONE = Share("chunks", 1.0, "1 in this file")
 
 
-def fuse_views(recalled: Sequence[Recalled], weight: float) -> dict[Place, Fused]:
-    """All views in one pool, so that the best hit of each root is measured by the same rod."""
-    keyword = {(i, doc, at): score for i, one in enumerate(recalled) for (doc, at), score in one.keyword.items()}
-    vector = {(i, doc, at): score for i, one in enumerate(recalled) for (doc, at), score in one.vector.items()}
-    return fuse(normalised(keyword, floor=0.0), normalised(vector), weight)
+# What the rest of a pasted text is worth beside its headline, and evidence beside the best keyword hit.
+BODY_WEIGHT = 0.8
+EVIDENCE_WEIGHT = {QueryRoute.TEXT: 1.0, QueryRoute.WORDS: 0.5, QueryRoute.SYMBOL: 0.0, QueryRoute.PATH: 0.0}
+
+
+def fuse_views(recalled: Sequence[Recalled], weight: float, route: QueryRoute) -> dict[Place, Fused]:
+    """All views in one pool, so that the best hit of each root is measured by the same scale."""
+    keyword = normalised(_pooled(one.keyword for one in recalled), floor=0.0)
+    body = normalised(_pooled(one.body for one in recalled), floor=0.0)
+    if body:
+        keyword = add_weighted(keyword, body, BODY_WEIGHT)
+    found = fuse(keyword, normalised(_pooled(one.vector for one in recalled)), weight)
+    worth = EVIDENCE_WEIGHT[route]
+    for i, one in enumerate(recalled):
+        for (doc, at), pointer in one.pointers.items():
+            if worth:
+                found[i, doc, at] = _pointed(found.get((i, doc, at), NOTHING), pointer, worth)
+    return found
+
+
+NOTHING = Fused(0.0, 0.0, 0.0)
+
+
+def _pooled(lists: Iterable[dict[tuple[int, int], float]]) -> dict[Place, float]:
+    return {(i, doc, at): score for i, one in enumerate(lists) for (doc, at), score in one.items()}
+
+
+def _pointed(chunk: Fused, pointer: Pointer, worth: float) -> Fused:
+    gained = worth * pointer.strength
+    return chunk._replace(score=chunk.score + gained, evidence=gained, because=pointer.because)
 
 
 def grouped(views: Sequence[View], scopes: Sequence[Scope], fused: dict[Place, Fused]) -> Iterator[Candidate]:
     files: dict[tuple[int, int], list[tuple[int, Fused]]] = {}
     for (view, doc, ordinal), score in fused.items():
         files.setdefault((view, doc), []).append((ordinal, score))
+    layouts = [Layout(scope.places) for scope in scopes]
     paths = [scope.places.named([doc for of, doc in files if of == at]) for at, scope in enumerate(scopes)]
     for (at, doc), found in files.items():
         if len(found) > 1:
@@ -51,7 +80,8 @@ def grouped(views: Sequence[View], scopes: Sequence[Scope], fused: dict[Place, F
         if path not in views[at].pending:  # it is read from disk instead
             shares = started(found)
             start = found[0][1].score * shares[-1].effect
-            yield Candidate(views[at], doc, path, tuple(found), naming(path).role, score=start, shares=shares)
+            role = naming(path).role
+            yield Candidate(views[at], doc, path, tuple(found), role, score=start, shares=shares, layout=layouts[at])
 
 
 def once(files: Iterable[Candidate]) -> list[Candidate]:
@@ -70,7 +100,9 @@ def started(found: list[tuple[int, Fused]]) -> tuple[Share, ...]:
     if len(found) > 1 and best.score:
         total = sum([score.score * weight for (_, score), weight in zip(found, WEIGHTS, strict=False)])
         together = Share("chunks", total / best.score, f"{len(found)} in this file")
-    return (Share("keywords", best.keyword), Share("vectors", best.vector), together)
+    pointed = max((score for _, score in found), key=lambda score: score.evidence)
+    evidence = (Share("evidence", pointed.evidence, pointed.because),) if pointed.evidence else ()
+    return (Share("keywords", best.keyword), Share("vectors", best.vector), *evidence, together)
 
 
 def look_up(

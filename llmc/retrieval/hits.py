@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from llmc.base import words
 from llmc.retrieval.passages.lazy_lines import passage
 from llmc.retrieval.results import FileHits, Hit
+from llmc.retrieval.verbatim import is_assembled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -106,7 +107,7 @@ def _wanted(candidate: Candidate, ordinal: int, query: Query) -> bool:
         asked = words.query_words(unwanted)
         if asked[0].term in terms if len(asked) == 1 else _plain(unwanted) in plain:
             return False
-    return all(_plain(phrase) in plain for phrase in query.phrases)
+    return all(_plain(phrase) in plain or is_assembled(phrase, text) for phrase in query.phrases)
 
 
 def _plain(phrase: str) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -10,21 +11,38 @@ from llmc.retrieval.clauses import exact_names, joined, short_forms, terms
 from llmc.retrieval.query import Query, QueryRoute
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Mapping
 
 __all__ = ["QueryFeatures"]
 
-# A question that says so wants what is otherwise put behind the code.
+# Words that ask for files which otherwise rank behind the code. `test` alone does not: "test runner", "run a test".
 ROLE_WORDS = {
-    "test": "test tests testing tested spec specs mock mocks fixture fixtures bench benchmark benchmarks",
+    "test": "tests specs unittest unittests benchmarks fixtures mocks",
+    "fixture": "fixture fixtures tests",
+    "snapshot": "snapshots",
     "example": "example examples sample samples demo demos tutorial",
-    "doc": "why readme doc docs documented overview decision decisions changelog guide manual tutorial licence license",
+    "doc": """readme docs documented documentation overview decision decisions changelog guide manual tutorial licence
+        license""",
     "config": "dockerfile makefile workflow ci lint linter dependencies pyproject tsconfig",
-    "data": "data dataset csv translations locale",
+    "data": "data dataset csv",
+    "translation": "translation translations locale locales",
     "generated": "generated",
+    "amalgamated": "amalgamated amalgamation",
     "vendored": "vendor vendored bundled",
     "legacy": "legacy compat deprecated",
 }
+# Words that hint at such files without asking for them.
+ROLE_HINTS = {
+    "test": "test testing tested spec mock fixture bench benchmark",
+    "fixture": "test testing",
+    "snapshot": "snapshot",
+    "doc": "why doc setting settings default defaults option options install configure",
+}
+_TESTS_NAMED = re.compile(
+    r"\btest (?:class|method|function|case|suite|helper|module)(?:e?s)?\b"
+    r"|\b(?:unit|integration|regression|functional)[ -]tests?\b"
+    r"|\btest_\w+|\bTest[A-Z]\w+|\b\w*[a-z]Tests?\b"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +50,8 @@ class QueryFeatures:
     """`terms` are what a text is searched for, a compound by its parts; `forms` are what code makes of them.
 
     `symbols` are written as names, and looked up in the symbol table; `names` are all that a definition may be called,
-    each with a weight; `roles` are the kinds of files that are asked for by name.
+    each with a weight; `roles` are the kinds of files that are asked for, `hinted` those that are only hinted at;
+    `weights` say how rare each term is in the roots that are searched.
     """
 
     query: Query
@@ -41,17 +60,22 @@ class QueryFeatures:
     forms: frozenset[str]
     names: dict[str, float]
     roles: frozenset[str]
+    hinted: frozenset[str] = frozenset()
+    weights: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
     def of(cls, query: Query) -> QueryFeatures:
         said = terms(query)
+        spoken = frozenset(word.text.lower() for word in query.words)
+        wanted = _roles(spoken, ROLE_WORDS) | ({"test", "fixture"} if _TESTS_NAMED.search(query.text) else set())
         return cls(
             query=query,
             terms=tuple(dict.fromkeys(term for word in query.telling for term in word.parts or (word.term,))),
             symbols=(query.words[-1].text,) if query.route is QueryRoute.SYMBOL else exact_names(query),
             forms=frozenset((*said, *joined(query), *short_forms(query))),
             names=names(query),
-            roles=roles(word.text.lower() for word in query.words),
+            roles=wanted,
+            hinted=_roles(spoken, ROLE_HINTS) - wanted,
         )
 
 
@@ -70,6 +94,5 @@ def spelled(name: str) -> str:
     return name.replace("_", "").lower()
 
 
-def roles(said: Iterable[str]) -> frozenset[str]:
-    spoken = frozenset(said)
-    return frozenset(role for role, names in ROLE_WORDS.items() if spoken & set(names.split()))
+def _roles(spoken: frozenset[str], table: Mapping[str, str]) -> frozenset[str]:
+    return frozenset(role for role, names in table.items() if spoken & set(names.split()))

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from llmc.base.errors import CorruptVectorsError, EmbedError
-from llmc.retrieval.clauses import keyword_query, path_query
+from llmc.retrieval.clauses import body_query, keyword_query, path_query
+from llmc.retrieval.pointers import Pointer, point
 from llmc.retrieval.query import Query, QueryRoute
 
 if TYPE_CHECKING:
@@ -37,10 +38,13 @@ DEEPEST_LIST = 32 * KEYWORD_HITS
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """(doc, ordinal) → score, as each store gave it. `trouble` says why vectors could not take part."""
+    """(doc, ordinal) → score, as each store gave it. `body` is what the rest of a pasted text finds; `trouble` says why
+    vectors could not take part."""
 
     keyword: Scores
     vector: Scores
+    body: Scores
+    pointers: dict[tuple[int, int], Pointer]
     trouble: str = ""
 
 
@@ -48,12 +52,16 @@ class Recalled:
 _BESIDE = ThreadPoolExecutor(4, "llmc-keywords")
 
 
-def recall(view: View, query: Query, scope: Scope, *, vectors: bool) -> Recalled:
-    if not vectors:
-        return Recalled(_by_words(view, query, scope), {})
+def recall(view: View, query: Query, scope: Scope, *, vectors: bool, evidence: bool = True) -> Recalled:
     keyword = _BESIDE.submit(_by_words, view, query, scope)
-    vector, trouble = _with_vectors(view, query, scope)
-    return Recalled(keyword.result(), vector, trouble)
+    body = _BESIDE.submit(_by_body, view, query, scope) if query.body else None
+    vector, trouble = _with_vectors(view, query, scope) if vectors else ({}, "")
+    pointers = point(view, query, scope) if evidence and query.evidence else {}
+    return Recalled(keyword.result(), vector, body.result() if body else {}, pointers, trouble)
+
+
+def _by_body(view: View, query: Query, scope: Scope) -> Scores:
+    return _by_keyword(view, body_query(query, view.store.keywords.frequencies, scope.languages), scope)
 
 
 def _by_words(view: View, query: Query, scope: Scope) -> Scores:

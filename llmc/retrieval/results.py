@@ -87,3 +87,5 @@ class SearchResult:
     share: float = 1.0
     vectors: bool = False  # whether vectors had a say
     without_vectors: str = ""  # why they could not; such a result is not kept
+    evidence: tuple[str, ...] = ()  # what the query quotes from code: paths, stack frames, names, messages
+    missing: tuple[str, ...] = ()  # what the query asks for by name and no file has

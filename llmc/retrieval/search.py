@@ -1,13 +1,14 @@
 """Which places answer this? The pipeline of `search`, read top to bottom.
 
-Parse and route the query; recall chunks by keyword and vector; fuse; group by file; rank by signals, the dear
-ones for the best files only; check every place against the disk. The details live in the modules that it calls. It
-never formats and never writes.
+Parse and route the query; recall chunks by keyword, vector and evidence; fuse; group by file; rank by signals, the
+expensive ones for the best files only; check every place against the disk. The details live in the modules that it
+calls. It never formats and never writes.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import math
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from llmc.retrieval.globs import PathFilter
 from llmc.retrieval.group import fuse_views, grouped, look_up, once
 from llmc.retrieval.hits import file_hits, without_unwanted
 from llmc.retrieval.passages.excerpt import FEWER_PLACES, PLACES, passages
-from llmc.retrieval.query import QueryRoute, parse
+from llmc.retrieval.query import EvidenceKind, QueryRoute, parse
 from llmc.retrieval.query_features import QueryFeatures
 from llmc.retrieval.recall import recall
 from llmc.retrieval.results import SearchResult
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
 
     from llmc.base.model import Stamp
     from llmc.retrieval.candidate import Candidate
-    from llmc.retrieval.query import Query
+    from llmc.retrieval.query import Evidence, Query
+    from llmc.retrieval.recall import Recalled
     from llmc.retrieval.results import FileHits
     from llmc.retrieval.scope import Scope
     from llmc.retrieval.view import View
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["FileDependency", "SearchRequest", "search", "search_with"]
 
 # What the best vector hit is worth beside the best keyword hit. On 600 judged questions 0.6 to 0.8 rank the same.
-VECTOR_WEIGHT = {QueryRoute.WORDS: 0.8, QueryRoute.SYMBOL: 0.1, QueryRoute.PATH: 0.0}
+VECTOR_WEIGHT = {QueryRoute.WORDS: 0.8, QueryRoute.TEXT: 0.8, QueryRoute.SYMBOL: 0.1, QueryRoute.PATH: 0.0}
 # How many files are looked up in the catalog; how many more than shown are read, since some may be gone.
 SHORTLIST = 20
 SPARE = 3
@@ -45,6 +47,7 @@ MOST_READ = 200
 # Where the second file scores less than half of the first, the first is right 95 times of 100 (golden suite, 180
 # questions); from seven tenths on it is right half the time and the second every third time, so it is quoted too.
 NEAR, QUOTED = 0.65, 3
+LONGEST_ECHO = 500
 # Where there is one file alone, it gets the room that the names of others would have taken.
 ALONE = 1.5
 
@@ -52,7 +55,8 @@ ALONE = 1.5
 @dataclass(frozen=True)
 class SearchRequest:
     """`within` keeps to (root, path) of an earlier result; `off` switches signals off by name, and `vectors`. `room` is
-    how many characters may be quoted of the best file, 0 for none; files nearly as good get half of it."""
+    how many characters may be quoted of the best file, 0 for none; files nearly as good get half of it. `syntax` reads
+    operators in the query whatever it looks like."""
 
     query: str
     paths: PathFilter = field(default_factory=PathFilter)
@@ -61,6 +65,7 @@ class SearchRequest:
     per_file: int = 3
     off: frozenset[str] = frozenset()
     room: int = 0
+    syntax: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,16 +82,30 @@ def search(views: Sequence[View], request: SearchRequest) -> SearchResult:
 
 
 def search_with(views: Sequence[View], request: SearchRequest, looked: list[FileDependency]) -> SearchResult:
-    """`looked` is told what the answer rests on."""
-    query = parse(request.query)
-    asked = QueryFeatures.of(query)
+    """`looked` collects the files that the answer depends on. Where nothing has a quoted phrase, the best match
+    without it is the answer, and the result says so."""
+    query = parse(request.query, syntax=request.syntax)
+    result = _search(views, query, request, looked)
+    if result.files or not query.phrases:
+        return result
+    relaxed = _search(views, replace(query, phrases=()), request, looked)
+    return replace(relaxed, missing=(*(f'"{phrase}"' for phrase in query.phrases), *relaxed.missing))
+
+
+def _search(views: Sequence[View], query: Query, request: SearchRequest, looked: list[FileDependency]) -> SearchResult:
     views = asked_roots(views, query)
+    asked = QueryFeatures.of(query)
+    asked = replace(asked, weights=rarity(views, asked.terms))
     scopes = [scope_of(view, query, request.paths.of(view.root.id), _paths_within(view, request)) for view in views]
     if not any(view.pending for view in views):
         check_paths(scopes, query)
     weight = 0.0 if "vectors" in request.off else VECTOR_WEIGHT[query.route]
-    recalled = [recall(view, query, scope, vectors=weight > 0) for view, scope in zip(views, scopes, strict=True)]
-    fused = fuse_views(recalled, weight)
+    evidence = "evidence" not in request.off
+    recalled = [
+        recall(view, query, scope, vectors=weight > 0, evidence=evidence)
+        for view, scope in zip(views, scopes, strict=True)
+    ]
+    fused = fuse_views(recalled, weight, query.route)
 
     def ranked(signals: tuple[Signal, ...], files: Iterable[Candidate]) -> list[Candidate]:
         on = [signal for signal in signals if signal.name not in request.off]
@@ -101,7 +120,7 @@ def search_with(views: Sequence[View], request: SearchRequest, looked: list[File
     present = islice(_present(known[: max(MOST_READ, request.limit)], asked, query, looked), request.limit + SPARE)
     final = ranked(READ_STAGE, present)[: request.limit]
     return SearchResult(
-        query=request.query,
+        query=request.query if len(request.query) <= LONGEST_ECHO else f"{query.text[:LONGEST_ECHO]}…",
         route=query.route,
         files=tuple(_hits(final, asked, request)),
         candidates=len(files),
@@ -109,7 +128,34 @@ def search_with(views: Sequence[View], request: SearchRequest, looked: list[File
         share=min((view.share for view in views), default=1.0),
         vectors=any(one.vector for one in recalled),
         without_vectors=next((one.trouble for one in recalled if one.trouble), ""),
+        evidence=tuple(f"{one.kind} {_located(one)}" for one in query.evidence),
+        missing=tuple(_missing(views, asked, recalled)),
     )
+
+
+def _located(one: Evidence) -> str:
+    return f"{one.text}:{one.line}" if one.line else one.text
+
+
+def _missing(views: Sequence[View], asked: QueryFeatures, recalled: Sequence[Recalled]) -> Iterator[str]:
+    """What the query names and no root has: names that no chunk holds, and quoted files if there is none of them."""
+    query = asked.query
+    if any(view.pending or view.share < 1 for view in views):
+        return
+    if query.route in {QueryRoute.SYMBOL, QueryRoute.WORDS}:
+        terms = {word.term: word.text for word in query.words if word.text in asked.symbols}
+        held = [view.store.keywords.frequencies(list(terms))[1] for view in views]
+        yield from (text for term, text in terms.items() if not any(one[term] for one in held))
+    files = {one.text for one in query.evidence if one.kind in {EvidenceKind.PATH, EvidenceKind.FRAME}}
+    if files and not any(pointer.is_file for one in recalled for pointer in one.pointers.values()):
+        yield next(iter(files)) if len(files) == 1 else f"the {len(files)} files that the text quotes"
+
+
+def rarity(views: Sequence[View], terms: Sequence[str]) -> dict[str, float]:
+    """How much each term tells apart, over all roots that are searched."""
+    counted = [view.store.keywords.frequencies(terms) for view in views]
+    rows = sum(total for total, _ in counted)
+    return {term: math.log(1 + rows / (sum(held[term] for _, held in counted) + 0.5)) for term in terms}
 
 
 def _hits(final: Sequence[Candidate], asked: QueryFeatures, request: SearchRequest) -> Iterator[FileHits]:

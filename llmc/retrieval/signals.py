@@ -7,15 +7,18 @@ Constants are round and few: on the judged repositories each of them is flat aro
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
+from llmc.base.languages import ROLES, looks_generated
 from llmc.retrieval.passages.lazy_lines import passage
 from llmc.retrieval.path_facts import naming
 from llmc.retrieval.query import QueryRoute
 from llmc.retrieval.query_features import spelled
 from llmc.retrieval.results import Share
+from llmc.retrieval.verbatim import verbatim
 from llmc.store.catalog.packing import ChunkPlaces
 
 if TYPE_CHECKING:
@@ -42,26 +45,49 @@ def apply(signals: Iterable[Signal], asked: QueryFeatures, candidate: Candidate)
     return candidate._replace(score=score, shares=(*candidate.shares, *shares))
 
 
-# Half: a test that matches twice as well as the code may still come first.
-NOISE = 0.5
-NOISY = frozenset({"test", "example", "doc", "config", "data", "generated", "vendored", "legacy", "stub"})
+# What is left of a score when the query does not ask for such files, and when it only hints at them. Tests and docs
+# keep more: .3 ranks whole checkouts by .002 better (ranking-dev), but some questions are answered nowhere else
+# (SWE-QA: .03 fewer with all cited files among ten).
+NOISE, PROSE, HINTED = 0.3, 0.4, 0.6
+# An older version of an API beside the current one, and internals of a package.
+SUPERSEDED, INNER = 0.5, 0.9
+NOISY = frozenset(ROLES) - {"code"}
+NAMED = 0.5
 
 
 def role(asked: QueryFeatures, candidate: Candidate) -> Share | None:
-    if candidate.role in NOISY and candidate.role not in asked.roles:
-        return Share("role", NOISE, candidate.role)
-    return None
+    found = candidate.role
+    if found == "code" and candidate.layout and candidate.layout.is_bundle(candidate.path):
+        found = "generated"
+    if found not in NOISY or found in asked.roles:
+        return None
+    return Share("role", HINTED if found in asked.hinted else PROSE if found in {"doc", "test"} else NOISE, found)
+
+
+def version(asked: QueryFeatures, candidate: Candidate) -> Share | None:
+    """Of parallel versions of an API the current one comes first, unless a version is asked for."""
+    if candidate.layout is None or any(_VERSION_WORD.fullmatch(word.text) for word in asked.query.words):
+        return None
+    current = candidate.layout.current_version(candidate.path)
+    return Share("version", SUPERSEDED, f"current in {current}") if current else None
+
+
+_VERSION_WORD = re.compile(r"v\d+", re.IGNORECASE)
 
 
 def inner(_asked: QueryFeatures, candidate: Candidate) -> Share | None:
     """What a package keeps to itself answers less often than what it shows."""
-    return Share("inner", 0.8, "internal") if naming(candidate.path).inner else None
+    return Share("inner", INNER, "internal") if naming(candidate.path).inner else None
 
 
 def file_name(asked: QueryFeatures, candidate: Candidate) -> Share | None:
+    """The words of its name that the query has, less for a word that many paths have, such as the project's name."""
     named = naming(candidate.path)
-    said = sum(part in asked.forms for part in named.parts)
-    return Share("file name", 1 + 0.5 * said / len(named.parts), named.name) if said else None
+    said = [part for part in named.parts if part in asked.forms]
+    if not said:
+        return None
+    rarity = max(candidate.layout.rarity(part) for part in said) if candidate.layout else 1.0
+    return Share("file name", 1 + NAMED * len(said) / len(named.parts) * rarity**0.7, named.name)
 
 
 def exact_path(asked: QueryFeatures, candidate: Candidate) -> Share | None:
@@ -126,6 +152,33 @@ def coverage(asked: QueryFeatures, candidate: Candidate) -> Share | None:
     return Share("coverage", 1 + 0.4 * met / len(asked.terms), f"{met} of {len(asked.terms)} words")
 
 
+AGREEING, AGREEMENT_CHUNKS = 0.2, 8
+
+
+def agreement(asked: QueryFeatures, candidate: Candidate) -> Share | None:
+    """How much of the query, by the rarity of its words, one chunk has by itself: several words in one definition
+    outweigh a rare one that stands there by chance."""
+    total = sum(asked.weights.values())
+    if candidate.text is None or not total:
+        return None
+    best = 0.0
+    for ordinal, _ in candidate.found[:AGREEMENT_CHUNKS]:
+        text = passage(candidate.text, candidate.chunks[ordinal]).lower()
+        best = max(best, sum(weight for term, weight in asked.weights.items() if term in text))
+    return Share("agreement", 1 + AGREEING * best / total, f"{best / total:.0%} in one place")
+
+
+def written_by_program(asked: QueryFeatures, candidate: Candidate) -> Share | None:
+    """A note at the top says that a program wrote it."""
+    if candidate.role != "code" or candidate.text is None or "generated" in asked.roles:
+        return None
+    head = "\n".join(candidate.text[:HEAD_LINES])
+    return Share("generated", NOISE, "by its first lines") if looks_generated(head) else None
+
+
+HEAD_LINES = 20
+
+
 def found_text(candidate: Candidate) -> str:
     lines = candidate.text or ()
     return "\n".join([passage(lines, candidate.chunks[ordinal]) for ordinal, _ in candidate.found])
@@ -145,14 +198,18 @@ def word_list(_asked: QueryFeatures, candidate: Candidate) -> Share | None:
 
 
 PATH_STAGE = (
-    Signal("role", "tests, docs, examples, vendored, generated and old code stand behind code unless asked for", role),
-    Signal("inner", "what a package keeps internal stands behind what it shows", inner),
+    Signal("role", "tests, docs, examples, copies and generated code rank behind code unless asked for", role),
+    Signal("version", "older versions of an API rank behind the current one", version),
+    Signal("inner", "what a package keeps internal ranks behind what it shows", inner),
     Signal("file name", "the query says the words of the file's name", file_name),
     Signal("path", "the query is this path", exact_path),
 )
 TABLE_STAGE = (Signal("definition", "it defines a name of the query", definition),)
 READ_STAGE = (
     Signal("coverage", "more of the query's words are met", coverage),
+    Signal("agreement", "one place has many of the query's words", agreement),
+    Signal("verbatim", "it has text that the query quotes", verbatim),
+    Signal("generated", "a note at its top says that a program wrote it", written_by_program),
     Signal("list", "a list of words has every word and says nothing of it", word_list),
 )
 SIGNALS = (*PATH_STAGE, *TABLE_STAGE, *READ_STAGE)

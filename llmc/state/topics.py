@@ -30,6 +30,7 @@ TELLING = {
     "shell": "shell",
     "outline": "code",
     "refs": "code",
+    "history": "code",
     "create_handoff": "history",
     "resume_handoff": "history",
 }

@@ -116,6 +116,9 @@ class MemoryKeywords:
         length = self._rows[place][clause.field].total() * len(lengths) / sum(lengths)
         return clause.boost * rarity * frequency * (K1 + 1) / (frequency + K1 * (1 - B + B * length))
 
+    def frequencies(self, terms: Collection[str]) -> tuple[int, dict[str, int]]:
+        return len(self._rows), {term: sum(term in row["body"] for row in self._rows.values()) for term in terms}
+
     def candidates(self, condition: Trigrams, limit: int | None = None, *, across_lines: bool = False) -> list[int]:
         found = []
         for doc, texts in self._parts.items():

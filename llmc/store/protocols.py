@@ -96,6 +96,9 @@ class KeywordStore(Protocol):
     def search(self, query: KeywordQuery, limit: int, within: Collection[int] | None = None) -> list[ChunkHit]:
         """The best chunks, best first; equal scores by (doc, ordinal). `within` restricts to documents."""
 
+    def frequencies(self, terms: Collection[str]) -> tuple[int, dict[str, int]]:
+        """How many chunks there are, and how many of them hold each term in their text."""
+
     def candidates(self, condition: Trigrams, limit: int | None = None, *, across_lines: bool = False) -> list[int]:
         """Documents that may match, ascending; more than match may come, fewer never. `limit` may cut the list.
 

@@ -28,6 +28,7 @@ TOOLS = (
     "tests",
     "path",
     "impact",
+    "history",
     "context",
     "tree",
     "handle",

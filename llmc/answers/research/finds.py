@@ -44,7 +44,10 @@ class FoundUse:
 
 
 # What stands behind code when several places could be meant.
-NOISE = {"code": 0, "stub": 2, "example": 2, "test": 2, "legacy": 1, "generated": 3, "vendored": 4}
+NOISE = {
+    "code": 0, "stub": 2, "example": 2, "test": 2, "fixture": 2, "legacy": 1, "generated": 3, "snapshot": 3,
+    "amalgamated": 3, "vendored": 4,
+}  # fmt: skip
 
 
 def nearness(path: str, near: str) -> tuple[int, int]:

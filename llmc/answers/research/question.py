@@ -18,11 +18,10 @@ from enum import StrEnum
 from llmc.base.errors import QueryError
 from llmc.base.languages import PLAIN, language_of
 from llmc.base.words import query_words
+from llmc.retrieval.query import condensed
 
 __all__ = ["Intent", "Name", "Question", "understand"]
 
-# A question is a sentence or a few; a pasted file is not one.
-LONGEST_QUESTION = 4_000
 MOST_KEYWORDS = 12
 
 
@@ -104,15 +103,10 @@ _NAME = re.compile(r"[^\W\d][\w$]*(?:(?:::|->|[.#])[^\W\d][\w$]*)*")
 
 
 def understand(text: str) -> Question:
-    """QueryError when there is nothing to look for."""
-    text = text.strip()
+    """QueryError when there is nothing to look for. Pasted text is condensed to what it is about."""
+    text = condensed(text)
     if not text:
         raise QueryError("the question is empty", hint="Ask in a sentence, such as: how are sessions expired?")
-    if len(text) > LONGEST_QUESTION:
-        raise QueryError(
-            f"the question is over {LONGEST_QUESTION:,} characters",
-            hint="Ask in a sentence, and name what it is about.",
-        )
     subject = subject_of(in_base_form(text))
     if not query_words(subject):
         raise QueryError("the question names nothing to look for", hint="Say what it is about, in words or names.")

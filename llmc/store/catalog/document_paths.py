@@ -75,6 +75,10 @@ class DocumentPaths(Mapping[int, str]):
         docs = self._docs[np.searchsorted(self._lowered_ends, np.array(found, np.int64))].tolist()
         return docs, self.paths_of(docs)
 
+    def mentions(self, part: str) -> int:
+        """How often this text occurs in all paths, in whatever case."""
+        return self._lowered.count(part.lower())
+
     def spelling(self, letters: str) -> list[str]:
         """The paths that have these letters in their order, whatever stands between them and in whatever case."""
         # Each letter at its first place behind the one before; what then fails, fails in every other way too.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import tantivy
 
+from llmc.store.catalog.packing import clean
 from llmc.store.keywords.chunk_index import ChunkIndex
 from llmc.store.keywords.file_index import FileIndex
 from llmc.store.keywords.tantivy_index import KEY
@@ -115,6 +116,9 @@ class TantivyKeywords:
 
     def search(self, query: KeywordQuery, limit: int, within: Collection[int] | None = None) -> list[ChunkHit]:
         return self.chunks.search(query, limit, within)
+
+    def frequencies(self, terms: Collection[str]) -> tuple[int, dict[str, int]]:
+        return self.chunks.rows, {term: self.chunks.rows_with("body", clean(term)) for term in terms}
 
     def candidates(self, condition: Trigrams, limit: int | None = None, *, across_lines: bool = False) -> list[int]:
         return sorted(self.files.candidates(condition, across_lines=across_lines))[:limit]

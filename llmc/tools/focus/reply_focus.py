@@ -15,6 +15,7 @@ from llmc.envelope.fit import leave, pick
 from llmc.envelope.render import frame_line, head_line
 from llmc.envelope.tokens import count_line
 from llmc.extend.pruner.endpoint import Endpoint, PrunerError
+from llmc.retrieval.query import condensed
 from llmc.tool import FOCUS
 from llmc.tools.focus import Block
 from llmc.tools.focus.apply import MARK, focus, marked
@@ -38,7 +39,7 @@ MARKS = 24  # tokens for the marks of some ten runs
 
 def focused(asked: ToolRequest, envelope: Envelope, budget: int) -> tuple[Envelope, Fitted | None]:
     """The envelope with what must be said, and what of it is shown; None where the ordinary way goes on."""
-    question = asked.text(FOCUS.name)
+    question = condensed(asked.text(FOCUS.name))[: asked.workspace.settings.limits.max_query_chars]
     if envelope.error or not any(item.rows or item.title for item in envelope.items()):
         return envelope, None
     room = UNLIMITED if asked.flag("all") else budget - overhead(envelope)

@@ -35,6 +35,10 @@ CATEGORIES = {
     "config": "configuration",
     "data": "data",
     "test": "tests",
+    "fixture": "tests",
+    "snapshot": "tests",
+    "translation": "data",
+    "amalgamated": "generated code",
     "doc": "documentation",
     "example": "examples",
     "generated": "generated code",
@@ -43,7 +47,10 @@ CATEGORIES = {
     "stub": "type stubs",
 }
 # What stands behind code in a list of places, however well its words fit; unless nothing else is there.
-BEHIND = {"doc": 2, "test": 2, "data": 2, "example": 1, "generated": 3, "vendored": 3, "legacy": 1, "stub": 2}
+BEHIND = {
+    "doc": 2, "test": 2, "fixture": 2, "snapshot": 3, "data": 2, "translation": 2, "example": 1, "generated": 3,
+    "amalgamated": 3, "vendored": 3, "legacy": 1, "stub": 2,
+}  # fmt: skip
 # A name and path that say so much of the question are probably meant by it.
 SURE_COVERAGE = 0.6
 

@@ -32,7 +32,10 @@ NEIGHBOURS = 24
 NEAR = 0.6
 USES = frozenset({"call", "inherit", "type", "use"})
 PROSE = frozenset({"heading", "text", "cell"})
-LATER = {"test": 1, "example": 0, "doc": 2, "generated": 3, "vendored": 3, "legacy": 2, "stub": 3}
+LATER = {
+    "test": 1, "fixture": 2, "snapshot": 3, "example": 0, "doc": 2, "generated": 3, "amalgamated": 3, "vendored": 3,
+    "legacy": 2, "stub": 3,
+}  # fmt: skip
 
 
 def work(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome:

@@ -1,0 +1,116 @@
+"""Whole checkouts of public repositories, as a user has them, without any trace of later commits.
+
+`write_tree` copies the files of one commit out of a git directory; the target holds no `.git`. `indexed_at` gives the
+view of a tree whose store is kept between runs: it may start from the store of a neighbouring commit, so that only
+what differs is digested.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import threading
+from contextlib import closing
+from typing import IO, TYPE_CHECKING
+
+from llmc.base.model import Root
+from llmc.base.root_fs import RootFs
+from llmc.indexer import scan
+from llmc.indexer.pipeline import BatchLimits, index_paths
+from llmc.indexer.pool import Inline
+from llmc.retrieval.view import View
+from llmc.store import Store
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from llmc.embed import Embedder
+
+__all__ = ["Recipe", "indexed_at", "write_tree"]
+
+# What is larger is not indexed anyway, and snapshots of repositories may lack such objects.
+LARGEST_BLOB = 3_000_000
+REGULAR = (b"100644", b"100755")
+READY = "ready"  # marks a store or a tree that is complete
+
+Recipe = tuple[str, str]  # (git directory, commit)
+
+
+def write_tree(recipe: Recipe, target: Path) -> Path:
+    """The files of a commit; an existing complete tree is left as it is. Objects that are missing are passed over."""
+    mark = target.with_suffix(f".{READY}")
+    if mark.exists():
+        return target
+    shutil.rmtree(target, ignore_errors=True)
+    for path, data in _blobs(*recipe):
+        place = target / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(data)
+    mark.touch()
+    return target
+
+
+def _blobs(folder: str, commit: str) -> list[tuple[str, bytes]]:
+    git = ["git", "-c", "safe.directory=*", "-C", folder]
+    listed = subprocess.run([*git, "ls-tree", "-r", "-z", "-l", commit], capture_output=True, check=True).stdout
+    wanted = [row for row in map(_entry, listed.split(b"\0")) if row]
+    with subprocess.Popen([*git, "cat-file", "--batch"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        threading.Thread(target=_feed, args=(process.stdin, [sha for sha, _ in wanted]), daemon=True).start()
+        found = [(path, _blob(process.stdout)) for _, path in wanted]
+    return [(path, data) for path, data in found if data is not None]
+
+
+def _entry(row: bytes) -> tuple[bytes, str] | None:
+    if not row:
+        return None
+    about, path = row.split(b"\t", 1)
+    mode, _, sha, size = about.split()
+    return (sha, os.fsdecode(path)) if mode in REGULAR and size.isdigit() and int(size) <= LARGEST_BLOB else None
+
+
+def _feed(pipe: IO[bytes], names: list[bytes]) -> None:
+    with closing(pipe):
+        for name in names:
+            pipe.write(name + b"\n")
+
+
+def _blob(pipe: IO[bytes]) -> bytes | None:
+    head = pipe.readline().split()
+    if not head or not head[-1].isdigit():
+        return None
+    data = pipe.read(int(head[-1]))
+    pipe.read(1)
+    return data
+
+
+def indexed_at(
+    tree: Path, place: Path, embedder: Embedder | None, *, label: str, start: Path | None = None, under: str = ""
+) -> View:
+    """The view of `tree`, or of its folder `under`; its store at `place` is reused if complete. `start` is the store of
+    another commit with the same `label` to begin with."""
+    name, dimension = (embedder.name, embedder.dimension) if embedder else (None, 0)
+    root_fs = RootFs(str(tree.resolve()))
+    if not (place / READY).exists():
+        shutil.rmtree(place, ignore_errors=True)
+        if start is not None and (start / READY).exists():
+            shutil.copytree(start, place, ignore=shutil.ignore_patterns("lock", READY))
+        _index(root_fs, place, embedder, label, under)
+        (place / READY).touch()
+    return View(Root(label, label, place.name), root_fs, Store.open(place, name, dimension), embedder)
+
+
+def _index(root_fs: RootFs, place: Path, embedder: Embedder | None, label: str, under: str) -> None:
+    name, dimension = (embedder.name, embedder.dimension) if embedder else (None, 0)
+    inside = f"{under}/" if under else ""
+    with Store.open(place, name, dimension, write=True) as store:
+        rules = scan.Rules(root_fs)
+        here = [path for listing in scan.scan(root_fs, rules, scan.ScanLimits()) for path in listing.files]
+        kept = [path for path in here if path.startswith(inside)]
+        known = store.catalog.files(label).keys() - set(kept)
+        index_paths(
+            label, [*kept, *known], root_fs=root_fs, store=store, digester=Inline(embedder), limits=BatchLimits()
+        )
+        store.sweep(0.0, 0.0)

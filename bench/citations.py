@@ -1,0 +1,96 @@
+"""Does the first reply name every file that a developer's answer cites? SWE-QA questions, asked as they are.
+
+    python -m bench.citations QUESTIONS --repos DIR [--json]
+
+QUESTIONS is a JSON Lines file with `repo`, `question` and the `cited` paths of a reference answer; `--repos` has one
+checkout for each repository. The reply is what `search` prints by default, made by the function that all surfaces
+call: a file counts only if the text names it, and the text is counted in tokens. Fair because nothing but the question
+is given. Paths are cited as people write them, so each is taken to be the file whose path ends with it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from bench.tool_calls import answer
+from bench.trees import cache
+from llmc.envelope.handles import Handles
+from llmc.envelope.tokens import count
+from llmc.workspace import Workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["Reply", "cited_file", "figures"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    repo: str
+    cited: frozenset[str]
+    named: frozenset[str]
+    tokens: int
+
+
+def cited_file(cited: str, paths: Sequence[str]) -> str:
+    """The file that a citation means; the citation itself if there is none."""
+    plain = cited.removeprefix("./").lstrip("/")
+    exact = (path for path in paths if path == plain)
+    ending = (path for path in paths if path.endswith(f"/{plain}"))
+    return next(exact, None) or next(ending, plain)
+
+
+def figures(replies: Sequence[Reply]) -> dict[str, float]:
+    return {
+        "questions": len(replies),
+        "all cited": round(fmean(reply.cited <= reply.named for reply in replies), 3),
+        "any cited": round(fmean(bool(reply.cited & reply.named) for reply in replies), 3),
+        "tokens": round(fmean(reply.tokens for reply in replies)),
+    }
+
+
+def ask(folder: Path, rows: Sequence[dict[str, Any]], home: Path) -> list[Reply]:
+    with Workspace.open(str(folder), home=str(home)) as workspace:
+        workspace.index()
+        (view,) = workspace.views()
+        paths = view.store.catalog.places(view.root.id).paths()
+        handles = Handles(str(home / "handles"))
+        found = []
+        for row in rows:
+            reply = answer(workspace, handles, "search", {"query": row["question"]})
+            lines = set(reply.text.splitlines())
+            cited = frozenset(cited_file(one, paths) for one in row["cited"])
+            found.append(Reply(row["repo"], cited, frozenset(cited & lines), count(reply.text)))
+        handles.close()
+        return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.citations", description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("questions", type=Path)
+    parser.add_argument("--repos", type=Path, required=True)
+    parser.add_argument("--cache", type=Path, default=cache() / "citations", help="where the indexes are kept")
+    parser.add_argument("--json", action="store_true")
+    given = parser.parse_args()
+    rows: list[dict[str, Any]] = [json.loads(line) for line in given.questions.read_text("utf-8").splitlines()]
+    replies: list[Reply] = []
+    for repo in sorted({row["repo"] for row in rows}):
+        wanted = [row for row in rows if row["repo"] == repo and row["cited"]]
+        if (given.repos / repo).is_dir() and wanted:
+            replies += ask(given.repos / repo, wanted, given.cache / repo)
+    found = {"all": figures(replies)}
+    found |= {repo: figures([one for one in replies if one.repo == repo]) for repo in {one.repo for one in replies}}
+    if given.json:
+        print(json.dumps(found, indent=1))
+    else:
+        for name, row in found.items():
+            print(f"{name:12} " + "  ".join(f"{key} {value}" for key, value in row.items()))
+
+
+if __name__ == "__main__":
+    main()

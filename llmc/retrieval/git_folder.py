@@ -1,0 +1,105 @@
+"""Where is the git directory of a root, and which commit is the root at? Files are read as text, bounded, never through
+links; no configuration is read.
+
+The git directory of a linked work tree may lie outside the root. It is used only if the user owns it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from dataclasses import dataclass
+from typing import Final
+
+from llmc.base.errors import NotFoundError
+
+__all__ = ["Commit", "GitFolder", "git_folder"]
+
+SMALL_FILE: Final = 4_096
+LARGEST_REFS: Final = 16 << 20
+_REF = re.compile(r"ref: (refs/[\w./@+-]{1,200})\s*")
+_SHA = re.compile(r"[0-9a-f]{40}")
+
+
+@dataclass(frozen=True, slots=True)
+class GitFolder:
+    objects: str
+    head: str
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """`paths` are those that it changed against its first parent, none for a merge; `is_cut` if there were more."""
+
+    id: str
+    time: int
+    author: str
+    message: str
+    parents: tuple[str, ...]
+    paths: tuple[str, ...] = ()
+    is_cut: bool = False
+
+
+def git_folder(root: str) -> GitFolder:
+    """Where the objects of a work tree are, and which commit it is at; NotFoundError says why there is no history."""
+    own, common = _folders(os.path.join(root, ".git"))  # noqa: PTH118 - text throughout, as in `paths`
+    objects = os.path.join(common, "objects")  # noqa: PTH118
+    for folder in (own, common, objects, os.path.join(objects, "pack")):  # noqa: PTH118
+        _check_own(folder, optional=folder.endswith("pack"))
+    return GitFolder(objects, _head(own, common))
+
+
+def _folders(place: str) -> tuple[str, str]:
+    """(the git directory of this work tree, the one that its repository shares)"""
+    try:
+        mode = os.lstat(place).st_mode
+    except OSError:
+        raise NotFoundError("there is no git history here", reason="the root has no .git") from None
+    if stat.S_ISDIR(mode):
+        return place, place
+    if not stat.S_ISREG(mode):
+        raise NotFoundError("there is no git history here", reason=".git is neither a folder nor a file")
+    named = _small(place).strip().removeprefix("gitdir:").strip()
+    own = os.path.realpath(os.path.join(os.path.dirname(place), named))  # noqa: PTH118, PTH120
+    shared = _small(os.path.join(own, "commondir")).strip()  # noqa: PTH118
+    return own, os.path.realpath(os.path.join(own, shared)) if shared else own  # noqa: PTH118
+
+
+def _check_own(folder: str, *, optional: bool) -> None:
+    try:
+        found = os.lstat(folder)
+    except OSError:
+        if optional:
+            return
+        raise NotFoundError("there is no git history here", reason="the git directory is incomplete") from None
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+        reason = "the git directory belongs to another user or is a link"
+        raise NotFoundError("the git history is not read", reason=reason)
+
+
+def _small(path: str, most: int = SMALL_FILE) -> str:
+    """The text of a file that is no link; empty if there is none."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return ""
+    with os.fdopen(handle, "rb") as file:
+        return file.read(most).decode("utf-8", "replace") if stat.S_ISREG(os.fstat(handle).st_mode) else ""
+
+
+def _head(own: str, common: str) -> str:
+    text = _small(os.path.join(own, "HEAD")).strip()  # noqa: PTH118
+    if _SHA.fullmatch(text):
+        return text
+    named = _REF.fullmatch(text)
+    if named and ".." not in named[1]:
+        for folder in (own, common):
+            found = _small(os.path.join(folder, named[1])).strip()  # noqa: PTH118
+            if _SHA.fullmatch(found):
+                return found
+        for line in _small(os.path.join(common, "packed-refs"), LARGEST_REFS).splitlines():  # noqa: PTH118
+            sha, _, name = line.partition(" ")
+            if name == named[1] and _SHA.fullmatch(sha):
+                return sha
+    raise NotFoundError("there is no git history here", reason="HEAD names no commit")

@@ -1,0 +1,78 @@
+"""What does a path mean within its own root? How rare its words are there, and whether a newer version is beside it.
+
+`languages.role_of` judges a path by itself. Some answers need the other paths: `pkg/v1/fields.py` is an old copy
+because `pkg/fields.py` exists, `static/app.js` is a build because `static/app.min.js` does, and a file called after
+the project says nothing in a project where every path has that word. Everything is asked for a few candidates of one
+search, and answered by scanning the paths, which takes a millisecond for 30,000 files.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from llmc.store.catalog.document_paths import DocumentPaths
+
+__all__ = ["Layout"]
+
+_VERSION = re.compile(r"(?P<prefix>_|.*[._-])?v(?P<number>\d{1,3})(?:(?:alpha|beta|rc)\d*)?", re.IGNORECASE)
+# So many files of a versioned folder must also stand beside it before the folder counts as a copy.
+LEAST_COPIES = 2
+# Built from the same source as the minified file next to it.
+_BUNDLED = re.compile(r"(?:\.(?:cjs|esm|umd|mjs|global|iife))*\.(?:c|m)?js$|\.css$")
+
+
+@dataclass(slots=True)
+class Layout:
+    places: DocumentPaths
+    _rarity: dict[str, float] = field(default_factory=dict)
+    _superseded: dict[str, str] = field(default_factory=dict)
+    _minified: frozenset[str] | None = None
+
+    def rarity(self, part: str) -> float:
+        """1 for a word that one path has, near 0 for a word that every path has."""
+        known = self._rarity.get(part)
+        if known is None:
+            total = max(len(self.places), 2)
+            known = math.log(1 + total / (self.places.mentions(part) + 0.5)) / math.log(1 + total)
+            self._rarity[part] = known = min(known, 1.0)
+        return known
+
+    def current_version(self, path: str) -> str:
+        """The folder that holds the current version of what this path is an older version of; empty if it is none."""
+        folders = path.split("/")[:-1]
+        for depth, folder in enumerate(folders):
+            if match := _VERSION.fullmatch(folder):
+                own = "/".join(folders[: depth + 1])
+                if own not in self._superseded:
+                    self._superseded[own] = self._newer(own, "/".join(folders[:depth]), match)
+                if found := self._superseded[own]:
+                    return found
+        return ""
+
+    def _newer(self, folder: str, parent: str, version: re.Match[str]) -> str:
+        inside = f"{parent}/" if parent else ""
+        siblings = [path for path in self.places.holding(inside)[1] if path.startswith(inside)]
+        prefix = (version["prefix"] or "").lower()
+        beside: set[str] = set()
+        for path in siblings:
+            first, _, rest = path[len(inside) :].partition("/")
+            other = _VERSION.fullmatch(first) if rest else None
+            if other and (other["prefix"] or "").lower() == prefix and int(other["number"]) > int(version["number"]):
+                return f"{inside}{first}"
+            if not other:
+                beside.add(path[len(inside) :])
+        copies = sum(path[len(folder) + 1 :] in beside for path in siblings if path.startswith(f"{folder}/"))
+        return (parent or ".") if copies >= LEAST_COPIES else ""
+
+    def is_bundle(self, path: str) -> bool:
+        """Whether a minified build of the same name stands beside it."""
+        stem = _BUNDLED.sub("", path)
+        if stem == path or ".min." in path:
+            return False
+        if self._minified is None:
+            self._minified = frozenset(one.partition(".min.")[0] for one in self.places.holding(".min.")[1])
+        return stem in self._minified
