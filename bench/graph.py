@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from llmc.graph.edges import Graph
-from llmc.graph.entities import Edge, Node
+from llmc.graph.entities import Edge, GraphNode
 from llmc.graph.facts import CALLABLE_KINDS, TYPE_KINDS
 from llmc.graph.implementations import implementations
 from llmc.graph.project import project_of
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from llmc.graph.scip import ScipDocument
 
 COUNTED = CALLABLE_KINDS | TYPE_KINDS
-Pair = tuple[Node, Node]
+Pair = tuple[GraphNode, GraphNode]
 
 
 @dataclass
@@ -88,7 +88,7 @@ def implemented(graph: Graph, truth: Truth, under: str) -> dict[str, Any]:
 
 def closed(pairs: set[Pair]) -> set[Pair]:
     """With the bases of bases: some indexers name direct ones alone."""
-    above: dict[Node, set[Node]] = defaultdict(set)
+    above: dict[GraphNode, set[GraphNode]] = defaultdict(set)
     for one, base in pairs:
         above[one].add(base)
     found = set(pairs)
@@ -115,7 +115,7 @@ class Attribution:
         self._spans = sorted(spans, key=lambda one: (one.start_line, -one.end_line))
         self._starts = [one.start_line for one in self._spans]
 
-    def at(self, line: int) -> Node:
+    def at(self, line: int) -> GraphNode:
         for at in range(bisect_right(self._starts, line) - 1, -1, -1):
             if self._spans[at].end_line >= line:
                 return self.facts.node(self._spans[at].qualified)
@@ -126,14 +126,14 @@ class Attribution:
 class Truth:
     """What the index has: `defined` are the definitions that it names."""
 
-    defined: set[Node] = field(default_factory=set)
+    defined: set[GraphNode] = field(default_factory=set)
     edges: dict[Pair, str] = field(default_factory=dict)
     implementations: dict[Pair, str] = field(default_factory=dict)
 
 
 def truth_of(project: Project, documents: Iterable[ScipDocument], tree: Path, under: str) -> Truth:
     indexed = [one for one in documents if project.first([one.path]) is not None]
-    defined: dict[str, Node] = {}
+    defined: dict[str, GraphNode] = {}
     for document in indexed:
         defined |= definitions_of(project, document, tree)
     truth = Truth(set(defined.values()))
@@ -143,11 +143,11 @@ def truth_of(project: Project, documents: Iterable[ScipDocument], tree: Path, un
     return truth
 
 
-def definitions_of(project: Project, document: ScipDocument, tree: Path) -> dict[str, Node]:
+def definitions_of(project: Project, document: ScipDocument, tree: Path) -> dict[str, GraphNode]:
     """symbol → our definition at the same place."""
     facts = project.facts_at(document.path)
     lines = (tree / document.path).read_text("utf-8", "replace").split("\n")
-    found: dict[str, Node] = {}
+    found: dict[str, GraphNode] = {}
     for one in document.occurrences:
         if one.roles & DEFINITION and facts is not None and not one.symbol.startswith("local "):
             name = lines[one.line][one.start : one.end] if one.line < len(lines) else ""
@@ -156,7 +156,7 @@ def definitions_of(project: Project, document: ScipDocument, tree: Path) -> dict
     return found
 
 
-def add_edges(project: Project, document: ScipDocument, defined: dict[str, Node], truth: Truth) -> None:
+def add_edges(project: Project, document: ScipDocument, defined: dict[str, GraphNode], truth: Truth) -> None:
     facts = project.facts_at(document.path)
     if facts is None:
         return
@@ -173,14 +173,16 @@ def add_edges(project: Project, document: ScipDocument, defined: dict[str, Node]
             truth.implementations[defined[relation.symbol], defined[relation.other]] = document.path
 
 
-def made(project: Project, node: Node) -> Node:
+def made(project: Project, node: GraphNode) -> GraphNode:
     """A constructor counts as its type: indexers differ in which of the two a call names."""
     owner = node.qualified.rpartition(".")[0]
-    is_constructor = node.name in {"constructor", "__init__"} and kind_of(project, Node(node.doc, owner)) in TYPE_KINDS
-    return Node(node.doc, owner) if is_constructor else node
+    is_constructor = (
+        node.name in {"constructor", "__init__"} and kind_of(project, GraphNode(node.doc, owner)) in TYPE_KINDS
+    )
+    return GraphNode(node.doc, owner) if is_constructor else node
 
 
-def node_at(facts: Facts, name: str, line: int) -> Node | None:
+def node_at(facts: Facts, name: str, line: int) -> GraphNode | None:
     found = [
         one
         for one in facts.symbols
@@ -211,7 +213,7 @@ def kept(score: Score, edge: Edge) -> dict[Pair, str]:
     return (score.exact, score.likely, score.guessed)[edge.precision]
 
 
-def kind_of(project: Project, node: Node) -> str:
+def kind_of(project: Project, node: GraphNode) -> str:
     facts = project.facts(node.doc)
     return facts.kind(node.qualified) if facts else ""
 

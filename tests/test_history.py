@@ -12,9 +12,9 @@ from http_world import served
 from mcp_world import raw
 
 from llmc.base.errors import NotFoundError
-from llmc.retrieval.commit_log import Log
+from llmc.retrieval.commit_log import CommitLog
 from llmc.retrieval.commits import read_commits
-from llmc.retrieval.git_folder import Commit, git_folder
+from llmc.retrieval.git_folder import GitCommit, git_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -142,7 +142,7 @@ def test_nothing_of_the_repository_is_executed(depot: Standing, tmp_path: Path) 
 # --- a hostile git directory, read in this process
 
 
-def commits_of(folder: Path) -> list[Commit]:
+def commits_of(folder: Path) -> list[GitCommit]:
     return list(read_commits(git_folder(str(folder)), {}, 5_000))
 
 
@@ -202,11 +202,11 @@ def test_known_commits_are_not_read_again(tmp_path: Path) -> None:
 
 def test_a_log_holds_ancestors_only() -> None:
     known = {
-        "a": Commit("a", 1, "", "first", ()),
-        "b": Commit("b", 2, "", "second", ("a",)),
-        "c": Commit("c", 3, "", "elsewhere", ("a",)),
+        "a": GitCommit("a", 1, "", "first", ()),
+        "b": GitCommit("b", 2, "", "second", ("a",)),
+        "c": GitCommit("c", 3, "", "elsewhere", ("a",)),
     }
-    assert [one.id for one in Log("b", known).commits] == ["b", "a"]
+    assert [one.id for one in CommitLog("b", known).commits] == ["b", "a"]
 
 
 def test_history_is_answered_over_mcp(depot: Standing) -> None:

@@ -28,9 +28,9 @@ __all__ = [
     "Document",
     "FileState",
     "FileStatus",
-    "Link",
     "Parsed",
     "Reference",
+    "ResolutionLink",
     "Root",
     "Stamp",
     "Symbol",
@@ -118,7 +118,7 @@ class Reference(NamedTuple):
     receiver: str = ""  # the expression before the name, as a chain (`syntax/chains.py`): `self.client`, `Parser()`
 
 
-class Link(NamedTuple):
+class ResolutionLink(NamedTuple):
     """A fact that name resolution needs besides definitions and references.
 
     | kind   | scope                | name               | value                                        |
@@ -164,7 +164,7 @@ class Parsed:
     chunks: tuple[Chunk, ...]
     symbols: Sequence[Symbol]
     references: Sequence[Reference]
-    links: Sequence[Link] = ()
+    links: Sequence[ResolutionLink] = ()
 
 
 @dataclass(frozen=True, slots=True)

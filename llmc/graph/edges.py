@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from llmc.base.languages import language_of, role_of
 from llmc.graph.dialects import family_of
 from llmc.graph.dialects.base import shared_folders
-from llmc.graph.entities import Edge, Node, Precision, Site
+from llmc.graph.entities import Edge, GraphNode, Precision, Site
 from llmc.graph.facts import CALLABLE_KINDS, TYPE_KINDS, VALUE_KINDS
 from llmc.graph.resolve import Resolver
 from llmc.graph.testing import is_test
@@ -55,7 +55,7 @@ class Graph:
 
     # --- what a definition uses
 
-    def outgoing(self, node: Node, kinds: frozenset[str] = USES, *, guesses: bool = False) -> Edges:
+    def outgoing(self, node: GraphNode, kinds: frozenset[str] = USES, *, guesses: bool = False) -> Edges:
         """Its uses in the order of the source, those of what is defined inside included. Guesses are listed only on
         request, since that takes a look at every definition of the name."""
         found = Edges()
@@ -101,7 +101,7 @@ class Graph:
             elif self._may_mean(facts, source, reference.name):
                 found.unlisted.add(site)
 
-    def _may_mean(self, facts: Facts, source: Node, name: str) -> bool:
+    def _may_mean(self, facts: Facts, source: GraphNode, name: str) -> bool:
         """Whether a file of the same family of languages defines the name; tests count for tests alone."""
         tested = is_test(facts, source.qualified)
         docs = self.project.defining(name)[:MOST_GUESSES]
@@ -116,23 +116,23 @@ class Graph:
         told = index.reference(self.project, facts, reference) if index is not None else None
         return self.resolver.reference(facts, reference) if told is None else told
 
-    def source(self, facts: Facts, reference: Reference) -> Node:
+    def source(self, facts: Facts, reference: Reference) -> GraphNode:
         """The function or type around a use; the initialiser of a variable belongs to what encloses it."""
         qualified = reference.container
         while qualified and facts.kind(qualified) in VALUE_KINDS:
             qualified = qualified.rpartition(".")[0]
         return facts.node(qualified)
 
-    def _targets(self, facts: Facts, source: Node, nodes: list[Node]) -> list[Node]:
+    def _targets(self, facts: Facts, source: GraphNode, nodes: list[GraphNode]) -> list[GraphNode]:
         if not nodes or is_test(facts, source.qualified):
             return nodes
         return [node for node in nodes if not self.in_test(node)]
 
-    def in_test(self, node: Node) -> bool:
+    def in_test(self, node: GraphNode) -> bool:
         facts = self.project.facts(node.doc)
         return facts is not None and is_test(facts, node.qualified)
 
-    def _by_name(self, facts: Facts, source: Node, reference: Reference) -> list[Node]:
+    def _by_name(self, facts: Facts, source: GraphNode, reference: Reference) -> list[GraphNode]:
         """Definitions that are called so, in the same family of languages."""
         docs = self.project.defining(reference.name)
         if len(docs) > MOST_GUESSES:
@@ -141,7 +141,7 @@ class Graph:
         nodes = [node for doc in docs for node in self._named(doc, reference, facts)]
         return self._targets(facts, source, [node for node in nodes if node != source])
 
-    def _named(self, doc: int, reference: Reference, origin: Facts) -> Iterator[Node]:
+    def _named(self, doc: int, reference: Reference, origin: Facts) -> Iterator[GraphNode]:
         facts = self.project.facts(doc)
         if facts is None or family(facts) != family(origin):
             return
@@ -151,19 +151,19 @@ class Graph:
             if kind in CALLABLE_KINDS and (is_member or not reference.receiver or not origin.path):
                 yield facts.node(qualified)
 
-    def structural(self, node: Node) -> list[Node]:
+    def structural(self, node: GraphNode) -> list[GraphNode]:
         """The types that implement an interface without naming it, where the language has that."""
         facts = self.project.facts(node.doc)
         return self.resolver.dialect(facts).implementing(self.resolver, facts, node.qualified) if facts else []
 
-    def told_implementations(self, node: Node) -> list[Node]:
+    def told_implementations(self, node: GraphNode) -> list[GraphNode]:
         """What the index of a compiler names as implementations."""
         index = self.project.scip
         return index.implementing(self.project, node) if index is not None else []
 
     # --- what uses a definition
 
-    def incoming(self, node: Node, kinds: frozenset[str] = USES) -> Edges:
+    def incoming(self, node: GraphNode, kinds: frozenset[str] = USES) -> Edges:
         """Its uses anywhere in the root, by path and line. A call of a type is one of its constructor."""
         found = Edges()
         facts = self.project.facts(node.doc)
@@ -178,7 +178,7 @@ class Graph:
         found.guesses = _by_place(self.project, found.guesses)
         return found
 
-    def _uses_of(self, target: Node, node: Node, kinds: frozenset[str], found: Edges) -> None:
+    def _uses_of(self, target: GraphNode, node: GraphNode, kinds: frozenset[str], found: Edges) -> None:
         """Uses of `target`, as edges to `node`."""
         origin = self.project.facts(target.doc)
         if origin is None:
@@ -197,7 +197,7 @@ class Graph:
                 if reference.kind in kinds:
                     self._match(facts, reference, target, node, found)
 
-    def _renamed(self, target: Node, origin: Facts, found: Edges) -> dict[int, list[str]]:
+    def _renamed(self, target: GraphNode, origin: Facts, found: Edges) -> dict[int, list[str]]:
         """document → local names, where a file exports a definition under another name: `export default Foo`."""
         links = [link for several in origin.links.exports.values() for link in several]
         names = {link.name for link in links if link.value == f"#{target.name}"} - {target.name}
@@ -233,7 +233,7 @@ class Graph:
         links = (link for several in facts.links.imports.values() for link in several)
         return {link.name for link in links if link.value.endswith(f"#{name}")}
 
-    def _match(self, facts: Facts, reference: Reference, target: Node, node: Node, found: Edges) -> None:
+    def _match(self, facts: Facts, reference: Reference, target: GraphNode, node: GraphNode, found: Edges) -> None:
         resolution = self.resolve(facts, reference)
         source = self.source(facts, reference)
         site = Site(facts.doc, reference.line, reference.kind, reference.container)

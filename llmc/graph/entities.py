@@ -12,7 +12,7 @@ __all__ = [
     "Edge",
     "Entity",
     "EntityKind",
-    "Node",
+    "GraphNode",
     "Precision",
     "Resolution",
     "Site",
@@ -35,7 +35,7 @@ class Precision(IntEnum):
         return ("exact", "likely", "by name")[self]
 
 
-class Node(NamedTuple):
+class GraphNode(NamedTuple):
     """A definition: the document and the qualified name in it. Overloads share a node."""
 
     doc: int
@@ -59,11 +59,11 @@ class Entity(NamedTuple):
     """What an expression may stand for. `place` is the module (a path, or what its dialect uses), else empty."""
 
     kind: EntityKind
-    node: Node
+    node: GraphNode
     place: str = ""
 
 
-NOWHERE = Node(0, "")
+NOWHERE = GraphNode(0, "")
 EXTERNAL_ENTITY = Entity(EntityKind.EXTERNAL, NOWHERE)
 
 
@@ -75,7 +75,7 @@ class Resolution(NamedTuple):
     precision: Precision = Precision.EXACT
     closed: bool = False
 
-    def nodes(self) -> list[Node]:
+    def nodes(self) -> list[GraphNode]:
         return [one.node for one in self.entities if one.kind is EntityKind.DEFINITION]
 
     def weaker(self, precision: Precision) -> Resolution:
@@ -99,7 +99,7 @@ class Site(NamedTuple):
 class Edge:
     """`source` uses `target` at `site`."""
 
-    source: Node
-    target: Node
+    source: GraphNode
+    target: GraphNode
     site: Site
     precision: Precision

@@ -12,12 +12,12 @@ from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from llmc.graph.entities import Node
+from llmc.graph.entities import GraphNode
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from llmc.base.model import Link, Reference, Symbol
+    from llmc.base.model import Reference, ResolutionLink, Symbol
     from llmc.store.catalog.reader import Catalog
     from llmc.store.declarations import Declarations
 
@@ -38,20 +38,20 @@ MOST_ROWS = 150_000
 class Links:
     """The links of a document by what they tell."""
 
-    def __init__(self, links: tuple[Link, ...]) -> None:
-        self.imports: dict[str, list[Link]] = defaultdict(list)
-        self.exports: dict[str, list[Link]] = defaultdict(list)
-        self.bindings: dict[tuple[str, str], list[Link]] = defaultdict(list)
-        self.attributes: dict[str, list[Link]] = defaultdict(list)
+    def __init__(self, links: tuple[ResolutionLink, ...]) -> None:
+        self.imports: dict[str, list[ResolutionLink]] = defaultdict(list)
+        self.exports: dict[str, list[ResolutionLink]] = defaultdict(list)
+        self.bindings: dict[tuple[str, str], list[ResolutionLink]] = defaultdict(list)
+        self.attributes: dict[str, list[ResolutionLink]] = defaultdict(list)
         self.bases: dict[str, list[str]] = defaultdict(list)
-        self.returns: dict[str, list[Link]] = defaultdict(list)
+        self.returns: dict[str, list[ResolutionLink]] = defaultdict(list)
         self.tests: set[str] = set()
         self.properties: set[str] = set()
         self.packages: list[str] = []
         for link in links:
             self._take(link)
 
-    def _take(self, link: Link) -> None:
+    def _take(self, link: ResolutionLink) -> None:
         if link.kind in ("bind", "type"):
             self.bindings[link.scope, link.name].append(link)
         elif link.kind in ("attr", "atype"):
@@ -120,8 +120,8 @@ class Facts:
             return True
         return any(_GETTER.match(one.signature) for one in self.by_qualified.get(qualified, ()))
 
-    def node(self, qualified: str) -> Node:
-        return Node(self.doc, qualified)
+    def node(self, qualified: str) -> GraphNode:
+        return GraphNode(self.doc, qualified)
 
     def enclosing_type(self, scope: str) -> str:
         """The innermost type around a scope, empty if there is none."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from llmc.graph.entities import Entity, EntityKind, Node
+from llmc.graph.entities import Entity, EntityKind, GraphNode
 from llmc.graph.facts import TYPE_KINDS
 
 if TYPE_CHECKING:
@@ -22,13 +22,13 @@ class Implementations:
     """`types` are direct and indirect subtypes, `members` what overrides a method, `registered` where a function is
     passed as a value or decorated."""
 
-    types: list[Node] = field(default_factory=list)
-    members: list[Node] = field(default_factory=list)
+    types: list[GraphNode] = field(default_factory=list)
+    members: list[GraphNode] = field(default_factory=list)
     registered: list[Edge] = field(default_factory=list)
     complete: bool = True
 
 
-def implementations(graph: Graph, node: Node) -> Implementations:
+def implementations(graph: Graph, node: GraphNode) -> Implementations:
     facts = graph.project.facts(node.doc)
     found = Implementations()
     if facts is None:
@@ -46,7 +46,7 @@ def implementations(graph: Graph, node: Node) -> Implementations:
     return found
 
 
-def _own(graph: Graph, owner: Node, name: str) -> list[Node]:
+def _own(graph: Graph, owner: GraphNode, name: str) -> list[GraphNode]:
     facts = graph.project.facts(owner.doc)
     if facts is None:
         return []
@@ -54,9 +54,9 @@ def _own(graph: Graph, owner: Node, name: str) -> list[Node]:
     return list(dict.fromkeys(inner.node(qualified) for inner, qualified in members))
 
 
-def subtypes(graph: Graph, node: Node) -> tuple[list[Node], bool]:
+def subtypes(graph: Graph, node: GraphNode) -> tuple[list[GraphNode], bool]:
     """Every type that has it among its bases, directly or not, by level; and whether these are all."""
-    found: dict[Node, None] = {}
+    found: dict[GraphNode, None] = {}
     waiting = [node]
     complete = True
     while waiting:
@@ -74,7 +74,7 @@ def subtypes(graph: Graph, node: Node) -> tuple[list[Node], bool]:
     return list(found), complete
 
 
-def _type_of(graph: Graph, edge: Edge) -> Node | None:
+def _type_of(graph: Graph, edge: Edge) -> GraphNode | None:
     """The type whose head names the base."""
     facts = graph.project.facts(edge.source.doc)
     if facts is None:
@@ -86,7 +86,7 @@ def _type_of(graph: Graph, edge: Edge) -> Node | None:
     return found[0] if found else None
 
 
-def overridden(graph: Graph, node: Node) -> list[Node]:
+def overridden(graph: Graph, node: GraphNode) -> list[GraphNode]:
     """The members of bases that this one overrides or implements, nearest first."""
     facts = graph.project.facts(node.doc)
     owner = node.qualified.rpartition(".")[0]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from llmc.base.errors import NotFoundError, QueryError
 from llmc.graph.edges import Graph
-from llmc.graph.entities import Entity, EntityKind, Node
+from llmc.graph.entities import Entity, EntityKind, GraphNode
 from llmc.graph.facts import CALLABLE_KINDS, TYPE_KINDS
 from llmc.graph.testing import is_test
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from llmc.graph.project import Project
 
-__all__ = ["JOINTS", "Lookup", "Target", "find_targets", "name_parts"]
+__all__ = ["JOINTS", "Lookup", "LookupTarget", "find_targets", "name_parts"]
 
 LONGEST_NAME = 300
 # Documents that are looked into for the definitions of one name.
@@ -34,9 +34,9 @@ KINDS = CALLABLE_KINDS | TYPE_KINDS
 
 
 @dataclass(frozen=True)
-class Target:
+class LookupTarget:
     graph: Graph
-    node: Node
+    node: GraphNode
 
     @property
     def path(self) -> str:
@@ -47,14 +47,14 @@ class Target:
 class Lookup:
     """`complete` is False where more documents define the name than were looked into."""
 
-    targets: tuple[Target, ...]
+    targets: tuple[LookupTarget, ...]
     complete: bool = True
 
 
 def find_targets(projects: Sequence[Project], text: str, kinds: frozenset[str] = KINDS) -> Lookup:
     """At least one definition, or NotFoundError naming what is near. Of these kinds, if there are any such."""
     path, name = name_parts(text)
-    found: list[Target] = []
+    found: list[LookupTarget] = []
     complete = True
     for project in projects:
         graph = Graph(project)
@@ -63,7 +63,7 @@ def find_targets(projects: Sequence[Project], text: str, kinds: frozenset[str] =
             docs = [doc for doc in docs if _is_at(project.path(doc), path)]
         complete = complete and len(docs) <= MOST_DEFINING
         nodes = list(_defined(project, docs[:MOST_DEFINING], name)) or list(_inherited(graph, name, path))
-        found += [Target(graph, node) for node in nodes]
+        found += [LookupTarget(graph, node) for node in nodes]
     wanted = [one for one in found if not kinds or _kind(one) in kinds] or found
     if not wanted:
         raise _nothing(projects, name, path)
@@ -87,7 +87,7 @@ def _is_at(path: str, wanted: str) -> bool:
     return path == wanted or path.endswith(f"/{wanted}") or path.startswith(f"{wanted.rstrip('/')}/")
 
 
-def _defined(project: Project, docs: Iterable[int], name: str) -> Iterable[Node]:
+def _defined(project: Project, docs: Iterable[int], name: str) -> Iterable[GraphNode]:
     parts = [part for part in JOINTS.split(name) if part]
     dotted = ".".join(parts)
     project.load(docs)
@@ -96,10 +96,10 @@ def _defined(project: Project, docs: Iterable[int], name: str) -> Iterable[Node]
         names = facts.by_name.get(parts[-1], ()) if facts else ()
         for qualified in names:
             if qualified == dotted or qualified.endswith(f".{dotted}"):
-                yield Node(doc, qualified)
+                yield GraphNode(doc, qualified)
 
 
-def _inherited(graph: Graph, name: str, path: str) -> Iterable[Node]:
+def _inherited(graph: Graph, name: str, path: str) -> Iterable[GraphNode]:
     """`Sub.method` where only a base of `Sub` defines it."""
     parts = [part for part in JOINTS.split(name) if part]
     if len(parts) < 2:  # noqa: PLR2004 - a type and a member
@@ -109,19 +109,19 @@ def _inherited(graph: Graph, name: str, path: str) -> Iterable[Node]:
     owners = _defined(
         project, [doc for doc in docs if not path or _is_at(project.path(doc), path)], ".".join(parts[:-1])
     )
-    found: dict[Node, None] = {}
+    found: dict[GraphNode, None] = {}
     for owner in owners:
         resolution = graph.resolver.member(Entity(EntityKind.INSTANCE, owner), parts[-1])
         found.update(dict.fromkeys(resolution.nodes()))
     return list(found)
 
 
-def _kind(target: Target) -> str:
+def _kind(target: LookupTarget) -> str:
     facts = target.graph.project.facts(target.node.doc)
     return facts.kind(target.node.qualified) if facts else ""
 
 
-def _rank(target: Target) -> tuple[bool, bool, int, str, str]:
+def _rank(target: LookupTarget) -> tuple[bool, bool, int, str, str]:
     facts = target.graph.project.facts(target.node.doc)
     tested = facts is not None and is_test(facts, target.node.qualified)
     declared = target.path.endswith(DECLARATIONS)

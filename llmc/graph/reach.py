@@ -15,7 +15,7 @@ from llmc.store.protocols import Trigrams
 
 if TYPE_CHECKING:
     from llmc.graph.edges import Graph
-    from llmc.graph.entities import Edge, Node
+    from llmc.graph.entities import Edge, GraphNode
 
 __all__ = ["Chain", "Impact", "TestReach", "find_chain", "impact", "tests_of"]
 
@@ -29,9 +29,9 @@ _MOCKS = r"(?:patch|mock|spy|stub|fake|monkeypatch|setattr|when|verify|EXPECT_CA
 class TestReach:
     """A test that runs a definition. `chain` are the definitions between, from the test to the target."""
 
-    test: Node
+    test: GraphNode
     line: int
-    chain: tuple[Node, ...]
+    chain: tuple[GraphNode, ...]
 
 
 @dataclass
@@ -41,12 +41,12 @@ class Tests:
     complete: bool = True
 
 
-def tests_of(graph: Graph, node: Node, depth: int) -> Tests:
+def tests_of(graph: Graph, node: GraphNode, depth: int) -> Tests:
     """Breadth first through callers: the shortest chain of each test."""
     found = Tests()
-    chains: dict[Node, tuple[Node, ...]] = {node: ()}
+    chains: dict[GraphNode, tuple[GraphNode, ...]] = {node: ()}
     waiting = deque([node])
-    seen_tests: set[Node] = set()
+    seen_tests: set[GraphNode] = set()
     while waiting:
         current = waiting.popleft()
         edges = graph.incoming(current, CALLS | {"type"} if current == node else CALLS)
@@ -70,7 +70,7 @@ def tests_of(graph: Graph, node: Node, depth: int) -> Tests:
     return found
 
 
-def _case(graph: Graph, node: Node) -> Node | None:
+def _case(graph: Graph, node: GraphNode) -> GraphNode | None:
     """The test around a place; None for a helper that no runner runs by itself."""
     facts = graph.project.facts(node.doc)
     qualified = node.qualified
@@ -81,7 +81,7 @@ def _case(graph: Graph, node: Node) -> Node | None:
     return None
 
 
-def _mocks(graph: Graph, node: Node) -> list[tuple[int, int]]:
+def _mocks(graph: Graph, node: GraphNode) -> list[tuple[int, int]]:
     """Lines of tests that replace it: `patch("a.b.name")`, `jest.spyOn(x, "name")`."""
     project = graph.project
     wanted = trigrams(node.name)
@@ -107,9 +107,9 @@ class Chain:
     complete: bool
 
 
-def find_chain(graph: Graph, source: Node, goals: set[Node], *, guesses: bool = False) -> Chain:
+def find_chain(graph: Graph, source: GraphNode, goals: set[GraphNode], *, guesses: bool = False) -> Chain:
     """The shortest chain of calls, breadth first."""
-    before: dict[Node, Edge | None] = {source: None}
+    before: dict[GraphNode, Edge | None] = {source: None}
     waiting = deque([source])
     while waiting:
         current = waiting.popleft()
@@ -126,7 +126,7 @@ def find_chain(graph: Graph, source: Node, goals: set[Node], *, guesses: bool = 
     return Chain((), complete=True)
 
 
-def _back(before: dict[Node, Edge | None], goal: Node, source: Node) -> tuple[Edge, ...]:
+def _back(before: dict[GraphNode, Edge | None], goal: GraphNode, source: GraphNode) -> tuple[Edge, ...]:
     edges: list[Edge] = []
     entry = before[goal]
     while entry is not None:
@@ -146,13 +146,13 @@ class Impact:
 
     callers: list[Edge]
     guesses: int
-    overrides: list[Node]
-    overridden: list[Node]
+    overrides: list[GraphNode]
+    overridden: list[GraphNode]
     imports: list[Edge]
     complete: bool
 
 
-def impact(graph: Graph, node: Node) -> Impact:
+def impact(graph: Graph, node: GraphNode) -> Impact:
     edges = graph.incoming(node)
     imported = graph.incoming(node, frozenset({"import"}))
     implemented = implementations(graph, node)

@@ -11,13 +11,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from llmc.graph.dialects import dialect_class, family_of
-from llmc.graph.entities import EXTERNAL, UNRESOLVED, Entity, EntityKind, Node, Precision, Resolution
+from llmc.graph.entities import EXTERNAL, UNRESOLVED, Entity, EntityKind, GraphNode, Precision, Resolution
 from llmc.graph.facts import CALLABLE_KINDS, TYPE_KINDS, VALUE_KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from llmc.base.model import Link, Reference
+    from llmc.base.model import Reference, ResolutionLink
     from llmc.graph.dialects.base import Dialect
     from llmc.graph.facts import Facts
     from llmc.graph.project import Project
@@ -201,10 +201,10 @@ class Resolver:
             return found if found.entities else UNRESOLVED.weaker(Precision.BY_NAME)
         return UNRESOLVED
 
-    def _bound(self, facts: Facts, links: Iterable[Link]) -> Resolution:
+    def _bound(self, facts: Facts, links: Iterable[ResolutionLink]) -> Resolution:
         return self.join([self._linked(facts, link, link.scope) for link in links])
 
-    def _linked(self, facts: Facts, link: Link, scope: str) -> Resolution:
+    def _linked(self, facts: Facts, link: ResolutionLink, scope: str) -> Resolution:
         """What a variable holds: by its declared type, or by what is assigned to it."""
         if link.kind in ("type", "atype"):
             return self.of_type(facts, scope, link.value)
@@ -228,7 +228,7 @@ class Resolver:
     def _is_type(self, entity: Entity) -> bool:
         return entity.kind is EntityKind.DEFINITION and self._kind(entity.node) in TYPE_KINDS
 
-    def _kind(self, node: Node) -> str:
+    def _kind(self, node: GraphNode) -> str:
         facts = self.project.facts(node.doc)
         return facts.kind(node.qualified) if facts else ""
 
@@ -271,7 +271,7 @@ class Resolver:
         return found.export(self, inner, name)
 
     def _of_type(
-        self, facts: Facts, qualified: str, name: str, seen: set[Node], *, from_bases: bool = False
+        self, facts: Facts, qualified: str, name: str, seen: set[GraphNode], *, from_bases: bool = False
     ) -> tuple[Resolution, bool]:
         """A member of a type or of its bases, and whether a base is outside the repository."""
         node = facts.node(qualified)
@@ -332,7 +332,7 @@ class Resolver:
         key = (entity.node.doc, entity.node.qualified, "()")
         return self._once(key, lambda: self._each(self._value(entity), self.call))
 
-    def _returned(self, node: Node) -> Resolution:
+    def _returned(self, node: GraphNode) -> Resolution:
         facts = self.project.facts(node.doc)
         links = facts.links.returns.get(node.qualified, ()) if facts else ()
         if facts is None or not links:

@@ -11,7 +11,7 @@ import re
 from collections import OrderedDict
 from typing import TYPE_CHECKING, NamedTuple
 
-from llmc.graph.entities import EXTERNAL, Entity, EntityKind, Node, Resolution
+from llmc.graph.entities import EXTERNAL, Entity, EntityKind, GraphNode, Resolution
 from llmc.graph.facts import TYPE_KINDS
 from llmc.graph.scip import DEFINITION, ScipError, document_spans, read_document
 
@@ -85,7 +85,7 @@ class ScipIndex:
         symbols = document.used.get((reference.line, reference.name)) if document else None
         if not symbols:
             return None
-        nodes: dict[Node, None] = {}
+        nodes: dict[GraphNode, None] = {}
         for symbol in symbols:
             node = self._definition(project, facts, symbol)
             if node is not None:
@@ -94,7 +94,7 @@ class ScipIndex:
             return EXTERNAL
         return Resolution(tuple(Entity(EntityKind.DEFINITION, node) for node in nodes))
 
-    def _definition(self, project: Project, facts: Facts, symbol: str) -> Node | None:
+    def _definition(self, project: Project, facts: Facts, symbol: str) -> GraphNode | None:
         """Our definition of a symbol: in the same file, or in one that defines its name."""
         if symbol.startswith("local "):
             return None
@@ -116,7 +116,7 @@ class ScipIndex:
             docs = sorted(docs, key=lambda doc: stems[doc] not in symbol)
         return [own, *docs[:MOST_CANDIDATES]]
 
-    def implementing(self, project: Project, node: Node) -> list[Node]:
+    def implementing(self, project: Project, node: GraphNode) -> list[GraphNode]:
         """Types and members that a compiler found to implement a definition, in files that define the same name."""
         facts = project.facts(node.doc)
         document = self.document(project, facts) if facts else None
@@ -125,7 +125,7 @@ class ScipIndex:
             if document
             else set()
         )
-        found: dict[Node, None] = {}
+        found: dict[GraphNode, None] = {}
         for doc in project.defining(node.name)[:MOST_CANDIDATES] if wanted else ():
             other = project.facts(doc)
             checked = self.document(project, other) if other else None
@@ -144,7 +144,7 @@ def _last(symbol: str) -> str:
     return found[0] if found else ""
 
 
-def _node_at(facts: Facts, line: int, name: str) -> Node | None:
+def _node_at(facts: Facts, line: int, name: str) -> GraphNode | None:
     fitting = [one for one in facts.symbols if one.name == name and one.start_line <= line <= one.end_line]
     if not fitting:
         return None

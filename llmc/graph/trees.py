@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from llmc.graph.entities import Node, Precision
+from llmc.graph.entities import GraphNode, Precision
 from llmc.graph.facts import CALLABLE_KINDS, TYPE_KINDS
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from llmc.graph.edges import Edges, Graph
     from llmc.graph.entities import Edge
 
-__all__ = ["Branch", "Tree", "callees", "callers"]
+__all__ = ["Tree", "TreeEdge", "callees", "callers"]
 
 CALLS = frozenset({"call", "use"})
 MOST_BRANCHES = 2_000
@@ -26,16 +26,16 @@ DEEPEST = 10
 
 
 @dataclass(frozen=True)
-class Branch:
+class TreeEdge:
     """One edge of a tree. `lines` are where the source uses it; `by_value` where it is passed on instead of called."""
 
-    node: Node
+    node: GraphNode
     lines: tuple[int, ...]
     kinds: frozenset[str]
     precision: Precision
     site_doc: int
-    children: tuple[Branch, ...] = ()
-    repeated: tuple[Node, ...] = ()  # children that are told elsewhere in the tree
+    children: tuple[TreeEdge, ...] = ()
+    repeated: tuple[GraphNode, ...] = ()  # children that are told elsewhere in the tree
 
     @property
     def by_value(self) -> bool:
@@ -44,14 +44,14 @@ class Branch:
 
 @dataclass
 class Tree:
-    node: Node
-    branches: tuple[Branch, ...] = ()
+    node: GraphNode
+    branches: tuple[TreeEdge, ...] = ()
     guesses: int = 0  # edges by name that are not in the tree
     complete: bool = True
     left: int = field(default=MOST_BRANCHES, repr=False)
 
 
-def callees(graph: Graph, node: Node, depth: int, *, guesses: bool = False) -> Tree:
+def callees(graph: Graph, node: GraphNode, depth: int, *, guesses: bool = False) -> Tree:
     tree = Tree(node)
     top = _level(graph, tree, [node], guesses=guesses)[node]
     shown = {node, *(branch.node for branch in top)}
@@ -60,14 +60,14 @@ def callees(graph: Graph, node: Node, depth: int, *, guesses: bool = False) -> T
 
 
 def _grown(
-    graph: Graph, tree: Tree, branches: list[Branch], depth: int, shown: set[Node], *, guesses: bool
-) -> tuple[Branch, ...]:
+    graph: Graph, tree: Tree, branches: list[TreeEdge], depth: int, shown: set[GraphNode], *, guesses: bool
+) -> tuple[TreeEdge, ...]:
     """Level by level, so that what is called directly is never told only further down."""
     if depth <= 0 or not branches:
         return tuple(branches)
     inner = _level(graph, tree, [branch.node for branch in branches], guesses=guesses)
-    fresh: dict[Node, list[Branch]] = {}
-    repeated: dict[Node, list[Node]] = {}
+    fresh: dict[GraphNode, list[TreeEdge]] = {}
+    repeated: dict[GraphNode, list[GraphNode]] = {}
     for branch in branches:
         fresh[branch.node] = [one for one in inner[branch.node] if one.node not in shown]
         repeated[branch.node] = [
@@ -83,8 +83,8 @@ def _grown(
     )
 
 
-def _level(graph: Graph, tree: Tree, nodes: Iterable[Node], *, guesses: bool) -> dict[Node, list[Branch]]:
-    found: dict[Node, list[Branch]] = {}
+def _level(graph: Graph, tree: Tree, nodes: Iterable[GraphNode], *, guesses: bool) -> dict[GraphNode, list[TreeEdge]]:
+    found: dict[GraphNode, list[TreeEdge]] = {}
     for node in nodes:
         if node in found:
             continue
@@ -95,32 +95,32 @@ def _level(graph: Graph, tree: Tree, nodes: Iterable[Node], *, guesses: bool) ->
     return found
 
 
-def body_of(graph: Graph, node: Node) -> Node:
+def body_of(graph: Graph, node: GraphNode) -> GraphNode:
     """What runs when it is called: of a type its constructor, if it has one."""
     facts = graph.project.facts(node.doc)
     if facts is None or facts.kind(node.qualified) not in TYPE_KINDS:
         return node
     names = (*graph.resolver.dialect(facts).constructors, node.name)
     found = [f"{node.qualified}.{name}" for name in names if f"{node.qualified}.{name}" in facts.by_qualified]
-    return Node(node.doc, found[0]) if found else node
+    return GraphNode(node.doc, found[0]) if found else node
 
 
-def _branches(graph: Graph, tree: Tree, edges: Edges) -> list[Branch]:
+def _branches(graph: Graph, tree: Tree, edges: Edges) -> list[TreeEdge]:
     certain = [edge for edge in edges.edges if _is_called(graph, edge)]
     sites = {edge.site for edge in certain}
     guessed = [edge for edge in edges.guesses if edge.site not in sites]
     tree.guesses += len(edges.unlisted - sites)
-    together: dict[Node, list[Edge]] = {}
+    together: dict[GraphNode, list[Edge]] = {}
     for edge in sorted([*certain, *guessed], key=lambda one: one.site.line):
         together.setdefault(edge.target, []).append(edge)
     return [_branch(graph, several, target, target) for target, several in together.items()]
 
 
-def _branch(graph: Graph, edges: list[Edge], node: Node, target: Node) -> Branch:
+def _branch(graph: Graph, edges: list[Edge], node: GraphNode, target: GraphNode) -> TreeEdge:
     """Edges between the same two definitions; reading a property calls it."""
     facts = graph.project.facts(target.doc)
     calls = facts is not None and facts.is_property(target.qualified)
-    return Branch(
+    return TreeEdge(
         node,
         tuple(dict.fromkeys(edge.site.line for edge in edges)),
         frozenset("call" if calls and edge.site.kind == "use" else edge.site.kind for edge in edges),
@@ -136,14 +136,16 @@ def _is_called(graph: Graph, edge: Edge) -> bool:
     return kind in CALLABLE_KINDS or (kind in TYPE_KINDS and edge.site.kind == "call")
 
 
-def callers(graph: Graph, node: Node, depth: int, *, guesses: bool = False) -> Tree:
+def callers(graph: Graph, node: GraphNode, depth: int, *, guesses: bool = False) -> Tree:
     """What uses it, and what uses that; every kind of use but imports."""
     tree = Tree(node)
     tree.branches = _users(graph, tree, node, min(depth, DEEPEST), {node}, guesses=guesses)
     return tree
 
 
-def _users(graph: Graph, tree: Tree, node: Node, depth: int, shown: set[Node], *, guesses: bool) -> tuple[Branch, ...]:
+def _users(
+    graph: Graph, tree: Tree, node: GraphNode, depth: int, shown: set[GraphNode], *, guesses: bool
+) -> tuple[TreeEdge, ...]:
     edges = graph.incoming(node)
     tree.complete = tree.complete and edges.complete
     told = edges.edges
@@ -151,7 +153,7 @@ def _users(graph: Graph, tree: Tree, node: Node, depth: int, shown: set[Node], *
         told = [*told, *edges.guesses]
     elif node == tree.node:
         tree.guesses += len(edges.guesses)
-    together: dict[Node, list[Edge]] = {}
+    together: dict[GraphNode, list[Edge]] = {}
     for edge in told:
         together.setdefault(edge.source, []).append(edge)
     branches = [_branch(graph, several, source, node) for source, several in together.items()]

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from llmc.base.model import ChunkPlace, Stamp, Symbol
     from llmc.retrieval.fuse import Fused
-    from llmc.retrieval.layout import Layout
+    from llmc.retrieval.layout import CheckoutLayout
     from llmc.retrieval.results import Share
     from llmc.retrieval.view import View
 
@@ -41,7 +41,7 @@ class Candidate(NamedTuple):
     defines: tuple[Symbol, ...] = ()  # of the names that the query writes as names
     text: Sequence[str] | None = None  # its lines as they are on disk, once read
     moved: bool = False
-    layout: Layout | None = None  # of its root; None for a file that is not in the index yet
+    layout: CheckoutLayout | None = None  # of its root; None for a file that is not in the index yet
     also: tuple[View, ...] = ()  # other work trees that hold this very document
 
     @property

@@ -19,7 +19,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from llmc.base.errors import NotFoundError
-from llmc.retrieval.git_folder import Commit, git_folder
+from llmc.retrieval.git_folder import GitCommit, git_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from llmc.retrieval.git_folder import GitFolder
 
-__all__ = ["Log", "load_log", "refresh"]
+__all__ = ["CommitLog", "load_log", "refresh"]
 
 NAME: Final = "history.sqlite"
 MOST_COMMITS: Final = 5_000
@@ -44,11 +44,11 @@ CREATE TABLE IF NOT EXISTS heads (id TEXT PRIMARY KEY);
 """
 
 
-class Log:
+class CommitLog:
     """Ancestors of one commit, newest first, as far as they have been read."""
 
-    def __init__(self, head: str, commits: dict[str, Commit]) -> None:
-        newest: list[Commit] = []
+    def __init__(self, head: str, commits: dict[str, GitCommit]) -> None:
+        newest: list[GitCommit] = []
         seen = {head}
         waiting = [(-commits[head].time, 0, head)] if head in commits else []
         while waiting and len(newest) < MOST_COMMITS:
@@ -61,8 +61,8 @@ class Log:
         self.commits = newest
 
 
-def load_log(folder: Path, head: str) -> Log:
-    return Log(head, _known(folder / NAME))
+def load_log(folder: Path, head: str) -> CommitLog:
+    return CommitLog(head, _known(folder / NAME))
 
 
 # Of each store the last reader and the commit that it was to reach: one that failed is not started again for the same.
@@ -105,19 +105,21 @@ def _open(place: Path) -> sqlite3.Connection:
     return sqlite3.connect(f"file:{place}?mode=ro", uri=True, timeout=5)
 
 
-def _known(place: Path) -> dict[str, Commit]:
+def _known(place: Path) -> dict[str, GitCommit]:
     try:
         with closing(_open(place)) as connection:
             rows = connection.execute(f"SELECT {COLUMNS} FROM commits").fetchall()  # noqa: S608 ours
         return {
-            name: Commit(name, when, author, message, tuple(json.loads(parents)), tuple(json.loads(paths)), bool(cut))
+            name: GitCommit(
+                name, when, author, message, tuple(json.loads(parents)), tuple(json.loads(paths)), bool(cut)
+            )
             for name, when, author, message, parents, paths, cut in rows
         }
     except (sqlite3.Error, OSError, ValueError, TypeError):
         return {}
 
 
-def _row(commit: Commit) -> tuple[object, ...]:
+def _row(commit: GitCommit) -> tuple[object, ...]:
     parents, paths = json.dumps(commit.parents), json.dumps(commit.paths)
     return commit.id, commit.time, _plain(commit.author), _plain(commit.message), parents, paths, commit.is_cut
 
@@ -150,7 +152,7 @@ def _append(place: str, folder: GitFolder) -> None:
         connection.commit()
 
 
-def _batches(commits: Iterable[Commit]) -> Iterator[list[Commit]]:
+def _batches(commits: Iterable[GitCommit]) -> Iterator[list[GitCommit]]:
     waiting = iter(commits)
     while some := list(islice(waiting, WRITTEN_AT_ONCE)):
         yield some

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dulwich.diff_tree import tree_changes
 from dulwich.object_store import DiskObjectStore
-from dulwich.objects import Commit as GitCommit
+from dulwich.objects import Commit as CommitObject
 
-from llmc.retrieval.git_folder import Commit
+from llmc.retrieval.git_folder import GitCommit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -41,7 +41,7 @@ class _Objects(DiskObjectStore):
         return iter(())
 
 
-def read_commits(folder: GitFolder, known: Mapping[str, tuple[int, tuple[str, ...]]], most: int) -> Iterator[Commit]:
+def read_commits(folder: GitFolder, known: Mapping[str, tuple[int, tuple[str, ...]]], most: int) -> Iterator[GitCommit]:
     """The newest ancestors of HEAD, HEAD included, that are not `known` (id → time and parents), newest first."""
     store = _Objects(folder.objects)
     try:
@@ -69,22 +69,22 @@ def _push(waiting: list[tuple[int, str]], store: Any, known: Mapping[str, tuple[
         heapq.heappush(waiting, (-time, name))
 
 
-def _object(store: Any, name: str) -> GitCommit | None:
+def _object(store: Any, name: str) -> CommitObject | None:
     """None for what is missing, broken, or no commit."""
     try:
         found = store[name.encode()]
     except Exception:  # noqa: BLE001 - dulwich raises whatever a broken pack leads to
         return None
-    return found if isinstance(found, GitCommit) else None
+    return found if isinstance(found, CommitObject) else None
 
 
-def _commit(store: Any, name: str) -> Commit | None:
+def _commit(store: Any, name: str) -> GitCommit | None:
     found = _object(store, name)
     if found is None:
         return None
     parents = tuple(parent.decode("ascii", "replace") for parent in found.parents)
     paths = _changed(store, found) if len(parents) <= 1 else []
-    return Commit(
+    return GitCommit(
         name,
         found.commit_time,
         _EMAIL.sub("", found.author.decode("utf-8", "replace"))[:LONGEST_AUTHOR].strip(),
@@ -95,7 +95,7 @@ def _commit(store: Any, name: str) -> Commit | None:
     )
 
 
-def _changed(store: Any, commit: GitCommit) -> list[str]:
+def _changed(store: Any, commit: CommitObject) -> list[str]:
     """Paths that differ from the parent, one more than is kept; none where the parent is missing."""
     parent = _object(store, commit.parents[0].decode("ascii", "replace")) if commit.parents else None
     if commit.parents and parent is None:

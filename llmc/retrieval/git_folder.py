@@ -14,7 +14,7 @@ from typing import Final
 
 from llmc.base.errors import NotFoundError
 
-__all__ = ["Commit", "GitFolder", "git_folder"]
+__all__ = ["GitCommit", "GitFolder", "git_folder"]
 
 SMALL_FILE: Final = 4_096
 LARGEST_REFS: Final = 16 << 20
@@ -29,7 +29,7 @@ class GitFolder:
 
 
 @dataclass(frozen=True, slots=True)
-class Commit:
+class GitCommit:
     """`paths` are those that it changed against its first parent, none for a merge; `is_cut` if there were more."""
 
     id: str

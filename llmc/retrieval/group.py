@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from llmc.retrieval.candidate import Candidate
 from llmc.retrieval.fuse import Fused, add_weighted, fuse, normalised
-from llmc.retrieval.layout import Layout
+from llmc.retrieval.layout import CheckoutLayout
 from llmc.retrieval.path_facts import naming
 from llmc.retrieval.query import QueryRoute
 from llmc.retrieval.results import Share
@@ -71,7 +71,7 @@ def grouped(views: Sequence[View], scopes: Sequence[Scope], fused: dict[Place, F
     files: dict[tuple[int, int], list[tuple[int, Fused]]] = {}
     for (view, doc, ordinal), score in fused.items():
         files.setdefault((view, doc), []).append((ordinal, score))
-    layouts = [Layout(scope.places) for scope in scopes]
+    layouts = [CheckoutLayout(scope.places) for scope in scopes]
     paths = [scope.places.named([doc for of, doc in files if of == at]) for at, scope in enumerate(scopes)]
     for (at, doc), found in files.items():
         if len(found) > 1:

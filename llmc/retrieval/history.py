@@ -21,7 +21,7 @@ from llmc.retrieval.commit_log import load_log, refresh
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from llmc.retrieval.git_folder import Commit
+    from llmc.retrieval.git_folder import GitCommit
     from llmc.retrieval.view import View
 
 __all__ = ["CommitHit", "HistoryKind", "HistoryRequest", "HistoryResult", "history"]
@@ -132,7 +132,7 @@ def _about(view: View, target: str) -> tuple[HistoryKind, tuple[str, ...]]:
     return HistoryKind.WORDS, ()
 
 
-def _mentioning(commits: Sequence[Commit], text: str) -> list[Commit]:
+def _mentioning(commits: Sequence[GitCommit], text: str) -> list[GitCommit]:
     """The commits whose messages have the words, best first."""
     wanted = asked_terms(word for word in words.query_words(text) if not word.stop)
     analysed = [words.body(commit.message).split() for commit in commits]
@@ -142,13 +142,15 @@ def _mentioning(commits: Sequence[Commit], text: str) -> list[Commit]:
     return [commits[at] for score, at in ranked if score > 0]
 
 
-def _hit(commit: Commit, present: frozenset[str]) -> CommitHit:
+def _hit(commit: GitCommit, present: frozenset[str]) -> CommitHit:
     subject, _, body = commit.message.partition("\n")
     files = tuple(path for path in commit.paths if path in present)
     others = len(commit.paths) - len(files[:MOST_FILES])
     return CommitHit(commit.id, commit.time, commit.author, subject, body.strip(), files[:MOST_FILES], others)
 
 
-def _together(commits: Iterable[Commit], present: frozenset[str], about: frozenset[str]) -> Iterable[tuple[str, int]]:
+def _together(
+    commits: Iterable[GitCommit], present: frozenset[str], about: frozenset[str]
+) -> Iterable[tuple[str, int]]:
     counts = Counter(path for commit in commits for path in commit.paths if path in present and path not in about)
     return ((path, count) for path, count in counts.most_common(MOST_TOGETHER) if count >= LEAST_TOGETHER)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from llmc.store.catalog.document_paths import DocumentPaths
 
-__all__ = ["Layout"]
+__all__ = ["CheckoutLayout"]
 
 _VERSION = re.compile(r"(?P<prefix>_|.*[._-])?v(?P<number>\d{1,3})(?:(?:alpha|beta|rc)\d*)?", re.IGNORECASE)
 # So many files of a versioned folder must also stand beside it before the folder counts as a copy.
@@ -26,7 +26,7 @@ _BUNDLED = re.compile(r"(?:\.(?:cjs|esm|umd|mjs|global|iife))*\.(?:c|m)?js$|\.cs
 
 
 @dataclass(slots=True)
-class Layout:
+class CheckoutLayout:
     places: DocumentPaths
     _rarity: dict[str, float] = field(default_factory=dict)
     _superseded: dict[str, str] = field(default_factory=dict)

@@ -12,7 +12,7 @@ from llmc.store.integrity.native_errors import guard
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from llmc.base.model import Link, Symbol
+    from llmc.base.model import ResolutionLink, Symbol
 
 __all__ = ["Declarations"]
 
@@ -33,6 +33,6 @@ class Declarations:
         with guard(self.folder, "reading the catalog", *UNREADABLE):
             return unpack_symbols(self.symbol_blob)
 
-    def links(self) -> tuple[Link, ...]:
+    def links(self) -> tuple[ResolutionLink, ...]:
         with guard(self.folder, "reading the catalog", *UNREADABLE):
             return unpack_links(self.link_blob)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from llmc.graph.edges import Graph
-    from llmc.graph.trees import Branch, Tree
+    from llmc.graph.trees import Tree, TreeEdge
 
 WORDS = {"type": "as a type", "inherit": "as a base", "use": "as a value", "write": "assigned"}
 
@@ -71,7 +71,7 @@ def groups(lines: Lines, graph: Graph, tree: Tree) -> Iterator[Group]:
     end = symbol.end_line if symbol else 1
     item = Item((), f"defined {title(lines, graph, tree)}", project.root.id, project.path(tree.node.doc), line, end)
     yield Group("", (item,))
-    by_file: dict[int, list[Branch]] = {}
+    by_file: dict[int, list[TreeEdge]] = {}
     for branch in sorted(tree.branches, key=lambda one: graph.in_test(one.node)):
         by_file.setdefault(branch.site_doc, []).append(branch)
     for doc, several in by_file.items():
@@ -80,7 +80,7 @@ def groups(lines: Lines, graph: Graph, tree: Tree) -> Iterator[Group]:
         yield Group(f"{lines.path(graph, doc)}{tests}", items, len(several))
 
 
-def items_of(lines: Lines, graph: Graph, branch: Branch, level: int, within: int) -> Iterator[Item]:
+def items_of(lines: Lines, graph: Graph, branch: TreeEdge, level: int, within: int) -> Iterator[Item]:
     more = f" also {', '.join(str(line) for line in branch.lines[1:])}" if len(branch.lines) > 1 else ""
     words = "" if "call" in branch.kinds else " " + ", ".join(WORDS.get(kind, kind) for kind in sorted(branch.kinds))
     name = branch.node.qualified or "(top of the file)"

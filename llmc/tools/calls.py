@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from llmc.graph.edges import Graph
-    from llmc.graph.trees import Branch, Tree
+    from llmc.graph.trees import Tree, TreeEdge
 
 DEPTH = 2
 MARKS = {Precision.EXACT: "", Precision.LIKELY: " ~", Precision.BY_NAME: " ?"}
@@ -55,7 +55,7 @@ def run(asked: ToolRequest) -> Envelope:
     )
 
 
-def every(branches: tuple[Branch, ...]) -> Iterator[Branch]:
+def every(branches: tuple[TreeEdge, ...]) -> Iterator[TreeEdge]:
     for branch in branches:
         yield branch
         yield from every(branch.children)
@@ -70,7 +70,7 @@ def rows(lines: Lines, graph: Graph, tree: Tree) -> Iterator[Item]:
         yield from items(lines, graph, branch, 0, tree.node.doc)
 
 
-def items(lines: Lines, graph: Graph, branch: Branch, level: int, within: int) -> Iterator[Item]:
+def items(lines: Lines, graph: Graph, branch: TreeEdge, level: int, within: int) -> Iterator[Item]:
     """A line for the call, then those of what it calls, further in."""
     symbol = lines.symbol(graph, branch.node)
     head, place = lines.head(graph, branch.node), lines.place(graph, branch.node, within)
@@ -96,7 +96,7 @@ def data_of(lines: Lines, graph: Graph, tree: Tree) -> dict[str, Any]:
     }
 
 
-def branch_data(lines: Lines, graph: Graph, branch: Branch) -> dict[str, Any]:
+def branch_data(lines: Lines, graph: Graph, branch: TreeEdge) -> dict[str, Any]:
     return {
         **lines.data(graph, branch.node),
         "at": {"path": graph.project.path(branch.site_doc), "lines": list(branch.lines)},

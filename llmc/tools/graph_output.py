@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from llmc.base.model import Symbol
     from llmc.graph.edges import Graph
-    from llmc.graph.entities import Node
-    from llmc.graph.lookup import Lookup, Target
+    from llmc.graph.entities import GraphNode
+    from llmc.graph.lookup import Lookup, LookupTarget
     from llmc.tool import ToolRequest
 
 __all__ = ["ALL", "BUDGET", "GUESSES", "NAME", "Lines", "limited", "looked_up", "notes_of", "precision_counts"]
@@ -39,7 +39,7 @@ def looked_up(asked: ToolRequest, text: str) -> Lookup:
     return find_targets([project_of(view.root, view.root_fs, view.store) for view in views], text)
 
 
-def limited(lookup: Lookup) -> tuple[Sequence[Target], str]:
+def limited(lookup: Lookup) -> tuple[Sequence[LookupTarget], str]:
     """The definitions that are answered for, and a note on the others."""
     shown, rest = lookup.targets[:MOST_TARGETS], lookup.targets[MOST_TARGETS:]
     if not rest and lookup.complete:
@@ -75,20 +75,20 @@ class Lines:
 
     asked: ToolRequest
 
-    def symbol(self, graph: Graph, node: Node) -> Symbol | None:
+    def symbol(self, graph: Graph, node: GraphNode) -> Symbol | None:
         facts = graph.project.facts(node.doc)
         return facts.symbol(node.qualified) if facts else None
 
     def path(self, graph: Graph, doc: int) -> str:
         return shown_path(self.asked.workspace, graph.project.root.id, graph.project.path(doc))
 
-    def place(self, graph: Graph, node: Node, within: int = 0) -> str:
+    def place(self, graph: Graph, node: GraphNode, within: int = 0) -> str:
         """`path:line`; in the same file as what encloses it only `:line`."""
         symbol = self.symbol(graph, node)
         line = symbol.start_line if symbol else 1
         return f":{line}" if node.doc == within else f"{self.path(graph, node.doc)}:{line}"
 
-    def head(self, graph: Graph, node: Node) -> str:
+    def head(self, graph: Graph, node: GraphNode) -> str:
         """The qualified name and, of a function, its arguments and result."""
         symbol = self.symbol(graph, node)
         if symbol is None:
@@ -99,7 +99,7 @@ class Lines:
             return f"{node.qualified} ({symbol.kind})"
         return f"{node.qualified}{rest if len(rest) <= LONGEST_HEAD else rest[:LONGEST_HEAD] + '…'}"
 
-    def data(self, graph: Graph, node: Node) -> dict[str, Any]:
+    def data(self, graph: Graph, node: GraphNode) -> dict[str, Any]:
         symbol = self.symbol(graph, node)
         return {
             "root": graph.project.root.id,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from llmc.graph.edges import Graph
-    from llmc.graph.entities import Edge, Node
+    from llmc.graph.entities import Edge, GraphNode
 
 
 def run(asked: ToolRequest) -> Envelope:
@@ -64,15 +64,15 @@ def run(asked: ToolRequest) -> Envelope:
     )
 
 
-def definitions(lines: Lines, graph: Graph, nodes: list[Node]) -> Iterator[Group]:
-    by_file: dict[int, list[Node]] = {}
+def definitions(lines: Lines, graph: Graph, nodes: list[GraphNode]) -> Iterator[Group]:
+    by_file: dict[int, list[GraphNode]] = {}
     for node in sorted(nodes, key=graph.in_test):
         by_file.setdefault(node.doc, []).append(node)
     for doc, several in by_file.items():
         yield Group(lines.path(graph, doc), tuple(item_of(lines, graph, node) for node in several), len(several))
 
 
-def item_of(lines: Lines, graph: Graph, node: Node) -> Item:
+def item_of(lines: Lines, graph: Graph, node: GraphNode) -> Item:
     symbol = lines.symbol(graph, node)
     start, end = (symbol.start_line, symbol.end_line) if symbol else (1, 1)
     path = graph.project.path(node.doc)

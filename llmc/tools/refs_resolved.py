@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from llmc.graph.edges import Graph
-    from llmc.graph.entities import Node
-    from llmc.graph.lookup import Target
+    from llmc.graph.entities import GraphNode
+    from llmc.graph.lookup import LookupTarget
     from llmc.retrieval.refs import RefsResult
     from llmc.retrieval.view import View
 
@@ -48,7 +48,7 @@ def narrowed(views: Sequence[View], text: str, result: RefsResult) -> tuple[Refs
     return replace(result, definitions=definitions, references=kept, sureness=sureness), left_out
 
 
-def _means(graph: Graph | None, place: RefPlace, wanted: set[tuple[str, Node]], name: str) -> bool:
+def _means(graph: Graph | None, place: RefPlace, wanted: set[tuple[str, GraphNode]], name: str) -> bool:
     """Whether a use may be one of the wanted definitions."""
     if graph is None:
         return False
@@ -67,7 +67,7 @@ def _means(graph: Graph | None, place: RefPlace, wanted: set[tuple[str, Node]], 
     return not here
 
 
-def _place(target: Target) -> RefPlace:
+def _place(target: LookupTarget) -> RefPlace:
     project = target.graph.project
     facts = project.facts(target.node.doc)
     symbol = facts.symbol(target.node.qualified) if facts else None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from llmc.graph.entities import NOWHERE, UNRESOLVED, Entity, EntityKind, Resolution
 
 if TYPE_CHECKING:
-    from llmc.graph.entities import Node
+    from llmc.graph.entities import GraphNode
     from llmc.graph.facts import Facts
     from llmc.graph.project import Project
     from llmc.graph.resolve import Resolver
@@ -75,7 +75,7 @@ class Dialect:
         owner = self.owner(resolver, facts, scope)
         return None if owner is None else Resolution((Entity(kind, owner),))
 
-    def owner(self, resolver: Resolver, facts: Facts, scope: str) -> Node | None:  # noqa: ARG002 - likewise
+    def owner(self, resolver: Resolver, facts: Facts, scope: str) -> GraphNode | None:  # noqa: ARG002 - likewise
         """The type whose code a scope is."""
         found = facts.enclosing_type(scope)
         return facts.node(found) if found else None
@@ -85,7 +85,7 @@ class Dialect:
         inner = f"{qualified}.{name}" if qualified else name
         return [(facts, inner)] if inner in facts.by_qualified else []
 
-    def fits(self, node: Node, name: str) -> bool:  # noqa: ARG002 - where type arguments tell types apart
+    def fits(self, node: GraphNode, name: str) -> bool:  # noqa: ARG002 - where type arguments tell types apart
         """Whether a definition in scope is the one that is written so."""
         return True
 
@@ -97,7 +97,7 @@ class Dialect:
         """(facts, scope, chain) of the bases of a type, wherever they are declared."""
         return [(facts, qualified.rpartition(".")[0], one) for one in facts.links.bases.get(qualified, ())]
 
-    def implementing(self, resolver: Resolver, facts: Facts, qualified: str) -> list[Node]:  # noqa: ARG002 - likewise
+    def implementing(self, resolver: Resolver, facts: Facts, qualified: str) -> list[GraphNode]:  # noqa: ARG002 - likewise
         """Types that implement an interface without naming it."""
         return []
 

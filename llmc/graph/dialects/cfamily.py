@@ -6,7 +6,7 @@ import posixpath
 from typing import TYPE_CHECKING
 
 from llmc.graph.dialects.base import Dialect, shared_folders
-from llmc.graph.entities import UNRESOLVED, Entity, EntityKind, Node, Precision, Resolution
+from llmc.graph.entities import UNRESOLVED, Entity, EntityKind, GraphNode, Precision, Resolution
 from llmc.graph.facts import TYPE_KINDS
 
 if TYPE_CHECKING:
@@ -58,17 +58,17 @@ class CFamily(Dialect):
             return UNRESOLVED
         return Resolution((Entity(EntityKind.DEFINITION, nearest),), Precision.LIKELY)
 
-    def _defined(self, name: str, qualified: str) -> list[Node]:
+    def _defined(self, name: str, qualified: str) -> list[GraphNode]:
         docs = self.project.defining(name)[:MOST_DEFINING]
         self.project.load(docs)
         found = []
         for doc in docs:
             facts = self.project.facts(doc)
             if facts is not None and facts.language in ("c", "cpp", "cuda", "objc") and qualified in facts.by_qualified:
-                found.append(Node(doc, qualified))
+                found.append(GraphNode(doc, qualified))
         return found
 
-    def _visible(self, facts: Facts, node: Node) -> bool:
+    def _visible(self, facts: Facts, node: GraphNode) -> bool:
         """A static function of another source file is not."""
         if node.doc == facts.doc:
             return True
@@ -77,7 +77,7 @@ class CFamily(Dialect):
         is_static = symbol is not None and symbol.signature.startswith(("static ", "inline static "))
         return not is_static or self.project.path(node.doc).endswith(HEADERS)
 
-    def _has_body(self, node: Node) -> bool:
+    def _has_body(self, node: GraphNode) -> bool:
         facts = self.project.facts(node.doc)
         if facts is None:
             return False
@@ -86,7 +86,7 @@ class CFamily(Dialect):
         symbol = facts.symbol(node.qualified)
         return symbol is not None and (not facts.path.endswith(HEADERS) or symbol.end_line > symbol.start_line)
 
-    def _nearness(self, facts: Facts, node: Node) -> tuple[bool, bool, int]:
+    def _nearness(self, facts: Facts, node: GraphNode) -> tuple[bool, bool, int]:
         path = self.project.path(node.doc)
         return node.doc == facts.doc, self._included(facts, path), shared_folders(facts.path, path)
 
@@ -99,7 +99,7 @@ class CFamily(Dialect):
                 return True
         return False
 
-    def owner(self, resolver: Resolver, facts: Facts, scope: str) -> Node | None:  # noqa: ARG002 - likewise
+    def owner(self, resolver: Resolver, facts: Facts, scope: str) -> GraphNode | None:  # noqa: ARG002 - likewise
         """Of `void Foo::bar() {}` the class Foo, which a header defines."""
         found = facts.enclosing_type(scope)
         if found:

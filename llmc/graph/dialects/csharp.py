@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmc.graph.dialects.base import Dialect, module_entity, shared_folders
-from llmc.graph.entities import EXTERNAL, UNRESOLVED, Entity, EntityKind, Node, Precision, Resolution
+from llmc.graph.entities import EXTERNAL, UNRESOLVED, Entity, EntityKind, GraphNode, Precision, Resolution
 from llmc.graph.facts import TYPE_KINDS
 
 if TYPE_CHECKING:
@@ -40,15 +40,15 @@ class CSharp(Dialect):
             return resolver.join([resolver.member(Entity(EntityKind.DEFINITION, node), name) for node in types])
         return UNRESOLVED
 
-    def _in_namespace(self, namespace: str, name: str) -> list[Node]:
+    def _in_namespace(self, namespace: str, name: str) -> list[GraphNode]:
         """Types by namespace and name. A namespace is part of a container, or declared for the whole file."""
         key = ("csharp", namespace, name)
         if key not in self.project.memo:
             self.project.memo[key] = list(self._types(namespace, name))
-        found: list[Node] = self.project.memo[key]
+        found: list[GraphNode] = self.project.memo[key]
         return found
 
-    def _types(self, namespace: str, name: str) -> Iterator[Node]:
+    def _types(self, namespace: str, name: str) -> Iterator[GraphNode]:
         bare = name.rstrip(GENERIC)
         docs = self.project.defining(bare)[:MOST_DEFINING] if bare else []
         self.project.load(docs)
@@ -62,12 +62,12 @@ class CSharp(Dialect):
         fitting = [node for node in found if self._is_generic(node) == name.endswith(GENERIC)]
         yield from fitting or found
 
-    def _is_generic(self, node: Node) -> bool:
+    def _is_generic(self, node: GraphNode) -> bool:
         facts = self.project.facts(node.doc)
         symbols = facts.by_qualified.get(node.qualified, ()) if facts else ()
         return any(one.signature.partition(node.name)[2].startswith("<") for one in symbols)
 
-    def fits(self, node: Node, name: str) -> bool:
+    def fits(self, node: GraphNode, name: str) -> bool:
         facts = self.project.facts(node.doc)
         is_type = facts is not None and facts.kind(node.qualified) in TYPE_KINDS
         return not is_type or self._is_generic(node) == name.endswith(GENERIC)
@@ -76,7 +76,7 @@ class CSharp(Dialect):
         container = qualified.rpartition(".")[0]
         return container or (facts.links.packages[0] if facts.links.packages else "")
 
-    def _nearest(self, origin: Facts, nodes: list[Node]) -> Resolution:
+    def _nearest(self, origin: Facts, nodes: list[GraphNode]) -> Resolution:
         """Parts of a partial class are one type: the nearest file stands for all."""
         nearest = max(
             nodes, key=lambda node: (node.doc == origin.doc, shared_folders(origin.path, self.project.path(node.doc)))
@@ -141,7 +141,7 @@ class CSharp(Dialect):
         """A method that is called on a value and defined elsewhere: `static void Log(this Order order)`."""
         docs = self.project.defining(name)[:MOST_DEFINING]
         self.project.load(docs)
-        nodes: dict[Node, None] = {}
+        nodes: dict[GraphNode, None] = {}
         for doc in docs:
             other = self.project.facts(doc)
             for qualified in other.by_name.get(name, ()) if other and other.language == facts.language else ():

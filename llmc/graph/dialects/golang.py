@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from llmc.graph.dialects.base import Dialect, module_entity
-from llmc.graph.entities import EXTERNAL, UNRESOLVED, Entity, EntityKind, Node, Precision, Resolution
+from llmc.graph.entities import EXTERNAL, UNRESOLVED, Entity, EntityKind, GraphNode, Precision, Resolution
 from llmc.graph.facts import TYPE_KINDS
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Go(Dialect):
         return modules
 
     def export(self, resolver: Resolver, place: str, name: str) -> Resolution:  # noqa: ARG002 - others follow imports
-        nodes = [Node(one.doc, name) for one in self._of_package(place, name) if name in one.by_qualified]
+        nodes = [GraphNode(one.doc, name) for one in self._of_package(place, name) if name in one.by_qualified]
         if not nodes:
             return UNRESOLVED
         precision = Precision.EXACT if len(nodes) == 1 else Precision.LIKELY
@@ -85,7 +85,7 @@ class Go(Dialect):
         package = self._of_package(facts.path.rpartition("/")[0], name)
         return [(one, inner) for one in package if inner in one.by_qualified][:1]
 
-    def implementing(self, resolver: Resolver, facts: Facts, qualified: str) -> list[Node]:
+    def implementing(self, resolver: Resolver, facts: Facts, qualified: str) -> list[GraphNode]:
         """Types whose methods include all those of an interface."""
         if facts.kind(qualified) != "interface":
             return []
@@ -128,7 +128,7 @@ class Go(Dialect):
         node = self._type(*candidate)
         return node is not None and bool(resolver.member(Entity(EntityKind.INSTANCE, node), name).nodes())
 
-    def _type(self, folder: str, name: str) -> Node | None:
+    def _type(self, folder: str, name: str) -> GraphNode | None:
         for facts in self._of_package(folder, name):
             if facts.kind(name) in TYPE_KINDS:
                 return facts.node(name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmc.graph.dialects.base import Dialect, module_entity, shared_folders
-from llmc.graph.entities import EXTERNAL, UNRESOLVED, Entity, EntityKind, Node, Precision, Resolution
+from llmc.graph.entities import EXTERNAL, UNRESOLVED, Entity, EntityKind, GraphNode, Precision, Resolution
 from llmc.graph.facts import TYPE_KINDS
 
 if TYPE_CHECKING:
@@ -59,12 +59,12 @@ class Java(Dialect):
         """Of the same class in several modules of a build, the one nearest to its user."""
         nearest = max(found, key=lambda one: shared_folders(origin.path, one.path))
         precision = Precision.EXACT if len(found) == 1 else Precision.LIKELY
-        return Resolution((Entity(EntityKind.DEFINITION, Node(nearest.doc, name)),), precision)
+        return Resolution((Entity(EntityKind.DEFINITION, GraphNode(nearest.doc, name)),), precision)
 
     def export(self, resolver: Resolver, place: str, name: str) -> Resolution:  # noqa: ARG002 - packages have no order
         found = self._in_package(place, name)
         if found:
-            return Resolution(tuple(Entity(EntityKind.DEFINITION, Node(one.doc, name)) for one in found))
+            return Resolution(tuple(Entity(EntityKind.DEFINITION, GraphNode(one.doc, name)) for one in found))
         return module_entity(self.family, f"{place}.{name}") if name[:1].islower() else UNRESOLVED
 
     def surroundings(self, resolver: Resolver, facts: Facts, scope: str, name: str) -> Resolution:  # noqa: ARG002

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from llmc.graph.dialects.base import Dialect, module_entity
-from llmc.graph.entities import EXTERNAL, UNRESOLVED, Entity, EntityKind, Node, Precision, Resolution
+from llmc.graph.entities import EXTERNAL, UNRESOLVED, Entity, EntityKind, GraphNode, Precision, Resolution
 from llmc.graph.facts import TYPE_KINDS
 
 if TYPE_CHECKING:
@@ -175,14 +175,14 @@ class Rust(Dialect):
             return found
         macros = [doc for doc in self.project.defining(name) if self._is_macro(doc, name)]
         if len(macros) == 1:
-            return Resolution((Entity(EntityKind.DEFINITION, Node(macros[0], name)),), Precision.LIKELY)
+            return Resolution((Entity(EntityKind.DEFINITION, GraphNode(macros[0], name)),), Precision.LIKELY)
         return EXTERNAL
 
     def _is_macro(self, doc: int, name: str) -> bool:
         facts = self.project.facts(doc)
         return facts is not None and facts.language == "rust" and facts.kind(name) == "macro"
 
-    def owner(self, resolver: Resolver, facts: Facts, scope: str) -> Node | None:
+    def owner(self, resolver: Resolver, facts: Facts, scope: str) -> GraphNode | None:
         """The type of an `impl`, which may be defined in another file."""
         found = facts.enclosing_type(scope)
         if found:

@@ -13,7 +13,7 @@ import re
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
-from llmc.base.model import Link
+from llmc.base.model import ResolutionLink
 from llmc.indexer.syntax.binding import UNWRAPPED, bindings
 from llmc.indexer.syntax.chains import GENERIC, LITERAL, UNKNOWN, chain, type_chain
 from llmc.indexer.syntax.exporting import exported
@@ -93,7 +93,7 @@ _BETWEEN = frozenset(b".:->?!# \t\r\n")
 
 def find_links(
     grammar: str, data: bytes, captures: Captures, defined: DefinitionTree, imports: Imports
-) -> tuple[Link, ...]:
+) -> tuple[ResolutionLink, ...]:
     known = {data[name.last : name.end] for one in defined.all for name in one.names}
     known |= {name.encode() for name in imports.names}
     found = _Links(grammar, data, captures, defined, known, imports.spans)
@@ -142,47 +142,47 @@ class _Links:
         at = bisect_right(self._spans, (byte, len(self._data))) - 1
         return at >= 0 and byte < self._spans[at][1]
 
-    def imports(self) -> Iterator[Link]:
+    def imports(self) -> Iterator[ResolutionLink]:
         for start, end in self._spans:
             for one in imported(self._grammar, self._text(start, end)):
-                yield Link("export" if one.exported else "import", self._scope(start), one.local, one.target)
+                yield ResolutionLink("export" if one.exported else "import", self._scope(start), one.local, one.target)
                 if one.exported:
-                    yield Link("import", self._scope(start), one.local, one.target)
+                    yield ResolutionLink("import", self._scope(start), one.local, one.target)
 
-    def all(self) -> Iterator[Link]:
+    def all(self) -> Iterator[ResolutionLink]:
         captures = self._captures
         for node in captures.get("bind", ()):
             yield from self._bound(node)
         for node in captures.get("local", ()):
             if self._data[node.start_byte : node.end_byte] in self._known and not self._imports(node.start_byte):
-                yield Link("bind", self._scope(node.start_byte), self._of(node), UNKNOWN)
+                yield ResolutionLink("bind", self._scope(node.start_byte), self._of(node), UNKNOWN)
         for node in sorted(captures.get("base", ()), key=lambda one: one.start_byte):
-            yield Link("base", self._scope(node.start_byte), "", type_chain(self._of(node)))
+            yield ResolutionLink("base", self._scope(node.start_byte), "", type_chain(self._of(node)))
         for node in captures.get("package", ()):
-            yield Link("module", "", "", self._of(node))
+            yield ResolutionLink("module", "", "", self._of(node))
         for node in captures.get("export", ()):
             for name, target in exported(self._of(node)):
-                yield Link("export", "", name, target)
+                yield ResolutionLink("export", "", name, target)
         yield from self._returns()
         yield from self._marks()
 
-    def _bound(self, node: Node) -> Iterator[Link]:
+    def _bound(self, node: Node) -> Iterator[ResolutionLink]:
         if node.type == "as_pattern":
             yield from self._as_pattern(node)
             return
         for one in bindings(node):
             target = self._of(one.name)
             if target == "module.exports" and one.value is not None:
-                yield Link("export", "", "=", f"#{chain(self._of(one.value))}")
+                yield ResolutionLink("export", "", "=", f"#{chain(self._of(one.value))}")
                 continue
             if unwrapped := UNWRAPPED.fullmatch(target):
                 target = unwrapped[1] or unwrapped[2]
             yield from self._binding(target, one)
             is_property = "parameter" in node.type and _PARAMETER_PROPERTY.match(self._data, node.start_byte)
             if one.type is not None and is_property:
-                yield Link("atype", self._scope(node.start_byte), target, type_chain(self._of(one.type)))
+                yield ResolutionLink("atype", self._scope(node.start_byte), target, type_chain(self._of(one.type)))
 
-    def _binding(self, target: str, one: Binding) -> Iterator[Link]:
+    def _binding(self, target: str, one: Binding) -> Iterator[ResolutionLink]:
         attribute = next((target[len(self_) :] for self_ in SELVES if target.startswith(self_)), "")
         name, start, suffix = attribute or target, one.name.start_byte, one.suffix
         if not name.isidentifier():
@@ -192,7 +192,7 @@ class _Links:
             found = type_chain(self._of(one.type))
             if found != UNKNOWN:
                 if found != LITERAL or self._dynamic or name.encode() in self._known:
-                    yield Link("atype" if attribute else "type", scope, name, found)
+                    yield ResolutionLink("atype" if attribute else "type", scope, name, found)
                 return
         if one.value is None:
             found, kind = UNKNOWN, "bind"
@@ -201,9 +201,9 @@ class _Links:
             found = found + suffix if suffix and found not in _EMPTY else UNKNOWN if suffix else found
         if attribute:
             if found not in _EMPTY:
-                yield Link({"bind": "attr", "type": "atype"}[kind], scope, name, found)
+                yield ResolutionLink({"bind": "attr", "type": "atype"}[kind], scope, name, found)
         elif found not in _EMPTY or (target.encode() in self._known and scope):
-            yield Link(kind, scope, name, found)
+            yield ResolutionLink(kind, scope, name, found)
 
     def _value(self, node: Node) -> tuple[str, str]:
         """The chain of a value; of a cast, that of its type."""
@@ -214,29 +214,29 @@ class _Links:
             return type_chain(found[1]), "type"
         return chain(text), "bind"
 
-    def _as_pattern(self, node: Node) -> Iterator[Link]:
+    def _as_pattern(self, node: Node) -> Iterator[ResolutionLink]:
         """`with open_it() as name`, `except Error as name`."""
         value, alias = node.named_child(0), node.child_by_field_name("alias")
         if value is None or alias is None or not (name := self._of(alias)).isidentifier():
             return
         within = node.parent
         if within is not None and within.type == "except_clause":
-            yield Link("type", self._scope(node.start_byte), name, type_chain(self._of(value)))
+            yield ResolutionLink("type", self._scope(node.start_byte), name, type_chain(self._of(value)))
         elif (found := chain(self._of(value))) not in _EMPTY:
-            yield Link("bind", self._scope(node.start_byte), name, f"{found}.__enter__()")
+            yield ResolutionLink("bind", self._scope(node.start_byte), name, f"{found}.__enter__()")
 
-    def _returns(self) -> Iterator[Link]:
+    def _returns(self) -> Iterator[ResolutionLink]:
         declared = set()
         for node in self._captures.get("returns", ()):
             if scope := self._function(node.start_byte):
                 found = type_chain(self._of(node))
                 declared.add(scope)
                 if found not in _EMPTY:
-                    yield Link("return", scope, "declared", found)
+                    yield ResolutionLink("return", scope, "declared", found)
         for node in self._captures.get("return", ()):
             scope = self._function(node.start_byte)
             if scope and scope not in declared and (found := chain(self._of(node))) not in _EMPTY:
-                yield Link("return", scope, "inferred", found)
+                yield ResolutionLink("return", scope, "inferred", found)
 
     def _function(self, byte: int) -> str:
         """The function that these bytes are of; empty for one without a name."""
@@ -246,7 +246,7 @@ class _Links:
             owner = parent if parent and parent.kind in CALLABLES and abs(parent.end - owner.end) <= 1 else None
         return owner.qualified if owner is not None and owner.names and owner.kind in CALLABLES else ""
 
-    def _marks(self) -> Iterator[Link]:
+    def _marks(self) -> Iterator[ResolutionLink]:
         """Tests and properties, by the annotation, attribute or decorator of a definition."""
         starts = [one.start for one in self._defined.all]
         for node in self._captures.get("mark", ()):
@@ -259,4 +259,8 @@ class _Links:
             following = self._defined.all[at] if at < len(starts) else None
             one = inner if inner is not None and inner.kind in CALLABLES else following
             if one is not None and one.qualified:
-                yield Link("test", one.qualified, "", test[1]) if test else Link("property", one.qualified, "", "")
+                yield (
+                    ResolutionLink("test", one.qualified, "", test[1])
+                    if test
+                    else ResolutionLink("property", one.qualified, "", "")
+                )

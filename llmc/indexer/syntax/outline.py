@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from llmc.base.model import Link, Reference, Symbol
+    from llmc.base.model import Reference, ResolutionLink, Symbol
 
 __all__ = ["EMPTY", "Mark", "Outline"]
 
@@ -24,7 +24,7 @@ class Outline:
 
     marks: tuple[Mark, ...] = ()
     references: tuple[Reference, ...] = ()
-    links: tuple[Link, ...] = ()
+    links: tuple[ResolutionLink, ...] = ()
 
 
 EMPTY = Outline()

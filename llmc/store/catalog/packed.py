@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from llmc.base.model import Link, Reference, Symbol
+from llmc.base.model import Reference, ResolutionLink, Symbol
 from llmc.store.catalog.definitions import index_name
 from llmc.store.catalog.packing import (
     clean,
@@ -74,7 +74,7 @@ class PackedReferences(Sequence[Reference]):
 
 
 @dataclass(frozen=True, eq=False)
-class PackedLinks(Sequence[Link]):
+class PackedLinks(Sequence[ResolutionLink]):
     blob: bytes
     total: int
 
@@ -84,7 +84,7 @@ class PackedLinks(Sequence[Link]):
     def __getitem__(self, at: Any) -> Any:
         return unpack_links(self.blob)[at]
 
-    def __iter__(self) -> Iterator[Link]:
+    def __iter__(self) -> Iterator[ResolutionLink]:
         return iter(unpack_links(self.blob))
 
 
@@ -105,7 +105,7 @@ def reference_blob(references: Sequence[Reference]) -> bytes:
     return references.blob if isinstance(references, PackedReferences) else pack_references(references)
 
 
-def link_blob(links: Sequence[Link]) -> bytes:
+def link_blob(links: Sequence[ResolutionLink]) -> bytes:
     return links.blob if isinstance(links, PackedLinks) else pack_links(links)
 
 

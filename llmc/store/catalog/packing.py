@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import orjson
 
-from llmc.base.model import ChunkPlace, Link, Reference, Symbol
+from llmc.base.model import ChunkPlace, Reference, ResolutionLink, Symbol
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -174,17 +174,17 @@ def unpack_references(blob: bytes, wanted: str | None = None) -> tuple[Reference
     return tuple(map(Reference._make, zip(spelled[0], spelled[1], lines, spelled[2], spelled[3], strict=True)))
 
 
-def pack_links(links: Sequence[Link]) -> bytes:
+def pack_links(links: Sequence[ResolutionLink]) -> bytes:
     words: dict[str, int] = {}
     columns = [[words.setdefault(value, len(words)) for value in column] for column in zip(*links, strict=True)]
     return _pack([list(words), *columns])
 
 
-def unpack_links(blob: bytes) -> tuple[Link, ...]:
+def unpack_links(blob: bytes) -> tuple[ResolutionLink, ...]:
     if not blob:
         return ()
     words, *columns = _unpack(blob)
-    return tuple(map(Link._make, zip(*([words[at] for at in column] for column in columns), strict=True)))
+    return tuple(map(ResolutionLink._make, zip(*([words[at] for at in column] for column in columns), strict=True)))
 
 
 def _pack(columns: list[list[Any]]) -> bytes:
