@@ -1,8 +1,8 @@
-"""The reference pages, from the program itself: settings from their rows, commands from click.
+"""Generates the reference pages from the program: settings from their rows, commands from click.
 
-`make docs` writes them, `make lint` checks with `--check` that they are current. What stands here only lays out: a
-wrong word on a page is mended in the row or in the command's help. Nothing depends on the machine, the terminal or
-click's own formatter, so that the pages change only when the program does.
+`make docs` writes the pages, and `make lint` checks with `--check` that they are current. This file only does the layout:
+correct the text in the settings row or in the command's help. The output does not depend on the machine, the terminal or
+click's formatter, so the pages change only when the program does.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def settings_page() -> str:
 
 def cli_page() -> str:
     lines = ["# Commands", "", NOTE, "", _help(cli), ""]
-    lines += ["Options of `llmc` itself may stand before or after the command.", *_options_table(cli)]
+    lines += ["Global options work before and after the command.", *_options_table(cli)]
     with click.Context(cli, info_name="llmc") as context:
         for name in cli.list_commands(context):
             command = cli.get_command(context, name)
@@ -78,9 +78,9 @@ def tools_page() -> str:
 
 
 _TOOLS_HEAD = inspect.cleandoc("""
-    What an agent can ask, over MCP, over HTTP (`/tools/{name}`) and, where a command has the name, on the command
-    line. The profile says which of them a client lists; the others are reached through `llmc`, or by their name.
-    `context_focus_question` is taken by every tool that answers with text.
+    These tools are available over MCP, over HTTP (`/tools/{name}`) and, if a command has the same name, on the command
+    line. The profile determines which of them a client lists; the others are available through `llmc`, or by name.
+    Every tool that returns text accepts `context_focus_question`.
 """).split("\n")
 
 
@@ -89,24 +89,24 @@ def _current(page: Path) -> str:
 
 
 _SETTINGS_HEAD = inspect.cleandoc("""
-    Settings come from five layers; each wins over the one before:
+    Settings come from five layers; each overrides the previous ones:
 
     1. the defaults on this page;
     2. the user's file, `llmc.toml` in `$XDG_CONFIG_HOME/llmc` (`~/.config/llmc`);
     3. the workspace file, the nearest `llmc.toml` from the current folder up to the top of its git work tree, or
-       the file that `--config FILE` or `LLMC_CONFIG` names in its place;
-    4. the environment: `LLMC_` and the key in capitals with `_` for each dot, as in `LLMC_INDEX_HIDDEN=false`;
+       the file given with `--config FILE` or `LLMC_CONFIG` instead;
+    4. environment variables: `LLMC_` and the key in capitals with `_` for each dot, as in `LLMC_INDEX_HIDDEN=false`;
     5. flags: `--set index.hidden=false`, `--root PATH`.
 
-    `llmc.json` with the same keys is read where there is no `llmc.toml`; keys may be written in camelCase too.
-    Unknown keys and wrong values are refused with their line. `llmc config show` says what holds and who said so,
-    `llmc config check` what is wrong, `llmc config schema` prints a schema for editors.
+    `llmc.json` with the same keys is read if there is no `llmc.toml`; keys may also be written in camelCase.
+    Unknown keys and wrong values are errors, reported with their line. `llmc config show` prints the values and their
+    sources, `llmc config check` reports problems, `llmc config schema` prints a schema for editors.
 
-    Keys marked *personal* are not taken from a workspace file, since that file may have come with a clone: they
-    name programs, addresses, secrets, or what may leave. Put them into the user's file, or name the workspace there
-    in `trust`. A workspace file may only name roots inside its own folder.
+    Keys marked *personal* are ignored in a workspace file, since that file may have come with a clone: they
+    name programs, addresses or secrets, or allow data to leave the machine. Put them into the user's file, or add the
+    workspace to `trust` there. A workspace file may only name roots inside its own folder.
 
-    Texts marked *hidden* are never shown, and only in them `${VAR}` is replaced from the environment.
+    Values marked *hidden* are never printed, and only in them `${VAR}` is replaced from the environment.
 """).splitlines()
 
 
@@ -140,7 +140,7 @@ def _default(row: SettingRow) -> str:
     if row.name == "home":
         return f"`llmc` in the XDG cache folder (`{variable('home')}`)"
     if row.required:
-        return "must be given"
+        return "required"
     if isinstance(row.default, Secret) or row.default in ("", (), {}, None):
         return ""
     if isinstance(row.default, bool | int):
@@ -162,7 +162,7 @@ def _command(command: click.Command, path: str) -> Iterator[str]:
 
 
 def _help(command: click.Command) -> str:
-    """The help as it was written; click marks paragraphs that are not to be wrapped."""
+    """The help text without click's marks for paragraphs that are not wrapped."""
     return inspect.cleandoc(command.help or "").replace("\b\n", "")
 
 

@@ -237,7 +237,7 @@ PARTS: dict[str, tuple[str, ...]] = {
         "test_handle*",
     ),
     "daemon": ("test_daemon_*", "test_compute_slots*", "test_call_limits*", "test_fuzz*"),
-    "command line": ("test_cli*", "test_te*", "test_install*", "test_stats*"),
+    "command line": ("test_cli*", "test_te*", "test_install*", "test_stats*", "test_options_are_read"),
     "settings": ("test_settings*",),
     "MCP and HTTP": ("test_mcp*", "test_http*", "test_pruner*", "test_session*", "test_gateway*"),
     "research": ("test_research*", "test_ask*", "test_agent*", "test_delegate*", "test_persona*", "test_model*"),

@@ -36,5 +36,5 @@ def test_without_a_checkout_it_says_what_to_do(tmp_path: Path) -> None:
         [sys.executable, "-c", code, "bench", "tokens"], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert done.returncode != 0
-    assert "not installed with llmc" in done.stderr
+    assert "not part of the installed package" in done.stderr
     assert "make bench" in done.stderr

@@ -5,10 +5,12 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 from typing import TYPE_CHECKING
+from unittest.mock import ANY
 
 import click
 import pytest
@@ -103,6 +105,18 @@ def test_global_options_may_stand_on_either_side(place: Place) -> None:
     place.connect().close()
     before, behind = place.llmc("--json", "status"), place.llmc("status", "--json")
     assert json.loads(before.stdout)["roots"] == json.loads(behind.stdout)["roots"]
+
+
+def test_verbose_prints_call_times_and_log_lines_on_stderr(place: Place) -> None:
+    place.connect().close()
+    silent, times, logged = (place.llmc("status", "--json", *flags) for flags in ((), ("-v",), ("-vv",)))
+    assert silent.stderr == ""
+    assert re.fullmatch(r"llmc: call status: [\d.]+ ms in the daemon\n", times.stderr)
+    assert json.loads(times.stdout)["daemon"] == json.loads(silent.stdout)["daemon"] | {"uptime": ANY}
+    assert logged.stderr.startswith("llmc: call status: ")
+    place.llmc("stop")
+    started = place.llmc("-vv", "status")
+    assert re.search(r"^\d\d:\d\d:\d\d info \w+", started.stderr, re.MULTILINE), "what the daemon logs as it starts"
 
 
 def test_status_shows_daemon_and_roots(place: Place) -> None:

@@ -82,7 +82,7 @@ def test_a_package_that_cannot_be_imported_is_named(
 ) -> None:
     monkeypatch.setattr(checks, "MODULES", {"json": "json", "no_such_module": "no-such-package"})
     (finding,) = look(checks.check_packages)
-    assert (finding.state, finding.fix) == ("fail", "install no-such-package anew")
+    assert (finding.state, finding.fix) == ("fail", "reinstall no-such-package")
     assert "No module named 'no_such_module'" in finding.text
 
 
@@ -100,10 +100,10 @@ def test_a_daemon_is_well_hung_or_of_another_build(
     look: Callable[..., list[CheckResult]], place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (idle,) = look(checks.check_daemon)
-    assert (idle.state, idle.text) == ("ok", "not running; any command starts it")
+    assert (idle.state, idle.text) == ("ok", "not running; the next command starts it")
     place.connect(LLMC_TWIN_VERSION="99.0").close()
     (other,) = look(checks.check_daemon)
-    assert (other.state, f"pid {place.pid}" in other.text, "another build" in other.text) == ("warn", True, True)
+    assert (other.state, f"pid {place.pid}" in other.text, "build differs" in other.text) == ("warn", True, True)
     monkeypatch.setattr("llmc.client.daemon_client.HELLO_SECONDS", 0.1)
     os.kill(place.pid, signal.SIGSTOP)
     (hung,) = look(checks.check_daemon)
@@ -114,7 +114,7 @@ def test_errors_in_the_log_are_counted(look: Callable[..., list[CheckResult]], p
     with place.connect() as connection, pytest.raises(Exception, match="out of order"):
         connection.call("fail", {"kind": "unknown"})
     (finding,) = look(checks.check_log)
-    assert (finding.state, "1 in the last day" in finding.text, "out of order" in finding.text) == ("warn", True, True)
+    assert (finding.state, "last day: 1" in finding.text, "out of order" in finding.text) == ("warn", True, True)
 
 
 def test_a_root_that_is_gone_and_a_work_tree_without_its_repository_are_named(

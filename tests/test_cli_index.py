@@ -1,4 +1,4 @@
-"""`llmc index`: in the foreground, looking on, once, and without a daemon."""
+"""`llmc index`: in the foreground, following a daemon, once, and without a daemon."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_verify_prints_the_differences_and_exits_1(place: Place) -> None:
 
 def test_detach_leaves_the_work_to_the_daemon(place: Place) -> None:
     place.connect().close()
-    assert "`llmc status` shows how far it is" in llmc(place, "index", "--detach").stderr
+    assert "`llmc status` shows the progress" in llmc(place, "index", "--detach").stderr
     assert llmc(place, "index", "--detach", "--no-daemon").returncode == 2
 
 
@@ -114,7 +114,7 @@ def test_what_the_watcher_does_is_a_log(place: Place) -> None:
         lines = [process.stderr.readline() for _ in range(5)]
         process.send_signal(signal.SIGINT)
         assert process.wait(PATIENCE) == 130
-    assert f"looking on at the daemon that runs (pid {place.pid}" in lines[0]
+    assert f"following the running daemon (pid {place.pid}" in lines[0]
     assert lines[3].endswith("watching\n")
     assert lines[4].endswith("2 files re-indexed, 1 removed in 250 ms · a\\n.py\n")
 

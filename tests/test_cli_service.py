@@ -72,7 +72,7 @@ def test_status_tells_missing_present_and_changed(place: Place) -> None:
     place.llmc("service", "install")
     assert place.llmc("service", "status").stdout.startswith("installed, active:")
     unit_file(place).write_text("other")
-    assert place.llmc("service", "status").stdout.startswith("installed, and differs, active:")
+    assert place.llmc("service", "status").stdout.startswith("installed, but outdated, active:")
 
 
 def test_uninstall_stops_and_removes_only_its_own(place: Place, tmp_path: Path) -> None:
@@ -90,14 +90,14 @@ def test_a_manager_that_does_not_work_is_said_and_the_unit_kept(place: Place, tm
     (tmp_path / "bin" / "systemctl").write_text("#!/bin/sh\necho no bus >&2; exit 1\n")
     done = place.llmc("service", "install")
     assert done.returncode == 0
-    assert "`systemctl --user daemon-reload` did not work: no bus" in done.stderr
+    assert "`systemctl --user daemon-reload` failed: no bus" in done.stderr
     assert unit_file(place).exists()
 
 
 def test_odd_paths_are_quoted_and_impossible_ones_refused() -> None:
     text = unit_for('/a b/100%"\\', {"XDG_CONFIG_HOME": "/c"}).text
     assert 'Environment="LLMC_HOME=/a b/100%%\\"\\\\"' in text
-    with pytest.raises(ConfigError, match="cannot stand in a unit"):
+    with pytest.raises(ConfigError, match="cannot contain this path"):
         unit_for("/a\nExecStart=/bin/evil", {})
 
 

@@ -126,7 +126,7 @@ def test_no_question_path_or_secret_is_kept(server: Served) -> None:
 def test_the_figures_are_shown_for_people(server: Served) -> None:
     server.call("grep", None, "people", pattern=".", budget=100)
     shown = server.place.llmc("stats", "--plain", "--since", "2h", cwd=server.folder).stdout
-    for word in ("overhead", "served", "kept back", "net", "negative", "p95", "slowest", "largest", "people"):
+    for word in ("overhead", "served", "held back", "net", "negative", "p95", "slowest", "largest", "people"):
         assert word in shown
     assert server.place.llmc("stats", "--since", "1s", "--session", "nobody", cwd=server.folder).returncode == 0
 

@@ -1,8 +1,8 @@
-"""cli: what can a person (or an agent without MCP) type?
+"""cli: which commands can a person, or an agent without MCP, run?
 
-`COMMANDS` names every command with one line of help; the module `llmc.cli.<name>` has its `command` and is imported
-only when that command runs, so that `--help` and the quick commands stay quick. Options that hold everywhere live in
-`options`; what goes wrong is said once, here.
+`COMMANDS` lists every command with one line of help. The module `llmc.cli.<name>` defines its `command` and is imported
+only when that command runs, which keeps `--help` and short commands fast. Global options are in `_options`; errors are
+printed here and nowhere else.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from llmc.cli._options import Options, global_options
 __all__ = ["COMMANDS", "main"]
 
 COMMANDS = {
-    "search": "Ranked places for words, a symbol or a question.",
-    "grep": "Every match of a regular expression, as ripgrep finds it.",
-    "read": "A file, some lines, a symbol, or the rest of a reply.",
-    "find": "Files by name.",
-    "outline": "The symbols of a file, a folder or the repository.",
-    "refs": "Where a name is defined, and who uses it.",
+    "search": "Ranked places in the code for words, a symbol or a question.",
+    "grep": "Every match of a regular expression, with ripgrep's syntax.",
+    "read": "Print a file, lines of it, a symbol, or the rest of a reply.",
+    "find": "Find files by name.",
+    "outline": "List the symbols of a file, a folder or the repository.",
+    "refs": "Where a name is defined and used.",
     "calls": "What a function calls, some levels deep.",
     "callers": "What calls a function or uses a type.",
     "impls": "Implementations, subclasses and overrides.",
@@ -34,48 +34,48 @@ COMMANDS = {
     "impact": "What must change if a signature does.",
     "history": "Commits that touched a path or symbol, or mention a topic.",
     "context": "Passages for a question, ready for a prompt.",
-    "tree": "Folders with how much is in them.",
-    "ls": "What is in a folder.",
-    "handle": "What replies left out: list, show, drop.",
-    "te": "Run a command and tell what matters of its output.",
-    "research": "Answer a question about the code, compactly, with path and line.",
-    "locate": "Where something lives, by category.",
-    "patterns": "Existing examples of a pattern.",
-    "analyze": "How something works: callers, calls, data, configuration.",
-    "handoff": "Hand work over to the next session, and take it up again.",
+    "tree": "Folders with file counts and sizes.",
+    "ls": "List the contents of a folder.",
+    "handle": "Results that were left out of replies: list, show, drop.",
+    "te": "Run a command and summarize its output.",
+    "research": "Research a question about the code; report with path and line.",
+    "locate": "Find the files and lines of a feature, by category.",
+    "patterns": "Find existing examples of a pattern.",
+    "analyze": "Explain a component: callers, calls, data, configuration.",
+    "handoff": "Write a handoff for the next session, or resume from one.",
     "agent": "Personas: list, test, show, init.",
-    "ask": "Answer a question: plan, look, check, answer with path and line.",
-    "session": "What the work knows so far: list, show, resume, drop.",
-    "index": "Build the index of the roots and keep it right.",
-    "roots": "Which folders have an index.",
+    "ask": "Answer a question: plan, look up, verify, cite path and line.",
+    "session": "Shared session memory: list, show, resume, drop.",
+    "index": "Build the index of the roots and keep it up to date.",
+    "roots": "List the folders that have an index.",
     "forget": "Remove a root and its index.",
-    "status": "What is indexed, how fresh, what failed and why.",
-    "stats": "What calls cost and saved: tokens, times, by tool and session.",
-    "ui": "Search, index and ledger on a page in your browser.",
-    "serve": "Serve MCP to an agent, on stdin and stdout.",
-    "delegate": "Tools of your own, and the MCP servers behind them.",
-    "stop": "End the index daemon.",
+    "status": "Show what is indexed, how fresh it is, and what failed.",
+    "stats": "Tokens and time spent and saved, by tool and session.",
+    "ui": "Open search, index and statistics in a browser.",
+    "serve": "Serve MCP on stdin and stdout, or over HTTP.",
+    "delegate": "Delegates and downstream MCP servers: list, test, trust.",
+    "stop": "Stop the index daemon.",
     "config": "Show and check the settings.",
-    "redact": "A text without its secrets, or what would go and why.",
-    "install": "Tell an agent or editor how to start llmc.",
-    "token": "The token of the HTTP server.",
-    "hook": "Answer a hook of an agent.",
+    "redact": "Print files with secrets removed, or list the secrets.",
+    "install": "Add llmc to the configuration of an agent or editor.",
+    "token": "Print or rotate the token of the HTTP server.",
+    "hook": "Answer an agent's hook event (see `install --hooks`).",
     "service": "Start the daemon at login.",
-    "bench": "Measure llmc beside other tools, from a checkout.",
-    "doctor": "Look for whatever could be wrong, and say the fix.",
+    "bench": "Compare llmc with other tools; needs a source checkout.",
+    "doctor": "Check the installation and suggest fixes.",
 }
 
-INTERRUPTED = 130  # what a shell shows for a program that SIGINT ended
-BROKEN_PIPE = 141  # likewise for SIGPIPE
+INTERRUPTED = 130  # a shell's exit code for a process that SIGINT ended
+BROKEN_PIPE = 141  # a shell's exit code for a process that SIGPIPE ended
 
 
 class LazyGroup(click.Group):
-    """Commands by name, imported when they are wanted."""
+    """Imports each command when it is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - likewise
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
         if cmd_name not in COMMANDS:
             return None
         import importlib
@@ -83,7 +83,7 @@ class LazyGroup(click.Group):
         command: click.Command = importlib.import_module(f"llmc.cli.{cmd_name}").command
         return _with_global_options(command)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - likewise
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
@@ -91,7 +91,7 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            raise click.UsageError(f"no such command: {args[0]}.{_meant(args[0])}", ctx)
+            raise click.UsageError(f"no such command: {args[0]}.{_suggestion(args[0])}", ctx)
         return super().resolve_command(ctx, args)
 
 
@@ -103,13 +103,13 @@ class LazyGroup(click.Group):
 )
 @click.version_option(__version__, prog_name="llmc", message="%(prog)s %(version)s")
 def cli() -> None:
-    """Index-first retrieval for coding agents: the right lines, at once, for few tokens."""
+    """Index-first retrieval for coding agents: the relevant lines, fast, in few tokens."""
 
 
 def main() -> NoReturn:
     """The `llmc` command."""
     for stream in (sys.stdout, sys.stderr):
-        # A name that is not UTF-8 is shown escaped instead of ending the program.
+        # A file name that is not valid UTF-8 is printed escaped instead of raising an error.
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     if "_LLMC_COMPLETE" in os.environ:
         cli.main(prog_name="llmc")
@@ -122,13 +122,13 @@ def main() -> NoReturn:
 
 
 def run(arguments: list[str]) -> int:
-    """Run a command line and return its exit code; every failure is reported here, once."""
+    """Run a command line and return its exit code. All errors are reported here."""
     try:
         with cli.make_context("llmc", list(arguments), obj=Options()) as context:
             result: Any = cli.invoke(context)
             return result if isinstance(result, int) else 0
-    except click.exceptions.Exit as end:
-        return end.exit_code
+    except click.exceptions.Exit as request:
+        return request.exit_code
     except click.ClickException as error:
         return _report_usage(error, arguments)
     except LlmcError as error:
@@ -140,25 +140,25 @@ def run(arguments: list[str]) -> int:
 
 
 def _with_global_options(command: click.Command) -> click.Command:
-    """The options of `llmc` may stand behind the command too."""
+    """Let the global options follow the command as well."""
     taken = {name for parameter in command.params for name in parameter.opts}
     if "--root" in taken:
-        return command  # it was here before
+        return command  # already added
     for option in global_options(hidden=True):
         if not taken.intersection(option.opts):
             command.params.append(option)
     if isinstance(command, click.Group):
         for inner in command.commands.values():
             _with_global_options(inner)
-    command.epilog = command.epilog or "Global options may stand here too; see `llmc --help`."
+    command.epilog = command.epilog or "Global options also work here; see `llmc --help`."
     return command
 
 
-def _meant(name: str) -> str:
+def _suggestion(name: str) -> str:
     import difflib
 
     near = difflib.get_close_matches(name, COMMANDS, n=1)
-    return f" Did you mean {near[0]}?" if near else " `llmc --help` lists them."
+    return f" Did you mean {near[0]}?" if near else " Run `llmc --help` for a list."
 
 
 def _report(error: LlmcError, arguments: list[str]) -> int:
@@ -176,7 +176,7 @@ def _report(error: LlmcError, arguments: list[str]) -> int:
 
 def _report_usage(error: click.ClickException, arguments: list[str]) -> int:
     if "--json" in arguments:
-        hint = "`llmc --help` and `llmc COMMAND --help` say what there is."
+        hint = "See `llmc --help` and `llmc COMMAND --help`."
         _print_json({"code": "usage", "message": error.format_message(), "reason": "", "hint": hint, "context": {}})
     else:
         error.show()
@@ -190,6 +190,6 @@ def _print_json(error: dict[str, object]) -> None:
 
 
 def _close_pipe() -> int:
-    """Whoever read our output has gone, as `head` does; what Python flushes at its end must go nowhere."""
+    """The reader of stdout is gone, as with `| head`. Redirect the final flush at exit to /dev/null."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return BROKEN_PIPE

@@ -1,7 +1,7 @@
-"""What `llmc doctor` looks at: each check says ok, warn or fail, and the fix.
+"""The checks of `llmc doctor` for the installation: Python, packages, home folder, daemon, log.
 
-A check never raises: whatever goes wrong inside it is its finding. Those that look into the index stand in
-`index_checks`. Nothing here needs a daemon, since a daemon that does not start is what people come with.
+A check yields results with the state ok, warn or fail, and a fix. `_index_checks` has the checks of the workspace and
+its index. No check needs a running daemon, since a daemon that does not start is a common reason to run doctor.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MIB = 1 << 20
 FREE_WARN, FREE_FAIL = 1024 * MIB, 100 * MIB
 DESCRIPTORS = 1_024
 IMPORT_SECONDS = 120.0
-# What the program imports, and the package that carries it.
+# Imported module: the package that provides it.
 MODULES = {
     "click": "click", "diskcache": "diskcache", "httpx": "httpx", "lancedb": "lancedb",
     "numpy": "numpy", "orjson": "orjson", "psutil": "psutil",
@@ -56,13 +56,13 @@ class CheckResult:
 
 @dataclass(frozen=True, slots=True)
 class CheckContext:
-    """What is examined: the options of the command, and the settings as far as they could be read."""
+    """Input of every check: the command's options, and the settings as far as they are valid."""
 
     options: Options
     loaded: Loaded
 
 
-def check_python(_patient: CheckContext) -> Iterator[CheckResult]:
+def check_python(_context: CheckContext) -> Iterator[CheckResult]:
     version = ".".join(map(str, sys.version_info[:3]))
     yield CheckResult(
         "python", "ok", f"{version} at {sys.executable}; llmc {__version__} at {Path(__file__).parents[1]}"
@@ -74,26 +74,26 @@ def check_python(_patient: CheckContext) -> Iterator[CheckResult]:
         yield CheckResult("open files", "ok", "no limit" if hard == resource.RLIM_INFINITY else f"up to {hard:,}")
 
 
-def check_packages(_patient: CheckContext) -> Iterator[CheckResult]:
-    """In a process of its own: a binary that this processor cannot run ends whoever imports it."""
+def check_packages(_context: CheckContext) -> Iterator[CheckResult]:
+    """In a separate process: importing a binary that this CPU cannot run kills the process."""
     script = (
         "import importlib, sys\nfor name in sys.argv[1:]:\n print(name, flush=True)\n importlib.import_module(name)"
     )
     try:
-        done = subprocess.run(
+        result = subprocess.run(
             [sys.executable, "-P", "-W", "ignore", "-c", script, *MODULES],
             capture_output=True, text=True, timeout=IMPORT_SECONDS, check=False, cwd="/",
         )  # fmt: skip
     except subprocess.TimeoutExpired:
-        yield CheckResult("packages", "fail", f"importing them took over {IMPORT_SECONDS:.0f} s", "install llmc anew")
+        yield CheckResult("packages", "fail", f"imports took over {IMPORT_SECONDS:.0f} s", "reinstall llmc")
         return
-    if done.returncode == 0:
+    if result.returncode == 0:
         yield CheckResult("packages", "ok", ", ".join(f"{package} {_version(package)}" for package in MODULES.values()))
         return
-    last = (done.stdout.split() or ["?"])[-1]
-    why = (done.stderr.strip().splitlines() or [f"ended with {done.returncode}"])[-1]
+    last = (result.stdout.split() or ["?"])[-1]
+    reason = (result.stderr.strip().splitlines() or [f"exit code {result.returncode}"])[-1]
     yield CheckResult(
-        "packages", "fail", f"{last} cannot be imported: {why}", f"install {MODULES.get(last, last)} anew"
+        "packages", "fail", f"{last} cannot be imported: {reason}", f"reinstall {MODULES.get(last, last)}"
     )
 
 
@@ -106,8 +106,8 @@ def _version(package: str) -> str:
         return "?"
 
 
-def check_home(patient: CheckContext) -> Iterator[CheckResult]:
-    home = patient.options.home
+def check_home(context: CheckContext) -> Iterator[CheckResult]:
+    home = context.options.home
     folder = Path(home.path)
     try:
         home.make()
@@ -116,25 +116,27 @@ def check_home(patient: CheckContext) -> Iterator[CheckResult]:
         probe.unlink()
     except (DaemonError, OSError) as error:
         reason = error.reason if isinstance(error, DaemonError) else error.strerror
-        fix = "set LLMC_HOME to a folder that you may write, or use --no-daemon"
+        fix = "set LLMC_HOME to a writable folder, or use --no-daemon"
         yield CheckResult("home", "fail", f"{shown(home.path)} cannot be written: {reason}", fix)
         return
     mode = stat.S_IMODE(folder.stat().st_mode)
     yield CheckResult("home", "ok", f"{shown(home.path)}, mode {mode:o}, socket {shown(home.socket)}")
     free = shutil.disk_usage(folder).free
     state = "fail" if free < FREE_FAIL else "warn" if free < FREE_WARN else "ok"
-    fix = "" if state == "ok" else "make room: without any the index is read-only"
+    fix = "" if state == "ok" else "free some disk space; on a full disk the index is read-only"
     yield CheckResult("disk", state, f"{free // MIB:,} MiB free", fix)
-    for root in patient.loaded.settings.roots:
+    for root in context.loaded.settings.roots:
         if folder.is_relative_to(root.path):
-            yield CheckResult("home", "warn", f"it lies in the root {shown(str(root.path))}", "set LLMC_HOME elsewhere")
+            yield CheckResult(
+                "home", "warn", f"inside the root {shown(str(root.path))}", "set LLMC_HOME to a folder outside"
+            )
 
 
-def check_daemon(patient: CheckContext) -> Iterator[CheckResult]:
-    options = patient.options
+def check_daemon(context: CheckContext) -> Iterator[CheckResult]:
+    options = context.options
     owner = read_owner(options.home)
     if owner is None:
-        yield CheckResult("daemon", "ok", "not running; any command starts it")
+        yield CheckResult("daemon", "ok", "not running; the next command starts it")
         return
     try:
         with options.connect(start=False) as connection:
@@ -149,22 +151,22 @@ def check_daemon(patient: CheckContext) -> Iterator[CheckResult]:
     if same:
         yield CheckResult("daemon", "ok", text)
     else:
-        fix = "`llmc stop`; the next command starts this one's"
-        yield CheckResult("daemon", "warn", f"{text}; it is of another build than this llmc", fix)
+        fix = "`llmc stop`; the next command starts the current build"
+        yield CheckResult("daemon", "warn", f"{text}; its build differs from this llmc", fix)
 
 
-def check_log(patient: CheckContext) -> Iterator[CheckResult]:
-    path = patient.options.home.log
+def check_log(context: CheckContext) -> Iterator[CheckResult]:
+    path = context.options.home.log
     since = (datetime.now(UTC) - timedelta(days=1)).isoformat()
     errors = [entry for entry in map(_entry, logs.tail(path, 2_000)) if entry.get("level") == "error"]
     recent = [entry for entry in errors if str(entry.get("time", "")) >= since]
     if not recent:
-        yield CheckResult("log", "ok", f"no error in the last day: {shown(path)}")
+        yield CheckResult("log", "ok", f"no errors in the last day: {shown(path)}")
         return
     last = recent[-1]
     trace = last.get("trace")
-    why = f": {trace[-1]}" if isinstance(trace, list) and trace else ""
-    text = f"{len(recent)} in the last day, the last at {last.get('time')}: {last.get('event')}{why}"
+    reason = f": {trace[-1]}" if isinstance(trace, list) and trace else ""
+    text = f"errors in the last day: {len(recent)}, the latest at {last.get('time')}: {last.get('event')}{reason}"
     yield CheckResult("log", "warn", shown(text), f"see {shown(path)}")
 
 

@@ -1,7 +1,7 @@
-"""`llmc serve --http`: hold an HTTP server in the daemon open, from this terminal.
+"""`llmc serve --http` and `llmc ui`: keep an HTTP server open in the daemon while this process runs.
 
-The daemon listens for as long as this process is there. When the daemon dies it is started again, and listens at the
-same place; when a newer llmc takes over, that one does; when a person stops it, this ends too.
+If the daemon dies, it is restarted and listens at the same address. If a newer llmc replaces it, the new daemon
+listens. If a person stops it, this process ends too.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["serve_http"]
 
-# A newer llmc that replaced the daemon has its own running within a few seconds.
+# A newer llmc that replaces the daemon has its own running within a few seconds.
 SUCCESSOR_SECONDS = 10.0
 MOST_RESTARTS = 5
 
@@ -38,34 +38,34 @@ def serve_http(
     insecure: bool = False,
     on_login: Callable[[str], None] | None = None,
 ) -> int:
-    """`on_login` is given the address that lets a browser in, once."""
+    """`on_login` receives the address that logs in one browser, once."""
     paths = {"cert": _absolute(cert), "key": _absolute(key)}
     params: dict[str, Any] = {"address": address, **paths, "names": list(names), "insecure": insecure}
     params["login"] = on_login is not None
-    shown = _Shown(options, params, on_login)
+    reporter = _ListenReporter(options, params, on_login)
     if options.no_daemon:
-        options.ask("http", params, on_event=shown)
+        options.ask("http", params, on_event=reporter)
         return 0
     start = True
     for _ in range(MOST_RESTARTS):
         try:
             with options.connect(start=start) as connection:
-                connection.call("http", params, on_event=shown)
+                connection.call("http", params, on_event=reporter)
                 return 0
         except ConnectionLostError:
-            if not shown.listening:
+            if not reporter.listening:
                 raise
-            options.say("the daemon died; starting it again")
+            options.notify("the daemon died; restarting it")
             start = True
         except DaemonGoneError:
-            if not shown.listening or not _successor(options):
+            if not reporter.listening or not _successor(options):
                 raise
             start = False
-    raise DaemonGoneError("the daemon keeps dying", hint="`llmc doctor` looks for the cause.")
+    raise DaemonGoneError("the daemon keeps crashing", hint="Run `llmc doctor` to look for the cause.")
 
 
-class _Shown:
-    """Says where it listens, and asks for the same place next time."""
+class _ListenReporter:
+    """Prints the address, and requests the same address after a restart."""
 
     def __init__(self, options: Options, params: dict[str, Any], on_login: Callable[[str], None] | None = None) -> None:
         self._options = options
@@ -77,24 +77,24 @@ class _Shown:
         url = str(event["url"])
         self._params["address"] = url.partition("://")[2]
         if self.listening:
-            self._options.say(f"listening again at {url}")
+            self._options.notify(f"listening again at {url}")
             return
         self.listening = True
         if self._on_login is not None:
             self._on_login(str(event["login"]))
-            self._options.say("listening until Ctrl-C")
+            self._options.notify("listening until Ctrl-C")
             return
         if self._options.json:
             click.echo(json.dumps({"url": url}))
             return
         click.echo(f"listening at {url} (MCP at {url}/mcp; `llmc ui` opens the page)")
-        self._options.say("clients send `Authorization: Bearer TOKEN`; `llmc token show` prints it")
+        self._options.notify("clients send `Authorization: Bearer TOKEN`; `llmc token show` prints it")
         if self._params["insecure"]:
-            self._options.say("without TLS: whoever can read the network can read the token")
+            self._options.notify("no TLS: anyone who can read the network traffic can read the token")
 
 
 def _successor(options: Options) -> bool:
-    """Whether another daemon takes the place of the one that left."""
+    """Wait for a daemon that replaces the one that left; False if none appears."""
     deadline = time.monotonic() + SUCCESSOR_SECONDS
     while time.monotonic() < deadline:
         try:

@@ -1,7 +1,6 @@
-"""`llmc serve --log-level`: what the daemon logs about servers and sessions, on stderr while the client is served.
+"""The daemon's log on stderr: `llmc serve --log-level` follows it, and `-vv` prints what one call logged.
 
-The daemon's log stays where it is; lines that are added from now on, of this level and these sources, are copied: as
-they are, one JSON object each, or written for a person.
+The log file itself is not changed. Lines are copied as they are, one JSON object each, or formatted for a person.
 """
 
 from __future__ import annotations
@@ -16,52 +15,70 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["LEVELS", "follow"]
+__all__ = ["entries_since", "follow", "format_entry"]
 
 LEVELS = ("debug", "info", "warning", "error")
 SOURCES = ("llmc.delegates", "llmc.mcp")
 POLL_SECONDS = 0.1
-FIRST = ("time", "level", "source", "event")
+LEADING_FIELDS = ("time", "level", "source", "event")
 
 
 def follow(path: str, level: str, *, pretty: bool) -> None:
-    """In a thread that ends with the process."""
+    """Copy new lines about servers and sessions to stderr, in a thread that ends with the process."""
     log = Path(path)
-    begin = log.stat().st_size if log.exists() else 0
-    threading.Thread(target=_copy, args=(log, begin, level, pretty), name="llmc-log", daemon=True).start()
+    offset = log.stat().st_size if log.exists() else 0
+    threading.Thread(target=_copy, args=(log, offset, level, pretty), name="llmc-log", daemon=True).start()
 
 
-def _copy(log: Path, at: int, level: str, pretty: bool) -> None:
-    wanted = LEVELS[LEVELS.index(level) :]
-    for line in lines(log, at):
-        entry = parsed(line)
-        if entry.get("source") in SOURCES and entry.get("level") in wanted:
-            sys.stderr.write(written(entry) if pretty else line)
+def entries_since(path: str, offset: int) -> list[dict[str, Any]]:
+    """The entries written after `offset`; a log that was rotated meanwhile is read from its beginning."""
+    log = Path(path)
+    if not log.exists():
+        return []
+    return [parse_entry(line) for line in _new_lines(log, _valid_offset(log, offset))]
+
+
+def _copy(log: Path, offset: int, level: str, pretty: bool) -> None:
+    levels = LEVELS[LEVELS.index(level) :]
+    for line in _follow_lines(log, offset):
+        entry = parse_entry(line)
+        if entry.get("source") in SOURCES and entry.get("level") in levels:
+            sys.stderr.write(format_entry(entry) if pretty else line)
             sys.stderr.flush()
 
 
-def lines(log: Path, at: int) -> Iterator[str]:
-    """As they are added; a log that was turned over begins anew."""
+def _follow_lines(log: Path, offset: int) -> Iterator[str]:
     while True:
         if log.exists():
-            at = 0 if log.stat().st_size < at else at
-            with log.open("rb") as file:
-                file.seek(at)
-                for line in file:
-                    if line.endswith(b"\n"):
-                        at += len(line)
-                        yield line.decode("utf-8", "replace")
+            offset = _valid_offset(log, offset)
+            for line in _new_lines(log, offset):
+                offset += len(line.encode("utf-8", "surrogateescape"))
+                yield line
         time.sleep(POLL_SECONDS)
 
 
-def parsed(line: str) -> dict[str, Any]:
+def _valid_offset(log: Path, offset: int) -> int:
+    """0 if the log has become shorter, which means that it was rotated."""
+    return 0 if log.stat().st_size < offset else offset
+
+
+def _new_lines(log: Path, offset: int) -> Iterator[str]:
+    """The complete lines after `offset`."""
+    with log.open("rb") as file:
+        file.seek(offset)
+        for line in file:
+            if line.endswith(b"\n"):
+                yield line.decode("utf-8", "surrogateescape")
+
+
+def parse_entry(line: str) -> dict[str, Any]:
     try:
-        found = json.loads(line)
+        entry = json.loads(line)
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return entry if isinstance(entry, dict) else {}
 
 
-def written(entry: dict[str, Any]) -> str:
-    more = " ".join(f"{name}={value}" for name, value in entry.items() if name not in FIRST)
-    return f"{str(entry.get('time'))[11:19]} {entry.get('level')} {entry.get('event')} {more}".rstrip() + "\n"
+def format_entry(entry: dict[str, Any]) -> str:
+    details = " ".join(f"{name}={value}" for name, value in entry.items() if name not in LEADING_FIELDS)
+    return f"{str(entry.get('time'))[11:19]} {entry.get('level')} {entry.get('event')} {details}".rstrip() + "\n"

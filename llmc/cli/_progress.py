@@ -1,6 +1,6 @@
-"""Long work as it goes: bars on a terminal, a line now and then elsewhere, JSON lines for machines.
+"""Progress of long operations: bars on a terminal, occasional lines elsewhere, JSON lines for programs.
 
-Takes the events of `index` (see `server.status.Progress`). After the build the same view shows what the watcher does.
+Displays the events of `index` (see `server.status.Progress`). After the build the same view shows the watcher's work.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["ProgressView", "view_for"]
 
 LINE_SECONDS = 2.0
-# Stages that are told in words and have no end.
-WORDS = frozenset({"note", "watch"})
+# Stages that are printed as messages and have no total.
+MESSAGE_STAGES = frozenset({"note", "watch"})
 
 
 class ProgressView(Protocol):
@@ -34,7 +34,7 @@ class ProgressView(Protocol):
 
 
 def view_for(options: Options, *, watching: bool) -> ProgressView:
-    """`watching`: the command stays, so its events are its output."""
+    """`watching`: the command keeps running, so its events are its output."""
     if options.json:
         return JsonLines() if watching else Silent()
     if options.quiet:
@@ -60,20 +60,20 @@ class JsonLines(Silent):
 
 
 class ProgressLines(Silent):
-    """The first and the last word of a stage, and one every two seconds between."""
+    """A line at the start and end of a stage, and one every two seconds in between."""
 
     def __init__(self) -> None:
         self._stage = ""
-        self._said = 0.0
+        self._printed_at = 0.0
 
     def show(self, event: dict[str, Any]) -> None:
-        if event["stage"] in WORDS:
-            click.echo(_words(event), err=True)
+        if event["stage"] in MESSAGE_STAGES:
+            click.echo(_message(event), err=True)
             return
         now = time.monotonic()
         ended = event.get("total", 0) and event["done"] >= event["total"]
-        if event["stage"] != self._stage or ended or now - self._said >= LINE_SECONDS:
-            self._stage, self._said = event["stage"], now
+        if event["stage"] != self._stage or ended or now - self._printed_at >= LINE_SECONDS:
+            self._stage, self._printed_at = event["stage"], now
             click.echo(progress_text(event), err=True)
 
 
@@ -96,10 +96,10 @@ class Bars:
         self._bars.start()
 
     def show(self, event: dict[str, Any]) -> None:
-        if event["stage"] in WORDS:
+        if event["stage"] in MESSAGE_STAGES:
             if event["stage"] == "watch":
                 self.close()
-            click.echo(_words(event), err=True)
+            click.echo(_message(event), err=True)
             return
         key = (event.get("root", ""), event["stage"])
         if key not in self._tasks:
@@ -113,15 +113,15 @@ class Bars:
         self._bars.stop()
 
 
-def _words(event: dict[str, Any]) -> str:
-    """A note about the roots, or what the watcher re-indexed, as a line of a log."""
+def _message(event: dict[str, Any]) -> str:
+    """A note about the roots, or what the watcher re-indexed, as a log line."""
     if event["stage"] == "note":
         return f"note: {shown(event['path'])}"
     clock = time.strftime("%H:%M:%S")
     done, removed = event.get("done", 0), event.get("removed", 0)
     if not done and not removed:
         return f"{clock} watching"
-    what = [f"{count(done, 'file')} re-indexed"] if done else []
-    what += [f"{removed:,} removed"] if removed else []
-    took = f" in {duration(event['seconds'])}" if event.get("seconds") is not None else ""
-    return f"{clock} {', '.join(what)}{took} · {shown(event.get('path', ''))}"
+    parts = [f"{count(done, 'file')} re-indexed"] if done else []
+    parts += [f"{removed:,} removed"] if removed else []
+    elapsed = f" in {duration(event['seconds'])}" if event.get("seconds") is not None else ""
+    return f"{clock} {', '.join(parts)}{elapsed} · {shown(event.get('path', ''))}"

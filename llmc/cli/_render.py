@@ -1,4 +1,4 @@
-"""Figures as people read them. Layout is the business of each command; colour is click's."""
+"""Formats counts, sizes, durations and ages. Each command does its own layout."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def size(number: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Two digits are enough: `40 ms`, `4.1 s`, `48 s`, `3 min`, `2 h`."""
+    """With two significant digits: `40 ms`, `4.1 s`, `48 s`, `3 min`, `2 h`."""
     if seconds < 1:
         return f"{seconds * 1_000:.0f} ms"
     for length, unit in _UNITS:
@@ -39,4 +39,4 @@ def ago(when: float | None) -> str:
 
 
 def _two_digits(number: float) -> str:
-    return f"{number:.1f}".removesuffix(".0") if number < 10 else f"{number:.0f}"  # noqa: PLR2004 - it says so
+    return f"{number:.1f}".removesuffix(".0") if number < 10 else f"{number:.0f}"  # noqa: PLR2004 - named by the function

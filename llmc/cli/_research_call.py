@@ -1,4 +1,4 @@
-"""How a research command asks and shows its report: JSON is the contract itself, with nothing added."""
+"""Calls a research tool and prints its report. `--json` prints the report's JSON contract with nothing added."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from llmc.cli._tool_call import ask_tool, revived
+from llmc.cli._tool_call import ask_tool, error_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,19 +18,19 @@ __all__ = ["ask_report", "report_options"]
 
 
 def report_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """What every research command takes."""
-    command = click.option("--deadline-ms", type=int, metavar="N", help="Give up after this.")(command)
-    command = click.option("--max-bytes", type=int, metavar="N", help="Bytes that may be read.")(command)
-    command = click.option("--max-files", type=int, metavar="N", help="Files that may be read.")(command)
-    command = click.option("--in", "roots", multiple=True, metavar="ROOT", help="Only in this root or folder.")(command)
-    command = click.option("--all", "all_", is_flag=True, help="Everything that was found, without a budget.")(command)
-    return click.option("--budget", type=int, metavar="N", help="Tokens that the reply may take.")(command)
+    """The options of every research command."""
+    command = click.option("--deadline-ms", type=int, metavar="N", help="Time limit in milliseconds.")(command)
+    command = click.option("--max-bytes", type=int, metavar="N", help="Maximum bytes to read.")(command)
+    command = click.option("--max-files", type=int, metavar="N", help="Maximum files to read.")(command)
+    command = click.option("--in", "roots", multiple=True, metavar="ROOT", help="Only this root or folder.")(command)
+    command = click.option("--all", "all_", is_flag=True, help="All results, without a budget.")(command)
+    return click.option("--budget", type=int, metavar="N", help="Token budget of the reply.")(command)
 
 
 def ask_report(options: Options, name: str, args: dict[str, Any]) -> int:
     limits = {"deadlineMs": "deadline_ms", "maxBytesRead": "max_bytes", "maxFilesRead": "max_files"}
-    given = {limit: args.pop(option) for limit, option in limits.items() if option in args}
-    constraints = {limit: value for limit, value in given.items() if value is not None}
+    values = {limit: args.pop(option) for limit, option in limits.items() if option in args}
+    constraints = {limit: value for limit, value in values.items() if value is not None}
     args = {**args, "constraints": constraints or None, "roots": list(args.get("roots", ())) or None}
     if not options.json:
         return ask_tool(options, name, args)
@@ -38,6 +38,6 @@ def ask_report(options: Options, name: str, args: dict[str, Any]) -> int:
     sent = {key: value for key, value in args.items() if value not in (None, False, ())}
     reply = options.ask("tool", {"name": name, "args": sent})
     if reply["error"]:
-        raise revived(reply["data"]["error"])
+        raise error_of(reply)
     click.echo(json.dumps(reply["data"], indent=2))
     return 0

@@ -1,7 +1,7 @@
 """The unit that starts the daemon at login: a systemd user unit, or a launchd agent on macOS.
 
-A unit knows its file, its text and the commands of its manager; `service` decides when to use them. The daemon runs
-with `--stay`: one that was asked for at login does not leave when idle.
+A unit has a file, its text and the commands of its service manager; `service` decides when to use them. The daemon
+runs with `--stay`, so it does not exit when idle.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class ServiceUnit:
 
     @property
     def installed(self) -> str | None:
-        """The text at its place, or None."""
+        """The text of the installed unit file, or None."""
         try:
             return self.path.read_text()
         except FileNotFoundError:
@@ -51,34 +51,36 @@ def unit_for(home: str, environ: Mapping[str, str]) -> ServiceUnit:
     variables = {name: value for name, value in variables.items() if value}
     for text in (*command, *variables.values()):
         if not text.isprintable():
-            raise ConfigError("this path cannot stand in a unit", reason=repr(text), hint="Install llmc elsewhere.")
+            raise ConfigError(
+                "a service unit cannot contain this path", reason=repr(text), hint="Install llmc elsewhere."
+            )
     return _launchd(command, variables) if sys.platform == "darwin" else _systemd(command, variables, environ)
 
 
 def run(command: tuple[str, ...]) -> tuple[bool, str]:
-    """Whether a command of the manager worked, and what it said."""
+    """Run a command of the service manager; whether it succeeded, and its output."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=MANAGER_SECONDS, check=False)
+        result = subprocess.run(command, capture_output=True, text=True, timeout=MANAGER_SECONDS, check=False)
     except FileNotFoundError:
-        return False, f"{command[0]} is not there"
+        return False, f"{command[0]} is not installed"
     except subprocess.TimeoutExpired:
-        return False, f"{command[0]} did not answer"
-    return done.returncode == 0, (done.stdout + done.stderr).strip()
+        return False, f"{command[0]} timed out after {MANAGER_SECONDS:.0f} s"
+    return result.returncode == 0, (result.stdout + result.stderr).strip()
 
 
 def _systemd(command: list[str], variables: dict[str, str], environ: Mapping[str, str]) -> ServiceUnit:
-    config = environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")  # noqa: PTH111, PTH118 - texts
+    config = environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")  # noqa: PTH111, PTH118 - a string is needed
     lines = [
         f"# {MARK}; `llmc service uninstall` removes it.",
         "[Unit]",
         "Description=llmc index daemon",
         "",
         "[Service]",
-        f"ExecStart={' '.join(_quoted(part, dollar=True) for part in command)}",
-        *(f"Environment={_quoted(f'{name}={value}')}" for name, value in variables.items()),
+        f"ExecStart={' '.join(_quote(part, dollar=True) for part in command)}",
+        *(f"Environment={_quote(f'{name}={value}')}" for name, value in variables.items()),
         "Restart=on-failure",
         "RestartSec=5",
-        # Another daemon owns the home and serves everyone: nothing to repeat every five seconds.
+        # Another daemon already owns the home folder; restarting every five seconds would not help.
         f"RestartPreventExitStatus={DaemonRunningError.exit_code}",
         "",
         "[Install]",
@@ -95,8 +97,8 @@ def _systemd(command: list[str], variables: dict[str, str], environ: Mapping[str
     )
 
 
-def _quoted(text: str, *, dollar: bool = False) -> str:
-    """By systemd's rules: backslash and quote escaped, percent doubled, and in a command the dollar too."""
+def _quote(text: str, *, dollar: bool = False) -> str:
+    """systemd's quoting: backslash and quote are escaped, percent is doubled, in commands the dollar too."""
     if re.fullmatch(r"[\w./:=+,@-]+", text, re.ASCII):
         return text
     text = text.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")

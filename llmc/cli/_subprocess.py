@@ -1,7 +1,7 @@
-"""How `te` runs a command: in a process group of its own, with its output read here and Ctrl-C passed on.
+"""Runs a command for `te`: in its own process group, with captured output and forwarded signals.
 
-The command has no terminal to ask on (`setsid`); what is piped into `te` is piped into it. The first Ctrl-C (or
-SIGTERM) goes to the whole group, the second kills it. An output that does not end is kept at both ends only.
+The command has no controlling terminal (`setsid`); stdin is passed on if it is a pipe or file. The first Ctrl-C (or
+SIGTERM) goes to the whole group, the second kills it. Of a very long output, only the beginning and end are kept.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 __all__ = ["FinishedProcess", "pass_through", "run"]
 
-LIMIT = 4 << 20  # as much as a large build writes; redacting it takes a second
-PIECE = 1 << 16
-# Once the command has ended, whoever else still holds its output (a server that it started) is not waited for.
+LIMIT = 4 << 20  # the output of a large build; redacting it takes a second
+CHUNK = 1 << 16
+# After the command has ended, other processes may hold its output open (a server that it started); wait only briefly.
 LINGER_SECONDS = 0.3
 SHOW_SECONDS = 2.0
 GRACE_SECONDS = 3.0
@@ -35,7 +35,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class FinishedProcess:
-    """A command that has ended; its output lies in `spool` until this is closed."""
+    """A command that has ended. Its output is in the file `spool` until this object is closed."""
 
     def __init__(self, code: int, seconds: float, output: Captured, home: Home, *, interrupted: bool) -> None:
         self.signal = -code if code < 0 else 0
@@ -43,7 +43,7 @@ class FinishedProcess:
         self.seconds = seconds
         self.interrupted = interrupted
         self.head, self.dropped, self.dropped_lines = len(output.head), output.dropped, output.dropped_lines
-        self.spool = _written(output, home)
+        self.spool = _spool(output, home)
 
     def __enter__(self) -> Self:
         return self
@@ -53,11 +53,11 @@ class FinishedProcess:
             os.unlink(self.spool)  # noqa: PTH108 - pathlib costs 5 ms
 
     def print_raw(self) -> None:
-        with open(self.spool, "rb") as file:  # noqa: PTH123 - likewise
+        with open(self.spool, "rb") as file:  # noqa: PTH123 - pathlib costs 5 ms
             sys.stdout.flush()
             sys.stdout.buffer.write(file.read(self.head))
             if self.dropped:
-                sys.stdout.buffer.write(f"… {self.dropped:,} bytes were not kept …\n".encode())
+                sys.stdout.buffer.write(f"… {self.dropped:,} bytes omitted …\n".encode())
             sys.stdout.buffer.write(file.read())
             sys.stdout.flush()
 
@@ -73,24 +73,24 @@ def run(words: list[str], home: Home, *, quiet: bool) -> FinishedProcess:
     finally:
         os.close(write)
     capture = Capture(LIMIT)
-    with _Passed(process) as passed:
-        _listen(process, read, capture, passed, quiet=quiet)
+    with _SignalForwarder(process) as signals:
+        _read_output(process, read, capture, signals, quiet=quiet)
         code = process.wait()
     os.close(read)
-    if passed.count:
-        _end_group(process.pid)
-    return FinishedProcess(code, time.monotonic() - started, capture.done(), home, interrupted=bool(passed.count))
+    if signals.count:
+        _kill_group(process.pid)
+    return FinishedProcess(code, time.monotonic() - started, capture.done(), home, interrupted=bool(signals.count))
 
 
 def pass_through(words: list[str]) -> int:
-    """The command has this terminal to itself."""
-    ours = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGQUIT)}
+    """Run the command with this terminal as its own."""
+    handlers = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGQUIT)}
     try:
-        # The child gets the handlers back before it starts; a shell does the same.
+        # The child restores the default handlers before it starts, as in a shell.
         process = subprocess.Popen(words, preexec_fn=_default_signals)  # noqa: PLW1509 - one thread
         code = process.wait()
     finally:
-        for number, handler in ours.items():
+        for number, handler in handlers.items():
             signal.signal(number, handler)
     return 128 - code if code < 0 else code
 
@@ -101,61 +101,63 @@ def _default_signals() -> None:
 
 
 def _stdin() -> int | None:
-    """What is piped or redirected into `te`; never the terminal, which the command could not read from."""
+    """Inherit a pipe or file; never the terminal, which the command could not read from."""
     try:
         return subprocess.DEVNULL if os.isatty(0) else None
     except OSError:
         return subprocess.DEVNULL
 
 
-class _Passed:
-    """Signals to us go to the command's group; after the first there is a grace, then the end."""
+class _SignalForwarder:
+    """Forwards signals to the command's process group; a grace period after the first, the group is killed."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self._process = process
-        self._before: dict[int, Any] = {}
+        self._handlers: dict[int, Any] = {}
         self.count = 0
-        self.until = float("inf")
+        self.kill_at = float("inf")
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
-            self._before = {number: signal.signal(number, self._pass) for number in SIGNALS}
+            self._handlers = {number: signal.signal(number, self._forward) for number in SIGNALS}
         return self
 
     def __exit__(self, *_: object) -> None:
-        for number, handler in self._before.items():
+        for number, handler in self._handlers.items():
             signal.signal(number, handler)
 
-    def _pass(self, number: int, _frame: object) -> None:
+    def _forward(self, number: int, _frame: object) -> None:
         self.count += 1
-        self.until = min(self.until, time.monotonic() + GRACE_SECONDS)
+        self.kill_at = min(self.kill_at, time.monotonic() + GRACE_SECONDS)
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, number if self.count == 1 else signal.SIGKILL)
 
 
-def _listen(process: subprocess.Popen[bytes], read: int, capture: Capture, passed: _Passed, *, quiet: bool) -> None:
-    begun = shown = time.monotonic()
+def _read_output(
+    process: subprocess.Popen[bytes], read: int, capture: Capture, signals: _SignalForwarder, *, quiet: bool
+) -> None:
+    started = progress_at = time.monotonic()
     ended = float("inf")
     with selectors.DefaultSelector() as selector:
         selector.register(read, selectors.EVENT_READ)
         while True:
             now = time.monotonic()
             if selector.select(0.1):
-                piece = os.read(read, PIECE)
-                if not piece:
+                chunk = os.read(read, CHUNK)
+                if not chunk:
                     break
-                capture.add(piece)
+                capture.add(chunk)
             if process.poll() is not None:
                 ended = min(ended, now)
                 if now - ended > LINGER_SECONDS:
                     break
-            if now > passed.until:
-                _end_group(process.pid)
-                passed.until = float("inf")
-            if not quiet and now - shown > SHOW_SECONDS:
-                shown = now
-                _progress(now - begun, capture.size)
-    if not quiet and shown > begun:
+            if now > signals.kill_at:
+                _kill_group(process.pid)
+                signals.kill_at = float("inf")
+            if not quiet and now - progress_at > SHOW_SECONDS:
+                progress_at = now
+                _progress(now - started, capture.size)
+    if not quiet and progress_at > started:
         sys.stderr.write("\r\x1b[K")
         sys.stderr.flush()
 
@@ -165,17 +167,17 @@ def _progress(seconds: float, size: int) -> None:
     sys.stderr.flush()
 
 
-def _end_group(group: int) -> None:
+def _kill_group(group: int) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(group, signal.SIGKILL)
 
 
-def _written(output: Captured, home: Home) -> str:
-    """In the home, or where temporary files go when that cannot be written."""
-    folder: str | None = os.path.join(home.path, "outputs")  # noqa: PTH118 - see above
+def _spool(output: Captured, home: Home) -> str:
+    """Write the output to a file in the home folder, or in the temporary folder if that is not writable."""
+    folder: str | None = os.path.join(home.path, "outputs")  # noqa: PTH118 - pathlib costs 5 ms
     try:
         home.make()
-        os.makedirs(str(folder), mode=0o700, exist_ok=True)  # noqa: PTH103 - likewise
+        os.makedirs(str(folder), mode=0o700, exist_ok=True)  # noqa: PTH103 - pathlib costs 5 ms
     except (OSError, DaemonError):
         folder = None
     try:

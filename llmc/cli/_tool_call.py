@@ -1,6 +1,6 @@
-"""How a command asks a tool and shows the reply: text as it comes, coloured for a person; JSON for a machine.
+"""Calls a tool for a command and prints the reply: text, coloured on a terminal, or JSON.
 
-The exit code is ripgrep's: 0 something was found, 1 nothing was, 2 and above something went wrong.
+Exit codes follow ripgrep: 0 if something was found, 1 if nothing was, 2 and above for errors.
 """
 
 from __future__ import annotations
@@ -22,51 +22,52 @@ NOTHING_FOUND = 1
 
 
 def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """What every tool takes."""
-    command = click.option("--fields", metavar="A,B", help="A table of only these fields; * is all.")(command)
+    """The options of every tool command."""
+    command = click.option("--fields", metavar="A,B", help="Print a table of these fields; * for all.")(command)
     command = click.option(
         "--focus", "context_focus_question", metavar="QUESTION", help="Keep only what answers this question."
     )(command)
-    command = click.option("--all", "all_", is_flag=True, help="Everything, without a budget.")(command)
-    return click.option("--budget", type=int, metavar="N", help="Tokens that the reply may take.")(command)
+    command = click.option("--all", "all_", is_flag=True, help="All results, without a budget.")(command)
+    return click.option("--budget", type=int, metavar="N", help="Token budget of the reply.")(command)
 
 
 def ask_tool(options: Options, name: str, args: dict[str, Any]) -> int:
-    """Ask, print, and give the exit code."""
+    """Call the tool, print its reply, and return the exit code."""
     if "all_" in args:
         args["all"] = args.pop("all_")
-    reply = options.ask("tool", {"name": name, "args": given(args), "data": options.json})
+    reply = options.ask("tool", {"name": name, "args": set_arguments(args), "data": options.json})
     if reply["error"]:
-        raise revived(reply["data"]["error"])
+        raise error_of(reply)
     if options.json:
         click.echo(json.dumps({**reply["data"], "handle": reply["handle"], "shown": reply["shown"]}, indent=2))
     else:
-        click.echo(painted(reply["text"]) if colours(options) else reply["text"])
+        click.echo(colour_reply(reply["text"]) if use_colour(options) else reply["text"])
     return 0 if reply["total"] else NOTHING_FOUND
 
 
-def given(args: dict[str, Any]) -> dict[str, Any]:
-    """What was typed; a budget of 0 was."""
+def set_arguments(args: dict[str, Any]) -> dict[str, Any]:
+    """The arguments that were given; a budget of 0 counts as given."""
     return {key: value for key, value in args.items() if value is not None and value is not False and value != ()}
 
 
-def revived(error: dict[str, Any]) -> Exception:
+def error_of(reply: dict[str, Any]) -> Exception:
+    """The error that the reply reports, as an exception."""
     from llmc.base.errors import error_from_fields
 
-    return error_from_fields(error)
+    return error_from_fields(reply["data"]["error"])
 
 
-def colours(options: Options) -> bool:
+def use_colour(options: Options) -> bool:
     return not options.plain and sys.stdout.isatty()
 
 
-def painted(text: str) -> str:
-    """Paths stand out, line numbers and the frame stand back."""
+def colour_reply(text: str) -> str:
+    """Bold first line, coloured paths and line numbers, dimmed footer."""
     first, *rest = text.split("\n")
-    return "\n".join([click.style(first, bold=True), *(painted_line(line) for line in rest)])
+    return "\n".join([click.style(first, bold=True), *(colour_line(line) for line in rest)])
 
 
-def painted_line(line: str) -> str:
+def colour_line(line: str) -> str:
     if line.startswith(("+", "→")):
         return click.style(line, dim=True)
     number, _, text = line.partition(" ")

@@ -1,4 +1,4 @@
-"""`llmc agent`: personas that are there, what one says for given arguments, and a new one to begin with."""
+"""`llmc agent`: list personas, resolve one with arguments, and create a new one."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def command() -> None:
 @command.command("list")
 @pass_options
 def list_agents(options: Options) -> int:
-    """All personas, with their tools and where they come from."""
-    found = options.ask("agents")
-    agents = found["agents"]
-    for note in found["notes"]:
-        options.say(note)
+    """List all personas with their tools and source."""
+    reply = options.ask("agents")
+    agents = reply["agents"]
+    for note in reply["notes"]:
+        options.notify(note)
     if options.json:
         _print_json({"agents": [_public(one) for one in agents]})
         return 0
@@ -49,7 +49,7 @@ def list_agents(options: Options) -> int:
 @click.argument("name")
 @pass_options
 def show(options: Options, name: str) -> int:
-    """What a persona is: tools, arguments, and where it is written."""
+    """Show a persona's tools, arguments and source file."""
     one = _find(options.ask("agents")["agents"], name)
     if options.json:
         _print_json(_public(one))
@@ -60,59 +60,63 @@ def show(options: Options, name: str) -> int:
     if one["arguments"]:
         click.echo("Arguments:")
     for argument in one["arguments"]:
-        needed = " (required)" if argument["required"] else ""
-        click.echo(f"  {argument['name']}{needed}: {argument['description']}".rstrip(": "))
+        required = " (required)" if argument["required"] else ""
+        click.echo(f"  {argument['name']}{required}: {argument['description']}".rstrip(": "))
     return 0
 
 
 @command.command("test")
 @click.argument("name")
-@click.option("--arg", "args", multiple=True, metavar="NAME=VALUE", help="An argument of the persona; may be repeated.")
+@click.option("--arg", "args", multiple=True, metavar="NAME=VALUE", help="Argument of the persona; may be repeated.")
 @pass_options
 def test(options: Options, name: str, args: tuple[str, ...]) -> int:
-    """Resolve a persona and print what a client would get, and what it took."""
-    found = options.ask("agent", {"name": name, "args": _pairs(args)})
+    """Resolve a persona and print the prompt that a client would receive, with its cost."""
+    resolved = options.ask("agent", {"name": name, "args": _pairs(args)})
     if options.json:
-        _print_json({**found, "info": _public(found["info"])})
+        _print_json({**resolved, "info": _public(resolved["info"])})
         return 0
-    prompt, messages = found["prompt"], found["prompt"]["messages"]
-    click.echo(f"\nAgent: {found['info']['name']}")
-    click.echo(f"Source: {_source(found['info'])}")
+    prompt, messages = resolved["prompt"], resolved["prompt"]["messages"]
+    click.echo(f"\nAgent: {resolved['info']['name']}")
+    click.echo(f"Source: {_source(resolved['info'])}")
     click.echo(f"Tools: {_tools(prompt)}")
-    click.echo(f"\nSystem prompt ({len(prompt['system'])} chars):\n{_indented(prompt['system'])}")
+    click.echo(f"\nSystem prompt ({len(prompt['system'])} chars):\n{_indent(prompt['system'])}")
     if messages:
         click.echo(f"\nMessages ({len(messages)}):")
     for message in messages:
-        click.echo(_indented(f"[{message['role']}] {message['content']}"))
-    for note in found["notes"]:
+        click.echo(_indent(f"[{message['role']}] {message['content']}"))
+    for note in resolved["notes"]:
         click.echo(f"note: {note}", err=True)
-    system, others = found["system_tokens"], found["message_tokens"]
+    system, others = resolved["system_tokens"], resolved["message_tokens"]
     click.echo(f"\nTokens: {system + others} (system {system}, messages {others})")
-    asked = f"{_count(found['searches'], 'search quer')}, {_count(found['fetches'], 'document fetch')}"
-    click.echo(f"Resolved in {found['seconds'] * 1_000:.0f}ms ({asked})")
+    queries = f"{_count(resolved['searches'], 'search quer')}, {_count(resolved['fetches'], 'document fetch')}"
+    click.echo(f"Resolved in {resolved['seconds'] * 1_000:.0f}ms ({queries})")
     return 0
 
 
 @command.command("init")
 @click.argument("name")
 @click.option(
-    "--kind", type=click.Choice(("lua", "toml", "python")), default="lua", show_default=True, help="What to write."
+    "--kind",
+    type=click.Choice(("lua", "toml", "python")),
+    default="lua",
+    show_default=True,
+    help="Kind of persona.",
 )
 @pass_options
 def init(options: Options, name: str, kind: str) -> int:
-    """Write a persona to begin with, here: agents/NAME.lua, a section of llmc.toml, or a package."""
+    """Create a starter persona in the current folder: agents/NAME.lua, a section of llmc.toml, or a package."""
     from pathlib import Path
 
     from llmc.extend.personas.scaffold import scaffold
     from llmc.settings.locations import config_folder
 
-    made = scaffold(Path.cwd(), name, kind, str(config_folder(os.environ) / "llmc.toml"))
+    created = scaffold(Path.cwd(), name, kind, str(config_folder(os.environ) / "llmc.toml"))
     if options.json:
-        _print_json({"files": list(made.files)})
+        _print_json({"files": list(created.files)})
         return 0
-    for path in made.files:
+    for path in created.files:
         click.echo(f"Created: {path}")
-    click.echo(made.then)
+    click.echo(created.then)
     return 0
 
 
@@ -124,8 +128,8 @@ def _find(agents: list[dict[str, Any]], name: str) -> dict[str, Any]:
     known = {one["name"]: one for one in agents}
     if name not in known:
         near = get_close_matches(name, known, 1)
-        hint = f"Did you mean {near[0]}?" if near else f"There are {', '.join(known)}."
-        raise NotFoundError(f"there is no agent {name!r}", hint=hint)
+        hint = f"Did you mean {near[0]}?" if near else f"Available: {', '.join(known)}."
+        raise NotFoundError(f"no agent is named {name!r}", hint=hint)
     return known[name]
 
 
@@ -133,12 +137,12 @@ def _pairs(args: tuple[str, ...]) -> dict[str, str]:
     pairs = [one.partition("=") for one in args]
     wrong = next((name for name, equals, _ in pairs if not equals or not name), None)
     if wrong is not None:
-        raise click.BadParameter(f"{wrong!r} is no NAME=VALUE", param_hint="--arg")
+        raise click.BadParameter(f"{wrong!r} is not NAME=VALUE", param_hint="--arg")
     return {name: value for name, _, value in pairs}
 
 
 def _public(one: dict[str, Any]) -> dict[str, Any]:
-    """As the endpoints have it, and where it is written."""
+    """The fields that the HTTP endpoints return, and the source file."""
     arguments = [{name: each[name] for name in ("name", "description", "required")} for each in one["arguments"]]
     return {**{name: one[name] for name in ("name", "description", "tools", "source", "place")}, "arguments": arguments}
 
@@ -154,7 +158,7 @@ def _tools(one: dict[str, Any]) -> str:
     return ", ".join(one["tools"]) or "all"
 
 
-def _indented(text: str) -> str:
+def _indent(text: str) -> str:
     return "\n".join(f"  {line}".rstrip() for line in text.split("\n"))
 
 

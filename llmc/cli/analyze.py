@@ -15,7 +15,7 @@ from llmc.cli._research_call import ask_report, report_options
 @report_options
 @pass_options
 def command(options: Options, /, component: tuple[str, ...], **args: Any) -> int:
-    """How something works: callers, calls, what goes in and out, configuration.
+    """Explain how a component works: callers, calls, inputs and outputs, configuration.
 
     COMPONENT is a name, a path, path:line, path::symbol, or a question.
     """

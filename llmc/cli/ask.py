@@ -12,10 +12,10 @@ from llmc.cli._tool_call import ask_tool
 
 @click.command()
 @click.argument("question", nargs=-1, required=True)
-@click.option("--session", "name", metavar="NAME", help="Remember it in this session; a new one when left out.")
-@click.option("--in", "roots", multiple=True, metavar="ROOT", help="Only in this root or folder.")
-@click.option("--budget", type=int, metavar="N", help="Tokens that the reply may take.")
-@click.option("--all", "all_", is_flag=True, help="Everything that was found, without a budget.")
+@click.option("--session", "name", metavar="NAME", help="Session to continue; a new one by default.")
+@click.option("--in", "roots", multiple=True, metavar="ROOT", help="Only this root or folder.")
+@click.option("--budget", type=int, metavar="N", help="Token budget of the reply.")
+@click.option("--all", "all_", is_flag=True, help="All results, without a budget.")
 @pass_options
 def command(options: Options, /, question: tuple[str, ...], **args: Any) -> int:
     """Answer a question about code, docs or both, with path and line.

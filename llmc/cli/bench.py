@@ -1,4 +1,4 @@
-"""`llmc bench`: the measurements of a checkout, run from it. They are no part of an installed llmc."""
+"""`llmc bench`: runs the benchmarks of a source checkout. They are not part of the installed package."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ SUITES = ("tokens", "quality", "latency", "indexing", "scale", "session")
 
 @click.command()
 @click.argument("suites", nargs=-1, type=click.Choice(SUITES))
-@click.option("--part", multiple=True, metavar="NAME", help="Only these measurements of the suites.")
-@click.option("--out", default="", metavar="DIR", help="Where the report goes (bench/runs/<date>-<machine>).")
-@click.option("--readme", is_flag=True, help="Put the table into README.md.")
+@click.option("--part", multiple=True, metavar="NAME", help="Run only this part of the suites; may be repeated.")
+@click.option("--out", default="", metavar="DIR", help="Folder for the report (default bench/runs/<date>-<machine>).")
+@click.option("--readme", is_flag=True, help="Update the table in README.md.")
 @pass_options
 def command(options: Options, /, suites: tuple[str, ...], part: tuple[str, ...], out: str, readme: bool) -> int:  # noqa: ARG001 - every command has options
-    """Measure llmc beside other tools; without a suite, everything.
+    """Compare llmc with other tools. Without a suite, all of them run.
 
     \b
-    llmc bench tokens               # what it costs and saves, in tokens
+    llmc bench tokens               # tokens spent and saved
     llmc bench session --out /tmp/session
 
-    It runs from a checkout of llmc: in its folder, or wherever this llmc was installed from with `pip install -e`.
+    Needs a source checkout: the current folder or one above it, or the checkout that `pip install -e` installed.
     """
     import os
     import subprocess
@@ -40,7 +40,7 @@ def command(options: Options, /, suites: tuple[str, ...], part: tuple[str, ...],
 
 
 def checkout() -> str:
-    """The folder with `bench/`: this one or one above, else that of the package."""
+    """The folder with `bench/`: the current one, one above it, or the parent of the package."""
     from pathlib import Path
 
     import llmc
@@ -51,7 +51,7 @@ def checkout() -> str:
         if (folder / "bench" / "suites.py").is_file() and (folder / "llmc" / "__init__.py").is_file():
             return str(folder)
     raise QueryError(
-        "the measurements are not installed with llmc",
-        reason="there is no checkout of llmc here",
-        hint="Clone the repository and say `make bench` in it, or `llmc bench` in its folder.",
+        "the benchmarks are not part of the installed package",
+        reason="the current folder is not in a checkout of llmc",
+        hint="Clone the repository and run `make bench` or `llmc bench` there.",
     )

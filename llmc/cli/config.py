@@ -1,6 +1,6 @@
-"""`llmc config`: what is set and by whom, whether the files are right, and a schema for editors.
+"""`llmc config`: print the settings with their sources, check the files, and print a schema for editors.
 
-It reads the settings in this process and needs no daemon: it must work above all when they are wrong.
+The settings are read in this process without a daemon, so the command also works when they are invalid.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ def command() -> None:
 
 
 @command.command()
-@click.option("--all", "everything", is_flag=True, help="Also the keys that are at their defaults.")
+@click.option("--all", "everything", is_flag=True, help="Include settings that have their default value.")
 @pass_options
 def show(options: Options, *, everything: bool) -> None:
-    """Show the settings in force and where each came from.
+    """Show the current settings and the source of each.
 
-    Secrets are masked. With --json every key is there.
+    Secrets are masked. --json includes every key.
     """
     from llmc.settings import load
     from llmc.settings.listing import listing
@@ -46,10 +46,10 @@ def show(options: Options, *, everything: bool) -> None:
         return
     for path in loaded.files:
         click.echo(f"# {shown(path, 400)}")
-    told = listed if everything else [each for each in listed if _is_telling(each)]
-    _print_table(told)
-    if len(told) < len(listed):
-        click.echo(f"# {len(listed) - len(told)} more at their defaults: --all")
+    printed = listed if everything else [each for each in listed if _is_changed(each)]
+    _print_table(printed)
+    if len(printed) < len(listed):
+        click.echo(f"# {len(listed) - len(printed)} more with default values: --all")
     _print_notices(_notices(loaded))
 
 
@@ -58,19 +58,19 @@ def show(options: Options, *, everything: bool) -> None:
 @pass_options
 @click.pass_context
 def check(context: click.Context, options: Options, file: str | None) -> None:
-    """Check FILE, or all settings that hold here.
+    """Check FILE, or all settings that apply in the current folder.
 
-    The exit code is 2 if anything is wrong. Notes say what is not used, or not there yet.
+    The exit code is 2 if there are problems. Notes report unused settings and values that are not set yet.
     """
     from llmc.settings import examine
 
     loaded = examine(**_layers(options, file))
-    wrong = [*loaded.problems, *_wrong_agents(loaded)]
-    problems = [each for each in wrong if file is None or each.source.layer == "file"]
+    every = [*loaded.problems, *_agent_problems(loaded)]
+    problems = [each for each in every if file is None or each.source.layer == "file"]
     notices = _notices(loaded)
     if options.json:
-        found = {"problems": [each.as_dict() for each in problems], "notes": [each.as_dict() for each in notices]}
-        _print_json({"ok": not problems, **found})
+        report = {"problems": [each.as_dict() for each in problems], "notes": [each.as_dict() for each in notices]}
+        _print_json({"ok": not problems, **report})
     else:
         for problem in problems:
             click.echo(str(problem), err=True)
@@ -87,8 +87,8 @@ def schema() -> None:
     _print_json(json_schema())
 
 
-def _wrong_agents(loaded: Loaded) -> list[SettingsProblem]:
-    """Only where there are any: a script runs as far as it describes itself."""
+def _agent_problems(loaded: Loaded) -> list[SettingsProblem]:
+    """Problems of personas, if any are configured. A script is run only to the point where it describes itself."""
     if not loaded.settings.agents and not loaded.settings.agent_scripts:
         return []
     from llmc.extend.personas.check import problems_of
@@ -98,13 +98,13 @@ def _wrong_agents(loaded: Loaded) -> list[SettingsProblem]:
 
 
 def _layers(options: Options, file: str | None = None) -> dict[str, Any]:
-    """What the settings are made of, as the daemon would be told."""
+    """The inputs of the settings, as the daemon would receive them."""
     about = options.about()
-    named = file or about["config"] or None
-    return {"cwd": about["cwd"], "env": os.environ, "flags": about["flags"], "config_file": named}
+    config_file = file or about["config"] or None
+    return {"cwd": about["cwd"], "env": os.environ, "flags": about["flags"], "config_file": config_file}
 
 
-def _is_telling(each: ListedSetting) -> bool:
+def _is_changed(each: ListedSetting) -> bool:
     return each.source.layer != "default" or each.key in ("home", "roots")
 
 

@@ -12,11 +12,9 @@ from llmc.cli._tool_call import ask_tool, common_options
 
 @click.command()
 @click.argument("query", nargs=-1, required=True)
-@click.option(
-    "--path", "-p", multiple=True, metavar="PATH", help="Only below this, or inside an earlier result (h4k2)."
-)
+@click.option("--path", "-p", multiple=True, metavar="PATH", help="Limit to this path, or to an earlier result (h4k2).")
 @common_options
 @pass_options
 def command(options: Options, /, query: tuple[str, ...], **args: Any) -> int:
-    """Passages for a question, ready to put into a prompt, each with path and lines."""
+    """Print passages for a question, ready for a prompt, each with path and lines."""
     return ask_tool(options, "context", {"query": " ".join(query), **args})

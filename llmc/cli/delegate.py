@@ -1,4 +1,4 @@
-"""`llmc delegate`: tools of your own, and the servers behind them."""
+"""`llmc delegate`: list, test and trust the user's own tools and the MCP servers they use."""
 
 from __future__ import annotations
 
@@ -12,47 +12,47 @@ from llmc.cli._options import Options, pass_options
 
 @click.group()
 def command() -> None:
-    """Delegates and downstream MCP servers: what runs, a try, a word of trust."""
+    """Delegates and downstream MCP servers: list, test, trust."""
 
 
 def ask(options: Options, params: dict[str, Any]) -> Any:
-    options.named = True
+    options.send_variables = True
     return options.ask("delegates", params)
 
 
 @command.command("list")
 @pass_options
 def list_all(options: Options, /) -> int:
-    """Every server and delegate of the settings; servers are started to see whether they answer."""
-    found = ask(options, {})
+    """List every server and delegate in the settings; servers are started to check that they respond."""
+    reply = ask(options, {})
     if options.json:
-        click.echo(json.dumps(found))
+        click.echo(json.dumps(reply))
         return 0
-    if not found["servers"] and not found["delegates"]:
-        click.echo("The settings name no servers and no delegates.")
-    for server in found["servers"]:
+    if not reply["servers"] and not reply["delegates"]:
+        click.echo("The settings define no servers and no delegates.")
+    for server in reply["servers"]:
         click.echo("\n".join(server_lines(server)))
-    for delegate in found["delegates"]:
-        by = f"{delegate['provider']} {delegate['model']}" if "model" in delegate else ""
-        click.echo(f"delegate {delegate['name']} · {said(delegate)}{f' · {by}' if by else ''}")
+    for delegate in reply["delegates"]:
+        model = f" · {delegate['provider']} {delegate['model']}" if "model" in delegate else ""
+        click.echo(f"delegate {delegate['name']} · {status_text(delegate)}{model}")
     return 0
 
 
 def server_lines(server: dict[str, Any]) -> list[str]:
     tools = server.get("tools", [])
-    lines = [f"server {server['name']} · {said(server)}{f' · {len(tools)} tools' if tools else ''}"]
+    lines = [f"server {server['name']} · {status_text(server)}{f' · {len(tools)} tools' if tools else ''}"]
     if server.get("exposed"):
         lines.append(f"  exposed: {', '.join(server['exposed'])}")
     if server.get("changed"):
         lines.append(f"  changed since you allowed them: {', '.join(server['changed'])}")
         lines.append(f"    llmc delegate trust {server['name']}")
-    lines += [f"  unusable: {name}: {why}" for name, why in server.get("refused", {}).items()]
+    lines += [f"  unusable: {name}: {reason}" for name, reason in server.get("refused", {}).items()]
     for name, near in server.get("absent", {}).items():
-        lines.append(f"  there is no tool {name}{f'; did you mean {near}?' if near else ''}")
+        lines.append(f"  unknown tool: {name}{f'; did you mean {near}?' if near else ''}")
     return lines
 
 
-def said(one: dict[str, Any]) -> str:
+def status_text(one: dict[str, Any]) -> str:
     return f"{one['status']}: {one['reason']}" if one.get("reason") else str(one["status"])
 
 
@@ -67,19 +67,19 @@ def test(options: Options, /, name: str, arguments: tuple[str, ...]) -> int:
     llmc delegate test research_dependency query='an async HTTP client'
     llmc delegate test filesystem.list_directory path=/srv
     """
-    found = ask(options, {"test": name, "args": dict(pair(text) for text in arguments)})
+    reply = ask(options, {"test": name, "args": dict(parse_pair(text) for text in arguments)})
     if options.json:
-        click.echo(json.dumps(found))
+        click.echo(json.dumps(reply))
     else:
-        click.echo(found["text"], err=bool(found["error"]))
-    return 1 if found["error"] else 0
+        click.echo(reply["text"], err=bool(reply["error"]))
+    return 1 if reply["error"] else 0
 
 
-def pair(text: str) -> tuple[str, Any]:
-    """`key=value`; a value that is JSON is meant as that."""
-    key, is_pair, value = text.partition("=")
-    if not is_pair or not key:
-        raise click.UsageError(f"{text!r} is no KEY=VALUE")
+def parse_pair(text: str) -> tuple[str, Any]:
+    """`key=value`; a value that is valid JSON is parsed."""
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise click.UsageError(f"{text!r} is not KEY=VALUE")
     try:
         return key, json.loads(value)
     except ValueError:
@@ -91,11 +91,11 @@ def pair(text: str) -> tuple[str, Any]:
 @click.argument("tools", nargs=-1)
 @pass_options
 def trust(options: Options, /, server: str, tools: tuple[str, ...]) -> int:
-    """Confirm tools of a server whose descriptions have changed: all of them, or those that are named."""
-    found = ask(options, {"trust": server, "tools": list(tools)})
+    """Accept changed tool descriptions of a server: of all its tools, or of TOOLS."""
+    reply = ask(options, {"trust": server, "tools": list(tools)})
     if options.json:
-        click.echo(json.dumps(found))
+        click.echo(json.dumps(reply))
     else:
-        names = ", ".join(found["trusted"])
-        click.echo(f"trusted: {names}" if names else f"nothing of {server} has changed")
+        names = ", ".join(reply["trusted"])
+        click.echo(f"trusted: {names}" if names else f"no tool of {server} has changed")
     return 0

@@ -1,4 +1,4 @@
-"""`llmc doctor`: look for whatever could be wrong, and say the fix."""
+"""`llmc doctor`: checks the installation, the workspace and the index, and suggests fixes."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ SIGNS = {
 @click.command()
 @pass_options
 def command(options: Options, /) -> int:
-    """Look for whatever could be wrong, and say the fix.
+    """Check the installation, the workspace and the index, and suggest fixes.
 
-    Exit code 1 when something fails; warnings are no failure.
+    The exit code is 1 if a check fails; warnings do not count.
     """
     findings = []
     for finding in _examine(options):
@@ -53,7 +53,7 @@ def _examine(options: Options) -> Iterator[CheckResult]:
     for check in _checks():
         try:
             yield from check(CheckContext(options, loaded))
-        except Exception as error:  # noqa: BLE001 - a check that breaks is a finding too
+        except Exception as error:  # noqa: BLE001 - a check that crashes is reported as failed
             name = check.__name__.removeprefix("check_")
             yield CheckResult(name, "fail", f"the check itself failed: {type(error).__name__}: {error}")
 

@@ -1,4 +1,4 @@
-"""`llmc handle`: results that did not fit, and are kept for a day."""
+"""`llmc handle`: results that did not fit into a reply; they are stored for a day."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from llmc.cli._tool_call import ask_tool, common_options
 
 @click.group()
 def command() -> None:
-    """What replies left out is kept for a day behind handles; `llmc read HANDLE` goes on reading."""
+    """Results that did not fit into a reply are stored for a day; `llmc read HANDLE` prints the rest."""
 
 
 @command.command("list")
 @common_options
 @pass_options
 def list_handles(options: Options, /, **args: Any) -> int:
-    """Every handle: its age, what is left behind it, and the question."""
+    """List handles with their age, number of remaining results, and query."""
     return ask_tool(options, "handle", args)
 
 
@@ -28,17 +28,17 @@ def list_handles(options: Options, /, **args: Any) -> int:
 @common_options
 @pass_options
 def show_handle(options: Options, /, **args: Any) -> int:
-    """The places behind a handle, numbered as `llmc read HANDLE:3` opens them, and what changed since."""
+    """List a handle's places, numbered as in `llmc read HANDLE:3`, and files that changed since."""
     return ask_tool(options, "handle", {**args, "name": (args["name"],)})
 
 
 @command.command("drop")
 @click.argument("name", nargs=-1)
-@click.option("--all", "everything", is_flag=True, help="All of them.")
+@click.option("--all", "everything", is_flag=True, help="Delete all handles.")
 @pass_options
 def drop_handles(options: Options, /, name: tuple[str, ...], *, everything: bool) -> int:
-    """Forget handles."""
+    """Delete handles."""
     if bool(name) == everything:
-        raise click.UsageError("which? Name some handles, or give --all.")
+        raise click.UsageError("name the handles to delete, or give --all.")
     ask_tool(options, "handle", {"name": name, "drop": True})
     return 0

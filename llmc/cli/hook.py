@@ -1,7 +1,7 @@
-"""`llmc hook`: the answer to a hook of Claude Code, as `install --hooks` wires it.
+"""`llmc hook`: answers a hook event of Claude Code; `install --hooks` configures the hook.
 
-The event comes as JSON on stdin. Before the first search by hand of a session the agent is told of llmc, once; all else
-is passed in silence. A hook must never be in the way: whatever goes wrong, it says nothing and succeeds.
+The event is JSON on stdin. Before the first shell search of a session the reply reminds the agent of llmc, once; other
+events get no reply. A hook must never block the agent: on any error it prints nothing and exits with 0.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ import click
 
 from llmc.cli._options import Options, pass_options
 
-LARGEST_EVENT = 1 << 20
-KEPT_SECONDS = 2 * 86_400
+MAX_EVENT_BYTES = 1 << 20
+MARK_SECONDS = 2 * 86_400
 SEARCH = re.compile(r"(?:^|[;&(\n])\s*(?:[ef]?grep|rg|ag|ack|find|fd|git\s+grep)\s")
 
 
 @click.command()
 @pass_options
 def command(options: Options, /) -> int:
-    """Answer a hook of Claude Code, whose event is on stdin; `llmc install --hooks` wires it."""
-    with contextlib.suppress(Exception):  # see above
-        event = json.loads(sys.stdin.read(LARGEST_EVENT))
+    """Answer a hook event of Claude Code, read from stdin; `llmc install --hooks` configures the hook."""
+    with contextlib.suppress(Exception):  # a hook must not fail
+        event = json.loads(sys.stdin.read(MAX_EVENT_BYTES))
         if _searches(event) and _is_first(options, str(event["session_id"])):
             from llmc.install.notes import REMINDER
 
@@ -39,14 +39,14 @@ def command(options: Options, /) -> int:
 
 
 def _searches(event: dict[str, Any]) -> bool:
-    """Whether it is about to look for files or in files; what reads a pipe only filters some other output."""
+    """Whether the agent is about to search files. A grep at the end of a pipe only filters another command's output."""
     if event.get("hook_event_name") != "PreToolUse":
         return False
     return event.get("tool_name") != "Bash" or bool(SEARCH.search(event["tool_input"]["command"]))
 
 
 def _is_first(options: Options, session: str) -> bool:
-    """A file for each session of the last days remembers."""
+    """Whether this is the session's first search. A marker file for each session is kept for two days."""
     folder = Path(options.home.path) / "hooks"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     mark = folder / blake2b(session.encode(), digest_size=16).hexdigest()
@@ -55,6 +55,6 @@ def _is_first(options: Options, session: str) -> bool:
     except FileExistsError:
         return False
     for other in folder.iterdir():
-        if time.time() - other.stat().st_mtime > KEPT_SECONDS:
+        if time.time() - other.stat().st_mtime > MARK_SECONDS:
             other.unlink(missing_ok=True)
     return True

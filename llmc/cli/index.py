@@ -1,7 +1,7 @@
-"""`llmc index`: build the index of the roots and keep it right.
+"""`llmc index`: build the index of the roots and keep it up to date.
 
-In the foreground this process becomes the daemon and its terminal the view on it; when a daemon runs already, it looks
-on at that one. Either way the view is an ordinary client of the socket.
+In the foreground, this process becomes the daemon and prints its progress. If a daemon is already running, this process
+follows that one. In both cases the view is an ordinary client of the socket.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ INTERRUPTED = 130
 
 @click.command()
 @click.argument("folders", metavar="[ROOT]...", nargs=-1)
-@click.option("--once", is_flag=True, help="Build, say what was done, and exit.")
-@click.option("--detach", is_flag=True, help="Leave the work to the daemon in the background.")
-@click.option("--verify", is_flag=True, help="Hold the index against the disk; exit 1 if anything differs.")
-@click.option("--rebuild", is_flag=True, help="Throw the index of these roots away and make it anew.")
+@click.option("--once", is_flag=True, help="Build the index, print a summary, and exit.")
+@click.option("--detach", is_flag=True, help="Let the daemon build the index in the background.")
+@click.option("--verify", is_flag=True, help="Compare the index with the disk; exit 1 on differences.")
+@click.option("--rebuild", is_flag=True, help="Delete the index of these roots and rebuild it.")
 @pass_options
 def command(options: Options, /, folders: tuple[str, ...], **flags: bool) -> int:
-    """Build the index of the roots and keep it right.
+    """Build the index of the roots and keep it up to date.
 
-    Without ROOT: the roots of the settings, or else the git work tree of the current folder. It stays in the foreground
-    and watches, until Ctrl-C; the index is kept.
+    Without ROOT, the roots in the settings are used, or else the git work tree of the current folder. The command stays
+    in the foreground and watches for changes until Ctrl-C; the index remains.
     """
     if flags["detach"] and options.no_daemon:
-        raise click.UsageError("--detach needs the daemon that --no-daemon forbids.")
+        raise click.UsageError("--detach cannot be combined with --no-daemon.")
     params: dict[str, Any] = {"roots": [str(Path(folder).absolute()) for folder in folders], **flags}
     if options.no_daemon:
         return _finish(options, _with_view(options, partial(options.ask, "index", params), watching=not _ends(params)))
@@ -53,11 +53,11 @@ def _ends(params: dict[str, Any]) -> bool:
 
 
 def _once(options: Options, params: dict[str, Any]) -> int:
-    """Asked once and not again: a person who stops the daemon does not want it back."""
+    """Call once without retrying: if a person stops the daemon, it should not be restarted."""
     with options.connect() as connection:
         result = _with_view(options, partial(connection.call, "index", params), watching=False)
     if params["detach"]:
-        options.say("indexing in the background; `llmc status` shows how far it is")
+        options.notify("indexing in the background; `llmc status` shows the progress")
     return _finish(options, result)
 
 
@@ -75,14 +75,14 @@ def _foreground(options: Options, params: dict[str, Any]) -> int:
     try:
         end_now(_Foreground(options, params).run())
     except DaemonRunningError as running:
-        options.say(f"looking on at the daemon that runs ({running.reason})")
+        options.notify(f"following the running daemon ({running.reason})")
         with options.connect() as connection:
             _with_view(options, partial(connection.call, "index", params), watching=True)
         return 0
 
 
 class _Foreground:
-    """The daemon in this process, and a client of it that draws."""
+    """The daemon in this process, and a client thread that prints its progress."""
 
     def __init__(self, options: Options, params: dict[str, Any]) -> None:
         from llmc.server.daemon import Daemon
@@ -91,20 +91,20 @@ class _Foreground:
         self._options = options
         self._params = params
         self._error: LlmcError | None = None
-        self._view = threading.Thread(target=self._look, name="llmc-view", daemon=True)
+        self._view = threading.Thread(target=self._show_progress, name="llmc-view", daemon=True)
         build = partial(open_service, options.home, os.environ)
         command = "llmc index in the foreground"
         self._daemon = Daemon(options.home, build, command=command, foreground=True, on_ready=self._view.start)
 
     def run(self) -> int:
-        """130 after Ctrl-C, 0 when it was stopped otherwise; what went wrong is raised."""
+        """The exit code: 130 after Ctrl-C, 0 if the daemon was stopped otherwise. Errors are raised."""
         self._daemon.run()
         self._view.join(timeout=1)
         if self._error is not None and not isinstance(self._error, DaemonGoneError):
             raise self._error
         return INTERRUPTED if self._daemon.left_for == "SIGINT" else 0
 
-    def _look(self) -> None:
+    def _show_progress(self) -> None:
         try:
             with self._options.connect(start=False) as connection:
                 _with_view(self._options, partial(connection.call, "index", self._params), watching=True)
@@ -115,17 +115,17 @@ class _Foreground:
 
 
 def _finish(options: Options, result: dict[str, Any]) -> int:
-    """Say what was done; 1 when `--verify` found a difference, 3 when a root could not be indexed."""
+    """Print a summary; the exit code is 1 if `--verify` found differences, 3 if a root could not be indexed."""
     if options.json:
         click.echo(json.dumps(result, indent=2))
     elif not options.quiet:
         for root in result["roots"]:
             skipped, failed = count(root["skipped"]), count(root["failed"])
-            done = f"{count(root['indexed'], 'file')} indexed, {skipped} skipped, {failed} failed"
-            click.echo(f"{shown(root['path'])}: {done} in {duration(result['seconds'])}")
+            summary = f"{count(root['indexed'], 'file')} indexed, {skipped} skipped, {failed} failed"
+            click.echo(f"{shown(root['path'])}: {summary} in {duration(result['seconds'])}")
         for each in result["differences"]:
             click.echo(f"{each['kind']} {shown(each['path'])}: {shown(each['detail'])}")
-    troubles = [root["error"] for root in result["roots"] if root["error"]]
-    for trouble in troubles:
-        click.echo(f"llmc: {shown(trouble)}", err=True)
-    return StoreError.exit_code if troubles else 1 if result["differences"] else 0
+    errors = [root["error"] for root in result["roots"] if root["error"]]
+    for error in errors:
+        click.echo(f"llmc: {shown(error)}", err=True)
+    return StoreError.exit_code if errors else 1 if result["differences"] else 0

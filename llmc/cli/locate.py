@@ -15,5 +15,5 @@ from llmc.cli._research_call import ask_report, report_options
 @report_options
 @pass_options
 def command(options: Options, /, query: tuple[str, ...], **args: Any) -> int:
-    """Where something lives: paths and lines by category, without excerpts."""
+    """Find where a feature is implemented: paths and lines by category, without excerpts."""
     return ask_report(options, "locate_in_codebase", {"query": " ".join(query), **args})

@@ -15,5 +15,5 @@ from llmc.cli._tool_call import ask_tool, common_options
 @common_options
 @pass_options
 def command(options: Options, /, **args: Any) -> int:
-    """What is in a folder: its files, and its folders with how much is in them."""
+    """List a folder: its files, and its folders with file counts and sizes."""
     return ask_tool(options, "tree", {**args, "depth": 1})

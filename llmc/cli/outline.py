@@ -12,9 +12,9 @@ from llmc.cli._tool_call import ask_tool, common_options
 
 @click.command()
 @click.argument("path", nargs=-1)
-@click.option("--deep", is_flag=True, help="Members too, not only what stands at the top of files.")
+@click.option("--deep", is_flag=True, help="Include members, not only top-level symbols.")
 @common_options
 @pass_options
 def command(options: Options, /, **args: Any) -> int:
-    """The symbols of a file, a folder or the whole repository: a map that fits a budget."""
+    """List the symbols of a file, a folder or the whole repository, within a token budget."""
     return ask_tool(options, "outline", args)

@@ -15,5 +15,5 @@ from llmc.cli._research_call import ask_report, report_options
 @report_options
 @pass_options
 def command(options: Options, /, pattern: tuple[str, ...], **args: Any) -> int:
-    """Two to six existing examples of a pattern, with the few lines that matter."""
+    """Find two to six existing examples of a pattern, with the relevant lines."""
     return ask_report(options, "find_patterns", {"pattern": " ".join(pattern), **args})

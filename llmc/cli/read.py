@@ -16,7 +16,7 @@ from llmc.cli._tool_call import ask_tool, common_options
 @common_options
 @pass_options
 def command(options: Options, /, **args: Any) -> int:
-    """A file, some lines of it, a symbol, or what an earlier reply left out.
+    """Print a file, lines of it, a symbol, or the rest of an earlier reply.
 
     \b
     llmc read src/main.py

@@ -1,7 +1,7 @@
-"""`llmc redact`: a text as it would leave, or what would be taken out of it and why.
+"""`llmc redact`: prints files with secrets removed, or lists the secrets.
 
-It reads the settings in this process and needs no daemon. What was found is named by its rule and place; the secret
-itself is not printed again.
+The settings are read in this process without a daemon. Findings name the rule and the location; the secret itself is
+not printed.
 """
 
 from __future__ import annotations
@@ -20,34 +20,34 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-FOUND = 1
+SECRETS_FOUND = 1
 STDIN = "-"
 
 
 @click.command(name="redact")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option("--check", is_flag=True, help="Only say what would go, and why; the exit code is 1 if anything would.")
+@click.option("--check", is_flag=True, help="Only list the secrets and their rules; exit 1 if there are any.")
 @pass_options
 @click.pass_context
 def command(context: click.Context, options: Options, files: tuple[str, ...], *, check: bool) -> None:
-    """Show FILEs as they would leave llmc, without their secrets.
+    """Print FILEs with secrets removed, as in llmc's replies.
 
-    `-` reads standard input. Rules and allowed paths come from the settings, section redaction.
+    `-` reads standard input. Rules and allowed paths are set in the section `redaction` of the settings.
     """
     from llmc.envelope.visible import visible_text
 
     redactor = redactor_of(options)
-    found: list[dict[str, Any]] = []
+    secrets: list[dict[str, Any]] = []
     for name in files:
         text = read(name)
         if check:
-            found += findings(redactor, name, text)
+            secrets += findings(redactor, name, text)
         else:
             path = "" if name == STDIN else relative(name)
             click.echo(visible_text(redactor.redact(text, path).text), nl=False)
     if check:
-        report(found, as_json=options.json)
-        context.exit(FOUND if found else 0)
+        report(secrets, as_json=options.json)
+        context.exit(SECRETS_FOUND if secrets else 0)
 
 
 def redactor_of(options: Options) -> Redactor:
@@ -75,31 +75,31 @@ def read(name: str) -> str:
 
 
 def relative(name: str) -> str:
-    """As a path below the current folder, which is how `allow` names it."""
+    """The path relative to the current folder, as `redaction.allow` expects it."""
     path = os.path.relpath(name)
     return name if path.startswith("..") else path
 
 
 def findings(redactor: Redactor, name: str, text: str) -> list[dict[str, Any]]:
-    done = redactor.redact(text, "" if name == STDIN else relative(name))
-    shown = done.text.split("\n")
+    redacted = redactor.redact(text, "" if name == STDIN else relative(name))
+    lines = redacted.text.split("\n")
     return [
-        {"file": name, "line": each.line, "column": each.column, "rule": each.rule, "shown": shown[each.line - 1]}
-        for each in done.findings
+        {"file": name, "line": each.line, "column": each.column, "rule": each.rule, "shown": lines[each.line - 1]}
+        for each in redacted.findings
     ]
 
 
-def report(found: list[dict[str, Any]], *, as_json: bool) -> None:
+def report(secrets: list[dict[str, Any]], *, as_json: bool) -> None:
     from llmc.envelope.visible import visible, visible_name
 
     if as_json:
-        click.echo(json.dumps({"findings": found}, indent=2))
+        click.echo(json.dumps({"findings": secrets}, indent=2))
         return
-    for each in found:
+    for each in secrets:
         place = f"{visible_name(each['file'])}:{each['line']}:{each['column']}"
         click.echo(f"{place}: {each['rule']}: {excerpt(visible(each['shown'].strip()), each['rule'])}")
-    count = len(found)
-    click.echo(f"{count} would go" if count else "nothing would go", err=True)
+    count = len(secrets)
+    click.echo(f"{count} secret{'s' if count > 1 else ''} found" if count else "no secrets found", err=True)
     sys.stderr.flush()
 
 
@@ -107,6 +107,6 @@ EXCERPT = 60
 
 
 def excerpt(line: str, rule: str) -> str:
-    """The part of a long line around what was taken out."""
+    """The part of a long line around the redacted secret."""
     at = max(0, line.find(f"[redacted:{rule}]") - EXCERPT)
     return line[at : at + 3 * EXCERPT]

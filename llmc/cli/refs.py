@@ -15,13 +15,13 @@ KINDS = ("def", "call", "read", "write", "import", "inherit", "type", "use")
 @click.command()
 @click.argument("name")
 @click.argument("path", nargs=-1)
-@click.option("--kind", multiple=True, type=click.Choice(KINDS), help="Only these uses.")
+@click.option("--kind", multiple=True, type=click.Choice(KINDS), help="Only uses of this kind; may be repeated.")
 @common_options
 @pass_options
 def command(options: Options, /, **args: Any) -> int:
-    """Where a name is defined, and every use, call and subclass of it.
+    """List the definitions of a name, and every use, call and subclass of it.
 
-    A plain name is matched as such. Of Class.method and path:name, uses that mean another definition are left out, and
-    members that a class inherits are found through its bases.
+    A plain name matches every definition of that name. For Class.method and path:name, uses of other definitions are
+    left out, and inherited members are found through base classes.
     """
     return ask_tool(options, "refs", args)

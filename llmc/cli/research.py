@@ -12,11 +12,11 @@ from llmc.cli._research_call import ask_report, report_options
 
 @click.command()
 @click.argument("question", nargs=-1, required=True)
-@click.option("--artifact", is_flag=True, help="Write the report as a file too, and say where.")
+@click.option("--artifact", is_flag=True, help="Also write the report to a file and print its path.")
 @report_options
 @pass_options
 def command(options: Options, /, question: tuple[str, ...], **args: Any) -> int:
-    """Answer a question about the code: where, how, with which examples.
+    """Research a question about the code: where, how, and with which examples.
 
     \b
     llmc research how are sessions expired

@@ -13,16 +13,14 @@ from llmc.cli._tool_call import ask_tool, common_options
 
 @click.command()
 @click.argument("query", nargs=-1, required=True)
-@click.option(
-    "--path", "-p", multiple=True, metavar="PATH", help="Only below this, or inside an earlier result (h4k2)."
-)
-@click.option("--limit", "-n", type=int, metavar="N", help="At most so many files.")
-@click.option("--explain", is_flag=True, help="Show what each ranking signal did, and what the query quotes.")
-@click.option("--syntax", is_flag=True, help='Read path:, -word and "phrase" as operators in a long query, too.')
+@click.option("--path", "-p", multiple=True, metavar="PATH", help="Limit to this path, or to an earlier result (h4k2).")
+@click.option("--limit", "-n", type=int, metavar="N", help="Maximum number of files.")
+@click.option("--explain", is_flag=True, help="Show each ranking signal, and what the query quotes from code.")
+@click.option("--syntax", is_flag=True, help='Apply path:, -word and "phrase" as operators in a long query, too.')
 @common_options
 @pass_options
 def command(options: Options, /, query: tuple[str, ...], **args: Any) -> int:
-    """Ranked places for words, a symbol, a question or pasted text.
+    """Find ranked places in the code for words, a symbol, a question or pasted text.
 
     \b
     llmc search where are passwords hashed
@@ -30,8 +28,8 @@ def command(options: Options, /, query: tuple[str, ...], **args: Any) -> int:
     llmc search '"connection refused" kind:function'
     llmc search - < issue.txt
 
-    In a short query: path:, lang:, kind:, root:, each also with a minus in front; "quoted phrases"; -word. A longer
-    text is searched as it is: an issue, a stack trace, a log, a diff. `-` reads it from standard input.
+    In a short query: path:, lang:, kind:, root:, each also negated with a leading minus; "quoted phrases"; -word. Longer
+    text (an issue, a stack trace, a log, a diff) is searched as it is. `-` reads it from standard input.
     """
     return ask_tool(options, "search", {"query": typed_or_piped(query), **args})
 

@@ -1,4 +1,4 @@
-"""`llmc serve`: what an MCP client starts."""
+"""`llmc serve`: the command that an MCP client starts."""
 
 from __future__ import annotations
 
@@ -14,42 +14,42 @@ LOG_LEVELS = ("debug", "info", "warn", "warning", "error")
 
 
 @click.command()
-@click.option("--profile", type=click.Choice(PROFILES), help="Which tools are listed (server.profile).")
-@click.option("--agent", default="", metavar="NAME", help="Serve as this persona: its tools, its prompt.")
-@click.option("--arg", "args", multiple=True, metavar="NAME=VALUE", help="An argument of the persona; may be repeated.")
-@click.option("--log-level", type=click.Choice(LOG_LEVELS), help="Show what servers and delegates do, on stderr.")
-@click.option("--log-pretty", is_flag=True, help="Write that for a person instead of as JSON.")
-@click.option("--http", "address", metavar="HOST:PORT", help="Serve HTTP there instead: /mcp and REST.")
+@click.option("--profile", type=click.Choice(PROFILES), help="Tools listed to the client (server.profile).")
+@click.option("--agent", default="", metavar="NAME", help="Serve this persona: its tools and prompt.")
+@click.option("--arg", "args", multiple=True, metavar="NAME=VALUE", help="Argument of the persona; may be repeated.")
+@click.option("--log-level", type=click.Choice(LOG_LEVELS), help="Log servers and delegates to stderr at this level.")
+@click.option("--log-pretty", is_flag=True, help="Log readable lines instead of JSON.")
+@click.option("--http", "address", metavar="HOST:PORT", help="Serve HTTP (/mcp and REST) at this address instead.")
 @click.option("--tls-cert", default="", metavar="FILE", help="Certificate for HTTPS.")
-@click.option("--tls-key", default="", metavar="FILE", help="Its key.")
-@click.option("--allow-host", multiple=True, metavar="NAME", help="A host name by which others reach it.")
-@click.option("--insecure", is_flag=True, help="Listen beyond this machine without TLS.")
+@click.option("--tls-key", default="", metavar="FILE", help="Private key for HTTPS.")
+@click.option("--allow-host", multiple=True, metavar="NAME", help="Accepted host name; may be repeated.")
+@click.option("--insecure", is_flag=True, help="Allow other machines to connect without TLS.")
 @pass_options
 def command(
     options: Options, /, profile: str | None, agent: str, args: tuple[str, ...], address: str | None, **http: Any
 ) -> int:
-    """Serve MCP on stdin and stdout, or with --http over the network.
+    """Serve MCP on stdin and stdout, or over the network with --http.
 
     \b
     llmc serve
     llmc serve --profile full --root ~/src/project
 
-    An MCP client starts this; `llmc install` tells it how. The daemon answers; it is started when there is none.
+    An MCP client starts this command; `llmc install` configures it. The daemon answers and is started if necessary.
     """
     from functools import partial
 
     from llmc.client.relay import Relay
 
-    options.named = True
+    options.send_variables = True
     if profile:
         options.set = (*options.set, f"server.profile={profile}")
-    shown(options, http.pop("log_level"), pretty=http.pop("log_pretty"))
+    follow_log(options, http.pop("log_level"), pretty=http.pop("log_pretty"))
     if profile == "pruner":
         from llmc.extend.pruner.config import config_of
 
         for warning in config_of(os.environ, "").warnings:
             click.echo(warning, err=True)
-    # An editor without an open folder leaves its variables as they are; the current folder then decides.
+    # An editor without an open folder does not expand its variables; the current folder is used then.
     options.roots = tuple(root for root in options.roots if not root.startswith("${"))
     if agent:
         options.set = (*options.set, f"server.agent={agent}")
@@ -71,8 +71,8 @@ def command(
     return Relay(lambda: caller.connect().stream("mcp")).run()
 
 
-def shown(options: Options, level: str | None, *, pretty: bool) -> None:
-    """What is logged from now on, if that is wanted; `warn` is what others call a warning."""
+def follow_log(options: Options, level: str | None, *, pretty: bool) -> None:
+    """Copy new log lines to stderr if either option is given. `warn` is an alias of `warning`."""
     if level or pretty:
         from llmc.cli._log_tail import follow
 

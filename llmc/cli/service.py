@@ -1,4 +1,4 @@
-"""`llmc service`: have the daemon started at login, by systemd or launchd."""
+"""`llmc service`: lets systemd or launchd start the daemon at login."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 def command() -> None:
     """Start the daemon at login.
 
-    Not needed: any command starts the daemon when it is not running. With a unit it runs from login on, so that the
-    first question of the day finds everything indexed.
+    This is optional: any command starts the daemon if it is not running. With a service unit it runs from login on, so
+    the index is up to date before the first query.
     """
 
 
@@ -39,8 +39,8 @@ def install(options: Options, /, *, show: bool) -> None:
         return
     backup = _write(unit, before)
     if before is not None:
-        _manage(unit.stop)  # the manager runs the old text until it is told
-    _make_way(options)
+        _manage(unit.stop)  # the service manager runs the old unit until it is stopped
+    _stop_on_demand_daemon(options)
     _answer(options, unit, f"installed: {unit.path}", backup=backup, trouble=_manage(unit.start))
 
 
@@ -51,12 +51,12 @@ def uninstall(options: Options, /) -> None:
     from llmc.cli._service_units import MARK
 
     unit = _unit(options)
-    there = unit.installed
-    if there is None:
+    text = unit.installed
+    if text is None:
         _answer(options, unit, "not installed", trouble="")
         return
-    if MARK not in there:
-        raise ConfigError(f"{unit.path} was not written by llmc", hint="Remove it yourself if you want it gone.")
+    if MARK not in text:
+        raise ConfigError(f"{unit.path} was not written by llmc", hint="Delete it by hand if you no longer need it.")
     trouble = _manage(unit.stop)
     unit.path.unlink()
     _answer(options, unit, f"removed: {unit.path}", trouble=trouble)
@@ -65,13 +65,13 @@ def uninstall(options: Options, /) -> None:
 @command.command()
 @pass_options
 def status(options: Options, /) -> None:
-    """Whether the unit is there, as this llmc would write it, and running."""
+    """Show whether the unit is installed, up to date and running."""
     from llmc.cli._service_units import run
 
     unit = _unit(options)
-    there = unit.installed
-    state = "not installed" if there is None else "installed" if there == unit.text else "installed, and differs"
-    active = there is not None and run(unit.query)[0]
+    text = unit.installed
+    state = "not installed" if text is None else "installed" if text == unit.text else "installed, but outdated"
+    active = text is not None and run(unit.query)[0]
     _answer(options, unit, f"{state}{', active' if active else ''}: {unit.path}", active=active)
 
 
@@ -82,7 +82,7 @@ def _unit(options: Options) -> ServiceUnit:
 
 
 def _write(unit: ServiceUnit, before: str | None) -> str | None:
-    """The path of the backup when something else was there."""
+    """Write the unit; returns the path of the backup if the file existed."""
     backup = None
     try:
         unit.path.parent.mkdir(parents=True, exist_ok=True)
@@ -95,28 +95,28 @@ def _write(unit: ServiceUnit, before: str | None) -> str | None:
     return str(backup) if backup else None
 
 
-def _make_way(options: Options) -> None:
-    """A daemon that was started on demand would keep the unit's from starting; one in the foreground stays."""
+def _stop_on_demand_daemon(options: Options) -> None:
+    """A daemon that was started on demand would keep the unit's from starting. One in the foreground is left alone."""
     from llmc.base.errors import DaemonError
-    from llmc.cli.stop import PATIENCE_SECONDS, has_gone
+    from llmc.cli.stop import PATIENCE_SECONDS, wait_until_stopped
 
     try:
         with options.connect(start=False) as connection:
             leaves = connection.call("stop", {"polite": True})["leaving"]
         if leaves:
-            has_gone(options.home, PATIENCE_SECONDS)
+            wait_until_stopped(options.home, PATIENCE_SECONDS)
     except DaemonError:
-        pass  # there is none
+        pass  # no daemon is running
 
 
 def _manage(commands: tuple[tuple[str, ...], ...]) -> str:
-    """Run the manager's commands; what went wrong, with the command to repeat, or nothing."""
+    """Run commands of the service manager; the first failure as a message, or an empty string."""
     from llmc.cli._service_units import run
 
     for each in commands:
-        worked, words = run(each)
-        if not worked:
-            return f"`{' '.join(each)}` did not work: {words}"
+        succeeded, output = run(each)
+        if not succeeded:
+            return f"`{' '.join(each)}` failed: {output}"
     return ""
 
 
@@ -126,6 +126,6 @@ def _answer(options: Options, unit: ServiceUnit, text: str, **fields: Any) -> No
         return
     click.echo(text)
     if fields.get("backup"):
-        click.echo(f"what was there before: {fields['backup']}")
+        click.echo(f"backup of the previous unit: {fields['backup']}")
     if fields.get("trouble"):
-        options.say(fields["trouble"])
+        options.notify(fields["trouble"])

@@ -1,4 +1,4 @@
-"""`llmc session`: what the work knows so far, for people and for agents without MCP."""
+"""`llmc session`: shared session memory, for people and for agents without MCP."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @click.group()
 def command() -> None:
-    """Sessions that the server keeps: keys with versions, a log, tool calls, tokens.
+    """Sessions stored by the daemon: versioned keys, a log, tool calls, token counts.
 
     \b
     llmc session list
@@ -25,8 +25,8 @@ def command() -> None:
 
 
 def agent_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    command = click.option("--private", is_flag=True, help="Only for this agent's slice.")(command)
-    return click.option("--agent", metavar="NAME", help="Which agent asks; it sees its own slice besides.")(command)
+    command = click.option("--private", is_flag=True, help="Store in this agent's private part.")(command)
+    return click.option("--agent", metavar="NAME", help="Agent name; includes its private part.")(command)
 
 
 def ask(options: Options, action: str, args: dict[str, Any]) -> int:
@@ -38,28 +38,28 @@ def ask(options: Options, action: str, args: dict[str, Any]) -> int:
 @common_options
 @pass_options
 def list_sessions(options: Options, /, **args: Any) -> int:
-    """Every session, the last used first."""
+    """List sessions, most recently used first."""
     args.pop("fields", None)
     return ask(options, "list", args)
 
 
 @command.command()
 @click.argument("name")
-@click.option("--agent", metavar="NAME", help="Which agent asks; it sees its own slice besides.")
-@click.option("--budget", type=int, metavar="N", help="Tokens that the reply may take.")
-@click.option("--all", "all_", is_flag=True, help="Everything, without a budget.")
+@click.option("--agent", metavar="NAME", help="Agent name; includes its private part.")
+@click.option("--budget", type=int, metavar="N", help="Token budget of the reply.")
+@click.option("--all", "all_", is_flag=True, help="All results, without a budget.")
 @pass_options
 def show(options: Options, /, **args: Any) -> int:
-    """Its keys, lists, last entries, and what it has cost."""
+    """Show a session's keys, lists, recent entries and cost."""
     return ask(options, "show", args)
 
 
 @command.command()
 @click.argument("name")
-@click.option("--agent", metavar="NAME", help="Which agent asks; it sees its own slice besides.")
+@click.option("--agent", metavar="NAME", help="Agent name; includes its private part.")
 @pass_options
 def resume(options: Options, /, **args: Any) -> int:
-    """Where it stands, in at most 300 tokens, for whoever goes on with it."""
+    """Summarize a session in at most 300 tokens, to continue it."""
     return ask(options, "resume", args)
 
 
@@ -69,18 +69,18 @@ def resume(options: Options, /, **args: Any) -> int:
 @agent_options
 @pass_options
 def checkpoint(options: Options, /, **args: Any) -> int:
-    """Write down where it stands, in your own words if you like."""
+    """Record the state of the work, optionally in your own words."""
     return ask(options, "checkpoint", args)
 
 
 @command.command()
 @click.argument("name")
 @click.argument("key")
-@click.option("--agent", metavar="NAME", help="Which agent asks; it sees its own slice besides.")
-@click.option("--all", "all_", is_flag=True, help="Everything, without a budget.")
+@click.option("--agent", metavar="NAME", help="Agent name; includes its private part.")
+@click.option("--all", "all_", is_flag=True, help="All results, without a budget.")
 @pass_options
 def get(options: Options, /, **args: Any) -> int:
-    """One key, or the last entries of a list."""
+    """Print a key, or the last entries of a list."""
     return ask(options, "get", args)
 
 
@@ -88,19 +88,19 @@ def get(options: Options, /, **args: Any) -> int:
 @click.argument("name")
 @click.argument("key")
 @click.argument("value")
-@click.option("--version", type=int, metavar="N", help="The version that you saw; 0 for a key that must be new.")
+@click.option("--version", type=int, metavar="N", help="The version you read; 0 if the key must be new.")
 @agent_options
 @pass_options
 def set_key(options: Options, /, **args: Any) -> int:
-    """Set a key; whoever replaces what another wrote says which version it saw."""
+    """Set a key. To replace another agent's value, give the version you read."""
     return ask(options, "set", args)
 
 
 @command.command()
 @click.argument("name")
 @click.argument("value")
-@click.option("--key", metavar="LIST", help="Which list; the log when left out.")
-@click.option("--act", metavar="WORD", help="said, asked, found, decided, solution.")
+@click.option("--key", metavar="LIST", help="List to append to; the log by default.")
+@click.option("--act", metavar="WORD", help="Kind of entry: said, asked, found, decided, solution.")
 @agent_options
 @pass_options
 def append(options: Options, /, **args: Any) -> int:
@@ -111,10 +111,10 @@ def append(options: Options, /, **args: Any) -> int:
 @command.command()
 @click.argument("name")
 @click.argument("query", nargs=-1, required=True)
-@click.option("--agent", metavar="NAME", help="Which agent asks; it sees its own slice besides.")
+@click.option("--agent", metavar="NAME", help="Agent name; includes its private part.")
 @pass_options
 def search(options: Options, /, query: tuple[str, ...], **args: Any) -> int:
-    """What was said, found and decided, by words and meaning."""
+    """Search the entries of a session, by words and meaning."""
     return ask_tool(options, "session", {"action": "search", "query": " ".join(query), **args})
 
 
@@ -122,7 +122,7 @@ def search(options: Options, /, query: tuple[str, ...], **args: Any) -> int:
 @click.argument("name", nargs=-1, required=True)
 @pass_options
 def drop(options: Options, /, name: tuple[str, ...]) -> int:
-    """Forget sessions."""
+    """Delete sessions."""
     for one in name:
         ask(options, "drop", {"name": one})
     return 0

@@ -1,4 +1,4 @@
-"""`llmc stats`: what calls cost and saved, from the ledger."""
+"""`llmc stats`: tokens and time that calls cost and saved, from the token ledger."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ GOAL = 0.01  # overhead as a share of content
 
 
 @click.command()
-@click.option("--session", default="", metavar="ID", help="Only this session; cli is the command line.")
-@click.option("--since", default="", metavar="SPAN", help="Only the last 90m, 2h, 7d, or since 2026-11-16.")
+@click.option("--session", default="", metavar="ID", help="Only this session; `cli` for the command line.")
+@click.option("--since", default="", metavar="SPAN", help="Only the last 90m, 2h or 7d, or since 2026-11-16.")
 @click.option("--tool", default="", metavar="NAME", help="Only this tool.")
 @pass_options
 def command(options: Options, /, session: str, since: str, tool: str) -> None:
-    """What calls cost and saved: overhead, tokens served and kept back, times.
+    """Show what calls cost and saved: overhead, tokens served and held back, latency.
 
-    Sizes and times are kept on this machine, questions and texts are not. What was kept back is counted up to what a
-    client would have shown of a plain tool's reply (ledger.client_tokens); what was fetched later is taken off it, and
-    a call that cost more than a plain tool would have counts as it is.
+    Sizes and times are recorded on this machine; queries and file contents are not. Tokens held back are counted only
+    up to what a client would have shown of a plain tool's reply (ledger.client_tokens). Later fetches are subtracted,
+    and calls that cost more than a plain tool are counted as losses.
     """
-    wanted = {"session": session, "tool": tool, "since": beginning(since) if since else 0}
-    found = options.ask("stats", wanted)
+    filters = {"session": session, "tool": tool, "since": parse_since(since) if since else 0}
+    stats = options.ask("stats", filters)
     if options.json:
-        click.echo(json.dumps(found, indent=2))
+        click.echo(json.dumps(stats, indent=2))
         return
-    text = "\n".join(lines(found, by_tool=bool(tool)))
+    text = "\n".join(lines(stats, by_tool=bool(tool)))
     click.echo(click.unstyle(text) if options.plain else text)
 
 
-def beginning(text: str) -> float:
+def parse_since(text: str) -> float:
     """Seconds since the epoch."""
     span = SPAN.fullmatch(text.strip())
     if span:
@@ -54,54 +54,54 @@ def beginning(text: str) -> float:
             return time.mktime(time.strptime(text.strip(), form))
         except (ValueError, OverflowError):
             continue
-    raise QueryError(f"{text!r} is no time", hint="Write 90m, 2h, 7d or 2026-11-16.")
+    raise QueryError(f"{text!r} is not a time", hint="Use a span such as 90m, 2h or 7d, or a date such as 2026-11-16.")
 
 
-def lines(found: dict[str, Any], *, by_tool: bool) -> Iterator[str]:
-    tokens = found["tokens"]
-    for note in found["notes"]:
+def lines(stats: dict[str, Any], *, by_tool: bool) -> Iterator[str]:
+    tokens = stats["tokens"]
+    for note in stats["notes"]:
         yield click.style(f"! {shown(note)}", fg="yellow")
     if not tokens["calls"]:
-        yield "No calls are written down yet."
+        yield "No calls are recorded yet."
         return
-    yield click.style(f"{count(tokens['calls'], 'call')} from {ago(found['since'])} on", bold=True)
-    yield from _total_lines(found, by_tool=by_tool)
+    yield click.style(f"{count(tokens['calls'], 'call')} since {ago(stats['since'])}", bold=True)
+    yield from _total_lines(stats, by_tool=by_tool)
     yield ""
-    yield from _tool_lines(found["tools"])
-    if len(found["sessions"]) > 1:
+    yield from _tool_lines(stats["tools"])
+    if len(stats["sessions"]) > 1:
         yield ""
-        yield from _session_lines(found["sessions"])
+        yield from _session_lines(stats["sessions"])
     yield ""
-    yield from _call_lines("slowest", found["slowest"])
-    yield from _call_lines("largest", found["largest"])
+    yield from _call_lines("slowest", stats["slowest"])
+    yield from _call_lines("largest", stats["largest"])
 
 
-def _total_lines(found: dict[str, Any], *, by_tool: bool) -> Iterator[str]:
-    tokens, times = found["tokens"], found["latency"]
-    share = found["share"]
+def _total_lines(stats: dict[str, Any], *, by_tool: bool) -> Iterator[str]:
+    tokens, times = stats["tokens"], stats["latency"]
+    share = stats["share"]
     parts = f"frame {tokens['frame']:,}"
     if not by_tool:
-        parts += f", definitions {found['definitions']:,}, instructions {found['instructions']:,}"
-    said = "no content yet" if share is None else f"{share:.2%} of content"
+        parts += f", definitions {stats['definitions']:,}, instructions {stats['instructions']:,}"
+    overhead = "no content yet" if share is None else f"{share:.2%} of content"
     colour = "green" if share is not None and share <= GOAL else "yellow"
-    yield f"  overhead    {click.style(said, fg=colour)} · {found['overhead']:,} tokens ({parts})"
+    yield f"  overhead    {click.style(overhead, fg=colour)} · {stats['overhead']:,} tokens ({parts})"
     yield f"  served      {tokens['content']:,} tokens of content"
-    after = f"{tokens['fetched']:,} of them fetched later in {count(tokens['fetches'], 'call')}"
-    yield f"  kept back   {tokens['kept_back']:,} tokens, {after}"
-    net = found["net"]
-    word = click.style(f"{net:,}", fg="green" if net >= 0 else "red")
-    yield f"  net         {word} tokens {'saved' if net >= 0 else 'spent more'} against plain tools, all overhead off"
+    fetched = f"{tokens['fetched']:,} of them fetched later in {count(tokens['fetches'], 'call')}"
+    yield f"  held back   {tokens['kept_back']:,} tokens, {fetched}"
+    net = stats["net"]
+    amount = click.style(f"{abs(net):,}", fg="green" if net >= 0 else "red")
+    yield f"  net         {amount} tokens {'fewer' if net >= 0 else 'more'} than plain tools, overhead included"
     yield f"  negative    {count(tokens['negative'], 'call')} cost {tokens['lost']:,} tokens more than a plain tool"
     yield f"  time        p50 {_ms(times['p50'])} · p95 {_ms(times['p95'])} · p99 {_ms(times['p99'])}"
-    rest = (f"{tokens[name]:,} {words}" for name, words in RESTS.items())
-    yield f"  besides     {' · '.join(rest)}"
+    counts = (f"{tokens[name]:,} {label}" for name, label in OTHER_COUNTS.items())
+    yield f"  other       {' · '.join(counts)}"
 
 
-RESTS = {"cached": "from the cache", "pending": "with changes pending", "errors": "errors"}
+OTHER_COUNTS = {"cached": "from the cache", "pending": "with changes pending", "errors": "errors"}
 
 
 def _tool_lines(tools: list[dict[str, Any]]) -> Iterator[str]:
-    head = ("tool", "calls", "content", "frame", "kept back", "fetched", "net", "p50", "p95")
+    head = ("tool", "calls", "content", "frame", "held back", "fetched", "net", "p50", "p95")
     rows = [
         (
             shown(one["tool"]),
@@ -130,7 +130,7 @@ def _session_lines(sessions: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def _table(head: tuple[str, ...], rows: list[tuple[str, ...]], texts: int = 1) -> Iterator[str]:
-    """Words to the left, figures to the right."""
+    """Text columns are left-aligned, numbers right-aligned."""
     widths = [max(len(row[at]) for row in (head, *rows)) for at in range(len(head))]
     for number, row in enumerate((head, *rows)):
         cells = [
@@ -150,5 +150,5 @@ def _call_lines(name: str, calls: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def _ms(seconds: float) -> str:
-    """`duration` has no digits to spare below ten milliseconds."""
-    return f"{seconds * 1_000:.1f} ms" if seconds < 0.01 else duration(seconds)  # noqa: PLR2004 - it says so
+    """As `duration`, with one decimal below ten milliseconds."""
+    return f"{seconds * 1_000:.1f} ms" if seconds < 0.01 else duration(seconds)  # noqa: PLR2004 - named by the docstring

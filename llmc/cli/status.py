@@ -1,4 +1,4 @@
-"""`llmc status`: what is indexed, how fresh, what failed and why."""
+"""`llmc status`: what is indexed, how fresh it is, and what failed."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 WATCH_SECONDS = 1.0
-MOST_EXAMPLES = 5
+MAX_EXAMPLES = 5
 COLOURS = {"ready": "green", "building": "yellow", "waiting": "yellow", "missing": "red", "failed": "red"}
 
 
 @click.command()
-@click.option("--watch", is_flag=True, help="Keep showing it until Ctrl-C.")
+@click.option("--watch", is_flag=True, help="Refresh until Ctrl-C.")
 @pass_options
 def command(options: Options, *, watch: bool) -> None:
-    """What is indexed, how fresh, what failed and why."""
+    """Show what is indexed, how fresh it is, and what failed."""
     if not watch:
         click.echo(_text(options, options.ask("status")))
     elif options.json or options.plain or not sys.stdout.isatty():
@@ -42,7 +42,7 @@ def _text(options: Options, status: dict[str, Any]) -> str:
 
 
 def _repeat(options: Options) -> None:
-    """One status after the other, for pipes: JSON objects on a line each, or blocks of text."""
+    """Print the status repeatedly, for pipes: one JSON object per line, or blocks of text."""
     with options.connect() as connection:
         while True:
             status = connection.call("status")
@@ -70,7 +70,7 @@ def lines(status: dict[str, Any]) -> Iterator[str]:
         if root["family"] in stores:
             yield from _store_lines(stores.pop(root["family"]))
     if not status["roots"]:
-        yield "No root is indexed yet: `llmc index` in a work tree makes it one."
+        yield "No root is indexed yet: run `llmc index` in a git work tree."
     for problem in status["problems"]:
         yield click.style(f"! {problem}", fg="yellow")
 
@@ -93,22 +93,22 @@ def _process_lines(status: dict[str, Any]) -> Iterator[str]:
 def _root_lines(root: dict[str, Any]) -> Iterator[str]:
     state = click.style(root["state"], fg=COLOURS.get(root["state"], "yellow"))
     yield f"{click.style(shown(root['path']), bold=True)} · {state} · {root['watcher']}"
-    for trouble in filter(None, (root["error"], root["degraded"])):
-        yield click.style(f"  ! {trouble}", fg="yellow")
+    for problem in filter(None, (root["error"], root["degraded"])):
+        yield click.style(f"  ! {problem}", fg="yellow")
     if root["progress"]:
         yield f"  {progress_text(root['progress'])}"
     pending = f" · {count(root['pending'])} pending" if root["pending"] else ""
     skipped, failed = count(root["skipped"]), count(root["failed"])
     yield f"  {count(root['indexed'], 'file')} indexed · {skipped} skipped · {failed} failed{pending}"
-    changed, searchable, walked = (ago(root[f"last_{what}"]) for what in ("change", "commit", "scan"))
-    yield f"  changed {changed} · searchable {searchable} · walked {walked}"
+    changed, searchable, scanned = (ago(root[f"last_{event}"]) for event in ("change", "commit", "scan"))
+    yield f"  changed {changed} · searchable {searchable} · scanned {scanned}"
     if root["reasons"]:
         reasons = sorted(root["reasons"].items(), key=lambda item: (-item[1], item[0]))
-        yield "  passed by: " + ", ".join(f"{number:,} {shown(reason)}" for reason, number in reasons)
-    failed_ones = [passed for passed in root["examples"] if passed["status"] == "failed"]
-    for passed in failed_ones[:MOST_EXAMPLES]:
-        yield f"    {shown(passed['path'])}: {shown(passed['reason'])}"
-    if root["failed"] > MOST_EXAMPLES:
+        yield "  skipped: " + ", ".join(f"{number:,} {shown(reason)}" for reason, number in reasons)
+    failures = [file for file in root["examples"] if file["status"] == "failed"]
+    for file in failures[:MAX_EXAMPLES]:
+        yield f"    {shown(file['path'])}: {shown(file['reason'])}"
+    if root["failed"] > MAX_EXAMPLES:
         yield "    … --json has more"
 
 

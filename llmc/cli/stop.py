@@ -1,4 +1,4 @@
-"""`llmc stop`: end the daemon, and wait until it has gone."""
+"""`llmc stop`: stops the daemon and waits until it has exited."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from llmc.base.daemon_lock import Owner
     from llmc.base.home import Home
 
-# Replies have 5 s, the handler 30 s to end; see `server.daemon`.
+# The daemon waits 5 s for replies and 30 s for the handler to close; see `server.daemon`.
 PATIENCE_SECONDS = 40.0
 FORCE_SECONDS = 2.0
-LOOK_SECONDS = 0.02
+POLL_SECONDS = 0.02
 
 
 @click.command()
-@click.option("--force", is_flag=True, help="Kill it when it does not answer.")
+@click.option("--force", is_flag=True, help="Kill the daemon if it does not respond.")
 @pass_options
 def command(options: Options, *, force: bool) -> None:
-    """End the index daemon.
+    """Stop the index daemon.
 
-    It finishes or rolls back what it is writing. The next command that needs it starts it again.
+    The daemon finishes or rolls back its current write. The next command that needs it starts it again.
     """
     from llmc.base.daemon_lock import read_owner
 
@@ -37,14 +37,17 @@ def command(options: Options, *, force: bool) -> None:
     if owner is None:
         _answer(options, "no daemon is running", stopped=False, pid=None)
         return
-    heard = _ask(options.home, owner)
-    if not has_gone(options.home, PATIENCE_SECONDS if not force else FORCE_SECONDS if heard else 0.0):
+    received = _request_stop(options.home, owner)
+    if not wait_until_stopped(options.home, PATIENCE_SECONDS if not force else FORCE_SECONDS if received else 0.0):
         _kill(options.home, force=force)
     _answer(options, f"stopped the index daemon (pid {owner.pid})", stopped=True, pid=owner.pid)
 
 
-def _ask(home: Home, owner: Owner) -> bool:
-    """By the socket, or with a signal when nobody listens there. Any version understands this. Whether it was heard."""
+def _request_stop(home: Home, owner: Owner) -> bool:
+    """Ask over the socket, or with a signal if nothing listens there; whether the request was received.
+
+    Every version of the daemon understands this request.
+    """
     from llmc.client.connection import dial
 
     peer = dial(home)
@@ -60,20 +63,20 @@ def _ask(home: Home, owner: Owner) -> bool:
     return False
 
 
-def has_gone(home: Home, seconds: float) -> bool:
-    """Whether nobody holds the lock any more, within so many seconds; the socket closes a little earlier."""
+def wait_until_stopped(home: Home, seconds: float) -> bool:
+    """Wait until the daemon's lock is free; False after `seconds`. The socket closes a little earlier."""
     from llmc.base.daemon_lock import read_owner
 
     deadline = time.monotonic() + seconds
     while read_owner(home) is not None:
         if time.monotonic() > deadline:
             return False
-        time.sleep(LOOK_SECONDS)
+        time.sleep(POLL_SECONDS)
     return True
 
 
 def _kill(home: Home, *, force: bool) -> None:
-    """The pid is that of whoever holds the lock at this moment, so it cannot be a stranger's."""
+    """Kill the process that holds the lock now, so that a reused pid is never killed."""
     from llmc.base.daemon_lock import read_owner
 
     owner = read_owner(home)
@@ -81,10 +84,10 @@ def _kill(home: Home, *, force: bool) -> None:
         return
     if not force:
         raise DaemonError(
-            "the daemon does not end", reason=owner.describe(), hint="`llmc stop --force` kills it; nothing is lost."
+            "the daemon does not stop", reason=owner.describe(), hint="`llmc stop --force` kills it; no data is lost."
         )
     os.kill(owner.pid, signal.SIGKILL)
-    if not has_gone(home, FORCE_SECONDS):
+    if not wait_until_stopped(home, FORCE_SECONDS):
         raise DaemonError("the daemon cannot be killed", reason=owner.describe())
 
 

@@ -1,8 +1,8 @@
-"""`llmc te`: a command of the user's, run here and now, with what it wrote told in few tokens.
+"""`llmc te`: runs a command and prints a short summary of its output.
 
-The command runs in this process's terminal and environment, so that it can do what it could without `te`. What it wrote
-is kept at both ends up to a bound and handed to the daemon in a file. If the daemon cannot be asked, the output is
-printed as it came: nothing that ran is ever lost.
+The command runs with this process's folder and environment, so it behaves as it would without `te`. The beginning and
+end of its output are passed to the daemon in a file. If the daemon is not available, the output is printed unchanged,
+so the result of a command that ran is never lost.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from llmc.cli._options import Options, pass_options
-from llmc.cli._tool_call import colours, given, painted, revived
+from llmc.cli._tool_call import colour_reply, error_of, set_arguments, use_colour
 
 if TYPE_CHECKING:
     from llmc.cli._subprocess import FinishedProcess
@@ -24,69 +24,69 @@ NOT_FOUND, NOT_EXECUTABLE, DENIED = 127, 126, 1
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
-@click.option("--raw", is_flag=True, help="Run it and pass its output through, untouched.")
-@click.option("--agent", default="", metavar="ID", help="Which agent asks; TE_AGENT_ID says it otherwise.")
-@click.option("--budget", type=int, metavar="N", help="Tokens that the reply may take.")
+@click.option("--raw", is_flag=True, help="Run the command with unchanged output.")
+@click.option("--agent", default="", metavar="ID", help="Agent that runs the command (default: TE_AGENT_ID).")
+@click.option("--budget", type=int, metavar="N", help="Token budget of the reply.")
 @click.option("--all", "all_", is_flag=True, help="The whole output, without a budget.")
 @click.option("--focus", metavar="QUESTION", help="Keep only what answers this question.")
 @click.argument("words", metavar="CMD...", nargs=-1, required=True, type=click.UNPROCESSED)
 @pass_options
-def command(options: Options, /, *, words: tuple[str, ...], raw: bool, agent: str, **asked: Any) -> int:
-    """Run a command and tell what matters of its output; the exit code is the command's.
+def command(options: Options, /, *, words: tuple[str, ...], raw: bool, agent: str, **limits: Any) -> int:
+    """Run a command and summarize its output; the exit code is the command's.
 
     \b
-    llmc te pytest -q tests         failing tests, why and where
-    llmc te git log -20             a line for each commit
+    llmc te pytest -q tests         failing tests, with reasons and locations
+    llmc te git log -20             one line per commit
     llmc te grep -rn TODO src       answered from the index
-    llmc te --raw make              as if it had been typed alone
-    llmc te 'make 2>&1 | head'      one word with spaces goes to sh
+    llmc te --raw make              run without llmc
+    llmc te 'make 2>&1 | head'      a single quoted argument is run by sh
 
-    The whole output is behind the handle of the reply: `llmc read habcd` pages through it, `llmc read habcd:2` shows
-    the second failure in full. Ignored files are searched where they are named; what a denied file holds is not shown.
+    The reply's handle gives access to the whole output: `llmc read habcd` pages through it, `llmc read habcd:2` prints
+    the second failure in full. Ignored files are searched if they are named. Files on the denylist are not shown.
     """
-    from llmc.cli import _subprocess as running
+    from llmc.cli import _subprocess as subprocesses
 
     if agent:
         os.environ["TE_AGENT_ID"] = agent
-    wanted = {"budget": asked["budget"], "all": asked["all_"], "context_focus_question": asked["focus"]}
+    args = {"budget": limits["budget"], "all": limits["all_"], "context_focus_question": limits["focus"]}
     line = list(words)
     if len(line) == 1 and any(character.isspace() for character in line[0]):
         line = ["/bin/sh", "-c", line[0]]
     try:
         if raw:
-            return running.pass_through(line)
-        answered = answered_by_index(options, line, wanted)
-        if answered is not None:
-            return answered
-        ran = running.run(line, options.home, quiet=options.quiet or not sys.stderr.isatty())
+            return subprocesses.pass_through(line)
+        code = answer_from_index(options, line, args)
+        if code is not None:
+            return code
+        process = subprocesses.run(line, options.home, quiet=options.quiet or not sys.stderr.isatty())
     except FileNotFoundError:
         click.echo(f"llmc: te: {line[0]}: command not found", err=True)
         return NOT_FOUND
     except PermissionError:
         click.echo(f"llmc: te: {line[0]}: permission denied", err=True)
         return NOT_EXECUTABLE
-    with ran:
-        shown = line[2:] if line[:2] == ["/bin/sh", "-c"] and len(words) == 1 else line
-        return tell(options, shown, ran, wanted)
+    with process:
+        typed = line[2:] if line[:2] == ["/bin/sh", "-c"] and len(words) == 1 else line
+        return summarize_output(options, typed, process, args)
 
 
-def answered_by_index(options: Options, line: list[str], args: dict[str, Any]) -> int | None:
-    """The exit code where the index has the answer. Where it has none, the command itself must say so."""
+def answer_from_index(options: Options, line: list[str], args: dict[str, Any]) -> int | None:
+    """The exit code if the index answered. If it found nothing, None: the command itself must report that."""
     from llmc.base.errors import DaemonError, LlmcError
     from llmc.extend.shell.rewrite import enriched
 
-    known = enriched(line)
-    if known is None or (known[0] == "grep" and not known[1]["path"] and not sys.stdin.isatty() and reads_stdin(line)):
+    call = enriched(line)
+    if call is None or (call[0] == "grep" and not call[1]["path"] and not sys.stdin.isatty() and reads_stdin(line)):
         return None
-    name, asked = known
+    name, tool_args = call
     try:
-        reply = options.ask("tool", {"name": name, "args": given({**asked, **args}), "data": options.json})
+        reply = options.ask("tool", {"name": name, "args": set_arguments({**tool_args, **args}), "data": options.json})
     except DaemonError:
         raise
     except LlmcError:
         return None
-    if reply["error"] and is_denied(revived(reply["data"]["error"])):
-        raise revived(reply["data"]["error"])
+    if reply["error"] and is_denied(error_of(reply)):
+        raise error_of(reply)
     if reply["error"] or not reply["total"]:
         return None
     show(options, reply)
@@ -94,14 +94,14 @@ def answered_by_index(options: Options, line: list[str], args: dict[str, Any]) -
 
 
 def is_denied(error: Exception) -> bool:
-    """Whether a file is refused that the command would have shown."""
+    """Whether the error refuses a file that the command would have printed."""
     from llmc.base.errors import ReadError
 
     return isinstance(error, ReadError) and error.refusal == "on the denylist"
 
 
 def reads_stdin(line: list[str]) -> bool:
-    """rg without a path reads what is piped into it; grep -r does not."""
+    """Whether the command would read a pipe: rg without a path does, grep -r does not."""
     import stat
 
     if line[0].rpartition("/")[2] != "rg":
@@ -110,39 +110,39 @@ def reads_stdin(line: list[str]) -> bool:
     return stat.S_ISFIFO(mode) or stat.S_ISREG(mode) or stat.S_ISSOCK(mode)
 
 
-def tell(options: Options, line: list[str], ran: FinishedProcess, args: dict[str, Any]) -> int:
+def summarize_output(options: Options, line: list[str], process: FinishedProcess, args: dict[str, Any]) -> int:
     from llmc.base.errors import LlmcError
 
-    asked = {
-        **given(args),
+    params = {
+        **set_arguments(args),
         "words": line,
         "cwd": options.about()["cwd"],
-        "spool": ran.spool,
-        "head": ran.head,
-        "dropped": ran.dropped,
-        "dropped_lines": ran.dropped_lines,
-        "code": ran.code,
-        "signal": ran.signal,
-        "stopped": "cancelled" if ran.interrupted else "",
-        "seconds": ran.seconds,
+        "spool": process.spool,
+        "head": process.head,
+        "dropped": process.dropped,
+        "dropped_lines": process.dropped_lines,
+        "code": process.code,
+        "signal": process.signal,
+        "stopped": "cancelled" if process.interrupted else "",
+        "seconds": process.seconds,
         "agent": os.environ.get("TE_AGENT_ID", ""),
     }
     try:
-        reply = options.ask("te", asked)
+        reply = options.ask("te", params)
         if reply["error"]:
-            raise revived(reply["data"]["error"])
+            raise error_of(reply)
         show(options, reply)
     except LlmcError as error:
         if is_denied(error):
             click.echo(f"llmc: te: the output is not shown: {error}", err=True)
-            return ran.code or DENIED
-        ran.print_raw()
-        options.say(f"the output is as it came: {error.message}")
-    return ran.code
+            return process.code or DENIED
+        process.print_raw()
+        options.notify(f"the output is not summarized: {error.message}")
+    return process.code
 
 
 def show(options: Options, reply: dict[str, Any]) -> None:
     if options.json:
         click.echo(json.dumps({**reply["data"], "handle": reply["handle"], "shown": reply["shown"]}, indent=2))
     else:
-        click.echo(painted(reply["text"]) if colours(options) else reply["text"])
+        click.echo(colour_reply(reply["text"]) if use_colour(options) else reply["text"])

@@ -13,15 +13,15 @@ from llmc.cli._options import Options, pass_options
 def command() -> None:
     """The token that HTTP clients send (`Authorization: Bearer …`).
 
-    It is made at first use and kept in llmc's state folder for you alone.
+    It is created at first use and stored in llmc's home folder, readable only by you.
     """
 
 
 @command.command()
-@click.option("--client", default="", metavar="NAME", help="A token of its own for this client; its handles are too.")
+@click.option("--client", default="", metavar="NAME", help="Separate token for this client, with its own handles.")
 @pass_options
 def show(options: Options, /, *, client: str) -> None:
-    """Print it."""
+    """Print the token."""
     from llmc.server.http.token import client_token, make_token
 
     options.home.make()
@@ -32,7 +32,7 @@ def show(options: Options, /, *, client: str) -> None:
 @command.command()
 @pass_options
 def rotate(options: Options, /) -> None:
-    """Make a new one; the old one and those of all clients end at once."""
+    """Create a new token; the old one and all client tokens stop working at once."""
     from llmc.server.http.token import rotate_token
 
     _answer(options, rotate_token(options.home))

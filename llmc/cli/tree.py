@@ -12,9 +12,9 @@ from llmc.cli._tool_call import ask_tool, common_options
 
 @click.command()
 @click.argument("path", nargs=-1)
-@click.option("--depth", "-d", type=int, metavar="N", help="How many levels (2).")
+@click.option("--depth", "-d", type=int, metavar="N", help="Number of levels (default 2).")
 @common_options
 @pass_options
 def command(options: Options, /, **args: Any) -> int:
-    """Folders with how much is in them, to a depth."""
+    """Show folders with file counts and sizes."""
     return ask_tool(options, "tree", args)
