@@ -1,8 +1,8 @@
 """Generates the reference pages from the program: settings from their rows, commands from click.
 
-`make docs` writes the pages, and `make lint` checks with `--check` that they are current. This file only does the layout:
-correct the text in the settings row or in the command's help. The output does not depend on the machine, the terminal or
-click's formatter, so the pages change only when the program does.
+`make docs` writes the pages, and `make lint` checks with `--check` that they are current. This file only does the
+layout: correct the text in the settings row or in the command's help. The output does not depend on the machine, the
+terminal or click's formatter, so the pages change only when the program does.
 """
 
 from __future__ import annotations

@@ -326,7 +326,7 @@ def test_a_daemon_that_hangs_is_named_instead_of_waited_for(place: Place, monkey
     monkeypatch.setattr("llmc.client.daemon_client.HELLO_SECONDS", 0.2)
     place.connect().close()
     os.kill(place.pid, signal.SIGSTOP)
-    with pytest.raises(DaemonGoneError, match="does not answer"):
+    with pytest.raises(DaemonGoneError, match="does not respond"):
         place.connect()
     os.kill(place.pid, signal.SIGCONT)
 

@@ -28,8 +28,8 @@ def command(options: Options, /, query: tuple[str, ...], **args: Any) -> int:
     llmc search '"connection refused" kind:function'
     llmc search - < issue.txt
 
-    In a short query: path:, lang:, kind:, root:, each also negated with a leading minus; "quoted phrases"; -word. Longer
-    text (an issue, a stack trace, a log, a diff) is searched as it is. `-` reads it from standard input.
+    In a short query: path:, lang:, kind:, root:, each also negated with a leading minus; "quoted phrases"; -word.
+    Longer text (an issue, a stack trace, a log, a diff) is searched as it is. `-` reads it from standard input.
     """
     return ask_tool(options, "search", {"query": typed_or_piped(query), **args})
 

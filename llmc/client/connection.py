@@ -1,6 +1,6 @@
-"""One connection to the daemon, at the client's end: a call at a time, or plain bytes.
+"""The client's end of a connection to the daemon: one call at a time, or a stream of bytes.
 
-What to connect to, and whether to start it, is the business of `client`. Standard library only.
+`daemon_client` decides which daemon to connect to and whether to start one. Standard library only.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 
     OnEvent = Callable[[dict[str, Any]], None]
 
-__all__ = ["ConnectionLostError", "DaemonConnection", "dial", "last_words", "where_to_look"]
+__all__ = ["ConnectionLostError", "DaemonConnection", "dial", "last_output", "log_hint"]
 
 CHUNK = 256 * 1024
-WORDS = 6  # lines of the daemon's own in an error message
+OUTPUT_LINES = 6  # lines of the daemon's output in an error message
 
 
 class ConnectionLostError(DaemonGoneError):
-    """The other end closed; what the user sees is a DaemonGoneError."""
+    """The daemon closed the connection; reported to the user as a DaemonGoneError."""
 
 
 class DaemonConnection:
-    """One call at a time. Closing it cancels whatever is under way."""
+    """Carries one call at a time. Closing it cancels the current call."""
 
     def __init__(self, home: Home, peer: socket.socket) -> None:
         self.hello: dict[str, Any] = {}
@@ -52,7 +52,7 @@ class DaemonConnection:
         on_event: OnEvent | None = None,
         timeout: float | None = None,
     ) -> Any:
-        """The result; the daemon's error is raised here. `timeout` is how long it may be silent."""
+        """Return the result, or raise the daemon's error. `timeout` limits the time between messages."""
         self._last_id += 1
         request = {"id": self._last_id, "method": method, "params": params or {}, "events": on_event is not None}
         self._peer.settimeout(timeout)
@@ -61,7 +61,7 @@ class DaemonConnection:
             while True:
                 reply = self._receive()
                 if reply.get("id") not in (self._last_id, None):
-                    continue  # the rest of a call that was given up
+                    continue  # a late message of an abandoned call
                 if on_event is not None and "event" in reply:
                     on_event(reply["event"])
                 elif "error" in reply:
@@ -70,15 +70,17 @@ class DaemonConnection:
                     return reply["result"]
         except TimeoutError:
             raise DaemonGoneError(
-                "the daemon does not answer", reason=self._describe(), hint=where_to_look(self._home)
+                "the daemon does not respond", reason=self._describe(), hint=log_hint(self._home)
             ) from None
         except OSError as error:
             raise self._gone(str(error)) from None
 
     def stream(self, kind: str) -> tuple[socket.socket, bytes]:
-        """Turn the connection into plain bytes for the named handler: the socket, which the caller now owns, and what
-        came from it already."""
-        self._peer.settimeout(None)  # a daemon that has just been started opens its index first
+        """Turn the connection into a byte stream for the named handler.
+
+        Returns the socket, which the caller now owns, and the bytes that were already received.
+        """
+        self._peer.settimeout(None)  # a daemon that has just started opens its index first
         try:
             self._send({"method": "stream", "kind": kind})
             reply = self._receive()
@@ -89,7 +91,7 @@ class DaemonConnection:
         return self._peer, bytes(self._buffer)
 
     def wait_for_end(self, timeout: float) -> None:
-        """Until the daemon closes the connection."""
+        """Wait until the daemon closes the connection."""
         self._peer.settimeout(timeout)
         try:
             while self._peer.recv(CHUNK):
@@ -130,18 +132,18 @@ class DaemonConnection:
     def _describe(self) -> str:
         return f"pid {self.hello.get('pid', '?')}, llmc {self.hello.get('version', '?')}"
 
-    def _gone(self, why: str) -> ConnectionLostError:
-        words = last_words(self._home)
+    def _gone(self, reason: str) -> ConnectionLostError:
+        output = last_output(self._home)
         return ConnectionLostError(
-            f"the daemon ({self._describe()}) went away",
-            reason=f"{why}\n{words}" if words else why,
-            hint=where_to_look(self._home),
+            f"lost the connection to the daemon ({self._describe()})",
+            reason=f"{reason}\n{output}" if output else reason,
+            hint=log_hint(self._home),
             log=self._home.log,
         )
 
 
 def dial(home: Home) -> socket.socket | None:
-    """A socket whose other end belongs to this user, or None when nobody listens."""
+    """A socket connected to a daemon of this user, or None if nothing listens."""
     peer = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         peer.connect(home.socket)
@@ -151,27 +153,31 @@ def dial(home: Home) -> socket.socket | None:
         return None
     except OSError as error:
         peer.close()
-        hint = "Set LLMC_HOME to a folder of your own, or run the command with --no-daemon."
-        raise DaemonError(f"cannot reach {home.socket}", reason=error.strerror or str(error), hint=hint) from error
+        hint = "Set LLMC_HOME to a folder of your own, or use --no-daemon."
+        raise DaemonError(f"cannot connect to {home.socket}", reason=error.strerror or str(error), hint=hint) from error
     if owner != os.getuid():
         peer.close()
-        raise DaemonError(f"cannot trust {home.socket}", reason="another user listens there", hint="Set LLMC_HOME.")
+        raise DaemonError(
+            f"refusing to use {home.socket}",
+            reason="a process of another user listens there",
+            hint="Set LLMC_HOME to a folder of your own.",
+        )
     return peer
 
 
-def last_words(home: Home) -> str:
-    """What the daemon last wrote before it went: how it crashed if it did, else the end of its log."""
-    from llmc.base.logs import tail  # noqa: PLC0415 - only when something has gone wrong
+def last_output(home: Home) -> str:
+    """The daemon's last output before it ended: its crash report if there is one, else the end of its log."""
+    from llmc.base.logs import tail  # noqa: PLC0415 - only needed for errors
 
     output = tail(home.output, 500)
     crashes = [number for number, line in enumerate(output) if line.startswith("Fatal Python error")]
     if crashes:
-        return "\n".join(output[crashes[-1] :][:WORDS])
-    return "\n".join(output[-WORDS:] or tail(home.log, WORDS))
+        return "\n".join(output[crashes[-1] :][:OUTPUT_LINES])
+    return "\n".join(output[-OUTPUT_LINES:] or tail(home.log, OUTPUT_LINES))
 
 
-def where_to_look(home: Home) -> str:
-    return f"The log is {home.log}; `llmc doctor` looks for the cause."
+def log_hint(home: Home) -> str:
+    return f"See the log {home.log}, or run `llmc doctor`."
 
 
 def _uid_of(peer: socket.socket) -> int:

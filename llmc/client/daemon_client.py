@@ -1,8 +1,8 @@
-"""The thin client: how any process of the user asks the daemon.
+"""The thin client: how a process of the user calls the daemon.
 
-A `Caller` finds the daemon of a home, starts one when there is none, and settles versions; a `DaemonConnection` then
-carries one call at a time, or becomes a plain stream of bytes. Standard library only, and nothing of llmc beyond names
-and errors: from the start of Python to the request a command has some 60 ms, of which click takes 35.
+A `Caller` finds the daemon of a home folder, starts one if there is none, and replaces an older version. A
+`DaemonConnection` then carries one call at a time or becomes a byte stream. Standard library only, and little of llmc:
+a command has about 60 ms from the start of Python to its request, of which click takes 35.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from llmc import __version__
 from llmc.base.errors import DaemonError, DaemonGoneError
 from llmc.base.protocol import PROTOCOL, build_number, is_newer
-from llmc.client.connection import ConnectionLostError, DaemonConnection, dial, last_words, where_to_look
+from llmc.client.connection import ConnectionLostError, DaemonConnection, dial, last_output, log_hint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 
 __all__ = ["Caller", "DaemonConnection"]
 
-# A daemon answers `hello` in a millisecond; one that takes this long is stopped or hangs.
+# A daemon answers `hello` in a millisecond; one that takes this long is suspended or hangs.
 HELLO_SECONDS = 10.0
 TRIES = 5
-# Besides LLMC_*, what says where the user's own settings are.
-SENT = ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "PRUNER_URL", "PRUNER_TIMEOUT_MS", "MCP_PRUNER_CWD")
+# Sent besides LLMC_*: the variables that locate the user's settings.
+SENT_NAMES = ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "PRUNER_URL", "PRUNER_TIMEOUT_MS", "MCP_PRUNER_CWD")
 
 
 class Caller:
-    """Who asks: the home, where it stands, and how it would start a daemon.
+    """The calling process: its home folder, current folder and settings inputs, and how it starts a daemon.
 
-    `flags` (`key=value`), `config` and the variables are sent along, since the daemon reads the settings. `notify` gets
-    a line when a daemon was started or replaced; `command` starts one, if not in the usual way.
+    `flags` (`key=value`), `config` and the variables are sent to the daemon, which reads the settings. `notify` gets a
+    line when a daemon is started or replaced; `command` overrides the command that starts one.
     """
 
     def __init__(
@@ -58,39 +58,41 @@ class Caller:
             "version": __version__,
             "build": build_number(),
             "cwd": cwd,
-            "environ": {name: value for name, value in environ.items() if name.startswith("LLMC_") or name in SENT},
+            "environ": {
+                name: value for name, value in environ.items() if name.startswith("LLMC_") or name in SENT_NAMES
+            },
             "flags": list(flags),
             "config": config,
             "session": session,
         }
 
     def connect(self, *, start: bool = True) -> DaemonConnection:
-        """A connection to a daemon that understands us; one is started or replaced unless `start` is False."""
+        """Connect to a compatible daemon, which is started or replaced if necessary unless `start` is False."""
         for _ in range(TRIES):
-            connection = _meet(self)
+            connection = _greet(self)
             if connection is None:
                 _start(self, start=start)
-            elif _agree(self, connection, start=start):
+            elif _is_compatible(self, connection, start=start):
                 return connection
         raise DaemonGoneError(
-            "the daemon leaves as soon as it starts", reason=last_words(self.home), hint=where_to_look(self.home)
+            "the daemon exits as soon as it starts", reason=last_output(self.home), hint=log_hint(self.home)
         )
 
     def ask(self, method: str, params: dict[str, Any] | None = None, *, on_event: OnEvent | None = None) -> Any:
-        """One call, asked again when the daemon left or died before anything of the answer came: for what may be done
-        twice."""
-        heard: list[bool] = []
+        """Make one call; retried if the daemon ends before it has sent anything, so the call must be repeatable."""
+        events_seen = False
 
-        def listen(event: dict[str, Any]) -> None:
-            heard.append(True)
+        def forward(event: dict[str, Any]) -> None:
+            nonlocal events_seen
+            events_seen = True
             assert on_event is not None
             on_event(event)
 
-        listener = listen if on_event else None
+        listener = forward if on_event else None
         try:
             return self._ask_once(method, params, listener)
         except DaemonGoneError:
-            if heard:
+            if events_seen:
                 raise
             return self._ask_once(method, params, listener)
 
@@ -99,7 +101,7 @@ class Caller:
             return connection.call(method, params, on_event=on_event)
 
 
-def _meet(caller: Caller) -> DaemonConnection | None:
+def _greet(caller: Caller) -> DaemonConnection | None:
     peer = dial(caller.home)
     if peer is None:
         return None
@@ -108,7 +110,7 @@ def _meet(caller: Caller) -> DaemonConnection | None:
         connection.hello = connection.call("hello", caller.about, timeout=HELLO_SECONDS)
     except ConnectionLostError:
         connection.close()
-        return None  # it was about to leave
+        return None  # it was about to exit
     except DaemonError:
         connection.close()
         raise
@@ -118,32 +120,32 @@ def _meet(caller: Caller) -> DaemonConnection | None:
 def _start(caller: Caller, *, start: bool) -> None:
     if not start:
         raise DaemonGoneError(
-            "no daemon is running", hint="Any other command starts it; `llmc index` shows it at work."
+            "no daemon is running", hint="Most commands start it; `llmc index` runs it in the foreground."
         )
-    from llmc.client.start import start_daemon  # noqa: PLC0415 - 10 ms, and seldom needed
+    from llmc.client.start import start_daemon  # noqa: PLC0415 - 10 ms, and rarely needed
 
     pid = start_daemon(caller.home, caller.environ, caller.command)
     if pid:
         caller.notify(f"started the index daemon (pid {pid})")
 
 
-def _agree(caller: Caller, connection: DaemonConnection, *, start: bool) -> bool:
-    """Whether to stay with this daemon. An older one is asked to make room, unless a person holds it open."""
+def _is_compatible(caller: Caller, connection: DaemonConnection, *, start: bool) -> bool:
+    """Whether to use this daemon. An older one is asked to exit, which it refuses in the foreground."""
     ours, theirs = caller.about, connection.hello
     newer = is_newer(ours["version"], ours["build"], theirs["version"], theirs["build"])
-    if newer and start and _make_room(caller, connection):
+    if newer and start and _replace(caller, connection):
         return False
     if theirs["protocol"] != PROTOCOL:
         connection.close()
-        spoken = f"llmc {theirs['version']} (pid {theirs['pid']}) speaks protocol {theirs['protocol']}, not {PROTOCOL}"
+        reason = f"llmc {theirs['version']} (pid {theirs['pid']}) speaks protocol {theirs['protocol']}, not {PROTOCOL}"
         upgrade = "the llmc that runs it" if newer else "this llmc"
         raise DaemonError(
-            "the running daemon cannot be used", reason=spoken, hint=f"`llmc stop` ends it; upgrade {upgrade}."
+            "the running daemon is incompatible", reason=reason, hint=f"Run `llmc stop` and upgrade {upgrade}."
         )
     return True
 
 
-def _make_room(caller: Caller, connection: DaemonConnection) -> bool:
+def _replace(caller: Caller, connection: DaemonConnection) -> bool:
     answer = connection.call("stop", {"polite": True}, timeout=HELLO_SECONDS)
     if answer["leaving"]:
         caller.notify(f"replacing the daemon of llmc {connection.hello['version']} (pid {connection.hello['pid']})")

@@ -1,11 +1,10 @@
-"""`llmc serve`: stdin and stdout of an MCP client, joined to the daemon, and joined again when the daemon goes.
+"""`llmc serve`: connects stdin and stdout of an MCP client to the daemon, and reconnects if the daemon ends.
 
-One thread for each direction, one line a message. The relay answers nothing itself while there is a daemon; it only
-keeps what a second daemon would have to be told (the handshake) and what is still unanswered. When the daemon dies,
-calls that may be made twice are made again, once, and the others are answered with an error. A daemon that left while
-nobody waited is not started before the next message.
+There is one thread for each direction and one message per line. While there is a daemon, the relay answers nothing
+itself; it only remembers the handshake and the unanswered requests. If the daemon dies, repeatable calls are sent again
+once, and other calls get an error. A daemon that exited while no request was open is started at the next message.
 
-Standard library only, and little of it: this is what a client's start waits for.
+Standard library only, and little of it: the client waits for this module at its start.
 """
 
 from __future__ import annotations
@@ -28,16 +27,15 @@ if TYPE_CHECKING:
 __all__ = ["REPEATABLE", "Relay"]
 
 CHUNK = 256 * 1024
-# Calls that do no harm when made twice; a test holds this against the tools' own word.
+# Calls that are safe to repeat; a test compares this with the tools' own declarations.
 REPEATABLE = frozenset({"search", "grep", "read", "find", "outline", "refs", "history", "context", "tree"})
-# A client that pipes its questions and closes waits for the answers; one that is gone is noticed by its closed pipe.
+# A client may close stdin and still wait for replies; one that has exited is detected by its closed stdout.
 LAST_REPLIES_SECONDS = 30.0
 INTERNAL_ERROR = -32603
 
 
 class LineBuffer:
-    """Bytes as they come, lines as they are meant. One that grows beyond all limits is passed on in pieces: refusing it
-    is the daemon's business."""
+    """Splits a byte stream into lines. An oversized line is passed on in pieces; the daemon refuses it."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
@@ -45,15 +43,15 @@ class LineBuffer:
 
     def add(self, chunk: bytes) -> list[bytes]:
         *lines, rest = chunk.split(b"\n")
-        found = [line + b"\n" for line in lines]
-        if found:
-            found[0] = self.rest() + found[0]
+        complete = [line + b"\n" for line in lines]
+        if complete:
+            complete[0] = self.rest() + complete[0]
         if rest:
             self._parts.append(rest)
             self._size += len(rest)
         if self._size > MAX_MESSAGE:
-            found.append(self.rest())
-        return found
+            complete.append(self.rest())
+        return complete
 
     def rest(self) -> bytes:
         rest, self._parts, self._size = b"".join(self._parts), [], 0
@@ -61,13 +59,13 @@ class LineBuffer:
 
 
 class RelayedRequest:
-    """A question whose answer is not written yet; `heard`: it has come, and must not come twice."""
+    """A request without a reply so far. `replied`: the reply has arrived and must not be requested again."""
 
     def __init__(self, line: bytes, message: dict[str, Any]) -> None:
         self.line = line
         self.message = message
-        self.again = False
-        self.heard = False
+        self.retried = False
+        self.replied = False
 
     @property
     def repeatable(self) -> bool:
@@ -82,42 +80,42 @@ class RelayedRequest:
 
 
 class Relay:
-    """`dial` gives a connection that speaks MCP, or raises LlmcError. Used once."""
+    """Relays one client. `dial` returns a connection that speaks MCP, or raises LlmcError."""
 
     def __init__(self, dial: Dial, source: int = 0, sink: int = 1) -> None:
         self._dial = dial
         self._source = source
         self._sink = sink
         self._lock = threading.RLock()
-        self._writing = threading.Lock()  # a client that does not read holds up its replies, not its questions
+        self._writing = threading.Lock()  # a client that does not read blocks its replies, not its requests
         self._answered = threading.Condition(self._lock)
         self._peer: socket.socket | None = None
         self._open: dict[str, RelayedRequest] = {}
         self._handshake: list[bytes] = []
-        self._unheard: set[str] = set()  # ids whose reply the client has had from an earlier daemon
+        self._duplicates: set[str] = set()  # ids whose reply the client already has from an earlier daemon
         self._ending = False
 
     def run(self) -> int:
-        """Until the client closes its end."""
+        """Relay messages until the client closes stdin."""
         for descriptor in (self._source, self._sink):
-            os.set_blocking(descriptor, True)  # whoever else holds the other end may have said otherwise
+            os.set_blocking(descriptor, True)  # another process with the same pipe may have made it non-blocking
         lines = LineBuffer()
         while chunk := _read(self._source):
             for line in lines.add(chunk):
-                self._take(line)
+                self._forward(line)
         if last := lines.rest():
-            self._take(last)
+            self._forward(last)
         self._finish()
         return 0
 
     # ---- from the client ----
 
-    def _take(self, line: bytes) -> None:
+    def _forward(self, line: bytes) -> None:
         if line.isspace():
             return
-        message = _parsed(line)
+        message = _parse(line)
         with self._lock:
-            self._note(line, message)
+            self._track(line, message)
             peer = self._peer
             if peer is None:
                 self._connect(line, message)
@@ -125,9 +123,9 @@ class Relay:
         try:
             peer.sendall(line)
         except OSError:
-            self._lost(peer)  # the other thread may have noticed first; whoever did has sent it again
+            self._lost(peer)  # whichever thread notices first sends the line again
 
-    def _note(self, line: bytes, message: dict[str, Any]) -> None:
+    def _track(self, line: bytes, message: dict[str, Any]) -> None:
         method = message.get("method")
         if method == "initialize":
             self._handshake = [line]
@@ -142,56 +140,56 @@ class Relay:
     # ---- to the daemon ----
 
     def _connect(self, line: bytes = b"", message: dict[str, Any] | None = None) -> None:
-        """A daemon that knows what the last one did. `line` is sent unless it is among that anyway."""
+        """Connect to a daemon and replay the session. `line` is sent too unless the replay contains it."""
         try:
             peer, early = self._dial()
         except LlmcError as error:
             self._give_up(str(error))
             return
         self._peer = peer
-        lines = self._resumed()
-        known = message is not None and message.get("method") in {"initialize", "notifications/initialized"}
-        if line and not known and (message is None or _key(message.get("id")) not in self._open):
+        lines = self._replay()
+        is_handshake = message is not None and message.get("method") in {"initialize", "notifications/initialized"}
+        if line and not is_handshake and (message is None or _key(message.get("id")) not in self._open):
             lines.append(line)
         threading.Thread(target=self._pump, args=(peer, early), name="llmc-relay", daemon=True).start()
         try:
             peer.sendall(b"".join(lines))
         except OSError:
-            return  # the pump sees the end, too
+            return  # the pump thread handles the lost connection
 
-    def _resumed(self) -> list[bytes]:
-        """The handshake, whose reply the client may have had, and everything that waits."""
-        begun = _key(_parsed(self._handshake[0]).get("id")) if self._handshake else ""
+    def _replay(self) -> list[bytes]:
+        """The handshake, whose reply the client may already have, and all unanswered requests."""
+        handshake = _key(_parse(self._handshake[0]).get("id")) if self._handshake else ""
         waiting = self._waiting()
-        self._unheard = {begun} if begun and begun not in waiting else set()
-        return [*self._handshake, *(one.line for key, one in waiting.items() if key != begun)]
+        self._duplicates = {handshake} if handshake and handshake not in waiting else set()
+        return [*self._handshake, *(one.line for key, one in waiting.items() if key != handshake)]
 
     def _waiting(self) -> dict[str, RelayedRequest]:
-        return {key: one for key, one in self._open.items() if not one.heard}
+        return {key: one for key, one in self._open.items() if not one.replied}
 
     def _lost(self, peer: socket.socket) -> None:
-        """The daemon went away; called by whoever notices."""
+        """Handle a lost connection; called by whichever thread notices it."""
         with self._lock:
             if self._peer is not peer:
                 return
             self._peer = None
             peer.close()
             for key, one in self._waiting().items():
-                if one.again or not one.repeatable:
+                if one.retried or not one.repeatable:
                     del self._open[key]
-                    self._fail(one, "the daemon died while it worked on this; it may or may not have been done")
-                one.again = True
+                    self._fail(one, "the daemon died during this call; the call may or may not have taken effect")
+                one.retried = True
             if self._waiting():
                 self._connect()
 
-    def _give_up(self, why: str) -> None:
+    def _give_up(self, reason: str) -> None:
         for key, one in self._waiting().items():
             del self._open[key]
-            self._fail(one, why)
+            self._fail(one, reason)
         self._answered.notify_all()
 
-    def _fail(self, one: RelayedRequest, why: str) -> None:
-        error = {"jsonrpc": "2.0", "id": one.message["id"], "error": {"code": INTERNAL_ERROR, "message": why}}
+    def _fail(self, one: RelayedRequest, reason: str) -> None:
+        error = {"jsonrpc": "2.0", "id": one.message["id"], "error": {"code": INTERNAL_ERROR, "message": reason}}
         self._write(json.dumps(error).encode() + b"\n")
 
     # ---- from the daemon ----
@@ -211,14 +209,14 @@ class Relay:
             self._lost(peer)
 
     def _deliver(self, line: bytes) -> None:
-        message = _parsed(line) if b'"id"' in line else {}
+        message = _parse(line) if b'"id"' in line else {}
         key = _key(message.get("id")) if "method" not in message else ""
         with self._lock:
-            if key in self._unheard:
-                self._unheard.discard(key)
+            if key in self._duplicates:
+                self._duplicates.discard(key)
                 return
             if key in self._open:
-                self._open[key].heard = True
+                self._open[key].replied = True
         self._write(line)
         with self._lock:
             if self._open.pop(key, None) is not None:
@@ -231,14 +229,14 @@ class Relay:
                 while view:
                     view = view[os.write(self._sink, view) :]
         except OSError:
-            os._exit(0)  # the client has gone, and nothing here outlives it
+            os._exit(0)  # the client is gone, so the relay ends
 
     # ---- the end ----
 
     def _finish(self) -> None:
-        """Answers that are under way are worth waiting for while somebody could read them."""
+        """Wait for open replies while the client can still read them."""
         gone = select.poll()
-        gone.register(self._sink, 0)  # the kernel reports a closed pipe unasked
+        gone.register(self._sink, 0)  # poll reports a closed pipe without being asked
         waited = 0.0
         with self._lock:
             while self._open and self._peer is not None and waited < LAST_REPLIES_SECONDS and not gone.poll(0):
@@ -256,8 +254,8 @@ def _read(descriptor: int) -> bytes:
         return b""
 
 
-def _parsed(line: bytes) -> dict[str, Any]:
-    """The message, or an empty one: what is broken is for the daemon to refuse."""
+def _parse(line: bytes) -> dict[str, Any]:
+    """The message, or an empty one: the daemon refuses invalid messages."""
     try:
         message = json.loads(line)
     except (ValueError, RecursionError):

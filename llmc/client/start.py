@@ -1,8 +1,8 @@
-"""Starting the daemon from a client: once, however many clients find at the same time that none is running.
+"""Starts the daemon from a client: only once, even if several clients notice at the same time that none is running.
 
-The client that gets the start lock looks again, and then starts one; the others wait for the socket. Imported only
-when there is something to start. The daemon gets an environment of its own: what made one shell special must not follow
-every later client around.
+The client that gets the start lock checks again and then starts the daemon; the others wait for the socket. The daemon
+gets a reduced environment, so that variables of one shell do not affect all later clients. This module is imported only
+when a daemon has to be started.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from llmc.base.daemon_lock import read_owner
 from llmc.base.errors import DaemonError, DaemonGoneError, error_from_fields
-from llmc.client.connection import dial, last_words
+from llmc.client.connection import dial, last_output
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -29,21 +29,21 @@ if TYPE_CHECKING:
 
 __all__ = ["default_command", "import_path", "start_daemon"]
 
-# A cold disk and a loaded machine: importing the daemon was seen to take 3 s there, against 0.15 s otherwise.
+# On a cold disk and a loaded machine, importing the daemon took 3 s instead of 0.15 s.
 START_SECONDS = 20.0
-LOOK_SECONDS = 0.01
+POLL_SECONDS = 0.01
 KEEP = frozenset({
     *("HOME", "USER", "LOGNAME", "SHELL", "PATH", "TMPDIR", "LANG", "LANGUAGE", "TZ"),
     *("LD_LIBRARY_PATH", "PYTHONHOME", "SSL_CERT_FILE", "SSL_CERT_DIR"),
     *("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"),
 })  # fmt: skip
-# Settings may name keys of model endpoints as `${…_API_KEY}`; LLMC_PASS_ENV names what else the daemon is to have.
+# Settings may refer to API keys as `${…_API_KEY}`; LLMC_PASS_ENV lists other variables to pass on.
 KEEP_PREFIXES = ("LLMC_", "LC_", "XDG_")
 KEEP_SUFFIXES = ("_API_KEY",)
 
 
 def start_daemon(home: Home, environ: Mapping[str, str], command: Sequence[str] = ()) -> int:
-    """Return when somebody listens: the pid of the daemon that this call started, or 0 when another did."""
+    """Return when a daemon listens: its pid if this call started it, or 0 if another process did."""
     home.make()
     deadline = time.monotonic() + START_SECONDS
     with _start_lock(home, deadline):
@@ -53,25 +53,25 @@ def start_daemon(home: Home, environ: Mapping[str, str], command: Sequence[str] 
                 return 0
             if read_owner(home) is None:
                 return _spawn(home, environ, command or default_command(), deadline)
-            time.sleep(LOOK_SECONDS)  # it is just starting or leaving
+            time.sleep(POLL_SECONDS)  # it is starting or exiting
     raise _unreachable(home)
 
 
 def default_command() -> list[str]:
-    # -P: not the folder that the daemon happens to stand in.
+    # -P: do not import modules from the daemon's current folder.
     return [sys.executable, "-P", "-m", "llmc.server"]
 
 
 @contextlib.contextmanager
 def _start_lock(home: Home, deadline: float) -> Iterator[None]:
-    """Also ends at the deadline: whoever held it until then has waited for the same daemon."""
+    """Hold the start lock. Continues without it at the deadline: its holder has waited for the same daemon."""
     try:
         fd = os.open(home.start_lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except OSError as error:
         raise DaemonError(
-            f"cannot write in {home.path}",
+            f"cannot write to {home.path}",
             reason=error.strerror or str(error),
-            hint="Set LLMC_HOME to a folder that you may write, or run the command with --no-daemon.",
+            hint="Set LLMC_HOME to a writable folder, or use --no-daemon.",
         ) from error
     try:
         while time.monotonic() < deadline:
@@ -79,7 +79,7 @@ def _start_lock(home: Home, deadline: float) -> Iterator[None]:
                 fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             except BlockingIOError:
-                time.sleep(LOOK_SECONDS)
+                time.sleep(POLL_SECONDS)
         yield
     finally:
         os.close(fd)
@@ -96,7 +96,7 @@ def _spawn(home: Home, environ: Mapping[str, str], command: Sequence[str], deadl
             )  # fmt: skip
         os.close(writing)
         writing = -1
-        starter.wait()  # it forks at once, and what we wait for is its child
+        starter.wait()  # it forks at once; the daemon is its child
         return _pid_of(home, _read_line(reading, deadline))
     finally:
         os.close(reading)
@@ -105,7 +105,7 @@ def _spawn(home: Home, environ: Mapping[str, str], command: Sequence[str], deadl
 
 
 def _fresh_output(home: Home) -> BinaryIO:
-    """The words of the daemon before stay beside it: it may have crashed, and nobody has looked yet."""
+    """Keep the output of the previous daemon in a second file: it may contain a crash report."""
     output = Path(home.output)
     if output.exists() and output.stat().st_size:
         output.replace(f"{output}.1")
@@ -113,7 +113,7 @@ def _fresh_output(home: Home) -> BinaryIO:
 
 
 def _read_line(fd: int, deadline: float) -> bytes:
-    """What the daemon said when it was ready; empty when it ended, or took too long, before that."""
+    """The daemon's message when it is ready; empty if it ended or timed out before."""
     line = b""
     while not line.endswith(b"\n"):
         ready, _, _ = select.select([fd], [], [], max(0.0, deadline - time.monotonic()))
@@ -128,8 +128,8 @@ def _pid_of(home: Home, line: bytes) -> int:
     if not line:
         raise DaemonGoneError(
             "the daemon did not start",
-            reason=last_words(home),
-            hint=f"The log is {home.log}; `llmc doctor` looks for the cause, --no-daemon does without.",
+            reason=last_output(home),
+            hint=f"See the log {home.log}, run `llmc doctor`, or use --no-daemon.",
         )
     answer: dict[str, Any] = json.loads(line)
     if "error" in answer:
@@ -138,22 +138,22 @@ def _pid_of(home: Home, line: bytes) -> int:
 
 
 def _environment(home: Home, environ: Mapping[str, str]) -> dict[str, str]:
-    named = set(environ.get("LLMC_PASS_ENV", "").replace(",", " ").split())
-    kept = {name: value for name, value in environ.items() if name in named or _is_kept(name)}
-    kept["LLMC_HOME"] = home.path
+    extra = set(environ.get("LLMC_PASS_ENV", "").replace(",", " ").split())
+    passed = {name: value for name, value in environ.items() if name in extra or _is_kept(name)}
+    passed["LLMC_HOME"] = home.path
     path = import_path(environ.get("PYTHONPATH", ""))
     if path:
-        kept["PYTHONPATH"] = path
-    return kept
+        passed["PYTHONPATH"] = path
+    return passed
 
 
 def _is_kept(name: str) -> bool:
     return name in KEEP or name.startswith(KEEP_PREFIXES) or name.endswith(KEEP_SUFFIXES)
 
 
-def import_path(given: str) -> str:
-    """The absolute entries of PYTHONPATH, and where this llmc was imported from unless that is an installed one."""
-    entries = [entry for entry in given.split(os.pathsep) if Path(entry).is_absolute()]
+def import_path(pythonpath: str) -> str:
+    """The absolute entries of PYTHONPATH, and the folder of this llmc unless it is installed in site-packages."""
+    entries = [entry for entry in pythonpath.split(os.pathsep) if Path(entry).is_absolute()]
     here = Path(__file__).absolute().parents[2]
     if here.name not in {"site-packages", "dist-packages"} and str(here) not in entries:
         entries.insert(0, str(here))
@@ -162,9 +162,9 @@ def import_path(given: str) -> str:
 
 def _unreachable(home: Home) -> DaemonGoneError:
     owner = read_owner(home)
-    who = owner.describe() if owner else "another command is starting it"
+    state = owner.describe() if owner else "another command is starting it"
     return DaemonGoneError(
-        "the daemon does not answer",
-        reason=f"{who}; waited {START_SECONDS:.0f} s",
-        hint="`llmc stop --force` ends it; the log is " + home.log,
+        "the daemon does not respond",
+        reason=f"{state}; timed out after {START_SECONDS:.0f} s",
+        hint=f"Run `llmc stop --force`, or see the log {home.log}.",
     )
