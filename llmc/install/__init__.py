@@ -1,9 +1,9 @@
-"""install: how does a client learn of llmc?
+"""install: how is llmc added to a client's configuration?
 
-`clients` is the table: file, key and shape for each client. `record` makes the command that starts llmc, also for
-programs that start agents themselves (`mcp_servers_config`, `codex_overrides`). `jsonc` (by `jsontree`) and `toml` edit
-text and keep all of it but one entry; `files` reads and writes; `notes` and `agents` are what `--hooks` and
-`--subagents` add; `plan` puts the steps together. `llmc.cli.install` is the command.
+`clients` is a table of file, key and entry format for each client. `record` builds the command that starts llmc, also
+for programs that start agents themselves (`mcp_servers_config`, `codex_overrides`). `jsonc` (with `jsontree`) and
+`toml` change one entry of a text and preserve the rest; `files` reads and writes; `notes` and `agents` provide what
+`--hooks` and `--subagents` add; `plan` assembles the steps. `llmc.cli.install` is the command.
 """
 
 from __future__ import annotations

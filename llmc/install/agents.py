@@ -1,7 +1,7 @@
-"""Sub-agents: a file that gives a client an agent which looks things up with llmc alone and answers in a few lines.
+"""Sub-agents: a file that defines an agent which searches with llmc only and answers in a few lines.
 
-A question that takes ten calls then costs the main conversation one short answer. A file of the same name that llmc did
-not write is left alone.
+A question that takes ten calls then adds only one short answer to the main conversation. A file of the same name that
+llmc did not write is not changed.
 """
 
 from __future__ import annotations
@@ -17,14 +17,16 @@ if TYPE_CHECKING:
 __all__ = ["agent_file", "agent_name", "remove_agent", "write_agent"]
 
 MARK = "<!-- written by llmc install --subagents -->"
-WHEN = "Finds and explains code with the llmc index. Use it for where, how and who-calls questions about this project."
-TASK = """You answer one question about the code of this project, from the llmc tools alone.
+DESCRIPTION = (
+    "Finds and explains code with the llmc index. Use it for where, how and who-calls questions about this project."
+)
+INSTRUCTIONS = """Answer one question about the code of this project, using only the llmc tools.
 
-Begin with `search` (the question in plain words, or a name); `grep` for exact text; `read` for `path:10-40`,
-`path::symbol` or a handle such as `h4k2`; `llmc` lists what else there is. Ask for little and follow what you find.
+Begin with `search` (the question in plain words, or a name). Use `grep` for exact text, and `read` for `path:10-40`,
+`path::symbol` or a handle such as `h4k2`. `llmc` lists the other tools. Request little, and follow up on what you find.
 
-Answer in at most fifteen lines: what you found, each place as `path:line`, and what you could not find. No code longer
-than five lines, no advice."""
+Answer in at most fifteen lines: what you found, each place as `path:line`, and what you could not find. Quote at most
+five lines of code. Give no advice."""
 
 
 def agent_name(client: McpClient) -> str:
@@ -32,12 +34,12 @@ def agent_name(client: McpClient) -> str:
 
 
 def agent_file(client: McpClient, server: str) -> str:
-    fields = {"name": "llmc-scout", "description": WHEN, **FIELDS.get(client.name, {})}
+    fields = {"name": "llmc-scout", "description": DESCRIPTION, **FIELDS.get(client.name, {})}
     lines = [f"{key}: {value.format(server=server)}" for key, value in fields.items()]
-    return "\n".join(["---", *lines, "---", "", MARK, "", TASK, ""])
+    return "\n".join(["---", *lines, "---", "", MARK, "", INSTRUCTIONS, ""])
 
 
-# What keeps each client's agent to reading; a client without a row takes the name and the description.
+# Fields that restrict the agent to reading; a client without a row gets only name and description.
 FIELDS = {
     "claude-code": {
         "tools": "mcp__{server}__search, mcp__{server}__grep, mcp__{server}__read, mcp__{server}__llmc",
@@ -51,7 +53,7 @@ FIELDS = {
 def write_agent(text: str) -> Edit:
     def apply(present: str | None, _old: str | None) -> str | None:
         if present is not None and MARK not in present:
-            raise BrokenError("it is there already, and llmc did not write it")
+            raise BrokenError("the file exists and was not written by llmc")
         return text
 
     return Edit(apply, lambda present: MARK in present)

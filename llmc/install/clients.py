@@ -1,7 +1,8 @@
-"""The clients: where each keeps its servers, under which key, in which shape, and in which folder it starts them.
+"""The supported clients: configuration file, key and entry format, and the folder in which servers are started.
 
-One row for a client. `root` says how `llmc serve` learns the project: `cwd` means that the client starts it there,
-`${workspaceFolder}` that the client fills this in, `ask` that it knows no project and the folder is fixed at install.
+There is one row per client. `root` defines how `llmc serve` finds the project: with `cwd` the client starts it in the
+project, with `${workspaceFolder}` the client inserts the path, with `ask` the client has no projects and the folder is
+fixed at install time.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ WORKSPACE = "${workspaceFolder}"
 
 @dataclass(frozen=True, slots=True)
 class ClientLocations:
-    """Where a user's things are. `project` is the top of the project, for files that belong to it."""
+    """The user's folders. `project` is the project's top folder, for files that belong to it."""
 
     environ: Mapping[str, str]
     project: Path
@@ -38,12 +39,12 @@ class ClientLocations:
 
     @property
     def config(self) -> Path:
-        named = Path(self.environ.get("XDG_CONFIG_HOME", ""))
-        return named if named.is_absolute() else self.home / ".config"
+        folder = Path(self.environ.get("XDG_CONFIG_HOME", ""))
+        return folder if folder.is_absolute() else self.home / ".config"
 
     @property
     def support(self) -> Path:
-        """Where desktop programs keep their settings."""
+        """The folder where desktop programs store their settings."""
         return self.home / "Library/Application Support" if self.platform == "darwin" else self.config
 
     def named(self, variable: str, default: Path) -> Path:
@@ -52,8 +53,10 @@ class ClientLocations:
 
 @dataclass(frozen=True, slots=True)
 class McpClient:
-    """`signs` are what shows that the client is there, besides its file and the `program`; `notes` are the files of
-    instructions that it reads (user's, project's), `agents` its folders of sub-agents likewise."""
+    """One client. `signs` are paths that show that it is installed, besides its file and the `program`.
+
+    `notes` are the instruction files that it reads (the user's, the project's); `agents` are its sub-agent folders.
+    """
 
     name: str
     title: str
@@ -66,11 +69,11 @@ class McpClient:
     signs: Callable[[ClientLocations], tuple[Path, ...]] = field(default=lambda _: ())
     notes: tuple[Callable[[ClientLocations], Path] | None, str] = (None, "AGENTS.md")
     agents: tuple[Callable[[ClientLocations], Path] | None, str] = (None, "")
-    next_step: str = "Restart it."
+    next_step: str = "Restart the client."
 
     def is_here(self, places: ClientLocations) -> bool:
-        seen = (self.file(places), *self.signs(places))
-        return any(path.exists() for path in seen) or bool(
+        paths = (self.file(places), *self.signs(places))
+        return any(path.exists() for path in paths) or bool(
             self.program and shutil.which(self.program, path=places.environ.get("PATH"))
         )
 
@@ -109,19 +112,19 @@ def copilot(places: ClientLocations) -> Path:
 
 
 def opencode(places: ClientLocations) -> Path:
-    """Whichever of its two names is there."""
+    """The existing one of its two file names."""
     folder = places.config / "opencode"
     return folder / ("opencode.jsonc" if (folder / "opencode.jsonc").exists() else "opencode.json")
 
 
 def claude_file(places: ClientLocations) -> Path:
-    """Beside `~/.claude`, unless the user moved that; then inside."""
+    """Next to `~/.claude`, or inside the folder that CLAUDE_CONFIG_DIR names."""
     moved = places.environ.get("CLAUDE_CONFIG_DIR")
     return Path(moved) / ".claude.json" if moved else places.home / ".claude.json"
 
 
 def zed(places: ClientLocations) -> Path:
-    """In `~/.config` on every system."""
+    """In `~/.config`, also on macOS."""
     return places.home / ".config/zed" if places.platform == "darwin" else places.config / "zed"
 
 
@@ -139,7 +142,7 @@ CLIENTS = {
             signs=lambda places: (claude(places),),
             notes=(lambda places: claude(places) / "CLAUDE.md", "CLAUDE.md"),
             agents=(lambda places: claude(places) / "agents", ".claude/agents"),
-            next_step="Start a new session; /mcp shows it.",
+            next_step="Start a new session; /mcp lists the server.",
         ),
         McpClient(
             "claude-desktop",
@@ -150,7 +153,7 @@ CLIENTS = {
             root="ask",
             signs=lambda places: (places.support / "Claude",),
             notes=(None, ""),
-            next_step="Quit Claude Desktop wholly and start it again.",
+            next_step="Quit Claude Desktop completely and start it again.",
         ),
         McpClient(
             "cursor",
@@ -163,7 +166,7 @@ CLIENTS = {
             program="cursor",
             signs=lambda places: (places.home / ".cursor",),
             agents=(lambda places: places.home / ".cursor/agents", ".cursor/agents"),
-            next_step="Switch it on under Settings, MCP.",
+            next_step="Enable the server under Settings, MCP.",
         ),
         McpClient(
             "vscode",
@@ -175,7 +178,7 @@ CLIENTS = {
             project=".vscode/mcp.json",
             program="code",
             signs=lambda places: (places.support / "Code",),
-            next_step="Run `MCP: List Servers` and start it.",
+            next_step="Run `MCP: List Servers` and start the server.",
         ),
         McpClient(
             "codex",
@@ -187,7 +190,7 @@ CLIENTS = {
             program="codex",
             signs=lambda places: (codex(places),),
             notes=(lambda places: codex(places) / "AGENTS.md", "AGENTS.md"),
-            next_step="Start a new session; /mcp shows it.",
+            next_step="Start a new session; /mcp lists the server.",
         ),
         McpClient(
             "gemini",
@@ -199,7 +202,7 @@ CLIENTS = {
             program="gemini",
             signs=lambda places: (places.home / ".gemini",),
             notes=(lambda places: places.home / ".gemini/GEMINI.md", "GEMINI.md"),
-            next_step="Start a new session; /mcp shows it.",
+            next_step="Start a new session; /mcp lists the server.",
         ),
         McpClient(
             "windsurf",
@@ -221,7 +224,7 @@ CLIENTS = {
             project=".zed/settings.json",
             program="zed",
             signs=lambda places: (zed(places),),
-            next_step="Zed starts it by itself; the agent panel's settings show it.",
+            next_step="Zed starts the server automatically; it is listed in the agent panel's settings.",
         ),
         McpClient(
             "lmstudio",
@@ -233,7 +236,7 @@ CLIENTS = {
             program="lms",
             signs=lambda places: (places.home / ".lmstudio",),
             notes=(None, ""),
-            next_step="Switch it on in the Program tab of a chat.",
+            next_step="Enable the server in the Program tab of a chat.",
         ),
         McpClient(
             "copilot",
@@ -245,7 +248,7 @@ CLIENTS = {
             signs=lambda places: (copilot(places),),
             notes=(lambda places: copilot(places) / "copilot-instructions.md", "AGENTS.md"),
             agents=(lambda places: copilot(places) / "agents", ".github/agents"),
-            next_step="Start a new session; /mcp show lists it.",
+            next_step="Start a new session; /mcp show lists the server.",
         ),
         McpClient(
             "opencode",

@@ -1,7 +1,7 @@
-"""A user's config file: read whole, changed at once or not at all, the old one kept beside it.
+"""Atomic edits of a user's configuration file, with a backup next to it.
 
-Links are followed, so that a file kept in a dotfiles repository is changed there and stays linked. A file that another
-program writes at the same moment is noticed and read again; one that is not text is refused.
+Links are followed, so a file in a dotfiles repository is changed there and stays linked. If another program writes the
+file at the same time, it is read again. A file that is not text is refused.
 """
 
 from __future__ import annotations
@@ -24,13 +24,15 @@ __all__ = ["Edit", "EditOutcome", "change"]
 
 BOM = "\ufeff"
 TRIES = 5
-LARGEST = 64 << 20
+MAX_BYTES = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """`apply` goes from the text as it is (None: no file) and as it was before llmc came (likewise) to the text that is
-    wanted; `holds` says whether a text has anything of ours."""
+    """`apply` maps the current text and the backup's text (None: no file) to the new text.
+
+    `holds` returns whether a text contains anything that llmc added.
+    """
 
     apply: Callable[[str | None, str | None], str | None]
     holds: Callable[[str], bool]
@@ -38,7 +40,7 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class EditOutcome:
-    """`after` is None for a file that was removed or never was."""
+    """`after` is None for a file that was removed or never existed."""
 
     path: Path
     before: str | None
@@ -59,53 +61,56 @@ class ConfigFile:
 
 
 def change(path: Path, edit: Edit, *, write: bool = True) -> EditOutcome:
-    """Apply an edit; what was there before is kept as a backup."""
-    target, backup = real(path), path.with_name(path.name + ".llmc.bak")
+    """Apply an edit; the previous file is kept as a backup."""
+    target, backup = resolve(path), path.with_name(path.name + ".llmc.bak")
     for _ in range(TRIES):
-        found = read(target)
+        current = read(target)
         old = read(backup).text if backup.is_file() and not backup.is_symlink() else None
-        after = applied(path, edit, found.text, old)
-        if after == found.text or not write:
-            return EditOutcome(path, found.text, after)
-        kept = save(backup, found, edit, old) if found.text is not None and after not in (old, None) else None
-        if replace(target, after, found):
+        after = apply_edit(path, edit, current.text, old)
+        if after == current.text or not write:
+            return EditOutcome(path, current.text, after)
+        saved = save(backup, current, edit, old) if current.text is not None and after not in (old, None) else None
+        if replace(target, after, current):
             if after == old:
-                backup.unlink(missing_ok=True)  # the file is what it was
-            return EditOutcome(path, found.text, after, kept)
-    raise ConfigError(f"cannot edit {path}", reason="another program keeps writing it", hint="Close it and try again.")
+                backup.unlink(missing_ok=True)  # the original file is restored
+            return EditOutcome(path, current.text, after, saved)
+    hint = "Close the program that uses the file and try again."
+    raise ConfigError(f"cannot edit {path}", reason="another program keeps writing it", hint=hint)
 
 
-def applied(path: Path, edit: Edit, text: str | None, old: str | None) -> str | None:
+def apply_edit(path: Path, edit: Edit, text: str | None, old: str | None) -> str | None:
     try:
         return edit.apply(text, old)
     except BrokenError as error:
-        hint = "It was left as it is. Mend it by hand, or use --print and paste the entry."
+        hint = "The file was not changed. Fix it by hand, or paste the entry that --print shows."
         raise ConfigError(f"cannot edit {path}", reason=str(error), hint=hint) from None
 
 
-def save(backup: Path, found: ConfigFile, edit: Edit, old: str | None) -> Path:
-    """The copy from before llmc is the one worth having: an entry that is written anew does not replace it."""
-    if old is None or found.text is None or not edit.holds(found.text):
-        replace(backup, found.text, ConfigFile(None, found.bom, read(backup).stamp, found.mode))
+def save(backup: Path, current: ConfigFile, edit: Edit, old: str | None) -> Path:
+    """Write the backup. A backup from before llmc was installed is kept when the entry is only updated."""
+    if old is None or current.text is None or not edit.holds(current.text):
+        replace(backup, current.text, ConfigFile(None, current.bom, read(backup).stamp, current.mode))
     return backup
 
 
-def real(path: Path) -> Path:
+def resolve(path: Path) -> Path:
     try:
         return path.resolve()
     except (OSError, RuntimeError) as error:
-        raise ConfigError(f"cannot use {path}", reason="its links lead in a circle") from error
+        raise ConfigError(f"cannot use {path}", reason="its symbolic links form a loop") from error
 
 
 def read(path: Path) -> ConfigFile:
     try:
         with contextlib.ExitStack() as stack:
-            # A FIFO would keep a plain open waiting for its writer.
+            # Opening a FIFO without O_NONBLOCK would wait for a writer.
             descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
             stack.callback(os.close, descriptor)
             status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST:
-                raise ConfigError(f"cannot edit {path}", reason="it is not a plain file of a sensible size")
+            if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_BYTES:
+                raise ConfigError(
+                    f"cannot edit {path}", reason=f"it is not a regular file of at most {MAX_BYTES >> 20} MiB"
+                )
             data = b"".join(iter(lambda: os.read(descriptor, 1 << 20), b""))
         text = data.decode("utf-8")
         bom = BOM if text.startswith(BOM) else ""
@@ -122,12 +127,12 @@ def stamp_of(status: os.stat_result) -> tuple[int, ...]:
     return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
-def replace(path: Path, text: str | None, found: ConfigFile) -> bool:
-    """Put a whole new file in place of the one that was read; False when that changed meanwhile."""
+def replace(path: Path, text: str | None, previous: ConfigFile) -> bool:
+    """Replace the file that was read; False if it has changed meanwhile."""
     try:
         if text is not None:
-            return replace_whole(path, (found.bom + text).encode("utf-8"), found)
-        if now(path) != found.stamp:
+            return write_atomically(path, (previous.bom + text).encode("utf-8"), previous)
+        if current_stamp(path) != previous.stamp:
             return False
         path.unlink(missing_ok=True)
     except OSError as error:
@@ -135,32 +140,32 @@ def replace(path: Path, text: str | None, found: ConfigFile) -> bool:
     return True
 
 
-def replace_whole(path: Path, data: bytes, found: ConfigFile) -> bool:
+def write_atomically(path: Path, data: bytes, previous: ConfigFile) -> bool:
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name[:100]}.", dir=path.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
-            os.fchmod(descriptor, found.mode or 0o666 & ~mask())
+            os.fchmod(descriptor, previous.mode or 0o666 & ~umask())
             file.flush()
             os.fsync(descriptor)
-        if now(path) != found.stamp:
+        if current_stamp(path) != previous.stamp:
             return False
-        os.replace(name, path)  # noqa: PTH105 - a name, as mkstemp gave it
+        os.replace(name, path)  # noqa: PTH105 - mkstemp returns a string
     finally:
         with contextlib.suppress(FileNotFoundError):
-            os.unlink(name)  # noqa: PTH108 - likewise
+            os.unlink(name)  # noqa: PTH108 - mkstemp returns a string
     return True
 
 
-def now(path: Path) -> tuple[int, ...]:
+def current_stamp(path: Path) -> tuple[int, ...]:
     try:
         return stamp_of(os.stat(path))  # noqa: PTH116 - as in `read`
     except FileNotFoundError:
         return ()
 
 
-def mask() -> int:
+def umask() -> int:
     """The process's umask, which can only be read by setting it."""
     value = os.umask(0o077)
     os.umask(value)

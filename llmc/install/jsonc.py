@@ -1,8 +1,8 @@
-"""JSON with comments, edited as text: every byte outside the one entry stays as it was.
+"""Edits JSON with comments as text: every byte outside the changed entry is preserved.
 
-Clients keep comments, odd indentation and trailing commas in their files, so that a file must not be parsed and written
-anew. `put`, `take`, `append` and `drop` splice the text by the tree of `jsontree`. Each edit is read back and held
-against what it should have become: a wrong splice raises and is never written.
+Client files have comments, unusual indentation and trailing commas that parsing and re-serializing would lose. `put`,
+`take`, `append` and `drop` splice the text with the help of `jsontree`. The result of each edit is parsed and compared
+with the expected value; if they differ, the edit raises BrokenError.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ TRAIL = re.compile(r"(?:[ \t]*/\*[^\n]*?\*/)*(?:[ \t]*//[^\r\n]*)?")
 
 
 def put(text: str, path: Sequence[str], value: Any) -> str:
-    """Set the entry at `path`, whose tables are made where they are missing."""
+    """Set the entry at `path`; missing objects on the way are created."""
     if is_blank(text):
-        return fresh(text, nested(path, value))
+        return new_document(text, nested(path, value))
     if find(text, path) == value:
         return text
     root = parse(text)
     node, depth = deepest(root, path)
     if depth == len(path):
         edited = replaced(text, node, value)
-    elif node.value is None:  # as good as missing: some clients write null for "nothing yet"
+    elif node.value is None:  # treated as missing: some clients write null for an empty object
         edited = replaced(text, node, nested(path[depth:], value))
     elif isinstance(node.value, dict):
         edited = inserted(text, node, path[depth], nested(path[depth + 1 :], value))
     else:
-        raise BrokenError(f"{'.'.join(path[:depth]) or 'the whole'} is not an object")
+        raise BrokenError(f"{'.'.join(path[:depth]) or 'the top-level value'} is not an object")
     return checked(edited, altered(root.value, path, value))
 
 
 def take(text: str, path: Sequence[str]) -> str:
-    """Without the entry at `path`, however often it is there."""
+    """Remove the entry at `path`, including duplicates."""
     while True:
         root = None if is_blank(text) else parse(text)
         node, depth = deepest(root, path[:-1]) if root else (None, -1)
@@ -56,43 +56,43 @@ def take(text: str, path: Sequence[str]) -> str:
 
 
 def append(text: str, path: Sequence[str], value: Any) -> str:
-    """Put a value at the end of the list at `path`."""
-    found = find(text, path)
-    if found is None:
+    """Append a value to the list at `path`."""
+    items = find(text, path)
+    if items is None:
         return put(text, path, [value])
-    if not isinstance(found, list):
+    if not isinstance(items, list):
         raise BrokenError(f"{'.'.join(path)} is not a list")
     root = parse(text)
     node, _ = deepest(root, path)
-    return checked(inserted(text, node, None, value), altered(root.value, path, [*found, value]))
+    return checked(inserted(text, node, None, value), altered(root.value, path, [*items, value]))
 
 
 def drop(text: str, path: Sequence[str], unwanted: Callable[[Any], bool]) -> str:
-    """Without those items of the list at `path`."""
-    while isinstance(found := find(text, path), list) and any(unwanted(item) for item in found):
+    """Remove the `unwanted` items from the list at `path`."""
+    while isinstance(items := find(text, path), list) and any(unwanted(item) for item in items):
         root = parse(text)
         node, _ = deepest(root, path)
         member = next(member for member in node.members if unwanted(member.node.value))
-        kept = [one.node.value for one in node.members if one is not member]
-        text = checked(removed(text, node, member), altered(root.value, path, kept))
+        rest = [one.node.value for one in node.members if one is not member]
+        text = checked(removed(text, node, member), altered(root.value, path, rest))
     return text
 
 
 GONE = object()
 
 
-def checked(text: str, wanted: Any) -> str:
-    if parse(text).value != wanted:
-        raise BrokenError("the entry cannot be placed without touching others")
+def checked(text: str, expected: Any) -> str:
+    if parse(text).value != expected:
+        raise BrokenError("the entry cannot be changed without affecting others")
     return text
 
 
-def altered(value: Any, path: Sequence[str], wanted: Any) -> Any:
-    """The same values with another one at `path`."""
+def altered(value: Any, path: Sequence[str], new: Any) -> Any:
+    """A copy with `new` at `path`."""
     if not path:
-        return wanted
+        return new
     table = dict(value) if isinstance(value, dict) else {}
-    table[path[0]] = altered(table.get(path[0]), path[1:], wanted)
+    table[path[0]] = altered(table.get(path[0]), path[1:], new)
     return {key: one for key, one in table.items() if one is not GONE}
 
 
@@ -103,7 +103,7 @@ def nested(path: Sequence[str], value: Any) -> Any:
 
 
 def deepest(node: Node, path: Sequence[str]) -> tuple[Node, int]:
-    """The node as far down the path as it goes, and how far that is."""
+    """The deepest existing node on the path, and its depth."""
     for depth, key in enumerate(path):
         member = node.member(key)
         if member is None:
@@ -115,7 +115,7 @@ def deepest(node: Node, path: Sequence[str]) -> tuple[Node, int]:
 # ---- splicing ----
 
 
-def fresh(text: str, value: Any) -> str:
+def new_document(text: str, value: Any) -> str:
     newline = line_end(text)
     head = text if not text or text.endswith("\n") else text + newline
     return (head if text.strip() else "") + rendered(value, "", "  ", newline) + newline
@@ -127,7 +127,7 @@ def replaced(text: str, node: Node, value: Any) -> str:
 
 
 def inserted(text: str, node: Node, key: str | None, value: Any) -> str:
-    """Behind the last member, in the manner of the container."""
+    """Insert after the last member, in the style of the container."""
     if not node.members:
         return inserted_first(text, node, key, value)
     last, newline = node.members[-1], line_end(text)
@@ -149,17 +149,17 @@ def inserted_first(text: str, node: Node, key: str | None, value: Any) -> str:
     indent = outer + unit(text)
     body = newline + indent + labelled(key, rendered(value, indent, unit(text), newline))
     inner = text[node.start + 1 : node.end - 1]
-    tail = inner if inner.strip() else newline + outer  # what is inside without members is a comment
+    tail = inner if inner.strip() else newline + outer  # a container without members may hold a comment
     return text[: node.start + 1] + body + tail + text[node.end - 1 :]
 
 
 def removed(text: str, node: Node, member: Member) -> str:
-    """Without the member and the comma that it needed: what `inserted` gave comes back as it was."""
+    """Remove the member and its comma: the inverse of `inserted`."""
     position = node.members.index(member)
     before = node.members[position - 1] if position else None
     start, end = member.start, member.comma + 1 if member.comma >= 0 else member.node.end
     line = text.rfind("\n", 0, start)
-    if line > node.start and not text[line:start].strip():  # it begins its line
+    if line > node.start and not text[line:start].strip():  # the member begins its line
         carriage = line - 1 if text[line - 1] == "\r" else line
         start = carriage if ends_line(text, end) else line + 1
     elif before is not None and not text[before.comma + 1 : start].strip():
@@ -172,7 +172,7 @@ def removed(text: str, node: Node, member: Member) -> str:
 
 
 def tidy(text: str, opening: int) -> str:
-    """An empty container closes where it opens."""
+    """Remove the white space of an empty container."""
     behind = opening + 1
     close = behind + len(text[behind:]) - len(text[behind:].lstrip())
     return text[:behind] + text[close:] if text[close : close + 1] in ("}", "]") else text
@@ -192,15 +192,15 @@ def rendered(value: Any, indent: str, step: str, newline: str) -> str:
 
 
 def margin(text: str, at: int) -> str:
-    """The white space that the line of this place begins with."""
+    """The indentation of the line that contains `at`."""
     line = text[text.rfind("\n", 0, at) + 1 : at]
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
 def unit(text: str) -> str:
-    """One step of indentation, as the file has it."""
-    found = re.search(r"^([ \t]+)\S", text, re.MULTILINE)
-    return found.group(1) if found else "  "
+    """One level of indentation, as used in the file."""
+    match = re.search(r"^([ \t]+)\S", text, re.MULTILINE)
+    return match.group(1) if match else "  "
 
 
 def line_end(text: str) -> str:

@@ -1,7 +1,6 @@
-"""JSON with comments as a tree that knows where each value stands in the text.
+"""Parses JSON with comments into a tree with the position of each value in the text, for the edits of `jsonc`.
 
-Comments and trailing commas are taken, anything else that is not JSON is refused with its line and column. `jsonc`
-edits by it.
+Comments and trailing commas are accepted; other syntax errors are reported with line and column.
 """
 
 from __future__ import annotations
@@ -19,16 +18,16 @@ __all__ = ["BrokenError", "Member", "Node", "find", "is_blank", "parse"]
 BLANK = re.compile(r"(?:[ \t\r\n]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 WORD = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?|true|false|null", re.ASCII)
 
-LONGEST_NUMBER = 1_000
+MAX_NUMBER_CHARS = 1_000
 
 
 class BrokenError(ValueError):
-    """The text is not what it should be; `str` says where and why."""
+    """The text cannot be parsed or edited; the message says where and why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """`key` is None in a list; `comma` is where the comma behind it stands, -1 without one."""
+    """An item of a container. `key` is None in a list; `comma` is the position of the comma after it, or -1."""
 
     key: str | None
     start: int
@@ -44,7 +43,7 @@ class Node:
     members: tuple[Member, ...] = ()
 
     def member(self, key: str) -> Member | None:
-        """The last of this name, which is the one that readers of JSON take."""
+        """The last member with this key, which is the one that JSON parsers use."""
         return next((member for member in reversed(self.members) if member.key == key), None)
 
 
@@ -58,7 +57,7 @@ class Parser:
         except RecursionError:
             raise BrokenError("nested too deeply") from None
         if self._skip(node.end) != len(self._text):
-            self._fail(self._skip(node.end), "something stands behind the end")
+            self._fail(self._skip(node.end), "unexpected text after the end")
         return node
 
     def _value(self, at: int) -> Node:
@@ -71,8 +70,8 @@ class Parser:
         word = WORD.match(self._text, at)
         if word is None:
             self._fail(at, "a value is missing" if first in ("", ",", "}", "]") else f"{first!r} is not a value")
-        # Python refuses to convert numbers of thousands of digits; as text they can be compared all the same.
-        value = json.loads(word.group()) if len(word.group()) <= LONGEST_NUMBER else word.group()
+        # Python refuses to convert numbers with thousands of digits; they are compared as strings.
+        value = json.loads(word.group()) if len(word.group()) <= MAX_NUMBER_CHARS else word.group()
         return Node(at, word.end(), value)
 
     def _container(self, start: int, close: str) -> Node:
@@ -92,7 +91,7 @@ class Parser:
         start, key = at, None
         if named:
             if self._text[at : at + 1] != '"':
-                self._fail(at, "a name in quotes is missing" if at < len(self._text) else "it ends too early")
+                self._fail(at, "a quoted key is missing" if at < len(self._text) else "unexpected end")
             key, at = self._string(at)
             at = self._skip(at)
             if self._text[at : at + 1] != ":":
@@ -110,13 +109,13 @@ class Parser:
         return str(value), end
 
     def _skip(self, at: int) -> int:
-        found = BLANK.match(self._text, at)
-        return found.end() if found else at
+        blank = BLANK.match(self._text, at)
+        return blank.end() if blank else at
 
-    def _fail(self, at: int, why: str) -> NoReturn:
+    def _fail(self, at: int, reason: str) -> NoReturn:
         line = self._text.count("\n", 0, at) + 1
         column = at - (self._text.rfind("\n", 0, at) + 1) + 1
-        raise BrokenError(f"line {line}, column {column}: {why}")
+        raise BrokenError(f"line {line}, column {column}: {reason}")
 
 
 def parse(text: str) -> Node:
@@ -124,7 +123,7 @@ def parse(text: str) -> Node:
 
 
 def find(text: str, path: Sequence[str]) -> Any:
-    """The value at a path, None when there is none."""
+    """The value at a path, or None."""
     value = None if is_blank(text) else parse(text).value
     for key in path:
         value = value.get(key) if isinstance(value, dict) else None
@@ -132,5 +131,4 @@ def find(text: str, path: Sequence[str]) -> Any:
 
 
 def is_blank(text: str) -> bool:
-    found = BLANK.fullmatch(text)
-    return found is not None
+    return BLANK.fullmatch(text) is not None

@@ -1,7 +1,7 @@
-"""What makes agents use llmc: a few lines in the instructions that they read, and a hook in Claude Code.
+"""Instructions that make agents use llmc: a few lines in their instruction file, and a hook in Claude Code.
 
-The lines stand between two marks in AGENTS.md, CLAUDE.md or GEMINI.md and are all that is ever changed there. They are
-read in every session, so they are few. The hook tells an agent once a session, when it is about to search by hand.
+The lines are placed between two marks in AGENTS.md, CLAUDE.md or GEMINI.md; nothing else in the file is changed. They
+are short because every session reads them. The hook reminds an agent once per session, before its first shell search.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ BEGIN, END = "<!-- llmc begin -->", "<!-- llmc end -->"
 LINES = (
     "To find or read code, use the llmc tools first: `search` (a question or a name), `grep` (a pattern), `read` "
     "(`path:10-40`, `path::symbol`). They answer from an index and cost few tokens. `+8 more → h4k2` at the end of a "
-    "reply means that `read h4k2` has the rest. Without MCP: `llmc search|grep|read` in a shell."
+    "reply means more results: call `read h4k2`. Without MCP: `llmc search|grep|read` in a shell."
 )
 REMINDER = (
     "The llmc server answers this from its index for fewer tokens: mcp__llmc__grep for a pattern, "
     "mcp__llmc__search for a question or a name."
 )
-# Claude Code of today has no Grep and Glob any more and searches in its shell; earlier ones have all three.
+# Current versions of Claude Code search with Bash only; earlier versions also have Grep and Glob.
 EVENT, MATCHER = ("hooks", "PreToolUse"), "Grep|Glob|Bash"
 
 
@@ -45,8 +45,8 @@ def remove_lines() -> Edit:
     def apply(text: str | None, old: str | None) -> str | None:
         if text is None or BEGIN not in text:
             return text
-        pure = BEGIN not in (old or "") and with_lines(old or "") == text
-        return old if pure else without_lines(text)
+        unmodified = BEGIN not in (old or "") and with_lines(old or "") == text
+        return old if unmodified else without_lines(text)
 
     return Edit(apply, lambda text: BEGIN in text)
 
@@ -54,9 +54,9 @@ def remove_lines() -> Edit:
 def with_lines(text: str) -> str:
     newline = jsonc.line_end(text)
     block = newline.join((BEGIN, LINES, END))
-    found = between(text)
-    if found:
-        return text[: found.start()] + block + text[found.end() :]
+    present = find_block(text)
+    if present:
+        return text[: present.start()] + block + text[present.end() :]
     if not text.strip():
         return block + newline
     gap = "" if text.endswith(newline * 2) else newline if text.endswith("\n") else newline * 2
@@ -64,17 +64,17 @@ def with_lines(text: str) -> str:
 
 
 def without_lines(text: str) -> str:
-    found = between(text)
-    if found is None:
+    block = find_block(text)
+    if block is None:
         return text
-    head, tail = text[: found.start()], text[found.end() :]
+    head, tail = text[: block.start()], text[block.end() :]
     return head.rstrip("\r\n") + (tail if tail.strip() else tail[: len(tail) - len(tail.lstrip("\r\n"))])
 
 
-def between(text: str) -> re.Match[str] | None:
-    """The block of ours. One mark without the other: somebody edited it, and where it ends is anybody's guess."""
+def find_block(text: str) -> re.Match[str] | None:
+    """The block between the marks. One mark without the other is an error, since the extent of the block is unclear."""
     if (text.count(BEGIN), text.count(END)) not in ((0, 0), (1, 1)) or text.find(END) < text.find(BEGIN):
-        raise BrokenError(f"the marks {BEGIN} and {END} do not stand as one pair")
+        raise BrokenError(f"the marks {BEGIN} and {END} are not one matching pair")
     return re.search(f"{re.escape(BEGIN)}.*?{re.escape(END)}", text, re.DOTALL)
 
 
@@ -82,14 +82,14 @@ def between(text: str) -> re.Match[str] | None:
 
 
 def add_hook(program: Sequence[str]) -> Edit:
-    """`settings.json`: before Grep, Glob and Bash, ask `llmc hook`."""
+    """In `settings.json`: run `llmc hook` before Grep, Glob and Bash."""
     entry = {"matcher": MATCHER, "hooks": [{"type": "command", "command": hook_command(program), "timeout": 5}]}
 
     def apply(text: str | None, _old: str | None) -> str | None:
-        present = [item for item in jsonc.find(text or "", EVENT) or () if is_ours(item)]
+        present = [item for item in jsonc.find(text or "", EVENT) or () if is_llmc_hook(item)]
         if present == [entry]:
             return text
-        return jsonc.append(jsonc.drop(text or "", EVENT, is_ours), EVENT, entry)
+        return jsonc.append(jsonc.drop(text or "", EVENT, is_llmc_hook), EVENT, entry)
 
     return Edit(apply, holds_hook)
 
@@ -98,10 +98,10 @@ def remove_hook() -> Edit:
     def apply(text: str | None, old: str | None) -> str | None:
         if text is None or not holds_hook(text):
             return text
-        mine = [item for item in jsonc.find(text, EVENT) if is_ours(item)]
-        if len(mine) == 1 and not holds_hook(old or "") and jsonc.append(old or "", EVENT, mine[0]) == text:
+        hooks = [item for item in jsonc.find(text, EVENT) if is_llmc_hook(item)]
+        if len(hooks) == 1 and not holds_hook(old or "") and jsonc.append(old or "", EVENT, hooks[0]) == text:
             return old
-        text = jsonc.drop(text, EVENT, is_ours)
+        text = jsonc.drop(text, EVENT, is_llmc_hook)
         for path in (EVENT, EVENT[:1]):
             text = text if jsonc.find(text, path) else jsonc.take(text, path)
         return text
@@ -110,11 +110,11 @@ def remove_hook() -> Edit:
 
 
 def holds_hook(text: str) -> bool:
-    found = jsonc.find(text, EVENT)
-    return isinstance(found, list) and any(is_ours(item) for item in found)
+    hooks = jsonc.find(text, EVENT)
+    return isinstance(hooks, list) and any(is_llmc_hook(item) for item in hooks)
 
 
-def is_ours(item: Any) -> bool:
+def is_llmc_hook(item: Any) -> bool:
     return bool(re.search(r'llmc"?(?:\'| )*hook', json.dumps(item)))
 
 

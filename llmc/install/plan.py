@@ -1,7 +1,7 @@
-"""What an installation changes: a list of (file, edit) for a client, from what the user asked for.
+"""Plans an installation: a list of (file, edit) for a client, from the user's options.
 
-The list is made first and wholly; then each edit is applied by `files.change`. Uninstalling is the same list with the
-edits that take things out again.
+The whole list is built first; then `files.change` applies each edit. Uninstalling uses the same list with edits that
+remove the entries.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["InstallOptions", "InstallStep", "client_named", "entry_of", "snippet
 
 @dataclass(frozen=True, slots=True)
 class InstallOptions:
-    """What the user asked for. `roots` are absolute; `project`: the project's files instead of the user's."""
+    """The user's choices. `roots` are absolute; `project`: edit the project's files instead of the user's."""
 
     name: str = "llmc"
     roots: tuple[str, ...] = ()
@@ -43,7 +43,7 @@ class InstallOptions:
 
 @dataclass(frozen=True, slots=True)
 class InstallStep:
-    """`what` names the thing in a sentence: "added {what} to {path}"."""
+    """`what` completes the message "added {what} to {path}"."""
 
     path: Path
     what: str
@@ -52,48 +52,48 @@ class InstallStep:
 
 def client_named(name: str) -> McpClient:
     if name not in CLIENTS:
-        from difflib import get_close_matches  # noqa: PLC0415 - only for a wrong name
+        from difflib import get_close_matches  # noqa: PLC0415 - only needed for unknown names
 
         near = get_close_matches(name, CLIENTS, 1, 0.4)
         hint = f"Did you mean {near[0]}? " if near else ""
-        raise ConfigError(f"llmc knows no client {name!r}", hint=f"{hint}It knows {', '.join(CLIENTS)}.")
+        raise ConfigError(f"unknown client {name!r}", hint=f"{hint}Available: {', '.join(CLIENTS)}.")
     return CLIENTS[name]
 
 
-def steps(client: McpClient, wanted: InstallOptions, places: ClientLocations) -> list[InstallStep]:
-    """Everything that is to be changed for one client."""
-    path = config_file(client, wanted, places)
-    edit = remove_entry(client, wanted) if wanted.uninstall else add_entry(client, wanted, places)
-    made = [InstallStep(path, f"the server {wanted.name}", edit)]
-    if wanted.hooks or wanted.uninstall:
-        made += note_steps(client, wanted, places)
-    if wanted.subagents or wanted.uninstall:
-        made += agent_steps(client, wanted, places)
-    return made
+def steps(client: McpClient, options: InstallOptions, places: ClientLocations) -> list[InstallStep]:
+    """All changes for one client."""
+    path = config_file(client, options, places)
+    edit = remove_entry(client, options) if options.uninstall else add_entry(client, options, places)
+    planned = [InstallStep(path, f"the server {options.name}", edit)]
+    if options.hooks or options.uninstall:
+        planned += note_steps(client, options, places)
+    if options.subagents or options.uninstall:
+        planned += agent_steps(client, options, places)
+    return planned
 
 
-def config_file(client: McpClient, wanted: InstallOptions, places: ClientLocations) -> Path:
-    if not wanted.project:
+def config_file(client: McpClient, options: InstallOptions, places: ClientLocations) -> Path:
+    if not options.project:
         return client.file(places)
     if not client.project:
-        raise ConfigError(f"{client.title} has no file for a project", hint="Leave out --project.")
+        raise ConfigError(f"{client.title} has no project configuration", hint="Run the command without --project.")
     return places.project / client.project
 
 
 # ---- the entry ----
 
 
-def entry_of(client: McpClient, wanted: InstallOptions, places: ClientLocations) -> dict[str, Any]:
+def entry_of(client: McpClient, options: InstallOptions, places: ClientLocations) -> dict[str, Any]:
     command, *first = program(places.environ)
-    roots = roots_for(client, wanted, places)
-    args = [*first, *arguments(roots, wanted.profile, wanted.agent)]
+    roots = roots_for(client, options, places)
+    args = [*first, *arguments(roots, options.profile, options.agent)]
     return client.shape(ServerRecord(command=command, args=args, env=state_variables(places.environ)))
 
 
-def roots_for(client: McpClient, wanted: InstallOptions, places: ClientLocations) -> Sequence[str]:
-    """How the server learns which project it is for; see `clients`."""
-    if wanted.roots:
-        return wanted.roots
+def roots_for(client: McpClient, options: InstallOptions, places: ClientLocations) -> Sequence[str]:
+    """The roots to put into the entry; see `clients` for the ways in which a server finds its project."""
+    if options.roots:
+        return options.roots
     if client.root == "cwd":
         return ()
     if client.root != "ask":
@@ -101,24 +101,24 @@ def roots_for(client: McpClient, wanted: InstallOptions, places: ClientLocations
     folder = implied_root(places.project, {**places.environ, "HOME": str(places.home)})
     if isinstance(folder, RootError):
         raise ConfigError(
-            f"{client.title} starts its servers in no project",
+            f"{client.title} does not start servers in a project folder",
             reason=folder.reason,
-            hint=f"Name the folder: llmc install {client.name} --root DIR",
+            hint=f"Give the folder: llmc install {client.name} --root DIR",
             needs="root",
         )
     return (str(folder),)
 
 
-def snippet(client: McpClient, wanted: InstallOptions, places: ClientLocations) -> str:
-    entry = {client.key: {wanted.name: entry_of(client, wanted, places)}}
+def snippet(client: McpClient, options: InstallOptions, places: ClientLocations) -> str:
+    entry = {client.key: {options.name: entry_of(client, options, places)}}
     if client.file(places).suffix == ".toml":
-        return toml.rendered((client.key, wanted.name), entry[client.key][wanted.name])
+        return toml.rendered((client.key, options.name), entry[client.key][options.name])
     return json.dumps(entry, indent=2, ensure_ascii=False) + "\n"
 
 
-def add_entry(client: McpClient, wanted: InstallOptions, places: ClientLocations) -> Edit:
-    form, path = form_of(client, wanted, places), (client.key, checked_name(wanted.name))
-    entry = entry_of(client, wanted, places)
+def add_entry(client: McpClient, options: InstallOptions, places: ClientLocations) -> Edit:
+    form, path = form_of(client, options, places), (client.key, checked_name(options.name))
+    entry = entry_of(client, options, places)
 
     def apply(text: str | None, _old: str | None) -> str | None:
         edited: str = form.put(text or "", path, entry)
@@ -127,9 +127,9 @@ def add_entry(client: McpClient, wanted: InstallOptions, places: ClientLocations
     return Edit(apply, lambda text: form.find(text, path) is not None)
 
 
-def remove_entry(client: McpClient, wanted: InstallOptions) -> Edit:
-    """What it was before llmc came, if nobody else has changed it since; without the entry otherwise."""
-    form, path = (toml if client.name == "codex" else jsonc), (client.key, checked_name(wanted.name))
+def remove_entry(client: McpClient, options: InstallOptions) -> Edit:
+    """Restore the backup if only llmc has changed the file since; otherwise remove the entry."""
+    form, path = (toml if client.name == "codex" else jsonc), (client.key, checked_name(options.name))
 
     def apply(text: str | None, old: str | None) -> str | None:
         entry = form.find(text or "", path)
@@ -146,34 +146,33 @@ def remove_entry(client: McpClient, wanted: InstallOptions) -> Edit:
     return Edit(apply, lambda text: form.find(text, path) is not None)
 
 
-def form_of(client: McpClient, wanted: InstallOptions, places: ClientLocations) -> ModuleType:
-    return toml if config_file(client, wanted, places).suffix == ".toml" else jsonc
+def form_of(client: McpClient, options: InstallOptions, places: ClientLocations) -> ModuleType:
+    return toml if config_file(client, options, places).suffix == ".toml" else jsonc
 
 
 # ---- instructions and sub-agents ----
 
 
-def note_steps(client: McpClient, wanted: InstallOptions, places: ClientLocations) -> list[InstallStep]:
+def note_steps(client: McpClient, options: InstallOptions, places: ClientLocations) -> list[InstallStep]:
     user, project = client.notes
-    made: list[InstallStep] = []
-    if user is not None and not wanted.project:
-        made.append(InstallStep(user(places), "lines for agents", remove_lines() if wanted.uninstall else add_lines()))
-    elif project and (wanted.hooks or wanted.project):  # other clients may share the project's lines
-        path = places.project / project
-        made.append(InstallStep(path, "lines for agents", remove_lines() if wanted.uninstall else add_lines()))
+    planned: list[InstallStep] = []
+    lines = remove_lines() if options.uninstall else add_lines()
+    if user is not None and not options.project:
+        planned.append(InstallStep(user(places), "instructions for agents", lines))
+    elif project and (options.hooks or options.project):  # other clients may use the project's instructions too
+        planned.append(InstallStep(places.project / project, "instructions for agents", lines))
     if client.name == "claude-code":
-        folder = (
-            places.project / ".claude" if wanted.project else places.named("CLAUDE_CONFIG_DIR", places.home / ".claude")
-        )
-        edit = remove_hook() if wanted.uninstall else add_hook(program(places.environ))
-        made.append(InstallStep(folder / "settings.json", "a hook before searches by hand", edit))
-    return made
+        user_folder = places.named("CLAUDE_CONFIG_DIR", places.home / ".claude")
+        folder = places.project / ".claude" if options.project else user_folder
+        edit = remove_hook() if options.uninstall else add_hook(program(places.environ))
+        planned.append(InstallStep(folder / "settings.json", "a hook for shell searches", edit))
+    return planned
 
 
-def agent_steps(client: McpClient, wanted: InstallOptions, places: ClientLocations) -> list[InstallStep]:
+def agent_steps(client: McpClient, options: InstallOptions, places: ClientLocations) -> list[InstallStep]:
     user, project = client.agents
     if not project:
         return []
-    folder = user(places) if user is not None and not wanted.project else places.project / project
-    edit = remove_agent() if wanted.uninstall else write_agent(agent_file(client, wanted.name))
+    folder = user(places) if user is not None and not options.project else places.project / project
+    edit = remove_agent() if options.uninstall else write_agent(agent_file(client, options.name))
     return [InstallStep(folder / agent_name(client), "the sub-agent llmc-scout", edit)]

@@ -1,8 +1,8 @@
-"""How a client starts llmc: the `{command, args, env}` record, for config files and for programs that start agents.
+"""The `{command, args, env}` record that starts llmc, for configuration files and for programs that start agents.
 
-The command must work from a GUI program that has neither the user's PATH nor variables: an absolute path, and the
-variables that say where llmc's state and settings are, if they are set. `python -P` keeps a folder named `llmc` in the
-agent's current folder from being imported in our place.
+The command must also work when started by a GUI program without the user's PATH and variables. Therefore the path is
+absolute, and variables that locate llmc's state and settings are included if set. `python -P` prevents the import of a
+folder named `llmc` in the agent's current folder.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["ServerRecord", "codex_overrides", "mcp_servers_config", "program"]
 
 TRUE = frozenset({"1", "true", "yes", "on"})
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-# A program that wants the pruner profile may have these set already; llmc's own names come first.
+# Existing users of the pruner profile may have set the JEEVES names; llmc's own names take precedence.
 ENABLED = ("LLMC_MCP_ENABLED", "JEEVES_PRUNER_ENABLED")
 PATHS = ("LLMC_MCP_PATH", "JEEVES_MCP_PRUNER_PATH")
 PRUNER_URLS = ("LLMC_PRUNER_URL", "JEEVES_PRUNER_URL")
@@ -50,12 +50,13 @@ def mcp_servers_config(
     cwd: str = "",
     enabled: bool | None = None,
 ) -> dict[str, ServerRecord]:
-    """The servers that an agent should get: `{name: {command, args, env}}`, or nothing when it is switched off.
+    """The servers for an agent, `{name: {command, args, env}}`; empty if llmc is disabled.
 
     Without `enabled`, `LLMC_MCP_ENABLED` decides (1, true, yes, on; unset is on), or `JEEVES_PRUNER_ENABLED` where a
     runner has that (unset is off). `LLMC_MCP_PATH` names another executable. `cwd` is the folder of the run; `roots`
-    default to it. With the pruner profile the server is called `pruner` and is told `PRUNER_URL` and `MCP_PRUNER_CWD`.
-    An executable or address that cannot be used switches it off as well: a run goes on without it. `why_not` says why.
+    default to it. With the pruner profile the server is called `pruner` and gets `PRUNER_URL` and `MCP_PRUNER_CWD`.
+    An invalid executable or address also disables it, so that the run continues without llmc; `why_not` returns the
+    reason.
     """
     environ = os.environ if environ is None else environ
     pruner = profile == "pruner"
@@ -71,19 +72,19 @@ def mcp_servers_config(
 
 
 def why_not(environ: Mapping[str, str] | None = None, *, profile: str = "") -> str:
-    """What keeps the server from being configured, in a sentence for a log; empty when nothing does."""
+    """Why the server cannot be configured, as a log message; empty if it can."""
     environ = os.environ if environ is None else environ
     named = first_of(environ, PATHS)
     if named and not runnable(named):
-        return f"{named} cannot be run"
+        return f"{named} is not an executable file"
     address = pruner_url(environ) if profile == "pruner" else ""
     if address and (urlsplit(address).scheme not in ("http", "https") or not urlsplit(address).netloc):
-        return f"{address!r} is not an http address"
+        return f"{address!r} is not an HTTP address"
     return ""
 
 
 def codex_overrides(servers: Mapping[str, ServerRecord]) -> list[str]:
-    """`--config` arguments that give `codex exec` these servers, for one run and without a file."""
+    """`--config` arguments that add these servers to one run of `codex exec` without a configuration file."""
     flags: list[str] = []
     for name, record in servers.items():
         prefix = f"mcp_servers.{checked_name(name)}"
@@ -105,7 +106,7 @@ def arguments(roots: Sequence[str], profile: str, agent: str) -> list[str]:
 
 
 def program(environ: Mapping[str, str]) -> list[str]:
-    """The llmc that runs now, by a path that stays: as it was called, beside the interpreter, or the interpreter."""
+    """The running llmc by a stable path: as it was called, next to the interpreter, or through the interpreter."""
     named = first_of(environ, PATHS)
     if named:
         return [str(Path(named).absolute())]
@@ -117,10 +118,10 @@ def program(environ: Mapping[str, str]) -> list[str]:
 
 
 def state_variables(environ: Mapping[str, str]) -> dict[str, str]:
-    """What a client may not hand on: Codex passes a short list of variables, a desktop has never seen the shell's."""
+    """Variables that a client may not pass on: Codex passes only a few, and desktop programs lack the shell's."""
     env: dict[str, str] = {}
     if environ.get("LLMC_HOME") or environ.get("XDG_CACHE_HOME"):
-        from llmc.base.home import find_home  # noqa: PLC0415 - seldom needed
+        from llmc.base.home import find_home  # noqa: PLC0415 - rarely needed
 
         env["LLMC_HOME"] = find_home(environ).path
     return env | {name: environ[name] for name in ("LLMC_CONFIG", "XDG_CONFIG_HOME") if environ.get(name)}
@@ -134,7 +135,7 @@ def is_enabled(environ: Mapping[str, str], *, pruner: bool) -> bool:
 
 
 def pruner_url(environ: Mapping[str, str]) -> str:
-    """Unset is the usual address; set and empty means no pruning endpoint."""
+    """The default address if unset; set and empty means no pruning endpoint."""
     return next((environ[name] for name in PRUNER_URLS if name in environ), PRUNER_URL)
 
 
@@ -148,10 +149,10 @@ def runnable(path: str) -> bool:
 
 def checked_name(name: str) -> str:
     if not NAME.fullmatch(name):
-        raise ConfigError(f"{name!r} cannot name a server", hint="Use letters, digits, - and _, at most 64.")
+        raise ConfigError(f"{name!r} is not a valid server name", hint="Use at most 64 letters, digits, - and _.")
     return name
 
 
 def toml_text(text: str) -> str:
-    """JSON's quoting is TOML's, if characters stay themselves and DEL does not."""
+    """A TOML string: JSON's quoting, without ASCII escapes and with DEL escaped."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

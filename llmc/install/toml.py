@@ -1,8 +1,8 @@
-"""TOML tables, set and taken out as text: comments, order and spacing of everything else stay.
+"""Sets and removes TOML tables as text: comments, order and spacing of everything else are preserved.
 
-A table of ours is written under its own headers, so that only the lines from `[mcp_servers.llmc]` to the next header
-change, less the comments that lead over to that header (a parser counts them to our table). Where somebody has written
-the entry in another way (inline, dotted), tomlkit edits it. Either way the result is read back and compared.
+llmc's table has its own headers, so only the lines from `[mcp_servers.llmc]` to the next header change, without the
+comments directly before that header (a parser would count them as part of llmc's table). If the entry is written in
+another way (inline, dotted keys), tomlkit edits it. In both cases the result is parsed and compared.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["find", "put", "take"]
 
-# What may hide a bracket or a line end: comments and the four kinds of strings.
+# Tokens that may contain a bracket or line end: comments and the four kinds of strings.
 TOKEN = re.compile(
     r'#[^\n]*|"""(?:\\.|[^\\])*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'|[\[\]{}\n]', re.DOTALL
 )
@@ -32,7 +32,7 @@ class TomlSection(NamedTuple):
 
 
 def find(text: str, path: Sequence[str]) -> Any:
-    value: Any = parsed(text)
+    value: Any = parse(text)
     for key in path:
         value = value.get(key) if isinstance(value, dict) else None
     return value
@@ -41,34 +41,34 @@ def find(text: str, path: Sequence[str]) -> Any:
 def put(text: str, path: Sequence[str], value: dict[str, Any]) -> str:
     if find(text, path) == value:
         return text
-    wanted = merged(parsed(text), path, value)
+    expected = merged(parse(text), path, value)
     for edited in (put_section(text, path, value), put_anywhere(text, path, value)):
-        if edited is not None and same(edited, wanted):
+        if edited is not None and same(edited, expected):
             return edited
-    raise BrokenError(f"the entry {'.'.join(path)} could not be placed")
+    raise BrokenError(f"the entry {'.'.join(path)} could not be inserted")
 
 
 def take(text: str, path: Sequence[str]) -> str:
     if find(text, path) is None:
         return text
-    wanted = merged(parsed(text), path, None)
+    expected = merged(parse(text), path, None)
     for edited in (take_section(text, path), take_anywhere(text, path)):
-        if edited is not None and same(edited, wanted):
+        if edited is not None and same(edited, expected):
             return edited
-    raise BrokenError(f"the entry {'.'.join(path)} could not be taken out")
+    raise BrokenError(f"the entry {'.'.join(path)} could not be removed")
 
 
-def parsed(text: str) -> dict[str, Any]:
+def parse(text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # TOMLDecodeError, and numbers of thousands of digits
+    except (ValueError, RecursionError) as error:  # TOMLDecodeError, or a number with thousands of digits
         raise BrokenError(str(error) or "nested too deeply") from None
 
 
-def same(text: str, wanted: dict[str, Any]) -> bool:
-    """An empty table that a removal leaves or takes along is no difference."""
+def same(text: str, expected: dict[str, Any]) -> bool:
+    """Whether the text has the expected values; empty tables are ignored, since a removal may leave or remove them."""
     try:
-        return pruned(tomllib.loads(text)) == pruned(wanted)
+        return pruned(tomllib.loads(text)) == pruned(expected)
     except ValueError:
         return False
 
@@ -91,7 +91,7 @@ def merged(table: dict[str, Any], path: Sequence[str], value: Any) -> dict[str, 
 
 
 def sections(text: str) -> Iterator[TomlSection]:
-    """The headers and how far each reaches."""
+    """The headers, each with the extent of its section."""
     for (path, start), (_, end) in pairwise([*headers(text), ((), len(text))]):
         yield TomlSection(path, start, end)
 
@@ -121,14 +121,14 @@ def header_path(line: str) -> tuple[str, ...]:
     return tuple(keys)
 
 
-def ours(text: str, path: Sequence[str]) -> list[TomlSection]:
+def entry_sections(text: str, path: Sequence[str]) -> list[TomlSection]:
     return [section for section in sections(text) if section.path[: len(path)] == tuple(path)]
 
 
 def put_section(text: str, path: Sequence[str], value: dict[str, Any]) -> str | None:
     newline = "\r\n" if "\r\n" in text else "\n"
     body = rendered(path, value).replace("\n", newline)
-    present = ours(text, path)
+    present = entry_sections(text, path)
     if present:
         at = present[0].start
         rest = without(text, present)
@@ -141,11 +141,11 @@ def put_section(text: str, path: Sequence[str], value: dict[str, Any]) -> str | 
 
 
 def take_section(text: str, path: Sequence[str]) -> str | None:
-    present = ours(text, path)
+    present = entry_sections(text, path)
     if not present:
         return None
     rest, at = without(text, present), present[0].start
-    if not rest[at:].strip():  # it stood at the end, behind a blank line of ours
+    if not rest[at:].strip():  # it was at the end, after a blank line that llmc added
         return rest[:at].rstrip("\r\n") + ("\r\n" if "\r\n" in text else "\n") if rest[:at].strip() else ""
     return rest
 
@@ -153,12 +153,12 @@ def take_section(text: str, path: Sequence[str]) -> str | None:
 def without(text: str, present: list[TomlSection]) -> str:
     for section in reversed(present):
         body = text[section.start : section.end]
-        text = text[: section.start] + leading_over(body) + text[section.end :]
+        text = text[: section.start] + trailing_comments(body) + text[section.end :]
     return text
 
 
-def leading_over(body: str) -> str:
-    """The comments at the end of a table, behind a blank line: they speak of what follows."""
+def trailing_comments(body: str) -> str:
+    """The comments at the end of a table, after a blank line: they belong to the next table."""
     lines = body.splitlines(keepends=True)
     at = len(lines)
     while at > 1 and (not lines[at - 1].strip() or lines[at - 1].lstrip().startswith("#")):
@@ -177,11 +177,11 @@ def rendered(path: Sequence[str], value: dict[str, Any]) -> str:
     return tomlkit.dumps(nested(path, value))
 
 
-# ---- however it is written ----
+# ---- inline tables and dotted keys ----
 
 
 def put_anywhere(text: str, path: Sequence[str], value: dict[str, Any]) -> str | None:
-    import tomlkit  # noqa: PLC0415 - likewise
+    import tomlkit  # noqa: PLC0415 - 20 ms, for one client
 
     document = tomlkit.parse(text)
     table: Any = document
@@ -192,7 +192,7 @@ def put_anywhere(text: str, path: Sequence[str], value: dict[str, Any]) -> str |
 
 
 def take_anywhere(text: str, path: Sequence[str]) -> str | None:
-    import tomlkit  # noqa: PLC0415 - likewise
+    import tomlkit  # noqa: PLC0415 - 20 ms, for one client
 
     document = tomlkit.parse(text)
     table: Any = document
