@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from bench.judged import GOLDEN
 from bench.packages import read_list, unpacked
-from llmc.answers.research import envelope_of, open_inquiry, research
+from llmc.answers.research import envelope_of, open_session, research
 from llmc.envelope import fit, render
 from llmc.settings import EmbedderSettings, Settings
 from llmc.workspace import Workspace
@@ -51,7 +51,7 @@ def report_text(folder: Path, asked: Sequence[str], home: Path) -> str:
 
 
 def compact(workspace: Workspace, question: str) -> str:
-    fitted = fit(envelope_of("research_codebase", research(open_inquiry(workspace, question)), {}), BUDGET)
+    fitted = fit(envelope_of("research_codebase", research(open_session(workspace, question)), {}), BUDGET)
     return render(fitted.envelope, fitted.shown, fitted.total)
 
 

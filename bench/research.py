@@ -29,7 +29,7 @@ from statistics import fmean, quantiles
 from typing import TYPE_CHECKING
 
 from bench.packages import read_list, unpacked
-from llmc.answers.research import envelope_of, open_inquiry, research
+from llmc.answers.research import envelope_of, open_session, research
 from llmc.answers.research.question import understand
 from llmc.envelope import fit, render
 from llmc.envelope.tokens import count
@@ -84,7 +84,7 @@ def wanted(text: str) -> tuple[str, int, int]:
 
 def measure(workspace: Workspace, folder: Path, question: Judged) -> Measured:
     started, busy = time.perf_counter(), time.process_time()
-    report = research(open_inquiry(workspace, question.text))
+    report = research(open_session(workspace, question.text))
     seconds, cpu = time.perf_counter() - started, time.process_time() - busy
     envelope = envelope_of("research_codebase", report, {})
     fitted = fit(envelope, BUDGET)
@@ -142,7 +142,7 @@ def scan_tokens(folder: Path, question: Judged) -> int:
 def ask_all(folder: Path, questions: Sequence[Judged], home: Path) -> list[Measured]:
     with Workspace.open(str(folder), home=str(home), settings=Settings(), watch=True) as workspace:
         workspace.index()
-        research(open_inquiry(workspace, questions[0].text))  # what a daemon has long done: models read, caches warm
+        research(open_session(workspace, questions[0].text))  # what a daemon has long done: models read, caches warm
         return [measure(workspace, folder, question) for question in questions]
 
 
@@ -152,7 +152,7 @@ def timed(folder: Path, home: Path, questions: Iterable[Judged]) -> dict[str, fl
         taken = []
         for question in questions:
             started, busy = time.perf_counter(), time.process_time()
-            research(open_inquiry(workspace, question.text))
+            research(open_session(workspace, question.text))
             taken.append((time.perf_counter() - started, time.process_time() - busy))
         walls, busies = zip(*taken[1:], strict=True)
         return {**spread(walls), **spread(busies, "cpu ms")}

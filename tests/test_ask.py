@@ -107,7 +107,7 @@ def test_what_is_not_there_is_not_found(plain: World) -> None:
 
 def test_a_command_runs_only_where_commands_may_run(plain: World) -> None:
     refused = asked(plain, "run `ls docs`")
-    assert "Commands are not run here" in refused["answer"]["notes"]
+    assert "Commands are not run because" in refused["answer"]["notes"]
     allowed = with_settings(plain, shell=Shell(enabled=True))
     assert "returns.md" in asked(allowed, "run `ls docs`")["command_output"]
     forbidden = asked(allowed, "run `rm -rf docs`")
@@ -156,14 +156,14 @@ def test_invented_places_are_dropped(plain: World, server: ModelServer) -> None:
 
 def test_a_forbidden_tool_is_refused_and_said(plain: World, server: ModelServer) -> None:
     found = asked(with_model(plain, server, "forbidden"))
-    assert "Beatrice wanted shell, rm_rf, which was refused." in found["answer"]["notes"]
+    assert "Beatrice requested shell, rm_rf, which was rejected." in found["answer"]["notes"]
     assert not any(one["call"].startswith(("shell", "rm_rf")) for one in found["steps"])
     assert found["worded"]
 
 
 def test_a_plan_of_nothing_is_replaced_by_our_own(plain: World, server: ModelServer) -> None:
     found = asked(with_model(plain, server, "hollow"))
-    assert "which was refused" in found["answer"]["notes"]
+    assert "which was rejected" in found["answer"]["notes"]
     assert any(one["call"].startswith("search query=") for one in found["steps"])
 
 

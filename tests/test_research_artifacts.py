@@ -86,7 +86,7 @@ def test_links_in_the_artifact_folder_are_not_followed(tmp_path: Path) -> None:
     secret.write_text("# Research Handoff\n")
     (tmp_path / "reports").mkdir()
     (tmp_path / "reports" / "link.md").symlink_to(secret)
-    with pytest.raises(LlmcError, match="no artifact"):
+    with pytest.raises(LlmcError, match="not found"):
         artifacts.read("link.md")
     path = artifacts.write("link.md", "# Research Handoff\n\nmine\n")
     assert path.endswith("link-2.md")
@@ -97,7 +97,7 @@ def test_links_in_the_artifact_folder_are_not_followed(tmp_path: Path) -> None:
 def test_an_artifact_folder_that_is_a_link_itself_is_refused(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "reports").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(LlmcError, match="cannot be used"):
+    with pytest.raises(LlmcError, match="not usable"):
         ArtifactFolder(str(tmp_path / "reports")).write("a.md", "x")
     assert not list((tmp_path / "elsewhere").iterdir())
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from jsonschema import validate
 from research_world import TOKEN, World, opened, write
 
-from llmc.answers.research.schema import REPORT, WRAPPED
+from llmc.answers.research.schema import REPORT, TASK_RESULT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,7 +65,7 @@ def check(report: dict[str, Any], *, whole: bool) -> None:
         validate(report, REPORT)
     for key in ("locator", "analyzer", "patterns", "synthesis"):
         if key in report:
-            validate(report[key], WRAPPED)
+            validate(report[key], TASK_RESULT)
             error = report[key].get("error", {})
             assert error.get("name") != "internal", error
 

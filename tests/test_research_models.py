@@ -12,7 +12,7 @@ from jsonschema import validate
 from model_server import ModelServer, serving
 from research_world import TOKEN, World, opened, write
 
-from llmc.answers.research import open_inquiry, research
+from llmc.answers.research import open_session, research
 from llmc.answers.research.schema import REPORT
 from llmc.settings import LimitSettings, Provider, Research, RoleEntry, Runtime, Secret, Settings
 
@@ -72,7 +72,7 @@ def test_the_prompt_is_the_role_the_question_and_redacted_evidence(plain: World,
     world.report(f"how does tracker_headers use the token {TOKEN}")
     sent = next(one for one in server.requests() if one["model"] == "good+tracker")
     text = json.dumps(sent)
-    assert "You map where things live" in text
+    assert "You find where things are" in text
     assert "src/depot/secrets.py" in text
     assert TOKEN not in text
     assert {tool["function"]["name"] for tool in sent["tools"]} == {"search", "symbols", "read"}
@@ -83,7 +83,7 @@ def test_invented_references_are_dropped_and_counted(plain: World, server: Model
     assert value["references"][0] == "src/depot/courier.py:11"
     assert set(value["references"]) <= set(plain.report(QUESTION)["locator"]["value"]["references"])
     assert not any("invented" in finding for finding in value["key_findings"])
-    assert "4 statements of the model named places that do not exist" in value["notes"]
+    assert "4 statements of the model cited places that do not exist" in value["notes"]
 
 
 def test_an_answer_that_does_not_fit_the_schema_is_repaired_once(plain: World, server: ModelServer) -> None:
@@ -129,7 +129,7 @@ def test_a_cancelled_question_leaves_its_model(plain: World, server: ModelServer
     timer = threading.Timer(0.3, told.set)
     timer.start()
     world = with_model(plain, server, "slow")
-    report = research(open_inquiry(world.workspace, QUESTION, cancelled=told.is_set))
+    report = research(open_session(world.workspace, QUESTION, cancelled=told.is_set))
     timer.join()
     assert report.roles["locator"].status == "canceled"
 

@@ -10,10 +10,10 @@ from jsonschema import validate
 from research_world import World, opened, write
 from tool_calls import answer
 
-from llmc.answers.research import open_inquiry, research
-from llmc.answers.research.pipeline import merged
+from llmc.answers.research import open_session, research
+from llmc.answers.research.pipeline import merge_results
 from llmc.answers.research.question import understand
-from llmc.answers.research.result import Confidence, Failure, Result, ResultPlace, ResultStatus, Wrapped
+from llmc.answers.research.result import Confidence, Failure, Result, ResultPlace, ResultStatus, TaskResult
 from llmc.answers.research.roles import Brief
 from llmc.answers.research.schema import REPORT
 from llmc.answers.research.synthesis import synthesize
@@ -32,8 +32,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         yield made
 
 
-def ok(*references: str, findings: tuple[str, ...] = (), confidence: Confidence = Confidence.MED) -> Wrapped:
-    return Wrapped(ResultStatus.OK, Result(f"at {references[0]}", references, findings, confidence))
+def ok(*references: str, findings: tuple[str, ...] = (), confidence: Confidence = Confidence.MED) -> TaskResult:
+    return TaskResult(ResultStatus.OK, Result(f"at {references[0]}", references, findings, confidence))
 
 
 BRIEF = Brief(understand("how does a courier deliver"))
@@ -68,28 +68,28 @@ def test_identical_references_are_merged_without_losing_what_each_role_says() ->
 
 @pytest.mark.parametrize("status", [ResultStatus.TIMEOUT, ResultStatus.ERROR, ResultStatus.CANCELED])
 def test_a_role_that_fails_is_recorded_and_the_report_stands(status: ResultStatus) -> None:
-    wrapped = {"locator": ok("a.py:3"), "analyzer": Wrapped(status, error=Failure("timeout", "too slow"))}
+    wrapped = {"locator": ok("a.py:3"), "analyzer": TaskResult(status, error=Failure("timeout", "too slow"))}
     made = synthesize(BRIEF, wrapped, {"locator": PLACES["locator"]})
     assert made.references == ("a.py:3",)
     assert "the analyzer role" in str(made.notes)
 
 
 def test_without_the_locator_there_is_still_a_valid_answer() -> None:
-    made = synthesize(BRIEF, {"locator": Wrapped(ResultStatus.TIMEOUT, error=Failure("timeout", "too slow"))}, {})
+    made = synthesize(BRIEF, {"locator": TaskResult(ResultStatus.TIMEOUT, error=Failure("timeout", "too slow"))}, {})
     assert made.references == ()
     assert made.confidence is Confidence.LOW
     assert "the locator role ran out of time" in str(made.notes)
 
 
 def test_some_tasks_of_a_role_may_fail() -> None:
-    made = merged([ok("a.py:3"), Wrapped(ResultStatus.TIMEOUT, error=Failure("timeout", "too slow"))])
+    made = merge_results([ok("a.py:3"), TaskResult(ResultStatus.TIMEOUT, error=Failure("timeout", "too slow"))])
     assert made.value is not None
     assert "1 of 2 tasks" in str(made.value.notes)
 
 
 def test_the_locator_runs_first_and_is_given_the_roots_and_constraints(world: World) -> None:
     events: list[dict[str, Any]] = []
-    inquiry = open_inquiry(
+    inquiry = open_session(
         world.workspace, "how does a courier deliver", ["depot"], {"maxFilesRead": 3}, progress=events.append
     )
     report = research(inquiry)

@@ -8,11 +8,11 @@ import pytest
 from jsonschema import validate
 from research_world import World, opened, write
 
-from llmc.answers.research import inquire, open_inquiry
+from llmc.answers.research import inquire, open_session
 from llmc.answers.research.question import Intent, understand
-from llmc.answers.research.result import Result, Wrapped, bounded
+from llmc.answers.research.result import Result, ResultStatus, TaskResult, bounded
 from llmc.answers.research.roles import ROLES, role
-from llmc.answers.research.schema import RESULT, WRAPPED, report_schema
+from llmc.answers.research.schema import RESULT, TASK_RESULT, report_schema
 from llmc.settings import Research, RoleEntry
 
 if TYPE_CHECKING:
@@ -29,9 +29,9 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 
 def played(world: World, name: str, question: str) -> tuple[ResearchReport, Result]:
-    report = inquire(open_inquiry(world.workspace, question), name)
+    report = inquire(open_session(world.workspace, question), name)
     wrapped = report.roles[role(name).key]
-    validate(wrapped.as_dict(), WRAPPED)
+    validate(wrapped.as_dict(), TASK_RESULT)
     assert wrapped.value is not None
     return report, wrapped.value
 
@@ -180,14 +180,15 @@ def test_results_are_cut_to_size_with_a_note() -> None:
 
 
 def test_a_wrapper_has_a_value_or_an_error_and_never_both() -> None:
-    wrapped: list[dict[str, Any]] = [Wrapped.as_dict(one) for one in (Wrapped("ok", Result("x")), Wrapped("error"))]  # type: ignore[arg-type]
+    results = (TaskResult(ResultStatus.OK, Result("x")), TaskResult(ResultStatus.ERROR))
+    wrapped: list[dict[str, Any]] = [one.as_dict() for one in results]
     assert [set(one) - {"status", "timing"} for one in wrapped] == [{"value"}, {"error"}]
 
 
 def test_a_name_that_is_used_and_not_defined_is_said_to_be(world: World) -> None:
     report, value = played(world, "locator", "where is zip implemented")
     assert report.places["locator"][0].path == "src/depot/office.py"
-    assert "zip is used here, and not defined" in str(value.notes)
+    assert "zip is used here but not defined" in str(value.notes)
 
 
 def test_a_file_is_found_by_its_name(world: World) -> None:

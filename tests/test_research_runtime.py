@@ -10,8 +10,8 @@ from daemons import until
 
 from llmc.answers.research.budget import Budget, MeteredRootFs, ReadMeter
 from llmc.answers.research.errors import CanceledError, OverBudgetError
-from llmc.answers.research.result import Result, ResultStatus, RoleOutcome, Wrapped
-from llmc.answers.research.runtime import RunningTask, Stop, Task, TaskPool, finished
+from llmc.answers.research.result import Result, ResultStatus, RoleOutcome, TaskResult
+from llmc.answers.research.runtime import RunningTask, Stop, Task, TaskPool, as_completed
 from llmc.base.errors import QueryError
 from llmc.base.root_fs import RootFs
 
@@ -27,8 +27,8 @@ def task(work: Callable[[Stop], RoleOutcome], deadline_ms: int = PATIENCE_MS) ->
     return Task("locator", work, deadline_ms)
 
 
-def ended(*running: RunningTask) -> list[Wrapped]:
-    return [one.wrapped for one in finished(running) if one.wrapped is not None]
+def ended(*running: RunningTask) -> list[TaskResult]:
+    return [one.result for one in as_completed(running) if one.result is not None]
 
 
 def test_worker_pool_enforces_max_concurrent_tasks_and_queues_the_others() -> None:
@@ -63,9 +63,9 @@ def test_a_saturated_pool_rejects_predictably_and_says_so() -> None:
     first = pool.submit(task(work))
     assert begun.wait(60)
     second, third = pool.submit(task(work)), pool.submit(task(work))
-    assert third.wrapped is not None
-    assert third.wrapped.error is not None
-    assert (third.wrapped.status, third.wrapped.error.name) == (ResultStatus.ERROR, "queue_full")
+    assert third.result is not None
+    assert third.result.error is not None
+    assert (third.result.status, third.result.error.name) == (ResultStatus.ERROR, "queue_full")
     gate.set()
     assert [one.status for one in ended(first, second)] == [ResultStatus.OK, ResultStatus.OK]
 
@@ -133,7 +133,7 @@ def test_an_explicitly_canceled_task_stops_further_tool_execution(tmp_path: Path
     running = TaskPool(1, waiting=0).submit(task(work), told.is_set)
     assert begun.wait(60)
     told.set()
-    (wrapped,) = [one.wrapped for one in finished([running], told.is_set)]
+    (wrapped,) = [one.result for one in as_completed([running], told.is_set)]
     assert wrapped is not None
     assert wrapped.status is ResultStatus.CANCELED
     assert read.wait(60)
@@ -175,8 +175,8 @@ def test_what_a_late_task_brings_is_thrown_away() -> None:
     ended(running)
     gate.set()
     running.work()
-    assert running.wrapped is not None
-    assert running.wrapped.status is ResultStatus.TIMEOUT
+    assert running.result is not None
+    assert running.result.status is ResultStatus.TIMEOUT
 
 
 def test_workers_leave_when_there_is_nothing_to_do_and_come_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,11 +1,11 @@
-"""crew: one question, and four who answer it: Beatrice plans, Otto looks, Rem checks, Grace writes.
+"""ask: one question answered by four roles: Beatrice plans, Otto executes, Rem verifies, Grace writes.
 
-    answer = ask(asked, "how are sessions expired?")
+    answer = ask(request, "how are sessions expired?")
 
-`router` says what sort of question it is and which tools may be used; `crew` is the way of a question through the four;
-`desk` is what they work with; `voice` speaks to a model for one of them. Without a model the research pipeline plans,
-looks and answers, and whatever a model does, that answer is there. What was done and what it cost is kept in the
-session (`keeping`).
+`router` classifies the question and selects the tools that may be used, `pipeline` takes the question through the four
+roles, `context` is the state they share, and `model_step` calls the model of one role. The research pipeline always
+produces an answer without a model, and that answer is the fallback whatever a model does. `history` records the
+steps, the answer and its cost in the session.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What the four work with: the question's scope and limits, the tools of its route, and a check of every reference.
+"""State shared by the four ask roles: the question's scope and limits, its tools, and the check of references.
 
-A step is a call of a tool as a client would make it, in a quick session of its own that may use the tools of the route
-and nothing else: whatever a model asks for, `answer` refuses the rest. Steps, seconds and tokens are bounded here.
+A step is a tool call like a client's, made in a temporary session that may use only the tools of the route, so a model
+cannot reach any other tool. This module bounds the number of steps, the seconds and the tokens.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from llmc.answers.research.budget import ReadMeter
 from llmc.answers.research.planning import RolePlan, areas
+from llmc.answers.research.result import cited_places
 from llmc.answers.research.roles import Brief, role
 from llmc.answers.research.runtime import Stop
-from llmc.answers.research.session import open_inquiry
+from llmc.answers.research.session import open_session
 from llmc.answers.research.toolbox import RoleToolbox
 from llmc.envelope.clean import clean_text
 from llmc.envelope.redact.redactor import Redactor
@@ -26,32 +27,31 @@ from llmc.state.connected_sessions import ConnectedSession
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from llmc.answers.ask.model_step import ModelVoice
+    from llmc.answers.ask.model_step import RoleModel
     from llmc.answers.ask.values import Cost, QuestionRoute, ToolStep
     from llmc.answers.research.session import ResearchSession
     from llmc.tool import ToolRequest
     from llmc.workspace import Workspace
 
-__all__ = ["AskContext", "open_desk"]
+__all__ = ["AskContext", "open_context"]
 
 STEP_BUDGET = 400
 MOST_PLACES = 4
 EVERY_TOOL = frozenset({"search", "symbols", "refs", "read", "neighbours"})
 DOC_FILES = ("*.md", "*.markdown", "*.rst", "*.adoc")
 _NUMBERED = re.compile(r"(\d+)(?:-\d+)? ")
-_PLACE = re.compile(r"(?<![\w/.-])(/?[\w.-]+(?:/[\w.-]+)*\.\w+:\d+)")
 
 
 @dataclass
 class AskContext:
-    """One question at work. `voices` are the roles that a model plays; `notes` are what the reader must know."""
+    """One question in progress. `models` holds the roles that have a model; `notes` are shown to the reader."""
 
-    asked: ToolRequest
+    request: ToolRequest
     route: QuestionRoute
-    inquiry: ResearchSession
+    session: ResearchSession
     stop: Stop
-    visitor: ConnectedSession
-    voices: Mapping[str, ModelVoice]
+    step_session: ConnectedSession
+    models: Mapping[str, RoleModel]
     remembered: tuple[str, ...] = ()
     steps: list[ToolStep] = field(default_factory=list)
     costs: list[Cost] = field(default_factory=list)
@@ -60,11 +60,11 @@ class AskContext:
 
     @property
     def workspace(self) -> Workspace:
-        return self.inquiry.workspace
+        return self.session.workspace
 
     @property
     def brief(self) -> Brief:
-        return Brief(self.inquiry.question, several=self.inquiry.ground.several)
+        return Brief(self.session.question, several=self.session.scope.several)
 
     @property
     def redactor(self) -> Redactor:
@@ -82,31 +82,33 @@ class AskContext:
 
     def toolbox_for(self, paths: tuple[str, ...] | None) -> RoleToolbox:
         plan = RolePlan(role("locator"), "ask", RoleSettings(paths=paths) if paths else None)
-        meter = ReadMeter(self.inquiry.constraints.budget, self.inquiry.meter)
-        found = areas(self.inquiry, plan, meter, self.stop)
+        meter = ReadMeter(self.session.constraints.budget, self.session.meter)
+        found = areas(self.session, plan, meter, self.stop)
         return RoleToolbox(found, role="ask", allowed=EVERY_TOOL, meter=meter, stop=self.stop, redactor=self.redactor)
 
     def exists(self, reference: str) -> bool:
         return self.toolbox.exists(reference, several=self.brief.several)
 
-    def tell(self, who: str, does: str) -> None:
-        call = self.asked.call
+    def report_progress(self, role_name: str, action: str) -> None:
+        call = self.request.call
         if call is not None:
-            call.progress({"stage": "ask", "role": who, "message": f"{who} {does}", "done": len(self.steps)})
+            call.progress(
+                {"stage": "ask", "role": role_name, "message": f"{role_name} {action}", "done": len(self.steps)}
+            )
 
-    def act(self, step: ToolStep) -> ToolStep:
-        """Use a tool, and take down what came of it."""
+    def run_step(self, step: ToolStep) -> ToolStep:
+        """Call a tool and record the reply as a step."""
         self.stop.check()
         if len(self.steps) >= self.workspace.settings.crew.max_steps:
-            return replace(step, error="over_budget", text="No further steps: the limit is reached.")
+            return replace(step, error="over_budget", text="Step limit reached; no further steps are run.")
         args: dict[str, Any] = {"budget": STEP_BUDGET, **step.args} if step.tool != "shell" else dict(step.args)
-        reply = replace(self.asked, workspace=self.workspace).step(step.tool, args, self.visitor)
+        reply = replace(self.request, workspace=self.workspace).step(step.tool, args, self.step_session)
         done = replace(step, text=reply.text, places=self.places_in(reply.text), handle=reply.handle, error=reply.error)
         self.steps.append(done)
         return done
 
     def places_in(self, text: str) -> tuple[str, ...]:
-        """The places that a reply shows, as references; only those that exist."""
+        """The existing `path:line` references in the text of a reply."""
         found: dict[str, None] = {}
         path = ""
         for line in text.split("\n")[1:]:
@@ -114,34 +116,36 @@ class AskContext:
                 found.setdefault(f"{path}:{match[1]}")
             elif line and not line.startswith(" ") and not is_span(line):
                 path = self._reference(line.partition(" · ")[0])
-            for place in _PLACE.findall(line):
+            for place in cited_places(line):
                 found.setdefault(place)
         return tuple(one for one in list(found)[: MOST_PLACES * 4] if self.exists(one))[:MOST_PLACES]
 
     def _reference(self, shown: str) -> str:
-        """A path as replies show it; with several roots its root's name comes first there, and its folder here."""
+        """The reference for a path in a reply: with several roots, `name:path` becomes the absolute path."""
         name, _, rest = shown.partition(":")
         if not self.brief.several or not rest:
             return shown
         return next((f"{one.root.path}/{rest}" for one in self.workspace.root_indexes if one.root.name == name), shown)
 
     def clean(self, text: str) -> str:
-        """What a model is sent: without secrets, nothing hidden."""
+        """Redact secrets and hidden characters before text is sent to a model."""
         return clean_text(text, self.redactor)
 
 
-def open_desk(asked: ToolRequest, question: str, route: QuestionRoute, voices: Mapping[str, ModelVoice]) -> AskContext:
-    """The research that it is built on is the one without models: the crew has its own."""
-    settings = replace(asked.workspace.settings, providers={})
-    workspace = replace(asked.workspace, settings=settings, owned=False)
-    stop = Stop(time.monotonic() + settings.crew.seconds, lambda: asked.cancelled)
-    call = asked.call
-    inquiry = open_inquiry(
+def open_context(
+    request: ToolRequest, question: str, route: QuestionRoute, models: Mapping[str, RoleModel]
+) -> AskContext:
+    """Open the research session without providers: the ask roles have models of their own."""
+    settings = replace(request.workspace.settings, providers={})
+    workspace = replace(request.workspace, settings=settings, owned=False)
+    stop = Stop(time.monotonic() + settings.crew.seconds, lambda: request.cancelled)
+    call = request.call
+    session = open_session(
         workspace,
         question,
-        asked.texts("roots"),
-        cancelled=lambda: asked.cancelled,
+        request.texts("roots"),
+        cancelled=lambda: request.cancelled,
         progress=call.progress if call else lambda _event: None,
     )
-    visitor = ConnectedSession("crew", owner=asked.owner, allowed=frozenset(route.tools))
-    return AskContext(asked, route, inquiry, stop, visitor, voices)
+    step_session = ConnectedSession("crew", owner=request.owner, allowed=frozenset(route.tools))
+    return AskContext(request, route, session, stop, step_session, models)

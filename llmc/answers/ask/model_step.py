@@ -1,8 +1,9 @@
-"""A model that speaks for one of the four: which one, what it is told, in which form it must answer, and at what cost.
+"""One model call for one ask role: which model, its prompt, the schema of its answer, and what it cost.
 
-A role's model is that of its entry in `roles`, else the crew's, else research's, else whichever one another of the four
-has: with one model it plays all. It is asked once, with little to read; what does not fit the form is sent back once.
-Rounds, calls, tokens and seconds are bounded, and whatever goes wrong is a `ModelError`: the crew goes on without it.
+A role uses the model of its entry in `roles`, else the one of `crew`, else the one of `research`, else the one of
+another ask role, so a single configured model serves all four. Each role is called once with a short prompt; output
+that does not match the schema is sent back once. Requests, tool calls, tokens and seconds are bounded. Any failure is
+a `ModelError`, and the pipeline continues without the model.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from llmc.answers.ask.values import CREW, Cost
-from llmc.answers.llm import gate, opened
+from llmc.answers.llm import open_model, provider_slot
 from llmc.answers.research.errors import CanceledError, DeadlineError
-from llmc.answers.research.model_rewrite import waited
+from llmc.answers.research.model_rewrite import await_output
 from llmc.base.errors import LlmcError, ModelError
 from llmc.settings import RoleEntry as RoleSettings
 
@@ -25,14 +26,14 @@ if TYPE_CHECKING:
     from llmc.answers.ask.context import AskContext
     from llmc.settings import Provider, Settings
 
-__all__ = ["ModelStep", "ModelVoice", "spoken", "voices_of"]
+__all__ = ["ModelStep", "RoleModel", "ask_model", "role_models"]
 
-# A round is a request; a model that wants more of either goes round in circles.
+# Model requests and tool calls per role; a model that needs more is looping.
 MOST_REQUESTS, MOST_CALLS = 5, 6
 
 
 @dataclass(frozen=True, slots=True)
-class ModelVoice:
+class RoleModel:
     role: str
     provider: Provider
     settings: RoleSettings
@@ -44,7 +45,7 @@ class ModelVoice:
 
 @dataclass(frozen=True, slots=True)
 class ModelStep:
-    """`form` is a pydantic model, `tools` are pydantic-ai's; a server that enforces the form is given none."""
+    """`form` is a pydantic model, `tools` are pydantic-ai tools; providers that enforce a schema get no tools."""
 
     instructions: str
     prompt: str
@@ -52,8 +53,8 @@ class ModelStep:
     tools: Sequence[Any] = ()
 
 
-def voices_of(settings: Settings) -> dict[str, ModelVoice]:
-    """Empty without a model."""
+def role_models(settings: Settings) -> dict[str, RoleModel]:
+    """The model of each role; empty when none is configured."""
     named = {name: settings.roles[name] for name in CREW if name in settings.roles}
     others = [
         settings.crew.provider,
@@ -66,12 +67,12 @@ def voices_of(settings: Settings) -> dict[str, ModelVoice]:
         provider = next((one for one in (own.provider, *others) if one), "")
         if provider in settings.providers:
             spare = "" if own.provider or own.model else model_of(named, provider)
-            found[name] = ModelVoice(name, settings.providers[provider], own if not spare else with_model(own, spare))
+            found[name] = RoleModel(name, settings.providers[provider], own if not spare else with_model(own, spare))
     return found
 
 
 def model_of(named: dict[str, RoleSettings], provider: str) -> str:
-    """Of a provider that has no model of its own, the one that another of the four uses there."""
+    """The model that another role uses with this provider, for a provider without a default model."""
     return next((one.model for one in reversed(named.values()) if one.provider == provider and one.model), "")
 
 
@@ -85,60 +86,63 @@ def with_model(settings: RoleSettings, model: str) -> RoleSettings:
     )
 
 
-def spoken(desk: AskContext, role: str, speech: ModelStep) -> Any | None:
-    """What the role's model says, in its form; None when it has none or says nothing of use, which a note tells."""
-    voice = desk.voices.get(role)
-    if voice is None:
+def ask_model(context: AskContext, role: str, step: ModelStep) -> Any | None:
+    """The answer of the role's model in its schema; None without a model or when it fails, which a note reports."""
+    role_model = context.models.get(role)
+    if role_model is None:
         return None
-    desk.tell(role, "is asked")
-    began = time.monotonic()
+    context.report_progress(role, "is thinking")
+    started = time.monotonic()
     counted: list[Any] = []
     ended = "ok"
     try:
-        if desk.tokens_left <= 0:
-            raise ModelError("the model was not asked", reason="the tokens of this question are spent")
-        with gate(voice.provider, desk.stop.check):
-            return asyncio.run(asked(desk, voice, speech, counted))
+        if context.tokens_left <= 0:
+            raise ModelError("the model was not called", reason="the token budget of this question is used up")
+        with provider_slot(role_model.provider, context.stop.check):
+            return asyncio.run(run_agent(context, role_model, step, counted))
     except CanceledError:
         raise
     except LlmcError as error:
         ended = error.reason or error.message
-        timely = "" if not isinstance(error, DeadlineError) else "the time is over"
-        desk.notes.append(f"{role.title()}'s model did not answer ({timely or ended}); llmc went on without it.")
+        timely = "" if not isinstance(error, DeadlineError) else "it timed out"
+        context.notes.append(f"{role.title()}'s model did not answer ({timely or ended}); llmc continued without it.")
         return None
     finally:
         usage = counted[0] if counted else None
-        desk.costs.append(
+        context.costs.append(
             Cost(
                 role,
-                voice.model,
+                role_model.model,
                 getattr(usage, "requests", 0),
                 getattr(usage, "input_tokens", 0),
                 getattr(usage, "output_tokens", 0),
-                time.monotonic() - began,
+                time.monotonic() - started,
                 ended,
             )
         )
 
 
-async def asked(desk: AskContext, voice: ModelVoice, speech: ModelStep, counted: list[Any]) -> Any:
-    async with opened(voice.provider, voice.settings.model) as model:
+async def run_agent(context: AskContext, role_model: RoleModel, step: ModelStep, counted: list[Any]) -> Any:
+    async with open_model(role_model.provider, role_model.settings.model) as model:
         from pydantic_ai import Agent, NativeOutput, PromptedOutput, UsageLimits  # noqa: PLC0415 - an extra
-        from pydantic_ai.usage import RunUsage  # noqa: PLC0415 - likewise
+        from pydantic_ai.usage import RunUsage  # noqa: PLC0415 - an extra
 
-        enforced = voice.provider.structured == "schema"
+        enforced = role_model.provider.structured == "schema"
         agent: Any = Agent(
             model,
-            output_type=NativeOutput(speech.form) if enforced else PromptedOutput(speech.form),
-            instructions=voice.settings.system_prompt or speech.instructions,
-            tools=[] if enforced else list(speech.tools),
+            output_type=NativeOutput(step.form) if enforced else PromptedOutput(step.form),
+            instructions=role_model.settings.system_prompt or step.instructions,
+            tools=[] if enforced else list(step.tools),
             retries={"output": 1, "tools": 1},
-            model_settings={"max_tokens": voice.settings.max_tokens, "temperature": voice.settings.temperature},
+            model_settings={
+                "max_tokens": role_model.settings.max_tokens,
+                "temperature": role_model.settings.temperature,
+            },
         )
         usage = RunUsage()
         counted.append(usage)
         limits = UsageLimits(
-            request_limit=MOST_REQUESTS, tool_calls_limit=MOST_CALLS, total_tokens_limit=desk.tokens_left
+            request_limit=MOST_REQUESTS, tool_calls_limit=MOST_CALLS, total_tokens_limit=context.tokens_left
         )
-        running = asyncio.ensure_future(agent.run(desk.clean(speech.prompt), usage_limits=limits, usage=usage))
-        return (await waited(running, desk.stop, voice.provider.timeout_ms / 1000)).output
+        running = asyncio.ensure_future(agent.run(context.clean(step.prompt), usage_limits=limits, usage=usage))
+        return (await await_output(running, context.stop, role_model.provider.timeout_ms / 1000)).output

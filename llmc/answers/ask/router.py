@@ -1,7 +1,7 @@
-"""Which way does a question go? By what it says: code, docs, both, or a command to be run.
+"""Classifies a question as code, docs, mixed or command, and selects the tools for that kind.
 
-Four kinds, told apart by words and by names that only code has; no model is asked, as a wrong guess costs little: Rem
-looks on the other side when the chosen one has nothing. The kind decides which tools the crew may use at all.
+The classification uses words and code-like names, without a model: a wrong guess costs little, because the verifier
+searches again when nothing was found. The kind decides which tools the ask roles may use.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _COMMAND = re.compile(
     r"(?P<rest>.*)$",
     re.IGNORECASE | re.DOTALL,
 )
-_SPOKEN = re.compile(r"(?:the|all|my|our|a|an|this|that|it|every)\b", re.IGNORECASE)
+_PROSE = re.compile(r"(?:the|all|my|our|a|an|this|that|it|every)\b", re.IGNORECASE)
 _DOCS = re.compile(r"\.(?:md|rst|adoc)\b|\bhow (?:do|can|should) (?:i|we)\b", re.IGNORECASE)
-# From the first character of a run only: tried at each of them, it takes minutes for a long one, and holds the GIL.
+# The lookbehind anchors matches at the start of a run; without it, a long run takes minutes and holds the GIL.
 _FILE = re.compile(r"(?<![\w./-])[\w./-]+\.(?:md|rst|adoc)\b", re.IGNORECASE)
 _WHERE = re.compile(r"\bwhere\b", re.IGNORECASE)
 _QUOTED = re.compile(r"`([^`\n]{1,500})`")
@@ -54,17 +54,17 @@ def route_of(question: str, may_use: Callable[[str], bool] = lambda _: True) -> 
 def kind_of(question: str) -> QuestionKind:
     if _COMMAND.match(question):
         return QuestionKind.COMMAND
-    said = {stem(word) for word in re.findall(r"[a-z]+", question.lower()) if len(word) <= LONGEST_WORD}
-    docs = bool(said & STEMS[QuestionKind.DOCS]) or _DOCS.search(question) is not None
+    stems = {stem(word) for word in re.findall(r"[a-z]+", question.lower()) if len(word) <= LONGEST_WORD}
+    docs = bool(stems & STEMS[QuestionKind.DOCS]) or _DOCS.search(question) is not None
     names = [name.rstrip("()") for name in _NAME.findall(_FILE.sub(" ", question))]
-    code = bool(said & STEMS[QuestionKind.CODE]) or any(is_compound(name) and not is_acronym(name) for name in names)
+    code = bool(stems & STEMS[QuestionKind.CODE]) or any(is_compound(name) and not is_acronym(name) for name in names)
     if docs == code:
         return QuestionKind.MIXED if docs or not _WHERE.search(question) else QuestionKind.CODE
     return QuestionKind.DOCS if docs else QuestionKind.CODE
 
 
 def command_of(question: str) -> str:
-    """What it says is to be run, word for word; "run the tests" says none."""
+    """The literal command in the question; empty for prose such as "run the tests"."""
     match = _COMMAND.match(question)
     if match is None:
         return ""
@@ -72,7 +72,7 @@ def command_of(question: str) -> str:
     if quoted:
         return quoted[1].strip()
     rest = match["rest"].strip().rstrip(".!?")
-    return "" if _SPOKEN.match(rest) else rest
+    return "" if _PROSE.match(rest) else rest
 
 
 STEMS = {

@@ -1,4 +1,4 @@
-"""What passes between the four: a route, steps, costs, and the answer."""
+"""Values passed between the ask roles: a route, steps, costs, and the answer."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class QuestionKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class QuestionRoute:
-    """`tools` are those that may be used for this question, and no others; `command` is what it says is to be run."""
+    """`tools` are the only tools this question may use; `command` is the literal command to run, if any."""
 
     kind: QuestionKind
     tools: tuple[str, ...]
@@ -35,7 +35,7 @@ class QuestionRoute:
 
 @dataclass(frozen=True, slots=True)
 class ToolStep:
-    """One use of a tool. `text` is what it answered, as a model is shown it; `places` are in it, as `path:line`."""
+    """One tool call. `text` is its reply as shown to a model; `places` are the `path:line` references in it."""
 
     tool: str
     args: Mapping[str, Any]
@@ -49,13 +49,13 @@ class ToolStep:
     @property
     def call(self) -> str:
         """`grep pattern=x path=src`."""
-        said = " ".join(f"{key}={value}" for key, value in self.args.items() if key != "budget")
-        return f"{self.tool} {said}".strip()[:160]
+        args = " ".join(f"{key}={value}" for key, value in self.args.items() if key != "budget")
+        return f"{self.tool} {args}".strip()[:160]
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """One role's model: tokens that it read and wrote, in how many requests, and how it ended."""
+    """The cost of one role's model: tokens read and written, number of requests, and how it ended."""
 
     role: str
     model: str
@@ -79,7 +79,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """`worded`: a model wrote the result; `report` has the places that it can be opened at."""
+    """`worded`: a model wrote the result. `report` holds the places that can be opened."""
 
     question: str
     route: QuestionRoute

@@ -1,16 +1,16 @@
-"""Rem checks: is what was found enough, and is it there? She fills gaps, once, and drops what does not exist.
+"""Rem, the verifier: decides whether the evidence is sufficient, and closes gaps once.
 
-Every place is held against the index, with or without a model. Where the chosen side had nothing, the other is looked
-at: docs for a question about code, code for one about docs. Her model sees the question, what was used and the places,
-and may ask for two further steps.
+When nothing was found so far, one more search runs, with or without a model. The model sees the question, the tools
+used and the places found, and may request two further steps. References are checked against the index elsewhere
+(`AskContext.exists`).
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from llmc.answers.ask.model_step import ModelStep, spoken
-from llmc.answers.ask.planner import checked_steps, step_form
+from llmc.answers.ask.model_step import ModelStep, ask_model
+from llmc.answers.ask.planner import step_schema, valid_steps
 from llmc.answers.ask.values import ToolStep
 
 if TYPE_CHECKING:
@@ -22,32 +22,32 @@ __all__ = ["PROMPT", "check"]
 
 MOST_GAPS = 2
 PROMPT = (
-    "You are Rem, who checks evidence. You see a question, the tools that were used and the places that were found. "
-    "Say whether they are enough to answer, what is doubtful, and at most two further tool calls that would close a "
-    "gap. Use only the tools that were named."
+    "You are Rem, the verifier of evidence. You see a question, the tools used and the places found. State whether "
+    "they are enough to answer, what is doubtful, and at most two further tool calls that would close a gap. Use only "
+    "the tools listed."
 )
 
 
-def check(desk: AskContext, findings: Sequence[str], places: Sequence[str]) -> list[str]:
-    """What is doubtful, in words; further steps are done."""
-    if not places and not any(step.places for step in desk.steps) and "search" in desk.route.tools:
-        desk.act(ToolStep("search", {"query": desk.inquiry.question.text}, "nothing was found so far", "rem"))
-    said = spoken(desk, "rem", ModelStep(PROMPT, slice_of(desk, findings, places), check_form(desk)))
-    if said is None:
+def check(context: AskContext, findings: Sequence[str], places: Sequence[str]) -> list[str]:
+    """Run further steps where evidence is missing; return the doubts that the model states."""
+    if not places and not any(step.places for step in context.steps) and "search" in context.route.tools:
+        context.run_step(ToolStep("search", {"query": context.session.question.text}, "nothing found so far", "rem"))
+    reply = ask_model(context, "rem", ModelStep(PROMPT, prompt_for(context, findings, places), check_schema(context)))
+    if reply is None:
         return []
-    if not said.enough:
-        for step in checked_steps(desk, "rem", said.gaps, MOST_GAPS):
-            desk.act(step)
-    return [text for text in said.doubts if text.strip()][:MOST_GAPS]
+    if not reply.enough:
+        for step in valid_steps(context, "rem", reply.gaps, MOST_GAPS):
+            context.run_step(step)
+    return [text for text in reply.doubts if text.strip()][:MOST_GAPS]
 
 
-def slice_of(desk: AskContext, findings: Sequence[str], places: Sequence[str]) -> str:
-    used = "\n".join(f"- {step.call}: {step.text.partition(chr(10))[0][:120]}" for step in desk.steps)
-    listed = [*places, *(place for step in desk.steps for place in step.places)]
+def prompt_for(context: AskContext, findings: Sequence[str], places: Sequence[str]) -> str:
+    used = "\n".join(f"- {step.call}: {step.text.partition(chr(10))[0][:120]}" for step in context.steps)
+    listed = [*places, *(place for step in context.steps for place in step.places)]
     return "\n\n".join(
         (
-            f"Question: {desk.inquiry.question.text}",
-            f"Tools there are: {', '.join(desk.route.tools)}",
+            f"Question: {context.session.question.text}",
+            f"Available tools: {', '.join(context.route.tools)}",
             f"Tools used so far:\n{used or '- none'}",
             f"Findings:\n{chr(10).join(f'- {one}' for one in findings) or '- none'}",
             f"Places: {', '.join(dict.fromkeys(listed)) or 'none'}",
@@ -55,12 +55,12 @@ def slice_of(desk: AskContext, findings: Sequence[str], places: Sequence[str]) -
     )
 
 
-def check_form(desk: AskContext) -> Any:
-    if "rem" not in desk.voices:
+def check_schema(context: AskContext) -> Any:
+    if "rem" not in context.models:
         return None
-    from pydantic import Field, create_model  # noqa: PLC0415 - 0.1 s, and only where a model is
+    from pydantic import Field, create_model  # noqa: PLC0415 - 0.1 s, and only needed with a model
 
-    listed: Any = list[step_form()]  # type: ignore[misc]
+    listed: Any = list[step_schema()]  # type: ignore[misc]
     return create_model(
         "Check",
         enough=(bool, ...),

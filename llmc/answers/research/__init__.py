@@ -1,17 +1,18 @@
-"""research: ask once, and get a compact answer with references.
+"""research: a question answered in one call, compactly and with references.
 
-    inquiry = open_inquiry(workspace, "how are sessions expired?")
-    report = research(inquiry)
+    session = open_session(workspace, "how are sessions expired?")
+    report = research(session)
 
-`question` says what is asked, `ground` where and for how much, `pipeline` who works, `runtime` runs them, `roles` do
-the work with a `toolbox` that asks the index through `budget`'s meter, `synthesis` makes one answer and `report` its
-two forms. Without a model everything is deterministic.
+`question` parses the question, `scope` resolves roots and limits, `planning` selects the roles, and `pipeline` runs
+them in the task pool of `runtime`. `roles` query the index through a `toolbox`, whose reads `budget` meters.
+`synthesis` merges their results into one answer, and `report` renders it as JSON or as an envelope. Without a model
+everything is deterministic.
 """
 
 from __future__ import annotations
 
 from llmc.answers.research.pipeline import inquire, research
 from llmc.answers.research.report import ResearchReport, envelope_of
-from llmc.answers.research.session import open_inquiry
+from llmc.answers.research.session import open_session
 
-__all__ = ["ResearchReport", "envelope_of", "inquire", "open_inquiry", "research"]
+__all__ = ["ResearchReport", "envelope_of", "inquire", "open_session", "research"]

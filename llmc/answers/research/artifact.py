@@ -1,8 +1,8 @@
-"""Reports on disk: written only on request, only into the artifact folder, for their owner alone.
+"""Report files: written only on request, only into the artifact folder, readable by their owner only.
 
-The folder is opened once and everything happens relative to it: a name has no slash, no link is followed, a file that
-is there is never written over. Names are checked before anything is opened, so that one that leads out is an error and
-not a file. What the text says is the business of `handoff`.
+The folder is opened once and all access is relative to its descriptor: names contain no slash, symbolic links are not
+followed, and existing files are never overwritten. Names are checked before anything is opened, so a name that leads
+out of the folder is an error. `handoff` produces the text.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["ArtifactFolder", "ArtifactListing", "artifacts_of", "file_name"]
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}\.md")
 LARGEST = 1 << 20
-TRIES = 100
+MOST_SUFFIXES = 100
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
@@ -43,12 +43,12 @@ class ArtifactFolder:
         self.folder = folder
 
     def write(self, name: str, text: str) -> str:
-        """The path of the new file; a name that is taken gets a number."""
-        checked(name)
+        """Write a new file and return its path; a number is appended to a name that exists."""
+        check_name(name)
         data = text.encode("utf-8", "replace")
-        with self._opened(make=True) as at:
+        with self._open_folder(make=True) as at:
             stem = name.removesuffix(".md")
-            for number in range(1, TRIES):
+            for number in range(1, MOST_SUFFIXES):
                 chosen = name if number == 1 else f"{stem}-{number}.md"
                 try:
                     fd = os.open(
@@ -57,16 +57,20 @@ class ArtifactFolder:
                 except FileExistsError:
                     continue
                 except OSError as error:
-                    raise self._failed(error) from None
+                    raise self._unusable(error) from None
                 with os.fdopen(fd, "wb") as file:
                     file.write(data)
                 return f"{self.folder}/{chosen}"
-        raise ArtifactError(f"{name} is taken too often", hint="Give another name, or clear the artifact folder.")
+        raise ArtifactError(
+            f"cannot write {name}",
+            reason=f"{MOST_SUFFIXES - 1} artifacts have this name",
+            hint="Choose another name, or delete old artifacts.",
+        )
 
     def read(self, name: str) -> str:
         name = name if name.endswith(".md") else f"{name}.md"
-        checked(name)
-        with self._opened() as at:
+        check_name(name)
+        with self._open_folder() as at:
             try:
                 fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=at)
             except OSError:
@@ -79,10 +83,10 @@ class ArtifactFolder:
     def all(self) -> list[ArtifactListing]:
         """Newest first."""
         try:
-            with self._opened() as at:
+            with self._open_folder() as at:
                 found = [
                     (name, os.stat(name, dir_fd=at, follow_symlinks=False))
-                    for name in os.listdir(at)  # noqa: PTH208 - of a descriptor
+                    for name in os.listdir(at)  # noqa: PTH208 - listing a descriptor
                     if NAME.fullmatch(name)
                 ]
         except NotFoundError:
@@ -95,20 +99,20 @@ class ArtifactFolder:
         return sorted(listed, key=lambda one: (-one.written, one.name))
 
     @contextlib.contextmanager
-    def _opened(self, *, make: bool = False) -> Iterator[int]:
+    def _open_folder(self, *, make: bool = False) -> Iterator[int]:
         if make:
             try:
                 os.makedirs(self.folder, mode=0o700, exist_ok=True)  # noqa: PTH103 - strings, as in Home
             except OSError as error:
-                raise self._failed(error) from None
+                raise self._unusable(error) from None
         try:
             at = os.open(self.folder, _FOLDER)
         except FileNotFoundError:
             raise NotFoundError(
-                "there are no artifacts yet", hint="`research --artifact` or `handoff create` writes one."
+                "there are no artifacts yet", hint="Create one with `research --artifact` or `handoff create`."
             ) from None
         except OSError as error:
-            raise self._failed(error) from None
+            raise self._unusable(error) from None
         try:
             yield at
         finally:
@@ -116,21 +120,21 @@ class ArtifactFolder:
 
     def _missing(self, name: str) -> NotFoundError:
         known = ", ".join(one.name for one in self.all()[:3])
-        return NotFoundError(f"there is no artifact {name}", hint=f"The newest are {known}." if known else "")
+        return NotFoundError(f"artifact {name} not found", hint=f"The most recent are {known}." if known else "")
 
-    def _failed(self, error: OSError) -> ArtifactError:
+    def _unusable(self, error: OSError) -> ArtifactError:
         return ArtifactError(
-            "the artifact folder cannot be used",
+            "the artifact folder is not usable",
             reason=(error.strerror or "").lower(),
-            hint="Set artifacts.folder to a folder of yours.",
+            hint="Set artifacts.folder to a folder that you own.",
         )
 
 
-def checked(name: str) -> str:
+def check_name(name: str) -> str:
     if not NAME.fullmatch(name) or ".." in name:
         raise QueryError(
-            f"{name[:60]!r} is no name for an artifact",
-            hint="Use letters, digits, dots, dashes and underscores, and no folder.",
+            f"invalid artifact name {name[:60]!r}",
+            hint="Use letters, digits, dots, dashes and underscores, without a folder.",
         )
     return name
 
@@ -144,6 +148,6 @@ def file_name(prefix: str, title: str, now: float | None = None) -> str:
 
 
 def artifacts_of(workspace: Workspace) -> ArtifactFolder:
-    """The folder that the settings name; a relative one lies in the state folder, never in a root."""
+    """The folder from the settings; a relative path is inside the state folder, never inside a root."""
     folder = str(workspace.settings.artifacts.folder)
-    return ArtifactFolder(os.path.realpath(os.path.join(workspace.registry.home.path, folder)))  # noqa: PTH118 - likewise
+    return ArtifactFolder(os.path.realpath(os.path.join(workspace.registry.home.path, folder)))  # noqa: PTH118 - strings, as in Home

@@ -1,10 +1,10 @@
-"""How much may a question cost? Files and bytes are counted at the door, where nothing can go round them.
+"""Limits on the files and bytes that one question may read, enforced where files are opened.
 
-A `ReadMeter` counts for one role, and through its parent for the whole pipeline: the narrower of the two decides. Each
-file counts once however often it is read, and its content is kept for the next role of the same question. A
-`MeteredRootFs` stands in the place of a view's door, so that every read of retrieval (the check of a hit against the
-disk included) is paid for; a read that there is no room for is refused, which retrieval takes as a file to pass by.
-Deadlines and cancellation are looked at on the same occasion: a task that is to end reads no further file.
+A `ReadMeter` counts for one role and, through its parent, for the whole question; the stricter limit applies. Each
+file counts once however often it is read, and its content is cached for the other roles of the question. A
+`MeteredRootFs` replaces the `RootFs` of a view, so every read made by retrieval is counted, including the check of a
+hit against the disk. A read over the limit is refused, and retrieval skips that file. Every read also checks the
+deadline and cancellation.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Budget:
 
 
 class ReadMeter:
-    """What was read so far, and whether anything was refused for it; safe from many threads."""
+    """The files and bytes read so far, and how many reads were refused. Thread-safe."""
 
     def __init__(self, budget: Budget, parent: ReadMeter | None = None) -> None:
         self.budget = budget
@@ -58,7 +58,7 @@ class ReadMeter:
         return self.refused > 0
 
     def room(self, key: tuple[str, str]) -> int:
-        """How many bytes this file may have; -1 when no further file may be read."""
+        """The number of bytes this file may have; -1 when no further file may be read."""
         if key in self._sizes:
             mine = self._sizes[key]
         else:
@@ -74,7 +74,9 @@ class ReadMeter:
         self.refused += 1
         if self.parent:
             self.parent.refuse(path)
-        return OverBudgetError(f"{path} was not read", reason="the limit of files or bytes is reached", path=path)
+        return OverBudgetError(
+            f"{path} was not read", reason="the file or byte limit of this question is reached", path=path
+        )
 
     def read(self, root_fs: RootFs, path: str, limit: int, *, follow: bool) -> Content:
         key = (root_fs.path, path)
@@ -98,7 +100,7 @@ class ReadMeter:
 
 
 class MeteredRootFs(RootFs):
-    """A door that counts. It opens nothing itself: whatever it lets through goes to the door behind it."""
+    """A `RootFs` that charges every read to a meter and delegates it to the inner `RootFs`."""
 
     def __init__(self, inner: RootFs, meter: ReadMeter, check: Callable[[], None]) -> None:
         self.path = inner.path
@@ -109,10 +111,10 @@ class MeteredRootFs(RootFs):
         self._check = check
 
     def close(self) -> None:
-        """The door behind belongs to the library."""
+        """The inner `RootFs` is owned by the registry and stays open."""
 
     def read(self, path: str, limit: int, *, follow: bool = False, walking: bool = False) -> Content:
-        del walking  # each file counts, and is looked at as one
+        del walking  # metered reads are always counted as single files
         self._check()
         return self._meter.read(self._inner, path, limit, follow=follow)
 

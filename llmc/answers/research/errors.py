@@ -1,4 +1,4 @@
-"""What stops a task of the research runtime. Each has a stable `code`, which a wrapper shows as its error's name."""
+"""Errors that end a research task. Each has a stable `code`, which a `TaskResult` shows as the name of its error."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class QueueFullError(LlmcError):
 
 
 class OverBudgetError(LlmcError):
-    """A file was not read, since the budget of files or bytes is spent."""
+    """A file was not read because the budget of files or bytes is used up."""
 
     code = "over_budget"
 
 
 class ToolDeniedError(LlmcError):
-    """A role used a tool that it was not given."""
+    """A role called a tool that it may not use."""
 
     code = "tool_denied"

@@ -1,8 +1,8 @@
-"""From search hits to places that can be cited: which definition in a chunk is meant, and at which line it begins.
+"""Turns search hits into citable places: which definition of a chunk is relevant, and the line of its name.
 
-A chunk may hold several small definitions, and a search says only that the chunk is right. Each definition in it is
-weighed by the words of the question that its name and its lines have; the best of a file stands for it. The line that
-is cited is the one that names the definition, read from the file as it is now, never a number out of the index alone.
+A chunk may contain several small definitions, and search ranks the chunk as a whole. Each definition in it is scored
+by the words of the question that occur in its name and its lines. The cited line is the one that contains the name of
+the definition in the current file; line numbers from the index are not used alone.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from llmc.base.model import Symbol
     from llmc.retrieval.results import FileHits, Hit
 
-__all__ = ["ScoredUnit", "cited_line", "place_of", "terms_of", "weighed"]
+__all__ = ["ScoredUnit", "cited_line", "place_of", "score_places", "terms_of"]
 
-# What the words of a name are worth beside those of the lines: a name is what its writer thought it is about.
+# Weight of words in the name relative to words in the lines: a name summarizes what the definition is about.
 NAME_WEIGHT = 1.5
 CONTAINER_WEIGHT = 0.7
-# A line of prose in front of a definition (decorators, comments) may put its name so far down.
+# Decorators and comments may move the name this many lines below the start of a definition.
 NAME_WITHIN = 30
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredUnit:
-    """A place with what it is worth, and the file that it stands in."""
+    """A place with its score and its file."""
 
     place: ResultPlace
     score: float
@@ -39,35 +39,35 @@ class ScoredUnit:
 
 
 class EvidenceText:
-    """The lines of a file, and which terms of the question each has: looked up once, however many definitions ask."""
+    """The lines of a file and the question terms in each line, computed once for all definitions."""
 
     def __init__(self, lines: Sequence[str], terms: frozenset[str]) -> None:
         self.lines = lines
         self.terms = terms
-        self._said: dict[int, frozenset[str]] = {}
+        self._terms_by_line: dict[int, frozenset[str]] = {}
 
     def share(self, start: int, end: int, within: Sequence[Symbol]) -> float:
-        """How many of the terms these lines have, without what is defined inside."""
+        """The share of the terms that occur in these lines, excluding nested definitions."""
         inner = {number for one in within for number in range(one.start_line, one.end_line + 1)}
-        said: set[str] = set()
+        present: set[str] = set()
         for number in range(start, min(end, len(self.lines)) + 1):
             if number not in inner:
-                said |= self._at(number)
-        return len(said) / len(self.terms) if self.terms else 0.0
+                present |= self._terms_at(number)
+        return len(present) / len(self.terms) if self.terms else 0.0
 
-    def _at(self, number: int) -> frozenset[str]:
-        if number not in self._said:
-            self._said[number] = self.terms.intersection(words.body(self.lines[number - 1]).split())
-        return self._said[number]
+    def _terms_at(self, number: int) -> frozenset[str]:
+        if number not in self._terms_by_line:
+            self._terms_by_line[number] = self.terms.intersection(words.body(self.lines[number - 1]).split())
+        return self._terms_by_line[number]
 
 
 def terms_of(text: str) -> frozenset[str]:
-    """The telling index terms of a question."""
+    """The index terms of a question, without stop words."""
     return frozenset(term for word in words.query_words(text) if not word.stop for term in word.parts or (word.term,))
 
 
-def weighed(file: FileHits, terms: frozenset[str], toolbox: RoleToolbox) -> list[ScoredUnit]:
-    """The places of a file, best first; each definition once."""
+def score_places(file: FileHits, terms: frozenset[str], toolbox: RoleToolbox) -> list[ScoredUnit]:
+    """The places of a file, best first, each definition once."""
     area = toolbox.area_of(file.root)
     doc = toolbox.doc_of(area, file.path)
     symbols = [] if doc is None or file.hits[0].moved else toolbox.symbols_of(area, doc)
@@ -84,16 +84,16 @@ def weighed(file: FileHits, terms: frozenset[str], toolbox: RoleToolbox) -> list
 def candidates(
     file: FileHits, hit: Hit, symbols: Sequence[Symbol], text: EvidenceText
 ) -> Iterator[tuple[ResultPlace, float]]:
-    """The definitions that begin in the chunk, or the one around it; else the line that answers best."""
+    """The definitions that start in the chunk and the one enclosing it; without any, the best line of the hit."""
     inside = [one for one in symbols if hit.start_line <= one.start_line <= hit.end_line and one.kind != "heading"]
     around = [one for one in symbols if one.start_line < hit.start_line and one.end_line >= hit.start_line]
     for symbol in [*inside, *around[-1:]]:
         start, end = max(symbol.start_line, hit.start_line), min(symbol.end_line, hit.end_line)
         within = [other for other in inside if other is not symbol and encloses(symbol, other)]
-        met = text.share(start, end, within)
-        named = named_so(text.terms, symbol.name)
-        named += CONTAINER_WEIGHT * max(0.0, matched(text.terms, [symbol.qualified]) - named)
-        score = hit.score * (0.4 + met + NAME_WEIGHT * named)
+        share = text.share(start, end, within)
+        name_score = name_share(text.terms, symbol.name)
+        name_score += CONTAINER_WEIGHT * max(0.0, term_share(text.terms, [symbol.qualified]) - name_score)
+        score = hit.score * (0.4 + share + NAME_WEIGHT * name_score)
         yield place_of(file.root, file.path, symbol, text.lines), score
     if not inside and not around:
         line = hit.lines[0] if hit.lines else hit.start_line
@@ -104,20 +104,20 @@ def encloses(outer: Symbol, inner: Symbol) -> bool:
     return outer.start_line <= inner.start_line and inner.end_line <= outer.end_line
 
 
-def matched(terms: frozenset[str], texts: Iterable[str]) -> float:
-    """The share of the terms that the texts have."""
+def term_share(terms: frozenset[str], texts: Iterable[str]) -> float:
+    """The share of the terms that occur in the texts."""
     if not terms:
         return 0.0
-    said = {term for text in texts for term in words.body(text).split()}
-    return len(terms & said) / len(terms)
+    present = {term for text in texts for term in words.body(text).split()}
+    return len(terms & present) / len(terms)
 
 
-def named_so(terms: frozenset[str], name: str) -> float:
-    """The share of the terms that a name has; less for a name that says other things besides."""
-    said = set(words.body(name).split()) - {words.stem(name.replace("_", "").lower())}
-    said = said or set(words.body(name).split())
-    met = len(terms & said)
-    return met / len(terms) * (met / len(said)) ** 0.5 if met else 0.0
+def name_share(terms: frozenset[str], name: str) -> float:
+    """The share of the terms that occur in a name, reduced for names with other words."""
+    present = set(words.body(name).split()) - {words.stem(name.replace("_", "").lower())}
+    present = present or set(words.body(name).split())
+    share = len(terms & present)
+    return share / len(terms) * (share / len(present)) ** 0.5 if share else 0.0
 
 
 def place_of(root: str, path: str, symbol: Symbol, lines: Sequence[str]) -> ResultPlace:
@@ -125,7 +125,7 @@ def place_of(root: str, path: str, symbol: Symbol, lines: Sequence[str]) -> Resu
 
 
 def cited_line(symbol: Symbol, lines: Sequence[str]) -> int:
-    """Where its name stands: decorators and comments come before."""
+    """The line that contains the name; decorators and comments may precede it."""
     last = min(symbol.end_line, symbol.start_line + NAME_WITHIN, len(lines))
     for number in range(symbol.start_line, last + 1):
         if symbol.name in lines[number - 1]:

@@ -1,9 +1,9 @@
 """Research Handoff: a report as markdown, and back again.
 
-The sections are fixed (question, summary, key findings, references, constraints, notes), so that whoever finds such a
-file can read it, a program as well as a person. A handoff made by `create_handoff` also has the state of the session,
-the open questions and the handles that were alive. Everything is redacted before it is written. A file that is read
-back is data: its lines are shown, never obeyed.
+The sections are fixed (question, summary, key findings, references, constraints, notes), so programs and people can
+both read the file. A handoff written by `create_handoff` also contains the state of the session, the open questions
+and the live handles. The text is redacted before it is written. A file that is read back is data: its lines are
+displayed and never treated as instructions.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LONGEST_LINE = 400
 
 @dataclass(frozen=True, slots=True)
 class HandoffSession:
-    """What a handoff adds to a report: (handle, question) of what is alive, and what the session said of itself."""
+    """What a handoff adds to a report: session state, open questions, and (handle, question) of live handles."""
 
     state: tuple[str, ...] = ()
     open_questions: tuple[str, ...] = ()
@@ -48,7 +48,7 @@ def handoff_text(
     value = report.synthesis.value
     findings = value.key_findings if value else ()
     references = value.references if value else ()
-    said = " ".join(filter(None, (value.notes if value else None, notes)))
+    all_notes = " ".join(filter(None, (value.notes if value else None, notes)))
     lines = [
         TITLE,
         *section("Question", plain(report.question.text)),
@@ -57,10 +57,10 @@ def handoff_text(
         *section("References", bullets(references)),
         *section("Constraints / Budgets", bullets(constraints(report))),
     ]
-    if said:
-        lines += section("Notes", plain(said))
+    if all_notes:
+        lines += section("Notes", plain(all_notes))
     if session is not None:
-        lines += section("HandoffSession", bullets(session.state))
+        lines += section("Session", bullets(session.state))
         lines += section("Open Questions", bullets(session.open_questions))
         lines += section("Handles", bullets(f"{name} {question}" for name, question in session.handles))
     return clean_text("\n".join(lines) + "\n", Redactor.of(redaction))
@@ -71,12 +71,12 @@ def section(title: str, lines: Iterable[str]) -> list[str]:
 
 
 def plain(text: str) -> list[str]:
-    """As it was said; a line that looks like a heading is none."""
+    """The text as it is, with lines that look like headings escaped."""
     return [f"\\{line}" if line.startswith("#") else line for line in text.split("\n")]
 
 
 def bullets(texts: Iterable[str]) -> Iterator[str]:
-    """One for each; further lines of a text are indented, so that none can pass for a heading."""
+    """One bullet per text; continuation lines are indented, so that none can look like a heading."""
     empty = True
     for text in list(texts)[:MOST_LINES]:
         empty = False
@@ -94,7 +94,7 @@ def constraints(report: ResearchReport) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Handoff:
-    """A file, read back. Unknown sections are passed by."""
+    """A parsed handoff file. Unknown sections are ignored."""
 
     question: str
     summary: str
@@ -106,7 +106,7 @@ class Handoff:
 
 
 def parse_handoff(text: str) -> Handoff | None:
-    """None when it is no handoff."""
+    """Parse a handoff file; None when the text is not one."""
     lines = text.split("\n")
     if lines[0].strip() != TITLE:
         return None

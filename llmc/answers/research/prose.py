@@ -1,6 +1,7 @@
-"""What a definition says of itself: the first sentence of its documentation, and the lines that matter in it.
+"""Extracts the documentation sentence and the relevant lines of a definition.
 
-Works on lines as they stand in the file, whatever the language: a comment right above, or a text right below the head.
+Works on the plain lines of a file in any language: a comment directly above the definition, or a docstring directly
+below its head.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ from llmc.base import words
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["described", "leaving", "one_line", "telling"]
+__all__ = ["doc_sentence", "exit_lines", "matching_lines", "one_line"]
 
 LONGEST = 140
-# Lines from the name of a definition to its body, where each argument has its own.
+# Most lines between the name of a definition and its body, for signatures with one argument per line.
 MOST_HEAD = 25
 _QUOTES = re.compile(r'^\s*[rRbBuUfF]{0,2}("""|\'\'\'|"|\')(.*)')
 _COMMENT = re.compile(
@@ -27,13 +28,13 @@ _MARKUP = re.compile(r"<[^>]{1,20}>|:\w+:`|`+|\{@\w+ ")
 _LEAVES = re.compile(r"^\s*(?:return|yield|raise|throw)\b\s*[^\s;)}][^\n]*|^\s*(?:panic|bail)!?\(.*")
 
 
-def described(lines: Sequence[str], start: int, named: int, end: int) -> str:
-    """`start` is where the definition begins, `named` the line of its name; a sentence, or nothing."""
+def doc_sentence(lines: Sequence[str], start: int, named: int, end: int) -> str:
+    """The first documentation sentence, or "". `start` is the first line of the definition, `named` its name's."""
     return _below(lines, named, end) or _above(lines, start)
 
 
 def _below(lines: Sequence[str], named: int, end: int) -> str:
-    """A text as the first thing in the body, as Python has it; the head may take several lines."""
+    """A docstring as the first statement of the body; the head may span several lines."""
     for at in range(named, min(end, named + MOST_HEAD, len(lines))):  # lines[named] is the one below the name
         match = _QUOTES.match(lines[at])
         if match:
@@ -45,17 +46,17 @@ def _below(lines: Sequence[str], named: int, end: int) -> str:
 
 
 def _quoted(first: str, further: Sequence[str], quote: str) -> str:
-    """Up to the closing quote or the first empty line."""
-    said: list[str] = []
+    """The text up to the closing quote or the first empty line."""
+    parts: list[str] = []
     for text in [first, *further]:
-        if said and not text.strip():
+        if parts and not text.strip():
             break
         head, closed, _ = text.partition(quote)
         if head.strip():
-            said.append(head)
+            parts.append(head)
         if closed:
             break
-    return " ".join(said)
+    return " ".join(parts)
 
 
 def _above(lines: Sequence[str], start: int) -> str:
@@ -82,8 +83,8 @@ def one_line(text: str, most: int = LONGEST) -> str:
     return text if len(text) <= most else text[: most - 1].rsplit(" ", 1)[0] + "…"
 
 
-def leaving(lines: Sequence[str], start: int, end: int) -> list[tuple[int, str]]:
-    """The lines by which a function is left: what it gives back or raises."""
+def exit_lines(lines: Sequence[str], start: int, end: int) -> list[tuple[int, str]]:
+    """The lines that leave a function: returns, yields and raises."""
     found = [
         (number, lines[number - 1].strip())
         for number in range(start, min(end, len(lines)) + 1)
@@ -92,8 +93,10 @@ def leaving(lines: Sequence[str], start: int, end: int) -> list[tuple[int, str]]
     return [(number, one_line(text, 80)) for number, text in found]
 
 
-def telling(lines: Sequence[str], start: int, end: int, terms: frozenset[str], most: int) -> list[tuple[int, str]]:
-    """The first line and those with most of the terms, in order."""
+def matching_lines(
+    lines: Sequence[str], start: int, end: int, terms: frozenset[str], most: int
+) -> list[tuple[int, str]]:
+    """The first line and the lines with the most terms, in file order."""
     end = min(end, len(lines))
     if start > end:
         return []

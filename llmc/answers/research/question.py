@@ -1,12 +1,12 @@
-"""What is asked? The first step of the pipeline: the subject, the names in it, and what sort of answer is wanted.
+"""Parses a question: its subject, the names in it, and its intent. The first step of the pipeline.
 
     "Where is RetryPolicy implemented?"         where    RetryPolicy
     "Show me examples of a custom middleware"   examples a custom middleware
     "How are sessions expired?"                 how      sessions expired
 
-The words around the subject are taken off, since they say what to do and not what to look for. Names are what can only
-be a name: quoted with backticks, compound, qualified, or the one word of a where-question; a name that occurs nowhere
-makes the answer "not found" instead of whatever is nearest.
+Words around the subject are stripped, because they state what to do rather than what to look for. A name is a word that
+can only be an identifier: quoted in backticks, compound, qualified, or the only word of a where-question. If such a
+name occurs nowhere, the answer is "not found" instead of the nearest match.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class Intent(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """`sure`: it can only be a name, so that without it there is no answer. An acronym may also be a plain word, and
-    `robots.txt` is a file: it occurs or not, but nothing defines it."""
+    """`sure`: it can only be an identifier, so without it there is no answer. An acronym may also be a plain word.
+    A file name such as `robots.txt` may occur, but has no definition."""
 
     text: str
     sure: bool
@@ -46,8 +46,8 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """`subject` is what is searched for, `topic` the same as it was said, `keywords` what a progress line shows;
-    `advice`: recommendations are asked for."""
+    """`subject` is the search text, `topic` the same in the user's wording, `keywords` are for progress messages;
+    `advice`: the user asks for recommendations."""
 
     text: str
     intent: Intent
@@ -71,7 +71,7 @@ _WHERE = re.compile(
 )
 _ADVICE = re.compile(r"\b(?:should|recommend\w*|advise|advice|suggest\w*|improve\w*|better way)\b", re.IGNORECASE)
 
-# What is said before the subject, piece by piece.
+# Words that precede the subject, stripped one at a time.
 _LEAD = re.compile(
     r"""\W*(?:
       (?:please|can\ you|could\ you|i\ want\ to\ know|i\ need\ to\ know|tell\ me|show(?:\ me)?|give(?:\ me)?|find|
@@ -103,22 +103,24 @@ _NAME = re.compile(r"[^\W\d][\w$]*(?:(?:::|->|[.#])[^\W\d][\w$]*)*")
 
 
 def understand(text: str) -> Question:
-    """QueryError when there is nothing to look for. Pasted text is condensed to what it is about."""
+    """Parse a question; QueryError when it contains nothing to search for. Pasted text is condensed to its subject."""
     text = condensed(text)
     if not text:
-        raise QueryError("the question is empty", hint="Ask in a sentence, such as: how are sessions expired?")
-    subject = subject_of(in_base_form(text))
+        raise QueryError("the question is empty", hint="Ask a full question, for example: how are sessions expired?")
+    subject = subject_of(to_base_form(text))
     if not query_words(subject):
-        raise QueryError("the question names nothing to look for", hint="Say what it is about, in words or names.")
+        raise QueryError(
+            "the question contains nothing to search for", hint="Name the subject in words or identifiers."
+        )
     intent = intent_of(text)
-    said = [word.text for word in query_words(subject) if not word.stop]
+    keywords = [word.text for word in query_words(subject) if not word.stop]
     return Question(
         text=text,
         intent=intent,
         subject=subject,
         topic=subject_of(text),
         names=tuple(names_of(text, subject, intent)),
-        keywords=tuple(dict.fromkeys(said))[:MOST_KEYWORDS],
+        keywords=tuple(dict.fromkeys(keywords))[:MOST_KEYWORDS],
         advice=_ADVICE.search(text) is not None,
     )
 
@@ -130,7 +132,7 @@ def intent_of(text: str) -> Intent:
 
 
 def subject_of(text: str) -> str:
-    """What is left when the words around it are off; the whole when nothing would be."""
+    """The question without the words around its subject; the whole question if nothing would be left."""
     plain = text.replace("`", "")
     left = plain
     while (match := _LEAD.match(left)) and match.end() and left[match.end() :].strip():
@@ -143,7 +145,7 @@ def subject_of(text: str) -> str:
     return left.strip() if query_words(left) else plain.strip()
 
 
-# How code calls what a sentence says in another form. Regular endings are the index's business.
+# Irregular verb forms and the base forms used in code. The index stems regular endings.
 _BASE = {
     "sent": "send", "built": "build", "written": "write", "wrote": "write", "chosen": "choose", "kept": "keep",
     "made": "make", "taken": "take", "thrown": "throw", "held": "hold", "drawn": "draw", "broken": "break",
@@ -153,8 +155,8 @@ _BASE = {
 _WORD = re.compile(r"(?<![\w.`])[a-z]+(?![\w.(])")
 
 
-def in_base_form(text: str) -> str:
-    """Irregular verbs as code has them, and `how many` as a number."""
+def to_base_form(text: str) -> str:
+    """Replace irregular verb forms by their base form, and `how many` by `number count`."""
     text = re.sub(r"\bhow many\b", "number count", text, flags=re.IGNORECASE)
     return _WORD.sub(lambda word: _BASE.get(word[0], word[0]), text)
 
@@ -174,7 +176,7 @@ def names_of(text: str, subject: str, intent: Intent) -> list[Name]:
 
 
 def is_compound(name: str) -> bool:
-    """It has an underscore, a joint or a capital inside: no plain word looks so."""
+    """Whether it contains an underscore, a separator or an inner capital, as no plain word does."""
     return bool(re.search(r"[_$#.:>]", name.strip("_.:"))) or name[1:] != name[1:].lower() or name.startswith("__")
 
 

@@ -1,8 +1,8 @@
-"""The whole answer to a question, and its two forms: the contract for machines, and an envelope for a model's context.
+"""A research report and its two forms: JSON for programs, and an envelope for a model's context.
 
-The contract is the one that the compaction tool was ordered with: the question, the roots, one wrapper for each role
-that ran, the synthesis, the constraints used and how it went. The envelope says the same in few lines: the direct
-answer, then places by why they matter, each of which can be opened.
+The JSON contains the question, the roots, one result per role that ran, the synthesis, the constraints used and
+statistics of the run. The envelope is a short form: the direct answer, then places grouped by why they matter, each of
+which can be opened.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from llmc.answers.research.question import Question
-    from llmc.answers.research.result import Wrapped
+    from llmc.answers.research.result import TaskResult
     from llmc.answers.research.scope import Constraints
 
 __all__ = ["ResearchProgress", "ResearchReport", "envelope_of"]
@@ -36,7 +36,7 @@ TITLES = {
     "history": "history",
 }
 MOST_PLACES = 8
-# References, findings and characters of the summary that each role keeps, down to the least that is still an answer.
+# (references, findings, summary characters) that each role keeps, down to the smallest useful answer.
 CUTS = (
     (20, 12, 700),
     (12, 8, 700),
@@ -76,8 +76,8 @@ class ResearchProgress:
 class ResearchReport:
     question: Question
     roots: tuple[str, ...]
-    roles: Mapping[str, Wrapped]
-    synthesis: Wrapped
+    roles: Mapping[str, TaskResult]
+    synthesis: TaskResult
     constraints: Constraints
     progress: ResearchProgress
     places: Mapping[str, tuple[ResultPlace, ...]] = field(default_factory=dict)
@@ -95,7 +95,7 @@ class ResearchReport:
         }
 
     def fitted(self) -> dict[str, Any]:
-        """The contract within the tokens that it may take: lists are cut evenly, and the notes say so."""
+        """The JSON form within its token budget: all lists are cut evenly, and the notes report it."""
         whole = self.as_dict()
         for most in CUTS:
             cut = {key: cut_wrapper(value, *most) for key, value in whole.items()}
@@ -105,7 +105,7 @@ class ResearchReport:
 
 
 def cut_wrapper(wrapper: Any, references: int, findings: int, characters: int) -> Any:
-    """A role's answer with shorter lists and summary; anything else as it is."""
+    """A role's result with shorter lists and summary; any other value unchanged."""
     if not isinstance(wrapper, dict) or "value" not in wrapper:
         return wrapper
     value = wrapper["value"]
@@ -119,7 +119,7 @@ def cut_wrapper(wrapper: Any, references: int, findings: int, characters: int) -
 
 
 def envelope_of(tool: str, report: ResearchReport, shown: Mapping[str, str], notes: tuple[str, ...] = ()) -> Envelope:
-    """`shown` are root → what stands in front of its paths, where there are several roots."""
+    """`shown` maps a root to the prefix of its paths when there are several roots."""
     value = report.synthesis.value
     failed = tuple(
         f"{key}: {one.error.message}"
@@ -129,24 +129,24 @@ def envelope_of(tool: str, report: ResearchReport, shown: Mapping[str, str], not
     if value is None:
         error = report.synthesis.error
         return Envelope(tool, error.message if error else "no answer", notes=(*failed, *notes), data=report.as_dict())
-    said = (value.notes,) if value.notes else ()
+    value_notes = (value.notes,) if value.notes else ()
     return Envelope(
         tool,
         f"{first_sentence(value.summary)} · confidence {value.confidence}",
         groups=tuple(groups_of(report, shown)),
-        notes=(*said, *failed, *notes),
+        notes=(*value_notes, *failed, *notes),
         data=report.as_dict(),
         in_order=True,
     )
 
 
 def first_sentence(text: str) -> str:
-    """The direct answer; what follows it in the summary stands in the groups below."""
+    """The direct answer; the groups of the envelope contain the rest of the summary."""
     return re.split(r"(?<=\.)\s", text, maxsplit=1)[0]
 
 
 def groups_of(report: ResearchReport, shown: Mapping[str, str]) -> Iterator[Group]:
-    """Why it matters, then each place once, in the first group that has it."""
+    """Groups titled by why their places matter; each place appears once, in the first group that has it."""
     seen: set[tuple[str, str, int]] = set()
     sections: dict[str, list[ResultPlace]] = {}
     examples = report.question.intent.value == "examples"
@@ -158,9 +158,9 @@ def groups_of(report: ResearchReport, shown: Mapping[str, str]) -> Iterator[Grou
             title = TITLES.get(place.section, "where" if key == "locator" else key)
             title = f"{title} · {place.of}" if place.of not in {"", head} and place.section != "definition" else title
             if place.key not in seen and len(sections.setdefault(title, [])) < MOST_PLACES:
-                said = place.section == "definition" and not seen and not examples  # the first line says it
+                repeated = place.section == "definition" and not seen and not examples  # the first line has its text
                 seen.add(place.key)
-                sections[title].append(replace(place, says="") if said else place)
+                sections[title].append(replace(place, says="") if repeated else place)
     for title, places in sections.items():
         if places:
             yield Group(title, tuple(item_of(place, shown) for place in places))

@@ -1,12 +1,12 @@
-"""What a role answers with, and what the runtime makes of it: the two shapes that every surface shows.
+"""The result of a role and the result of a task: the two shapes that every interface shows.
 
-`Result` is the normalised payload of a role (`summary`, `references`, `key_findings`, `confidence`, `notes`), `Wrapped`
-the runtime's word about a task: how it ended, and when. `bounded` cuts a result to size and says so; nothing here knows
-how a result came about.
+`Result` is the normalized payload of a role (`summary`, `references`, `key_findings`, `confidence`, `notes`).
+`TaskResult` adds how and when the task ended. `bounded` truncates a result and reports it in the notes.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
@@ -18,18 +18,20 @@ __all__ = [
     "ResultPlace",
     "ResultStatus",
     "RoleOutcome",
-    "Wrapped",
+    "TaskResult",
     "bounded",
+    "cited_places",
     "shortened",
 ]
 
-# A reader of a compact report follows a dozen places at most; what is longer is a search result, not an answer.
+# Readers of a compact report follow about a dozen places; a longer list is a search result, not an answer.
 MOST_REFERENCES = 20
 MOST_FINDINGS = 12
 LONGEST_SUMMARY = 700
 LONGEST_FINDING = 320
 LONGEST_NOTES = 500
 MOST_SNIPPET = 6
+_PATH_LINE = re.compile(r"(?<![\w/.-])(/?[\w.-]+(?:/[\w.-]+)*\.\w+:\d+)")
 
 
 class ResultStatus(StrEnum):
@@ -67,8 +69,8 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class ResultPlace:
-    """A run of lines that a result speaks of. `section` says why it is there, `of` which definition it is said of;
-    `rows` are the lines that are shown, `weight` is how well it fits beside others, 0 for what was named."""
+    """A range of lines in a result. `section` is why it is listed, `of` the definition it belongs to, `says` a one-line
+    description, `rows` the excerpt. `weight` ranks it among others; 0 for places named in the question."""
 
     root: str
     path: str
@@ -89,7 +91,7 @@ class ResultPlace:
 
 @dataclass(frozen=True, slots=True)
 class RoleOutcome:
-    """What a role hands back: the result for every surface, and its places for those that can open them."""
+    """What a role returns: the result, and its places for interfaces that can open them."""
 
     result: Result
     places: tuple[ResultPlace, ...] = ()
@@ -97,15 +99,15 @@ class RoleOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """`name` is a stable code: `timeout`, `canceled`, `queue_full`, `internal`, or the code of an error of llmc's."""
+    """`name` is a stable code: `timeout`, `canceled`, `queue_full`, `internal`, or the code of an `LlmcError`."""
 
     name: str
     message: str
 
 
 @dataclass(frozen=True, slots=True)
-class Wrapped:
-    """How a task ended. `value` is there exactly when it is ok, `error` exactly when it is not."""
+class TaskResult:
+    """How a task ended. `value` is set if the status is ok, `error` otherwise."""
 
     status: ResultStatus
     value: Result | None = None
@@ -117,7 +119,7 @@ class Wrapped:
         timing = {"startedAt": self.started_at, "elapsedMs": self.elapsed_ms}
         if self.value is not None:
             return {"status": str(self.status), "value": self.value.as_dict(), "timing": timing}
-        error = self.error or Failure("internal", "the task left no answer")
+        error = self.error or Failure("internal", "the task returned no result")
         return {
             "status": str(self.status),
             "error": {"name": error.name, "message": error.message},
@@ -126,7 +128,7 @@ class Wrapped:
 
 
 def bounded(result: Result) -> Result:
-    """Each reference once and in order, nothing longer than it may be; the notes say what was left out."""
+    """Remove duplicates and truncate every field; the notes report what was left out."""
     references = tuple(dict.fromkeys(result.references))
     findings = tuple(dict.fromkeys(finding_of(text) for text in result.key_findings if text.strip()))
     left = []
@@ -147,7 +149,7 @@ def bounded(result: Result) -> Result:
 
 
 def finding_of(text: str) -> str:
-    """A statement is one line; a snippet keeps its lines, as many as there is room for."""
+    """One line for a statement; a snippet keeps as many of its lines as fit."""
     head, *lines = text.strip().split("\n")
     kept, left = [shortened(head, LONGEST_FINDING)], LONGEST_FINDING
     for line in lines[:MOST_SNIPPET]:
@@ -158,8 +160,13 @@ def finding_of(text: str) -> str:
     return "\n".join(kept)
 
 
+def cited_places(text: str) -> list[str]:
+    """Every `path:line` in a text."""
+    return _PATH_LINE.findall(text)
+
+
 def shortened(text: str, most: int) -> str:
-    """On one line, cut at a word."""
+    """Join to one line, and truncate at a word boundary."""
     text = " ".join(text.split())
     if len(text) <= most:
         return text

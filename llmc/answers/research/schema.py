@@ -1,10 +1,10 @@
-"""The shapes that leave, as JSON schemas: what tests hold every answer against, and what a model is asked to fill."""
+"""JSON schemas of research results, used to validate answers in tests and as the output schema of roles."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-__all__ = ["REPORT", "RESULT", "WRAPPED", "report_schema"]
+__all__ = ["REPORT", "RESULT", "TASK_RESULT", "report_schema"]
 
 _TEXTS: Final[dict[str, Any]] = {"type": "array", "items": {"type": "string", "minLength": 1}}
 
@@ -34,7 +34,7 @@ _ERROR: Final[dict[str, Any]] = {
     "additionalProperties": False,
 }
 
-WRAPPED: Final[dict[str, Any]] = {
+TASK_RESULT: Final[dict[str, Any]] = {
     "type": "object",
     "oneOf": [
         {
@@ -74,14 +74,14 @@ _CONSTRAINTS: Final[dict[str, Any]] = {
 
 
 def report_schema(*further: str) -> dict[str, Any]:
-    """The report of `research_codebase`; `further` are the keys of a user's own roles."""
+    """The report of `research_codebase`; `further` are the keys of user-defined roles."""
     roles = ("locator", "analyzer", "patterns", "thoughts_locator", "thoughts_analyzer", "synthesis", *further)
     return {
         "type": "object",
         "properties": {
             "question": {"type": "string", "minLength": 1},
             "rootsSearched": _TEXTS,
-            **dict.fromkeys(roles, WRAPPED),
+            **dict.fromkeys(roles, TASK_RESULT),
             "constraints": _CONSTRAINTS,
             "progress": _PROGRESS,
             "artifactPath": {"type": "string", "minLength": 1},

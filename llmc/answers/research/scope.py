@@ -1,8 +1,8 @@
-"""Where may this question look, and what may it spend? Roots and constraints of a call, checked, as one value.
+"""The scope of a question: the folders it may search and the limits it must keep.
 
-A root is named by its name or path, or narrowed to a folder in it; what is not inside an allowlisted root is refused
-without a word about what lies there. Constraints may only tighten what the settings allow: what is above that is
-brought down to it, and the report says which limits were used.
+A root is given by its name or path, or as a folder inside one; paths outside the roots are refused without revealing
+whether they exist. Constraints can only tighten the limits from the settings: larger values are reduced to the limit,
+and the report lists the limits used.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from llmc.settings import Settings
     from llmc.workspace import Workspace
 
-__all__ = ["Constraints", "ResearchScope", "constraints_of", "ground_of", "is_inside", "paths_of"]
+__all__ = ["Constraints", "ResearchScope", "constraints_of", "is_inside", "paths_of", "scope_of"]
 
 
 @dataclass(frozen=True, slots=True)
 class Constraints:
-    """`tokens` is what the compact report may take."""
+    """`tokens` is the budget of the compact report."""
 
     files: int
     bytes: int
@@ -48,25 +48,25 @@ class Constraints:
 
 @dataclass(frozen=True)
 class ResearchScope:
-    """`folders` are (root, folder in it), "" for the whole root; `thoughts` likewise, and not part of the others."""
+    """`folders` and `thoughts` are disjoint lists of (root, folder in it), with "" for the whole root."""
 
     folders: tuple[tuple[str, str], ...]
     thoughts: tuple[tuple[str, str], ...] = ()
     several: bool = field(default=False)
 
     def searched(self) -> list[str]:
-        """Absolute, as the report shows them."""
+        """Absolute paths of all folders, for the report."""
         return [f"{root}/{folder}" if folder else root for root, folder in (*self.folders, *self.thoughts)]
 
 
 def paths_of(folders: Sequence[tuple[str, str]], root: str, without: Sequence[tuple[str, str]] = ()) -> PathFilter:
-    """What of one root is meant."""
+    """The path filter for one root."""
     under = tuple(folder for name, folder in folders if name == root)
     hidden = tuple(f"!/{folder}/" for name, folder in without if name == root and folder)
     return PathFilter(under=() if "" in under else under, globs=hidden)
 
 
-# Each constraint with the names that callers use for it, and its lowest value.
+# The names that callers use for each constraint, and its smallest value.
 _NAMES = {
     "files": ("maxFilesRead", "max_files_read", "maxFiles", "max_files", "files"),
     "bytes": ("maxBytesRead", "max_bytes_read", "maxBytes", "max_bytes", "bytes"),
@@ -76,7 +76,7 @@ _NAMES = {
 _LEAST = {"files": 1, "bytes": 1, "deadline_ms": 1, "tokens": 50}
 
 
-def constraints_of(asked: Mapping[str, Any], settings: Settings) -> Constraints:
+def constraints_of(limits: Mapping[str, Any], settings: Settings) -> Constraints:
     allowed = {
         "files": settings.limits.max_files_read,
         "bytes": settings.limits.max_bytes_read,
@@ -84,36 +84,34 @@ def constraints_of(asked: Mapping[str, Any], settings: Settings) -> Constraints:
         "tokens": settings.envelope.cap,
     }
     values = {**allowed, "tokens": settings.envelope.research_budget}
-    for name, value in asked.items():
+    for name, value in limits.items():
         key = next((key for key, names in _NAMES.items() if name in names), None)
         if key is None:
             known = ", ".join(names[0] for names in _NAMES.values())
-            raise QueryError(f"there is no constraint {name!r}", hint=f"There are {known}.")
+            raise QueryError(f"unknown constraint {name!r}", hint=f"Available: {known}.")
         if isinstance(value, bool) or not isinstance(value, int) or value < _LEAST[key]:
-            raise QueryError(
-                f"{name} must be a whole number of at least {_LEAST[key]}", hint="Leave it out for the default."
-            )
+            raise QueryError(f"{name} must be an integer of at least {_LEAST[key]}", hint="Omit it to use the default.")
         values[key] = min(value, allowed[key])
     return Constraints(**values)
 
 
-def ground_of(workspace: Workspace, roots: Sequence[str]) -> ResearchScope:
+def scope_of(workspace: Workspace, roots: Sequence[str]) -> ResearchScope:
     thoughts = thoughts_of(workspace)
     if roots:
-        asked = tuple(dict.fromkeys(folder_of(workspace, name) for name in roots))
-        inside = tuple(one for one in asked if any(is_inside(one, other) for other in thoughts))
-        folders = tuple(one for one in asked if one not in inside)
+        limits = tuple(dict.fromkeys(folder_of(workspace, name) for name in roots))
+        inside = tuple(one for one in limits if any(is_inside(one, other) for other in thoughts))
+        folders = tuple(one for one in limits if one not in inside)
         kept = inside or tuple(one for one in thoughts if any(is_inside(one, other) for other in folders))
     else:
         folders = tuple((root_index.root.id, "") for root_index in workspace.root_indexes)
         folders, kept = tuple(one for one in folders if one not in thoughts), thoughts
-    if not folders:  # notes alone are a root like any other
+    if not folders:  # a scope with only notes treats them like any other root
         folders, kept = kept, ()
     return ResearchScope(folders, kept, several=len({root for root, _ in (*folders, *kept)}) > 1)
 
 
 def folder_of(workspace: Workspace, name: str) -> tuple[str, str]:
-    """A root by its name, or a folder in one by its path."""
+    """(root, folder) for the name of a root or the path of a folder in one."""
     for root_index in workspace.root_indexes:
         if name in {root_index.root.name, root_index.root.path, root_index.root.path + "/"}:
             return root_index.root.id, ""
@@ -122,9 +120,9 @@ def folder_of(workspace: Workspace, name: str) -> tuple[str, str]:
         seen = root_index.root_fs.stat(path) if path else None
     except OutsideError:
         names = ", ".join(root_index.root.name for root_index in workspace.root_indexes)
-        raise OutsideError(f"{name!r} is not inside the roots", hint=f"There is {names}.") from None
+        raise OutsideError(f"{name!r} is outside the roots", hint=f"Available roots: {names}.") from None
     if seen is not None and str(seen.kind) != "folder":
-        raise QueryError(f"{name!r} is not a folder", hint="Name a root, or a folder inside one.")
+        raise QueryError(f"{name!r} is not a folder", hint="Give the name of a root, or a folder inside one.")
     return root_index.root.id, path
 
 
@@ -133,7 +131,7 @@ def is_inside(one: tuple[str, str], other: tuple[str, str]) -> bool:
 
 
 def thoughts_of(workspace: Workspace) -> tuple[tuple[str, str], ...]:
-    """The folder with notes: the one that the settings name, or a root that is called `thoughts`."""
+    """The folder with notes: the one in the settings, or a root named `thoughts`."""
     named = workspace.settings.research.thoughts
     if named:
         try:

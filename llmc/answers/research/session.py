@@ -1,4 +1,4 @@
-"""One question at work: what is asked, where, for how much, by when, and who is told how far it is."""
+"""A research session: one question in progress with its scope, limits, deadline and progress callback."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from llmc.answers.research.budget import ReadMeter
 from llmc.answers.research.question import understand
 from llmc.answers.research.runtime import pool_of
-from llmc.answers.research.scope import constraints_of, ground_of
+from llmc.answers.research.scope import constraints_of, scope_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from llmc.retrieval.view import View
     from llmc.workspace import Workspace
 
-__all__ = ["ResearchSession", "open_inquiry"]
+__all__ = ["ResearchSession", "open_session"]
 
 
 @dataclass
 class ResearchSession:
-    """One question at work. `cancelled` says that nobody waits; `progress` is called in the asking thread."""
+    """One question in progress. `cancelled` reports cancellation; `progress` is called in the requesting thread."""
 
     workspace: Workspace
     question: Question
-    ground: ResearchScope
+    scope: ResearchScope
     constraints: Constraints
     views: Sequence[View]
     meter: ReadMeter
@@ -47,7 +47,7 @@ class ResearchSession:
         return max(1, int((self.deadline - time.monotonic()) * 1000))
 
 
-def open_inquiry(
+def open_session(
     workspace: Workspace,
     question: str,
     roots: Sequence[str] = (),
@@ -56,10 +56,10 @@ def open_inquiry(
     cancelled: Callable[[], bool] = lambda: False,
     progress: Callable[[dict[str, Any]], None] = lambda _event: None,
 ) -> ResearchSession:
-    """Check what is asked, before anything is done for it."""
+    """Validate the question, roots and constraints, and open a session for them."""
     limits = constraints_of(constraints or {}, workspace.settings)
-    understood, ground = understand(question), ground_of(workspace, roots)
+    understood, scope = understand(question), scope_of(workspace, roots)
     deadline = time.monotonic() + limits.deadline_ms / 1000
     meter, pool = ReadMeter(limits.budget), pool_of(workspace.settings.runtime)
     views = workspace.views()
-    return ResearchSession(workspace, understood, ground, limits, views, meter, pool, deadline, cancelled, progress)
+    return ResearchSession(workspace, understood, scope, limits, views, meter, pool, deadline, cancelled, progress)

@@ -1,9 +1,8 @@
-"""One answer out of what the roles found: the direct answer with its evidence first, then entry points, configuration,
-examples and history.
+"""Merges the results of the roles into one answer: the direct answer with its evidence, then entry points,
+configuration, examples and history.
 
-The same inputs give the same report: order is that of the roles, and within a role its own. A reference that several
-roles name stands once; what each of them says of it stays. A role that failed is named in the notes, and the others
-answer without it.
+The merge is deterministic: role order first, then the order within a role. A reference found by several roles is
+listed once, while the findings of each role are kept. The notes name roles that failed.
 """
 
 from __future__ import annotations
@@ -17,12 +16,12 @@ from llmc.answers.research.result import Confidence, Result, ResultPlace, Result
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from llmc.answers.research.result import Wrapped
+    from llmc.answers.research.result import TaskResult
     from llmc.answers.research.roles import Brief
 
 __all__ = ["LEADING", "synthesize"]
 
-# Which role's references lead, by what is asked.
+# The order of roles in the list of references, by intent.
 LEADING = {
     Intent.WHERE: ("locator", "analyzer", "patterns"),
     Intent.HOW: ("locator", "analyzer", "patterns"),
@@ -30,25 +29,27 @@ LEADING = {
 }
 HISTORY = ("thoughts_analyzer", "thoughts_locator")
 FAILED = {ResultStatus.TIMEOUT: "ran out of time", ResultStatus.CANCELED: "was cancelled", ResultStatus.ERROR: "failed"}
-LED = 4
+LEAD_REFERENCES = 4
 MOST_REFERENCES, MOST_FINDINGS = 12, 10
 
 
 def synthesize(
     brief: Brief,
-    wrapped: Mapping[str, Wrapped],
+    results: Mapping[str, TaskResult],
     places: Mapping[str, Sequence[ResultPlace]],
     cautions: Sequence[str] = (),
 ) -> Result:
-    values = {key: one.value for key, one in wrapped.items() if one.value is not None}
-    order = [key for key in (*LEADING[brief.question.intent], *sorted(own_roles(wrapped)), *HISTORY) if key in values]
+    values = {key: one.value for key, one in results.items() if one.value is not None}
+    order = [key for key in (*LEADING[brief.question.intent], *sorted(own_roles(results)), *HISTORY) if key in values]
     locator = values.get("locator")
-    said = locator.notes or "" if locator else ""
-    notes = " ".join(filter(None, (missing(wrapped), *(one for one in cautions if one not in said), said)))
-    references = led([values[key].references for key in order])
+    locator_notes = locator.notes or "" if locator else ""
+    notes = " ".join(
+        filter(None, (failure_note(results), *(one for one in cautions if one not in locator_notes), locator_notes))
+    )
+    references = interleave([values[key].references for key in order])
     if not references:
-        told = locator.summary if locator else "The roots could not be searched; see the notes."
-        return Result(told, (), locator.key_findings if locator else (), Confidence.LOW, notes or None)
+        summary = locator.summary if locator else "The roots could not be searched; see the notes."
+        return Result(summary, (), locator.key_findings if locator else (), Confidence.LOW, notes or None)
     return Result(
         summary=" ".join(sentences(brief, places)) or values[order[0]].summary,
         references=references,
@@ -58,29 +59,31 @@ def synthesize(
     )
 
 
-def own_roles(wrapped: Mapping[str, Wrapped]) -> list[str]:
-    return [key for key in wrapped if key not in {"locator", "analyzer", "patterns", *HISTORY}]
+def own_roles(results: Mapping[str, TaskResult]) -> list[str]:
+    return [key for key in results if key not in {"locator", "analyzer", "patterns", *HISTORY}]
 
 
 def findings_order(order: Sequence[str]) -> list[str]:
-    """What was analysed says more than where it is; the locator's list repeats it."""
+    """Role order for findings: the locator last, because its list repeats places that others explain."""
     return [key for key in order if key != "locator"] + [key for key in order if key == "locator"]
 
 
-def led(listed: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """The first places of the leading role, then some of each in turn; each once. The rest stands with the roles."""
-    first = [reference for references in listed[:1] for reference in references[:LED]]
+def interleave(listed: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """The first references of the leading role, then one of each role in turn, without duplicates."""
+    first = [reference for references in listed[:1] for reference in references[:LEAD_REFERENCES]]
     turns = [reference for turn in zip_longest(*listed) for reference in turn if reference]
     return tuple(dict.fromkeys([*first, *turns]))[:MOST_REFERENCES]
 
 
-def missing(wrapped: Mapping[str, Wrapped]) -> str:
-    told = [f"the {key} role {FAILED[one.status]}" for key, one in wrapped.items() if one.status is not ResultStatus.OK]
-    return f"Partial: {', '.join(told)}." if told else ""
+def failure_note(results: Mapping[str, TaskResult]) -> str:
+    failures = [
+        f"the {key} role {FAILED[one.status]}" for key, one in results.items() if one.status is not ResultStatus.OK
+    ]
+    return f"Partial: {', '.join(failures)}." if failures else ""
 
 
 def sentences(brief: Brief, places: Mapping[str, Sequence[ResultPlace]]) -> list[str]:
-    """Two to six, each with what it rests on."""
+    """The sentences of the summary, two to six, each with its references."""
     located, analyzed = places.get("locator", ()), places.get("analyzer", ())
     head = analyzed[0].of if analyzed else ""
     by_section = {
@@ -91,29 +94,31 @@ def sentences(brief: Brief, places: Mapping[str, Sequence[ResultPlace]]) -> list
     if brief.question.intent is Intent.EXAMPLES and examples:
         return [
             f"{len(examples)} examples of {brief.question.topic}: {listed(brief, examples[:3])}.",
-            *defined(brief, by_section, located)[:1],
+            *definition_sentences(brief, by_section, located)[:1],
         ]
-    told = defined(brief, by_section, located)
+    lines = definition_sentences(brief, by_section, located)
     if by_section["entry"]:
-        told.append(f"It is used by {listed(brief, by_section['entry'][:2])}.")
+        lines.append(f"It is used by {listed(brief, by_section['entry'][:2])}.")
     if by_section["calls"] and brief.question.intent is Intent.HOW:
-        told.append(f"It calls {listed(brief, by_section['calls'][:3])}.")
+        lines.append(f"It calls {listed(brief, by_section['calls'][:3])}.")
     if by_section["config"]:
-        told.append(f"It depends on {listed(brief, by_section['config'][:2])}.")
-    return told
+        lines.append(f"It depends on {listed(brief, by_section['config'][:2])}.")
+    return lines
 
 
-def defined(brief: Brief, by_section: Mapping[str, Sequence[ResultPlace]], located: Sequence[ResultPlace]) -> list[str]:
+def definition_sentences(
+    brief: Brief, by_section: Mapping[str, Sequence[ResultPlace]], located: Sequence[ResultPlace]
+) -> list[str]:
     first = by_section["definition"][:1] or list(located[:1])
     if not first:
         return []
     head = first[0]
     says = f": {head.says.rstrip('.')}" if head.says else ""
-    told = [f"{head.name or head.path} at {brief.reference(head)}{says}."]
+    lines = [f"{head.name or head.path} at {brief.reference(head)}{says}."]
     others = [one for one in located if one.key != head.key][:2]
     if others:
-        told.append(f"See also {listed(brief, others)}.")
-    return told
+        lines.append(f"See also {listed(brief, others)}.")
+    return lines
 
 
 def listed(brief: Brief, places: Sequence[ResultPlace]) -> str:

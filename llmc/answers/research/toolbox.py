@@ -1,8 +1,8 @@
-"""The tools of a role: questions to the index, each allowed or not, each paid for, none once the task is to end.
+"""The tools of a role: index queries that check permission, deadline and read budget on every call.
 
-Everything that a role learns comes through here, from the catalog, the keyword and vector stores, and from files read
-through a metered door. Nothing walks a disk. How much one call may look at is bounded by what is worth showing: names
-that are defined in hundreds of places lead nowhere.
+A role gets all of its information here: from the catalog, the keyword and vector stores, and from metered file reads.
+Nothing walks the disk. Each call is bounded to what is useful to show, because names defined in hundreds of places
+carry no information.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from llmc.answers.research.errors import ToolDeniedError
-from llmc.answers.research.finds import Area, FoundDefinition, FoundUse, nearness
+from llmc.answers.research.matches import Area, DefinitionMatch, UseMatch, nearness
 from llmc.base.errors import LlmcError, NotFoundError
 from llmc.base.text import Binary, decode, split_lines
 from llmc.base.words import query_words
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
     from llmc.store.catalog.document_paths import DocumentPaths
     from llmc.store.protocols import ChunkHit
 
-__all__ = ["Area", "FoundDefinition", "FoundUse", "RoleToolbox"]
+__all__ = ["Area", "DefinitionMatch", "RoleToolbox", "UseMatch"]
 
-# Documents whose symbols or references are unpacked for one name: 0.1 ms each, and the nearest come first.
+# Documents whose symbols or references are unpacked for one name, nearest first; 0.1 ms each.
 MOST_DEFINING = 12
 MOST_USING = 96
 BATCH = 24
 ENOUGH_USES = 12
-# Names that so many documents may hold are words of the language; who uses them says nothing.
+# A name in this many documents is a word of the language; its uses carry no information.
 TOO_COMMON = 1_000
 LARGEST_READ = 8 << 20
 NAMES_NEAR = 2_000
@@ -47,7 +47,7 @@ _REFERENCE = re.compile(r"(?P<path>[^:\n]+)(?::(?P<line>\d{1,9})(?::\d{1,9})?)?"
 
 
 class RoleToolbox:
-    """For one task. `allowed` are the names of its tools."""
+    """The tools of one task. `allowed` are the names of the tools that the role may use."""
 
     def __init__(
         self,
@@ -68,28 +68,28 @@ class RoleToolbox:
         self._shown: dict[tuple[str, str], list[str]] = {}
         self.calls: list[str] = []
 
-    def _enter(self, tool: str) -> None:
+    def _authorize(self, tool: str) -> None:
         self.stop.check()
         if tool not in self.allowed:
             raise ToolDeniedError(
-                f"the role {self.role} may not use {tool}", hint=f"It has {', '.join(sorted(self.allowed))}."
+                f"the role {self.role} may not use {tool}", hint=f"Allowed: {', '.join(sorted(self.allowed))}."
             )
         self.calls.append(tool)
 
     # ---- search ----
 
     def search(self, query: str, *, limit: int = 10, per_file: int = 3) -> SearchResult:
-        self._enter("search")
+        self._authorize("search")
         if len(self.areas) == 1 or all(area.paths.is_open for area in self.areas):
             request = SearchRequest(query, paths=self.areas[0].paths, limit=limit, per_file=per_file)
             found = search([area.view for area in self.areas], request)
         else:
-            found = self._search_apart(query, limit, per_file)
+            found = self._search_each_area(query, limit, per_file)
         self.stop.check()
         return found
 
-    def _search_apart(self, query: str, limit: int, per_file: int) -> SearchResult:
-        """Areas with filters of their own: the best of each, by score."""
+    def _search_each_area(self, query: str, limit: int, per_file: int) -> SearchResult:
+        """Search areas with different path filters one by one, and merge the hits by score."""
         results = [
             search([area.view], SearchRequest(query, paths=area.paths, limit=limit, per_file=per_file))
             for area in self.areas
@@ -105,33 +105,33 @@ class RoleToolbox:
 
     # ---- symbols ----
 
-    def define(self, name: str, near: str = "", most: int = MOST_DEFINING) -> list[FoundDefinition]:
-        """Definitions of a name, perhaps qualified; those next to the path `near` first, code before tests."""
-        self._enter("symbols")
-        found: list[FoundDefinition] = []
+    def define(self, name: str, near: str = "", most: int = MOST_DEFINING) -> list[DefinitionMatch]:
+        """Definitions of a name, which may be qualified; code before tests, then those closest to the path `near`."""
+        self._authorize("symbols")
+        found: list[DefinitionMatch] = []
         for area in self.areas:
             catalog, places = area.view.store.catalog, self.places(area)
             nearest = self._nearest_first(area, places.keep(catalog.defining(name)), near)[:most]
             kept = {doc for _, doc in nearest}
             found += [
-                FoundDefinition(area, one.doc, places[one.doc], one.symbol)
+                DefinitionMatch(area, one.doc, places[one.doc], one.symbol)
                 for one in catalog.symbols(name=name, docs=kept)
             ]
         return sorted(found, key=lambda one: (*nearness(one.path, near), one.path, one.symbol.start_line))
 
     def symbols_of(self, area: Area, doc: int) -> list[Symbol]:
-        self._enter("symbols")
+        self._authorize("symbols")
         return [one.symbol for one in area.view.store.catalog.symbols(doc=doc)]
 
     def references_of(self, area: Area, doc: int) -> tuple[Reference, ...]:
-        self._enter("refs")
+        self._authorize("refs")
         return area.view.store.catalog.references(doc)
 
-    def uses(self, name: str, kinds: frozenset[str], near: str = "") -> list[FoundUse]:
-        """Where a name is used, in the documents nearest to `near`; none for a name that is everywhere."""
-        self._enter("refs")
+    def uses(self, name: str, kinds: frozenset[str], near: str = "") -> list[UseMatch]:
+        """Uses of a name in the documents closest to `near`; empty for names that occur almost everywhere."""
+        self._authorize("refs")
         condition = plan_literal(name, ignore_case=False).condition
-        found: list[FoundUse] = []
+        found: list[UseMatch] = []
         for area in self.areas:
             keywords, places = area.view.store.keywords, self.places(area)
             if condition.is_empty or keywords.estimate(condition) > TOO_COMMON:
@@ -143,8 +143,8 @@ class RoleToolbox:
 
     def _used_in(
         self, area: Area, name: str, kinds: frozenset[str], listed: list[tuple[str, int]]
-    ) -> Iterator[FoundUse]:
-        """Some documents at a time: who asks mostly wants the first few."""
+    ) -> Iterator[UseMatch]:
+        """Unpack documents in batches, because callers mostly need the first few uses."""
         found = 0
         for start in range(0, len(listed), BATCH):
             self.stop.check()
@@ -154,7 +154,7 @@ class RoleToolbox:
                 for one in uses.get(doc, ()):
                     if one.kind in kinds:
                         found += 1
-                        yield FoundUse(area, doc, path, one)
+                        yield UseMatch(area, doc, path, one)
             if found >= ENOUGH_USES:
                 return
 
@@ -168,7 +168,7 @@ class RoleToolbox:
         return area.view.store.catalog.doc_of(area.view.root.id, path)
 
     def exists(self, reference: str, *, several: bool = False) -> bool:
-        """Whether `path`, `path:line` or `path:line:col` is a place of an indexed file in the areas."""
+        """Whether `path`, `path:line` or `path:line:col` exists in an indexed file of the areas."""
         match = _REFERENCE.fullmatch(reference)
         if match is None:
             return False
@@ -184,14 +184,14 @@ class RoleToolbox:
     def area_of(self, root: str) -> Area:
         found = next((area for area in self.areas if area.view.root.id == root), None)
         if found is None:
-            raise NotFoundError("this place is of a root that is not searched")
+            raise NotFoundError("this place is in a root outside the scope of the question")
         return found
 
     # ---- names ----
 
     def occurs(self, name: str) -> bool:
-        """Whether the characters of this name stand in any file or path of the areas, whatever their case."""
-        self._enter("search")
+        """Whether this name occurs in any file or path of the areas, ignoring case."""
+        self._authorize("search")
         wanted = name.lower()
         condition = plan_literal(name, ignore_case=True).condition
         for area in self.areas:
@@ -207,8 +207,8 @@ class RoleToolbox:
         return False
 
     def says(self, word: str) -> bool:
-        """Whether any chunk, name or path has this word, by its stem."""
-        self._enter("search")
+        """Whether any chunk, name or path contains this word, compared by stem."""
+        self._authorize("search")
         terms = [term for one in query_words(word) for term in (one.term, *one.parts)]
         query = KeywordQuery(tuple(Clause(field, term) for term in terms for field in ("body", "name", "path")))
         for area in self.areas:
@@ -219,8 +219,8 @@ class RoleToolbox:
         return False
 
     def nearest(self, name: str, most: int = 3) -> tuple[str, ...]:
-        """Names of definitions that are spelt much like this one, as their files spell them."""
-        self._enter("symbols")
+        """Names of definitions with a similar spelling, as written in their files."""
+        self._authorize("symbols")
         last = name.replace("::", ".").replace("->", ".").replace("#", ".").rpartition(".")[2].casefold()
         known: dict[str, None] = {}
         for area in self.areas:
@@ -234,8 +234,8 @@ class RoleToolbox:
     # ---- files ----
 
     def lines(self, area: Area, path: str) -> list[str] | None:
-        """The lines of a file as it is now; None when it is gone, no text, or beyond the budget."""
-        self._enter("read")
+        """The current lines of a file; None when it is missing, binary, or over the budget."""
+        self._authorize("read")
         try:
             text = decode(area.view.root_fs.read(path, LARGEST_READ)[0])
         except LlmcError:
@@ -244,7 +244,7 @@ class RoleToolbox:
         return None if isinstance(text, Binary) else split_lines(text.text)
 
     def shown(self, area: Area, path: str) -> list[str]:
-        """The same without secrets: what may stand in an answer. The whole file is redacted, as half a key is none."""
+        """Redacted lines of a file, safe to show. The whole file is redacted, as a partial key is not recognized."""
         key = (area.view.root.id, path)
         if key not in self._shown:
             lines = self.lines(area, path) or []
@@ -255,8 +255,8 @@ class RoleToolbox:
     # ---- neighbours ----
 
     def neighbours(self, area: Area, doc: int, ordinal: int, limit: int) -> list[ChunkHit]:
-        """The chunks nearest to this one, itself left out; none without vectors."""
-        self._enter("neighbours")
+        """The chunks most similar to this one, excluding itself; empty without vectors."""
+        self._authorize("neighbours")
         store = area.view.store
         if area.view.embedder is None or not store.vector_state(wait=area.view.wait_for_vectors).answered_by:
             return []

@@ -1,8 +1,8 @@
 """Research outside the roots: one request to the configured search service, and nothing else.
 
-Off unless the user turned it on. The request goes to that address only: no redirects, no proxy of the environment, a
-deadline and a cap on what is read. The query is redacted before it leaves, and what comes back is text from a stranger:
-shown, never followed.
+Off by default. The request goes only to the configured address: no redirects, no proxies from the environment, with a
+deadline and a cap on the response size. The query is redacted before it is sent. The response is untrusted text: it is
+displayed and never treated as instructions.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ def web_search(query: str, settings: Settings, transport: httpx.BaseTransport | 
     web = settings.web_research
     if not web.enabled:
         raise ConfigError(
-            "web research is switched off", hint="The user turns it on with web_research.enabled and an endpoint."
+            "web research is switched off", hint="The user can set web_research.enabled and web_research.endpoint."
         )
-    asked = clean_text(query, Redactor.of(settings.redaction))[:LONGEST_QUERY]
-    return results(fetched(address(web, asked), web, transport))[: web.max_results]
+    cleaned = clean_text(query, Redactor.of(settings.redaction))[:LONGEST_QUERY]
+    return results(fetch(address(web, cleaned), web, transport))[: web.max_results]
 
 
 def address(web: WebResearch, query: str) -> str:
     parts = urlsplit(web.endpoint)
     if parts.scheme not in {"http", "https"} or not parts.hostname or parts.username or parts.password:
         raise ConfigError(
-            "web_research.endpoint is no address of a search service",
+            "web_research.endpoint is not a valid URL of a search service",
             hint="For example http://127.0.0.1:8888/search?format=json&q={query}",
         )
     if "{query}" in web.endpoint:
@@ -58,37 +58,37 @@ def address(web: WebResearch, query: str) -> str:
     return f"{web.endpoint}{'&' if parts.query else '?'}q={quote(query, safe='')}"
 
 
-def fetched(url: str, web: WebResearch, transport: httpx.BaseTransport | None) -> bytes:
+def fetch(url: str, web: WebResearch, transport: httpx.BaseTransport | None) -> bytes:
     key = web.api_key.reveal()
     headers = {"Accept": "application/json", **({"Authorization": f"Bearer {key}"} if key else {})}
     exchanger = Exchanger(headers, transport)
     try:
         status, body = exchanger.exchange("GET", url, seconds=web.timeout_ms / 1000, most=web.max_bytes)
     except ExchangeError as error:
-        raise failed(error.kind) from None
+        raise web_error(error.kind) from None
     finally:
         exchanger.close()
     if status != OK:
-        raise failed(f"it answered {status}")
+        raise web_error(f"it answered {status}")
     return body
 
 
-def failed(reason: str) -> WebError:
-    return WebError("the search service cannot be used", reason=reason, hint="Check web_research.endpoint and the key.")
+def web_error(reason: str) -> WebError:
+    return WebError("the web search failed", reason=reason, hint="Check web_research.endpoint and its API key.")
 
 
 def results(body: bytes) -> list[WebResult]:
-    """The forms of the common services: a list, or one under `results`, `web.results` or `items`."""
+    """Parse the response of common services: a list, or one under `results`, `web.results` or `items`."""
     try:
-        found = json.loads(body)
+        parsed = json.loads(body)
     except (ValueError, RecursionError):
-        raise failed("its answer is no JSON") from None
+        raise web_error("the response is not valid JSON") from None
     for key in ("web", "results", "items"):
-        if isinstance(found, dict) and isinstance(found.get(key), dict | list):
-            found = found[key]
-    if not isinstance(found, list):
-        raise failed("its answer holds no list of results")
-    return [one for entry in found if isinstance(entry, dict) and (one := entry_of(entry)).url]
+        if isinstance(parsed, dict) and isinstance(parsed.get(key), dict | list):
+            parsed = parsed[key]
+    if not isinstance(parsed, list):
+        raise web_error("the response contains no list of results")
+    return [one for entry in parsed if isinstance(entry, dict) and (one := entry_of(entry)).url]
 
 
 def entry_of(entry: dict[str, Any]) -> WebResult:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from llmc.answers.llm import opened, place
+from llmc.answers.llm import open_model, request_slot
 from llmc.base import logs
 from llmc.base.errors import ConfigError, LlmcError, ModelError
 from llmc.envelope.tokens import count
@@ -87,7 +87,7 @@ async def converse(
 ) -> str:
     """The model's last words. `words` are what it is told and what it is asked; `tools` are looked at in each round."""
     with usable(provider):
-        async with opened(provider, delegate.model) as model:
+        async with open_model(provider, delegate.model) as model:
             from pydantic_ai.messages import ModelRequest, SystemPromptPart, UserPromptPart  # noqa: PLC0415 - an extra
 
             system, question = words
@@ -151,7 +151,7 @@ async def requested(talk: Conversation, messages: list[Any], tools: Mapping[str,
     ]
     wanted = ModelRequestParameters(function_tools=shown, allow_text_output=True)
     settings: Any = {"max_tokens": LONGEST_ANSWER, "temperature": 0.0}
-    async with place(talk.provider):
+    async with request_slot(talk.provider):
         try:
             reply = await model_request(
                 talk.model, messages, model_settings=settings, model_request_parameters=wanted, instrument=False
@@ -175,10 +175,10 @@ async def answers(talk: Conversation, calls: list[Any], tools: Mapping[str, Dele
     """What each call brought, in their order; some run at once."""
     from pydantic_ai.messages import ToolReturnPart  # noqa: PLC0415 - an extra
 
-    places = asyncio.Semaphore(talk.delegate.parallel)
+    slots = asyncio.Semaphore(talk.delegate.parallel)
 
     async def one(number: int, call: Any) -> Any:
-        async with places:
+        async with slots:
             text = "too many calls at once" if number >= MOST_CALLS else await answered(talk, call, tools)
         return ToolReturnPart(tool_name=call.tool_name, content=text, tool_call_id=call.tool_call_id)
 

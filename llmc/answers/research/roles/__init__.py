@@ -1,9 +1,9 @@
-"""roles: who answers which part of a question? One file for each.
+"""roles: the research roles, one module each.
 
-A `ResearchRole` is a short prompt, the tools that it may use, its output's schema, and what it does without a model.
-Prompts stay short and stable: what a role may do is enforced by its tools, its budget and the bounds of its result.
-`ROLES` lists the built-in ones; a user adds to them in the settings (`[roles.NAME]` with a `base`), and such a role
-does what its base does on the paths that it names, under a key of its own.
+A `ResearchRole` is a short prompt, the tools it may use, the schema of its output, and its work without a model.
+Prompts stay short and stable; the tools, the budget and the bounds of the result enforce what a role may do. `ROLES`
+lists the built-in roles. Users add roles in the settings (`[roles.NAME]` with a `base`): such a role does the work of
+its base on its own paths and reports under its own key.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ROLES = ("locator", "analyzer", "pattern_finder", "thoughts_locator", "thoughts_
 
 @dataclass(frozen=True, slots=True)
 class Brief:
-    """What a role is told: the question, the places that others found, and whether paths need their root."""
+    """The input of a role: the question, the places found so far, and whether references include the root."""
 
     question: Question
     targets: tuple[ResultPlace, ...] = ()
@@ -44,14 +44,14 @@ class Brief:
 
 
 def _place(root: str, path: str, line: int) -> ResultPlace:
-    from llmc.answers.research.result import ResultPlace  # noqa: PLC0415 - it is a value of another module's
+    from llmc.answers.research.result import ResultPlace  # noqa: PLC0415 - avoids an import at load
 
     return ResultPlace(root, path, line, line)
 
 
 @dataclass(frozen=True, slots=True)
 class ResearchRole:
-    """`key` is where its answer stands in a report; `work` is the role without a model."""
+    """`key` is its entry in a report; `work` does the role's work without a model."""
 
     name: str
     key: str

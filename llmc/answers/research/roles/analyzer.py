@@ -1,4 +1,4 @@
-"""Analyzer: how does it work? Of each definition: what it says, who calls it, what it calls, gives back and needs."""
+"""Analyzer: how does it work? Per definition: documentation, callers, callees, return values and configuration."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from llmc.answers.research.evidence import cited_line, terms_of
-from llmc.answers.research.prose import described, leaving, one_line
+from llmc.answers.research.prose import doc_sentence, exit_lines, one_line
 from llmc.answers.research.result import Confidence, Result, ResultPlace, RoleOutcome
 from llmc.answers.research.roles import Brief, ResearchRole
 from llmc.base import words
@@ -16,14 +16,14 @@ from llmc.base.languages import role_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from llmc.answers.research.toolbox import Area, FoundDefinition, RoleToolbox
+    from llmc.answers.research.toolbox import Area, DefinitionMatch, RoleToolbox
     from llmc.base.model import Reference, Symbol
 
 TYPES = frozenset(
     {"class", "struct", "interface", "enum", "trait", "protocol", "module", "object", "type", "record", "impl"}
 )
-MOST_CALLERS, MOST_CALLEES, MOST_MEMBERS, MOST_CONSTANTS, MOST_LEAVING = 3, 4, 4, 3, 2
-# So many names of a body are looked up; the first ones are what it is about.
+MOST_CALLERS, MOST_CALLEES, MOST_MEMBERS, MOST_CONSTANTS, MOST_EXITS = 3, 4, 4, 3, 2
+# Names of a body that are looked up; the first ones are usually the relevant ones.
 MOST_LOOKED_UP = 24
 SECTIONS = ("definition", "member", "entry", "calls", "data", "config")
 _CONSTANT = re.compile(r"_{0,2}[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|[A-Z]{4,}")
@@ -34,9 +34,9 @@ _CONFIGURED = re.compile(
 
 
 def work(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome:
-    places = [replace(place, of=target.name) for target in brief.targets for place in analyzed(brief, target, toolbox)]
+    places = [replace(place, of=target.name) for target in brief.targets for place in analyze(brief, target, toolbox)]
     if not places:
-        return RoleOutcome(Result("Not found: there is no definition here to analyse.", notes=truncation(toolbox)))
+        return RoleOutcome(Result("Not found: there is no definition to analyse.", notes=truncation(toolbox)))
     places = list({(*place.key, place.section): place for place in places}.values())
     places.sort(key=lambda place: SECTIONS.index(place.section))
     head = places[0]
@@ -64,7 +64,7 @@ def finding(brief: Brief, place: ResultPlace) -> str:
     return f"{text}: {place.says}" if place.says else text
 
 
-def analyzed(brief: Brief, target: ResultPlace, toolbox: RoleToolbox) -> Iterator[ResultPlace]:
+def analyze(brief: Brief, target: ResultPlace, toolbox: RoleToolbox) -> Iterator[ResultPlace]:
     area = toolbox.area_of(target.root)
     doc = toolbox.doc_of(area, target.path)
     symbols = toolbox.symbols_of(area, doc) if doc is not None else []
@@ -75,7 +75,7 @@ def analyzed(brief: Brief, target: ResultPlace, toolbox: RoleToolbox) -> Iterato
             yield replace(target, section="definition", says=one_line(lines[target.line - 1]))
         return
     named = cited_line(symbol, lines)
-    says = described(lines, symbol.start_line, named, symbol.end_line) or one_line(symbol.signature)
+    says = doc_sentence(lines, symbol.start_line, named, symbol.end_line) or one_line(symbol.signature)
     yield ResultPlace(
         target.root, target.path, named, symbol.end_line, symbol.qualified, symbol.kind, "definition", says
     )
@@ -85,13 +85,13 @@ def analyzed(brief: Brief, target: ResultPlace, toolbox: RoleToolbox) -> Iterato
         yield from members(brief, symbol, symbols, target, lines)
     else:
         yield from callees(brief, symbol, references, target, toolbox)
-        yield from gives(symbol, target, lines)
+        yield from exits(symbol, target, lines)
     yield from constants(references, target, area, toolbox)
-    yield from configured(symbol, target, lines)
+    yield from config_lines(symbol, target, lines)
 
 
 def symbol_at(symbols: Sequence[Symbol], target: ResultPlace, lines: Sequence[str]) -> Symbol | None:
-    """The definition that the target names, else the innermost around its line."""
+    """The definition named by the target, else the innermost one around its line."""
     around = [one for one in symbols if one.start_line <= target.line <= one.end_line and one.kind != "heading"]
     exact = [one for one in around if one.qualified == target.name and cited_line(one, lines) == target.line]
     innermost = sorted(around, key=lambda one: (one.end_line - one.start_line, -one.start_line))
@@ -99,7 +99,7 @@ def symbol_at(symbols: Sequence[Symbol], target: ResultPlace, lines: Sequence[st
 
 
 def callers(symbol: Symbol, target: ResultPlace, toolbox: RoleToolbox) -> Iterator[ResultPlace]:
-    """Who calls or derives from it, code before tests; once for each caller."""
+    """Callers and subclasses, code before tests, each once."""
     kinds = frozenset({"call", "inherit"})
     seen: set[tuple[str, str]] = set()
     for use in toolbox.uses(symbol.name, kinds, target.path):
@@ -111,9 +111,9 @@ def callers(symbol: Symbol, target: ResultPlace, toolbox: RoleToolbox) -> Iterat
         if seen and str(role_of(use.path)) == "test":
             break
         seen.add(key)
-        who = one.container or use.path.rpartition("/")[2]
+        caller = one.container or use.path.rpartition("/")[2]
         says = f"derives from {symbol.name}" if one.kind == "inherit" else ""
-        yield ResultPlace(use.area.view.root.id, use.path, one.line, one.line, who, one.kind, "entry", says)
+        yield ResultPlace(use.area.view.root.id, use.path, one.line, one.line, caller, one.kind, "entry", says)
         if len(seen) >= MOST_CALLERS:
             return
 
@@ -121,7 +121,7 @@ def callers(symbol: Symbol, target: ResultPlace, toolbox: RoleToolbox) -> Iterat
 def members(
     brief: Brief, symbol: Symbol, symbols: Sequence[Symbol], target: ResultPlace, lines: Sequence[str]
 ) -> Iterator[ResultPlace]:
-    """The members that the question speaks of, else the first ones."""
+    """Members ordered by how well their names match the question, then by position."""
     terms = terms_of(brief.question.subject)
     own = [
         one
@@ -133,22 +133,22 @@ def members(
     )
     for one in own[:MOST_MEMBERS]:
         named = cited_line(one, lines)
-        says = described(lines, one.start_line, named, one.end_line)
+        says = doc_sentence(lines, one.start_line, named, one.end_line)
         yield ResultPlace(target.root, target.path, named, one.end_line, one.qualified, one.kind, "member", says)
 
 
 def callees(
     brief: Brief, symbol: Symbol, references: Sequence[Reference], target: ResultPlace, toolbox: RoleToolbox
 ) -> Iterator[ResultPlace]:
-    """What it calls and the index can name for certain, in order; those that the question speaks of first."""
+    """Callees that the index resolves unambiguously, those that match the question first."""
     terms = terms_of(brief.question.subject)
     called = list(dict.fromkeys(one.name for one in references if one.kind == "call" and one.name != symbol.name))
-    found = [one for name in called[:MOST_LOOKED_UP] if (one := resolved(name, target, toolbox)) is not None]
+    found = [one for name in called[:MOST_LOOKED_UP] if (one := resolve(name, target, toolbox)) is not None]
     found.sort(key=lambda one: -len(terms & set(words.body(one.symbol.qualified).split())))
     for one in found[:MOST_CALLEES]:
         lines = toolbox.shown(one.area, one.path)
         named = cited_line(one.symbol, lines)
-        says = described(lines, one.symbol.start_line, named, one.symbol.end_line)
+        says = doc_sentence(lines, one.symbol.start_line, named, one.symbol.end_line)
         yield ResultPlace(
             one.area.view.root.id,
             one.path,
@@ -161,8 +161,8 @@ def callees(
         )
 
 
-def resolved(name: str, target: ResultPlace, toolbox: RoleToolbox) -> FoundDefinition | None:
-    """The one definition that a use can mean: in the same file, or the only one in code; None where it is a guess."""
+def resolve(name: str, target: ResultPlace, toolbox: RoleToolbox) -> DefinitionMatch | None:
+    """The definition that a name refers to: in the same file, or the only one in code; None when ambiguous."""
     found = [one for one in toolbox.define(name, target.path) if one.symbol.name == name]
     found = [one for one in found if not one.symbol.container or name not in COMMON or is_near(one, target)]
     here = [one for one in found if one.path == target.path]
@@ -173,7 +173,7 @@ def resolved(name: str, target: ResultPlace, toolbox: RoleToolbox) -> FoundDefin
     return alike[0] if len(alike) == 1 else None
 
 
-# Methods of every other type: that one of them is defined here says nothing of who is called.
+# Method names of many types: one definition with such a name is not evidence that it is the callee.
 COMMON = frozenset(
     """
     add append apply bind call catch clear close copy count data done end error filter find first flush format from
@@ -184,14 +184,14 @@ COMMON = frozenset(
 )
 
 
-def is_near(one: FoundDefinition, target: ResultPlace) -> bool:
-    """Defined in the target itself, or in what encloses it."""
+def is_near(one: DefinitionMatch, target: ResultPlace) -> bool:
+    """Whether it is defined in the target or in a definition that encloses the target."""
     container = one.symbol.container
     return one.path == target.path and bool(container) and f"{target.name}.".startswith(f"{container}.")
 
 
-def gives(symbol: Symbol, target: ResultPlace, lines: Sequence[str]) -> Iterator[ResultPlace]:
-    for number, text in leaving(lines, symbol.start_line, symbol.end_line)[-MOST_LEAVING:]:
+def exits(symbol: Symbol, target: ResultPlace, lines: Sequence[str]) -> Iterator[ResultPlace]:
+    for number, text in exit_lines(lines, symbol.start_line, symbol.end_line)[-MOST_EXITS:]:
         yield ResultPlace(target.root, target.path, number, number, symbol.qualified, "", "data", text)
 
 
@@ -200,7 +200,7 @@ def constants(
 ) -> Iterator[ResultPlace]:
     names = list(dict.fromkeys(one.name for one in references if _CONSTANT.fullmatch(one.name)))
     for name in names[:MOST_CONSTANTS]:
-        one = resolved(name, target, toolbox)
+        one = resolve(name, target, toolbox)
         if one is not None and one.area is area:
             lines = toolbox.shown(one.area, one.path)
             named = cited_line(one.symbol, lines)
@@ -208,8 +208,8 @@ def constants(
             yield ResultPlace(area.view.root.id, one.path, named, one.symbol.end_line, name, "constant", "config", text)
 
 
-def configured(symbol: Symbol, target: ResultPlace, lines: Sequence[str]) -> Iterator[ResultPlace]:
-    """Lines that ask the configuration or the environment."""
+def config_lines(symbol: Symbol, target: ResultPlace, lines: Sequence[str]) -> Iterator[ResultPlace]:
+    """Lines that read the configuration or the environment."""
     found = 0
     for number in range(symbol.start_line, min(symbol.end_line, len(lines)) + 1):
         match = _CONFIGURED.search(lines[number - 1])
@@ -230,8 +230,8 @@ def configured(symbol: Symbol, target: ResultPlace, lines: Sequence[str]) -> Ite
 ROLE = ResearchRole.of(
     "analyzer",
     "analyzer",
-    """You explain how something works, from the evidence alone: entry points, the path of calls, what data comes in and
-    goes out, configuration and constants. Each statement carries its file:line. No advice, no guesses.""",
+    """You explain how something works, using only the evidence: entry points, call paths, inputs and outputs,
+    configuration and constants. Each statement includes its file:line. No advice, no guesses.""",
     "search symbols refs read",
     work,
 )

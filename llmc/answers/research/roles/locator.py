@@ -1,4 +1,4 @@
-"""Locator: where does it live? Places by category, references only."""
+"""Locator: where is it? Places by category, references only."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from llmc.answers.research.evidence import ScoredUnit, place_of, terms_of, weighed
+from llmc.answers.research.evidence import ScoredUnit, place_of, score_places, terms_of
 from llmc.answers.research.question import Intent
 from llmc.answers.research.result import Confidence, Result, ResultPlace, RoleOutcome
 from llmc.answers.research.roles import Brief, ResearchRole
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from llmc.answers.research.question import Name, Question
-    from llmc.answers.research.toolbox import FoundDefinition, RoleToolbox
+    from llmc.answers.research.toolbox import DefinitionMatch, RoleToolbox
     from llmc.retrieval.results import FileHits
 
 FILES = 14
@@ -27,8 +27,8 @@ MOST_PLACES = 12
 MOST_NAMED = 6
 MOST_OF_FILE = 3
 USES = frozenset({"call", "use", "inherit", "type", "import"})
-# What a further place of a file is worth beside the first. With .4 to .6 the line is right for 80 % of the dev
-# questions, with none for 77 %.
+# Weight of each further place in a file relative to the previous one. With 0.4 to 0.6 the cited line is right for
+# 80 % of the dev questions, without it for 77 %.
 FURTHER = 0.5
 CATEGORIES = {
     "code": "implementation",
@@ -46,12 +46,12 @@ CATEGORIES = {
     "legacy": "older code",
     "stub": "type stubs",
 }
-# What stands behind code in a list of places, however well its words fit; unless nothing else is there.
+# Path roles that rank below code, however well their words match.
 BEHIND = {
     "doc": 2, "test": 2, "fixture": 2, "snapshot": 3, "data": 2, "translation": 2, "example": 1, "generated": 3,
     "amalgamated": 3, "vendored": 3, "legacy": 1, "stub": 2,
 }  # fmt: skip
-# A name and path that say so much of the question are probably meant by it.
+# A name and path that cover this share of the question are probably the right place.
 SURE_COVERAGE = 0.6
 
 
@@ -61,25 +61,27 @@ def work(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome:
     missing = [name for name, found in defined.items() if not found and not toolbox.occurs(name.text)]
     if [name for name in missing if name.sure] and len(missing) == len(question.names):
         return not_found(question, missing, toolbox)
-    unsaid = [] if question.names else [word for word in question.keywords if not toolbox.says(word)]
-    if unsaid and len(unsaid) == len(question.keywords):
+    absent = [] if question.names else [word for word in question.keywords if not toolbox.says(word)]
+    if absent and len(absent) == len(question.keywords):
         return not_found(question, [], toolbox)
     foreign = [name.text for name, found in defined.items() if is_foreign(name, found) and name not in missing]
-    places = [place for name in foreign for place in used(name, toolbox)]
-    places += ranked(question, [one for name, found in defined.items() if name.sure for one in found], toolbox)
+    places = [place for name in foreign for place in use_places(name, toolbox)]
+    places += rank_places(question, [one for name, found in defined.items() if name.sure for one in found], toolbox)
     if not places:
         return not_found(question, missing, toolbox)
-    notes = [f"No file says {', '.join(words)}." for words in [[*(name.text for name in missing), *unsaid]] if words]
-    notes += [f"{name} is used here, and not defined." for name in foreign]
+    notes = [
+        f"No file contains {', '.join(words)}." for words in [[*(name.text for name in missing), *absent]] if words
+    ]
+    notes += [f"{name} is used here but not defined." for name in foreign]
     return found_result(brief, places[:MOST_PLACES], notes, toolbox)
 
 
-def is_foreign(name: Name, found: Sequence[FoundDefinition]) -> bool:
+def is_foreign(name: Name, found: Sequence[DefinitionMatch]) -> bool:
     return name.sure and not name.is_file and not found
 
 
-def used(name: str, toolbox: RoleToolbox) -> list[ResultPlace]:
-    """Where a name stands that is defined elsewhere: in a library, mostly."""
+def use_places(name: str, toolbox: RoleToolbox) -> list[ResultPlace]:
+    """Uses of a name that is defined elsewhere, usually in a library."""
     last = name.replace("::", ".").replace("->", ".").replace("#", ".").rpartition(".")[2]
     found = toolbox.uses(last, USES)[:MOST_NAMED]
     return [
@@ -90,10 +92,10 @@ def used(name: str, toolbox: RoleToolbox) -> list[ResultPlace]:
     ]
 
 
-def ranked(question: Question, defined: Sequence[FoundDefinition], toolbox: RoleToolbox) -> list[ResultPlace]:
+def rank_places(question: Question, defined: Sequence[DefinitionMatch], toolbox: RoleToolbox) -> list[ResultPlace]:
     result = toolbox.search(question.subject, limit=FILES, per_file=PER_FILE)
     terms = terms_of(question.subject)
-    by_file = [(file, weighed(sifted(file, rank), terms, toolbox)) for rank, file in enumerate(result.files)]
+    by_file = [(file, score_places(trim_hits(file, rank), terms, toolbox)) for rank, file in enumerate(result.files)]
     order = {(file.root, file.path): at for at, (file, _) in enumerate(by_file)}
     named = sorted(
         defined,
@@ -111,27 +113,27 @@ def ranked(question: Question, defined: Sequence[FoundDefinition], toolbox: Role
     return list({place.key: place for place in [*places, *in_order(by_file)]}.values())
 
 
-def is_meant(one: FoundDefinition, question: Question) -> bool:
-    """Whether a definition outside the code answers: a heading does not, one of a test if nothing else is said."""
+def is_meant(one: DefinitionMatch, question: Question) -> bool:
+    """Whether a definition outside code is relevant: never a heading, and in a test only for a one-word question."""
     if one.symbol.kind == "heading" or one.role == "doc":
         return False
     return one.role != "test" or len(question.subject.split()) == 1
 
 
-def sifted(file: FileHits, rank: int) -> FileHits:
-    """All hits of the first files, where the answer mostly is; two of each further one, and of tests and documents."""
+def trim_hits(file: FileHits, rank: int) -> FileHits:
+    """All hits of the first files, where the answer usually is; two hits of later files, tests and documents."""
     if rank < SEARCHED_WHOLE and str(file.role) not in BEHIND:
         return file
     return replace(file, hits=file.hits[:2])
 
 
-def lines_of(one: FoundDefinition, toolbox: RoleToolbox) -> list[str]:
+def lines_of(one: DefinitionMatch, toolbox: RoleToolbox) -> list[str]:
     return toolbox.lines(one.area, one.path) or []
 
 
 def in_order(by_file: Sequence[tuple[FileHits, list[ScoredUnit]]]) -> list[ResultPlace]:
-    """Code first. A file stands by its best place; a further one by how near it comes to that, and not before others
-    that are nearly as good: two files say more than two places of one."""
+    """Code first. A file ranks by its best place; further places of it rank lower, because places in two files are
+    more useful than two places in one."""
     scored = [
         (BEHIND.get(str(file.role), 0), -worth(file, places, rank), at, rank, places[rank].place)
         for at, (file, places) in enumerate(by_file)
@@ -151,7 +153,7 @@ def found_result(brief: Brief, places: list[ResultPlace], notes: list[str], tool
     for place in places:
         groups[CATEGORIES.get(str(role_of(place.path)), "implementation")].append(place)
     findings = [
-        f"{category}: {', '.join(cited(brief, place) for place in listed)}" for category, listed in groups.items()
+        f"{category}: {', '.join(cite(brief, place) for place in listed)}" for category, listed in groups.items()
     ]
     if toolbox.meter.truncated:
         notes.append("Limits on files or bytes may have truncated the results.")
@@ -167,7 +169,7 @@ def found_result(brief: Brief, places: list[ResultPlace], notes: list[str], tool
     return RoleOutcome(result, tuple(places))
 
 
-def cited(brief: Brief, place: ResultPlace) -> str:
+def cite(brief: Brief, place: ResultPlace) -> str:
     return f"{brief.reference(place)} {place.name}".strip()
 
 
@@ -178,33 +180,33 @@ def confidence_of(question: Question, first: ResultPlace) -> Confidence:
     )
     if named:
         return Confidence.HIGH
-    said = terms_of(f"{first.path} {first.name}".replace("/", " ").replace(".", " "))
-    return Confidence.MED if len(terms & said) >= SURE_COVERAGE * len(terms) else Confidence.LOW
+    first_terms = terms_of(f"{first.path} {first.name}".replace("/", " ").replace(".", " "))
+    return Confidence.MED if len(terms & first_terms) >= SURE_COVERAGE * len(terms) else Confidence.LOW
 
 
 def not_found(question: Question, missing: Sequence[Name], toolbox: RoleToolbox) -> RoleOutcome:
-    sought = [name.text for name in missing] or list(question.keywords)
-    near = list(dict.fromkeys(one for name in sought[:3] for one in toolbox.nearest(name)))[:5]
-    what = ", ".join(sought) or question.subject
+    missing_names = [name.text for name in missing] or list(question.keywords)
+    near = list(dict.fromkeys(one for name in missing_names[:3] for one in toolbox.nearest(name)))[:5]
+    what = ", ".join(missing_names) or question.subject
     notes = [f"Searched definitions, text and paths for {what}."]
     if near:
-        notes.append(f"The nearest names are {', '.join(near)}.")
+        notes.append(f"Similar names: {', '.join(near)}.")
     if toolbox.meter.truncated:
         notes.append("Limits on files or bytes may have truncated the results.")
     summary = (
-        f"Not found: nothing in the searched roots is called {what}."
+        f"Not found: nothing in the searched roots is named {what}."
         if missing or question.intent is Intent.WHERE
-        else f"Not found: nothing in the searched roots speaks of {what}."
+        else f"Not found: nothing in the searched roots mentions {what}."
     )
-    findings = (f"Nearest names: {', '.join(near)}",) if near else ()
+    findings = (f"Similar names: {', '.join(near)}",) if near else ()
     return RoleOutcome(Result(summary, (), findings, Confidence.LOW, " ".join(notes)))
 
 
 ROLE = ResearchRole.of(
     "locator",
     "locator",
-    """You map where things live. From the evidence, name the files and lines that the question is about, by category
-    (implementation, tests, configuration, documentation). No excerpts, no advice, no place that the evidence lacks.""",
+    """You find where things are. From the evidence, list the files and lines that the question is about, by category
+    (implementation, tests, configuration, documentation). No excerpts, no advice, no places outside the evidence.""",
     "search symbols refs read",
     work,
 )

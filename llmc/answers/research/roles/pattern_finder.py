@@ -1,4 +1,4 @@
-"""Pattern Finder: how is it done elsewhere? Two to six examples with the few lines that matter, no two alike."""
+"""Pattern Finder: how is it done elsewhere? Two to six distinct examples with their few relevant lines."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from llmc.answers.research.evidence import place_of, terms_of, weighed
-from llmc.answers.research.prose import telling
+from llmc.answers.research.evidence import place_of, score_places, terms_of
+from llmc.answers.research.prose import matching_lines
 from llmc.answers.research.result import Confidence, Result, ResultPlace, RoleOutcome
 from llmc.answers.research.roles import Brief, ResearchRole
 from llmc.base import words
@@ -23,12 +23,12 @@ MOST_EXAMPLES = 6
 LEAST_EXAMPLES = 2
 SNIPPET_LINES = 4
 LONGEST_LINE = 100
-# Two examples that share so many of their word pairs show the same thing.
-ALIKE = 0.6
-# How many are looked at for the six; later ones only add to the time.
+# Two examples that share this fraction of their word pairs show the same thing.
+SIMILAR = 0.6
+# Candidates considered for the six examples; more only add time.
 MOST_CANDIDATES = 40
 NEIGHBOURS = 24
-# How near to the nearest one a neighbour must be to show the same thing.
+# Minimum similarity of a neighbour, relative to the nearest one.
 NEAR = 0.6
 USES = frozenset({"call", "inherit", "type", "use"})
 PROSE = frozenset({"heading", "text", "cell"})
@@ -45,20 +45,20 @@ def work(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome:
     files: dict[str, int] = {}
     for place in spread(candidates(brief, toolbox)):
         shape, rows = shape_of(place, terms, toolbox)
-        if not rows or files.get(place.path, 0) >= 2 or any(alike(shape, other) for other in shapes):  # noqa: PLR2004 - of one file
+        if not rows or files.get(place.path, 0) >= 2 or any(is_similar(shape, other) for other in shapes):  # noqa: PLR2004 - at most two per file
             continue
         files[place.path] = files.get(place.path, 0) + 1
         shapes.append(shape)
         chosen.append(replace(place, section="example", rows=rows))
         if len(chosen) == MOST_EXAMPLES:
             break
-    return told(brief, chosen, toolbox)
+    return result_of(brief, chosen, toolbox)
 
 
-def told(brief: Brief, chosen: Sequence[ResultPlace], toolbox: RoleToolbox) -> RoleOutcome:
+def result_of(brief: Brief, chosen: Sequence[ResultPlace], toolbox: RoleToolbox) -> RoleOutcome:
     notes = "Limits on files or bytes may have truncated the examples." if toolbox.meter.truncated else None
     if not chosen:
-        return RoleOutcome(Result(f"Not found: there are no examples of {brief.question.topic}.", notes=notes))
+        return RoleOutcome(Result(f"Not found: no examples of {brief.question.topic}.", notes=notes))
     if len(chosen) < LEAST_EXAMPLES:
         notes = " ".join(filter(None, (notes, "Only one example was found.")))
     where = ", ".join(f"{place.name or place.path} ({brief.reference(place)})" for place in chosen[:3])
@@ -80,12 +80,12 @@ def snippet(brief: Brief, place: ResultPlace) -> str:
 
 
 def candidates(brief: Brief, toolbox: RoleToolbox) -> list[ResultPlace]:
-    """Uses of what the question names, then what fits its words, then what is built like the best of these."""
+    """Uses of the names in the question, then search hits, then neighbours of the best hit."""
     found: list[ResultPlace] = []
     for name in brief.question.names:
-        found += used(name.text, toolbox)
+        found += use_places(name.text, toolbox)
     targets = {(place.root, place.path, place.name) for place in brief.targets[:1]} if found else set()
-    hits = searched(brief, toolbox)
+    hits = search_places(brief, toolbox)
     enough = len({place.path for place in found}) >= LEAST_EXAMPLES
     found += hits
     found += neighbours(hits[0], toolbox) if hits and not enough else []
@@ -95,8 +95,8 @@ def candidates(brief: Brief, toolbox: RoleToolbox) -> list[ResultPlace]:
     return kept[:MOST_CANDIDATES]
 
 
-def used(name: str, toolbox: RoleToolbox) -> Iterator[ResultPlace]:
-    """The definitions that use a name, at the line that does."""
+def use_places(name: str, toolbox: RoleToolbox) -> Iterator[ResultPlace]:
+    """Definitions that use a name, at the line of the use."""
     last = words_after(name)
     for use in toolbox.uses(last, USES)[: 2 * MOST_CANDIDATES]:
         one = use.reference
@@ -108,17 +108,17 @@ def words_after(name: str) -> str:
     return name.replace("::", ".").replace("->", ".").replace("#", ".").rpartition(".")[2]
 
 
-def searched(brief: Brief, toolbox: RoleToolbox) -> list[ResultPlace]:
-    """A second search only where the first one's places are not at hand."""
+def search_places(brief: Brief, toolbox: RoleToolbox) -> list[ResultPlace]:
+    """The places of the locator; searches only when there are none."""
     if brief.targets:
         return [place for place in brief.targets if place.line]
     terms = terms_of(brief.question.subject)
     files = toolbox.search(brief.question.subject, limit=10).files
-    return [one.place for file in files for one in weighed(file, terms, toolbox)[:2]]
+    return [one.place for file in files for one in score_places(file, terms, toolbox)[:2]]
 
 
 def neighbours(seed: ResultPlace, toolbox: RoleToolbox) -> Iterator[ResultPlace]:
-    """What is near by vector and of the same kind: the same structure with other words."""
+    """Nearest chunks by vector of the same kind: similar structure with other words."""
     area = toolbox.area_of(seed.root)
     doc = toolbox.doc_of(area, seed.path)
     if doc is None:
@@ -144,7 +144,7 @@ def is_in(symbol: Symbol, chunk: ChunkPlace) -> bool:
 
 
 def spread(places: Iterable[ResultPlace]) -> Iterator[ResultPlace]:
-    """One of each file first: six examples of one file are one example."""
+    """Order places so that each file comes once before any file repeats."""
     later: list[ResultPlace] = []
     seen: set[str] = set()
     for place in places:
@@ -159,15 +159,15 @@ def spread(places: Iterable[ResultPlace]) -> Iterator[ResultPlace]:
 def shape_of(
     place: ResultPlace, terms: frozenset[str], toolbox: RoleToolbox
 ) -> tuple[frozenset[tuple[str, str]], tuple[tuple[int, str], ...]]:
-    """The word pairs of an example, and the lines that are shown of it."""
+    """The word pairs of an example, and its excerpt."""
     lines = toolbox.shown(toolbox.area_of(place.root), place.path)
     if place.section == "use":
         start, end = max(1, place.line - 1), min(place.line + 2, len(lines))
         rows = [(number, lines[number - 1]) for number in range(start, end + 1) if lines[number - 1].strip()]
     else:
-        rows = telling(lines, place.line, place.end, terms, SNIPPET_LINES)
-    said = words.body("\n".join(lines[place.line - 1 : max(place.end, place.line + 2)])).split()
-    return frozenset(pairwise(said)), tuple(dedented(rows))
+        rows = matching_lines(lines, place.line, place.end, terms, SNIPPET_LINES)
+    tokens = words.body("\n".join(lines[place.line - 1 : max(place.end, place.line + 2)])).split()
+    return frozenset(pairwise(tokens)), tuple(dedented(rows))
 
 
 def dedented(rows: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str]]:
@@ -177,16 +177,16 @@ def dedented(rows: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str]]:
         yield number, shown if len(shown) <= LONGEST_LINE else shown[: LONGEST_LINE - 1] + "…"
 
 
-def alike(one: frozenset[tuple[str, str]], other: frozenset[tuple[str, str]]) -> bool:
+def is_similar(one: frozenset[tuple[str, str]], other: frozenset[tuple[str, str]]) -> bool:
     smaller = min(len(one), len(other))
-    return smaller > 0 and len(one & other) / len(one | other) >= ALIKE
+    return smaller > 0 and len(one & other) / len(one | other) >= SIMILAR
 
 
 ROLE = ResearchRole.of(
     "pattern_finder",
     "patterns",
-    """You show how something is done here already: two to six examples from the evidence, each with its file:line and
-    the few lines that matter, no two alike. No advice, and nothing that the evidence lacks.""",
+    """You show how something is already done here: two to six distinct examples from the evidence, each with its
+    file:line and the few relevant lines. No advice, and nothing outside the evidence.""",
     "search symbols refs read neighbours",
     work,
 )

@@ -1,11 +1,11 @@
-"""Thoughts Analyzer: what was decided, and when? The sentences of the notes that answer, each with its line."""
+"""Thoughts Analyzer: what was decided, and when? The relevant sentences of the notes, each with its line."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from llmc.answers.research.evidence import matched, terms_of
+from llmc.answers.research.evidence import term_share, terms_of
 from llmc.answers.research.prose import one_line
 from llmc.answers.research.result import Confidence, Result, ResultPlace, RoleOutcome
 from llmc.answers.research.roles import Brief, ResearchRole
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 MOST_NOTES = 3
 MOST_SENTENCES = 2
-# Words by which a note says that something holds.
+# Words that mark a decision in a note.
 _DECIDES = re.compile(
     r"\b(?:decid\w+|decision|chose|chosen|agreed|must|never|always|because|instead|rejected|status)\b", re.IGNORECASE
 )
@@ -27,7 +27,7 @@ def work(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome:
     terms = terms_of(brief.question.subject)
     places = tuple(place for target in brief.targets[:MOST_NOTES] for place in sentences(target, terms, toolbox))
     if not places:
-        return RoleOutcome(Result("Not found: the notes say nothing on this that could be cited."))
+        return RoleOutcome(Result("Not found: the notes contain nothing citable about this."))
     return RoleOutcome(
         Result(
             summary=f"{places[0].path} notes: {places[0].says}",
@@ -45,18 +45,18 @@ def sentences(target: ResultPlace, terms: frozenset[str], toolbox: RoleToolbox) 
     for number in range(target.line, min(target.end, len(lines)) + 1):
         text = lines[number - 1].strip()
         if text and not text.startswith(("```", "|")):
-            score = matched(terms, [text]) + (0.3 if _DECIDES.search(text) else 0.0)
+            score = term_share(terms, [text]) + (0.3 if _DECIDES.search(text) else 0.0)
             scored.append((-score, number, text))
     for _, number, text in sorted(scored)[:MOST_SENTENCES]:
-        said = one_line(text.lstrip("#*->. "))
-        yield ResultPlace(target.root, target.path, number, number, target.name, "note", "history", said)
+        sentence = one_line(text.lstrip("#*->. "))
+        yield ResultPlace(target.root, target.path, number, number, target.name, "note", "history", sentence)
 
 
 ROLE = ResearchRole.of(
     "thoughts_analyzer",
     "thoughts_analyzer",
-    """You tell what the notes decided on the question, when and why, from the evidence alone; each statement carries
-    its file:line. Say what was superseded. No advice.""",
+    """You state what the notes decided about the question, when and why, using only the evidence; each statement
+    includes its file:line. State what was superseded. No advice.""",
     "search read",
     work,
 )

@@ -1,4 +1,4 @@
-"""Thoughts Locator: which notes and decisions speak of it? Only where a folder of thoughts is configured."""
+"""Thoughts Locator: which notes and decisions mention it? Runs only when a thoughts folder is configured."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ FILES = 6
 
 def work(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome:
     question = brief.question
-    unsaid = [word for word in question.keywords if not toolbox.says(word)]
+    absent = [word for word in question.keywords if not toolbox.says(word)]
     files = (
-        () if len(unsaid) == len(question.keywords) else toolbox.search(question.subject, limit=FILES, per_file=1).files
+        () if len(absent) == len(question.keywords) else toolbox.search(question.subject, limit=FILES, per_file=1).files
     )
     places = tuple(
         ResultPlace(file.root, file.path, hit.start_line, hit.end_line, hit.name, hit.kind, "history")
@@ -25,15 +25,15 @@ def work(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome:
         for hit in file.hits
     )
     if not places:
-        return RoleOutcome(Result(f"Not found: no note speaks of {', '.join(question.keywords)}."))
-    counted = "1 note speaks" if len(places) == 1 else f"{len(places)} notes speak"
+        return RoleOutcome(Result(f"Not found: no note mentions {', '.join(question.keywords)}."))
+    counted = "1 note mentions" if len(places) == 1 else f"{len(places)} notes mention"
     return RoleOutcome(
         Result(
-            summary=f"{counted} of this; the nearest is {brief.reference(places[0])}.",
+            summary=f"{counted} this; the closest is {brief.reference(places[0])}.",
             references=tuple(brief.reference(place) for place in places),
             key_findings=tuple(f"{brief.reference(place)} {place.name}".strip() for place in places),
-            confidence=Confidence.LOW if unsaid else Confidence.MED,
-            notes=f"No note says {', '.join(unsaid)}." if unsaid else None,
+            confidence=Confidence.LOW if absent else Confidence.MED,
+            notes=f"No note contains {', '.join(absent)}." if absent else None,
         ),
         places,
     )
@@ -42,8 +42,8 @@ def work(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome:
 ROLE = ResearchRole.of(
     "thoughts_locator",
     "thoughts_locator",
-    """You find which notes, decisions and tickets speak of the question. Name the documents and their sections, newest
-    and nearest first. No excerpts.""",
+    """You find which notes, decisions and tickets mention the subject of the question. List the documents and their
+    sections, newest and most relevant first. No excerpts.""",
     "search read",
     work,
 )

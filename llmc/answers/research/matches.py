@@ -1,4 +1,4 @@
-"""What a toolbox gives back: where it looked, what it found there, and what counts as near."""
+"""Values that a `RoleToolbox` returns, and how near one path is to another."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ if TYPE_CHECKING:
     from llmc.retrieval.globs import PathFilter
     from llmc.retrieval.view import View
 
-__all__ = ["Area", "FoundDefinition", "FoundUse", "nearness"]
+__all__ = ["Area", "DefinitionMatch", "UseMatch", "nearness"]
 
 
 @dataclass(frozen=True, slots=True)
 class Area:
-    """A view, and what of it the question is about."""
+    """A view and the paths in it that are searched."""
 
     view: View
     paths: PathFilter
 
 
 @dataclass(frozen=True, slots=True)
-class FoundDefinition:
+class DefinitionMatch:
     area: Area
     doc: int
     path: str
@@ -36,14 +36,14 @@ class FoundDefinition:
 
 
 @dataclass(frozen=True, slots=True)
-class FoundUse:
+class UseMatch:
     area: Area
     doc: int
     path: str
     reference: Reference
 
 
-# What stands behind code when several places could be meant.
+# Rank of path roles when a name is defined in several places; code comes first.
 NOISE = {
     "code": 0, "stub": 2, "example": 2, "test": 2, "fixture": 2, "legacy": 1, "generated": 3, "snapshot": 3,
     "amalgamated": 3, "vendored": 4,
@@ -51,7 +51,7 @@ NOISE = {
 
 
 def nearness(path: str, near: str) -> tuple[int, int]:
-    """Code before the rest; then by how much of the folder is shared."""
+    """Sort key: code first, then by the number of leading folders shared with `near`."""
     shared = 0
     for mine, other in zip(path.split("/"), near.split("/"), strict=False):
         if mine != other:
