@@ -52,7 +52,7 @@ def measure(calls: int = 20_000) -> dict[str, Any]:
         ledger.flush()
         whole = (time.perf_counter() - begun) / calls
         at = time.perf_counter()
-        found = figures(ledger.book, LedgerFilter())
+        found = figures(ledger.database, LedgerFilter())
         read = time.perf_counter() - at
         size = sum(path.stat().st_size for path in Path(folder).iterdir())
         ledger.close()

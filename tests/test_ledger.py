@@ -151,4 +151,4 @@ def test_a_damaged_file_is_put_aside_and_said(tmp_path: Path) -> None:
         server.place.llmc("find", "retry", cwd=server.folder)
         found = stats(server)
     assert found["tokens"]["calls"] == 1
-    assert any("begun anew" in note for note in found["notes"])
+    assert any("was restarted" in note for note in found["notes"])

@@ -300,7 +300,7 @@ class Service:
             session=str(params.get("session") or ""),
             tool=str(params.get("tool") or ""),
         )
-        return figures(self.ledger.book, wanted)
+        return figures(self.ledger.database, wanted)
 
     def _ui(self, _params: JsonObject, call: RunningRequest) -> JsonObject:
         """Where a browser can log in, if a listener shows this workspace already."""

@@ -1,8 +1,7 @@
-"""Sessions: who is asking, and what were they given already?
+"""Sessions of connected clients: who is calling, and what the client has already been sent.
 
-A session is one client's connection, or the id that it names where the protocol has no connection. It lives in the
-daemon's memory; `ConnectedSessions` forgets the one that was silent longest. The CLI has none: each command is a
-stranger.
+A session is one client's connection, or the id it sends where the protocol has no connection. Sessions live in the
+daemon's memory; `ConnectedSessions` evicts the least recently used one. CLI commands have no session.
 """
 
 from __future__ import annotations
@@ -20,19 +19,19 @@ if TYPE_CHECKING:
 
 __all__ = ["ConnectedSession", "ConnectedSessions", "RequestContext"]
 
-# Each is a few kilobytes; more clients than this are not at work at once.
+# A session takes a few kilobytes; more clients than this do not work at the same time.
 MOST_SESSIONS = 512
 RECENT_HANDLES = 20
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
 class ConnectedSession:
-    """`owner` is whose handles it may open: `local` for every process of the user, the token's client over HTTP.
+    """`owner` determines which handles it may open: `local` for the user's own processes, the token's client over HTTP.
 
-    `shown` are the tools whose signature it has seen, `topics` counts what it asks for (code, docs, tests, history,
-    shell), by which the menu is ordered. `allowed` are the tools that it may use, None for all: a persona has fewer.
-    `handles` are the last ones it was given, with their question. `listed` are the tools that it last saw in a list;
-    `changed`: by now it would see others. `sent` are the lines that it was given.
+    `shown` are the tools whose signature it has seen. `topics` counts the topics of its calls (code, docs, tests,
+    history, shell), which order the gateway's menu. `allowed` are the tools it may use, None for all; a persona
+    restricts them. `handles` are the most recent handles with their question. `listed` are the tools in the last list
+    it received; `changed`: the list would differ now. `sent` are the lines it has received.
     """
 
     id: str
@@ -58,7 +57,7 @@ class ConnectedSession:
         return self.allowed is None or tool in self.allowed
 
     def record(self, content: int, frame: int) -> None:
-        """One reply, in tokens."""
+        """Add one reply to the totals, in tokens."""
         with self.lock:
             self.calls += 1
             self.content_tokens += content
@@ -67,14 +66,14 @@ class ConnectedSession:
 
 @dataclass(frozen=True, slots=True)
 class RequestContext:
-    """Who sent a request: the client, and the session that it is in."""
+    """The origin of a request: the client and its session."""
 
     client: ClientInfo
     session: ConnectedSession
 
 
 class ConnectedSessions:
-    """By id; safe from many threads."""
+    """Sessions by owner and id. Thread-safe."""
 
     def __init__(self) -> None:
         self._sessions: OrderedDict[tuple[str, str], ConnectedSession] = OrderedDict()
@@ -83,7 +82,7 @@ class ConnectedSessions:
     def enter(
         self, identifier: str, owner: str = "local", *, client: str = "", profile: str = "lean"
     ) -> ConnectedSession:
-        """The session of this owner with this id, made when it is new."""
+        """The session of this owner with this id, created if it does not exist."""
         with self._lock:
             session = self._sessions.pop((owner, identifier), None) or ConnectedSession(
                 identifier, owner, profile, client

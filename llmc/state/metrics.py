@@ -1,6 +1,6 @@
-"""What this process has answered since it started: calls, time, errors and tokens by tool.
+"""Counters of this process since it started: calls, durations, errors and tokens by tool.
 
-`tools.call` reports every reply here, whatever surface it came from; `/metrics` reads it.
+`tools.call` reports every reply here, from any interface; `/metrics` reads the counters.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 
 __all__ = ["BOUNDS", "METER", "CallMeter"]
 
-# Seconds. A query takes 2 to 50 ms when all is well; what lies above one second is worth a bar of its own.
+# Histogram bounds in seconds. A query normally takes 2 to 50 ms; durations above one second get separate buckets.
 BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 60.0)
 
 
 @dataclass(slots=True)
 class Timing:
-    """One histogram: how many calls fell below each bound, and above all of them."""
+    """One histogram: the number of calls per bucket, the last one above all bounds."""
 
     counts: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS) + 1))
     seconds: float = 0.0
 
 
 class CallMeter:
-    """Safe from many threads."""
+    """Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -42,7 +42,7 @@ class CallMeter:
 
     @property
     def calls(self) -> int:
-        """All that were answered."""
+        """The number of calls answered."""
         with self._lock:
             return sum(sum(timing.counts) for timing in self.timings.values())
 

@@ -1,8 +1,8 @@
-"""ledger: what did llmc cost, and what did it save?
+"""ledger: token accounting. What did llmc cost, and what did it save?
 
-`Ledger` takes a note of every reply and gives it to a thread that writes them to SQLite in the home, some at a time;
-`figures` is what `llmc stats` and the page show of them. Sizes, times and names of tools are kept, never a question, a
-path or a text, and nothing leaves the machine.
+`Ledger` records every reply; a background thread writes the records in batches to SQLite in the home. `figures`
+computes what `llmc stats` and the page show. The ledger stores sizes, durations and tool names, but no queries, paths
+or content, and nothing leaves the machine.
 """
 
 from __future__ import annotations

@@ -1,12 +1,11 @@
-"""The SQLite file of the ledger: schema, format version, writing, reading, and what to do when it is damaged.
+"""The SQLite file of the ledger: schema, format version, reading, writing, and recovery from damage.
 
-Figures are worth little against an answer: a full disk loses the lines that did not fit and says how many; a damaged
-file, or one of another version, is put aside and a new one begun, with a note that `llmc stats` shows.
+The ledger must never fail a call. When the disk is full, records are dropped and counted. A damaged file, or one of
+another version, is set aside and replaced by a new one, with a note that `llmc stats` shows.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sqlite3
 import threading
@@ -15,6 +14,7 @@ from dataclasses import astuple, fields
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from llmc.base import logs
+from llmc.base.sqlite_file import SqliteFile, create_private
 from llmc.state.ledger.entry import CallEntry, ToolListEntry
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ Answer = TypeVar("Answer")
 VERSION: Final = 1
 TYPES: Final = {"float": "REAL", "int": "INTEGER", "bool": "INTEGER", "str": "TEXT"}
 DAY: Final = 86_400.0
-# Looking for old lines is a walk along an index; once in so many lines is enough.
+# Old rows are deleted once per this many new rows, since finding them walks an index.
 PRUNE_EVERY: Final = 5_000
 
 
@@ -50,18 +50,18 @@ PRAGMA user_version = {VERSION};
 COMMIT;
 """
 INSERTS: Final = {
-    kind: f"INSERT INTO {name} ({', '.join(each.name for each in fields(kind))})"  # noqa: S608 - our own names
+    kind: f"INSERT INTO {name} ({', '.join(each.name for each in fields(kind))})"  # noqa: S608 - constant names
     f" VALUES ({', '.join('?' * len(fields(kind)))})"
     for kind, name in ((CallEntry, "calls"), (ToolListEntry, "listings"))
 }
 
 
 class DamagedError(Exception):
-    """The file is there and cannot be used; it says why."""
+    """The file exists but cannot be used; the message is the reason."""
 
 
 class LedgerDatabase:
-    """Safe from many threads, one at a time."""
+    """Thread-safe. `lost` counts records that were not written; `trouble` is the last error."""
 
     def __init__(self, path: str, *, days: int = 90, most: int = 500_000) -> None:
         self.path = path
@@ -70,110 +70,96 @@ class LedgerDatabase:
         self._days = days
         self._most = most
         self._lock = threading.Lock()
-        self._opened: sqlite3.Connection | None = None
+        self._file = SqliteFile(path, connect)
         self._since_pruned = PRUNE_EVERY
 
     def write(self, batch: Sequence[CallEntry | ToolListEntry]) -> None:
-        """Never raises: what cannot be written is counted and the reason kept."""
+        """Write a batch. Never raises: records that cannot be written are counted in `lost`."""
         with self._lock:
             try:
                 self._insert(batch)
                 self.trouble = ""
             except (sqlite3.Error, OSError) as error:
-                self._close()
+                self._file.close()
                 self.lost += len(batch)
                 self.trouble = str(error)
                 log.warning("ledger not written", lines=len(batch), reason=str(error))
 
     def rows(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """None of them where the file cannot be read; `trouble` says why."""
+        """The rows of a query; empty when the file cannot be read, with the reason in `trouble`."""
         with self._lock:
             try:
-                return self._healed(lambda book: book.execute(query, values).fetchall())
+                return self._repairing(lambda connection: connection.execute(query, values).fetchall())
             except (sqlite3.Error, OSError) as error:
-                self._close()
+                self._file.close()
                 self.trouble = str(error)
                 return []
 
     def close(self) -> None:
         with self._lock:
-            self._close()
+            self._file.close()
 
     def _insert(self, batch: Sequence[CallEntry | ToolListEntry]) -> None:
-        self._healed(lambda book: insert(book, batch))
+        self._repairing(lambda connection: insert(connection, batch))
         self._since_pruned += len(batch)
         if self._since_pruned >= PRUNE_EVERY:
             self._since_pruned = 0
-            self._healed(self._prune)
+            self._repairing(self._prune)
 
-    def _prune(self, book: sqlite3.Connection) -> None:
-        with book:
+    def _prune(self, connection: sqlite3.Connection) -> None:
+        with connection:
             oldest = time.time() - self._days * DAY
-            (last,) = book.execute("SELECT coalesce(max(id), 0) FROM calls").fetchone()
-            book.execute("DELETE FROM calls WHERE id <= ?", (last - self._most,))
+            (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM calls").fetchone()
+            connection.execute("DELETE FROM calls WHERE id <= ?", (last - self._most,))
             for name in ("calls", "listings", "notes"):
-                book.execute(f"DELETE FROM {name} WHERE at < ?", (oldest,))  # noqa: S608 - our own names
-        book.execute("PRAGMA incremental_vacuum").fetchall()
+                connection.execute(f"DELETE FROM {name} WHERE at < ?", (oldest,))  # noqa: S608 - constant names
+        connection.execute("PRAGMA incremental_vacuum").fetchall()
 
-    def _healed(self, act: Callable[[sqlite3.Connection], Answer]) -> Answer:
-        """The act, in a new file if the old one is damaged."""
+    def _repairing(self, action: Callable[[sqlite3.Connection], Answer]) -> Answer:
+        """Run the action; if the file is damaged, set it aside and run the action in a new one."""
         try:
-            return act(self._book())
+            return action(self._file.connection())
         except DamagedError as error:
-            self._begin_anew(str(error))
+            self._start_over(str(error))
         except sqlite3.DatabaseError as error:
             if isinstance(error, sqlite3.OperationalError) and "no such" not in str(error):
-                raise  # full, locked, no permission: the file itself is sound
-            self._begin_anew(str(error))
-        return act(self._book())
+                raise  # full, locked or not permitted: the file itself is intact
+            self._start_over(str(error))
+        return action(self._file.connection())
 
-    def _book(self) -> sqlite3.Connection:
-        if self._opened is None:
-            new = not os.path.exists(self.path) or not os.path.getsize(self.path)  # noqa: PTH110, PTH202 - as Home
-            if new:
-                os.close(os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
-            self._opened = opened(self.path, new=new)
-        return self._opened
-
-    def _begin_anew(self, reason: str) -> None:
-        self._close()
-        os.replace(self.path, f"{self.path}.damaged")  # noqa: PTH105 - strings, as in Home
-        for tail in ("-wal", "-shm"):
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(self.path + tail)  # noqa: PTH108 - likewise
-        log.warning("ledger begun anew", reason=reason)
-        note = f"The ledger was begun anew: the old file could not be used ({reason})."
-        with self._book() as book:
-            book.execute("INSERT INTO notes (at, text) VALUES (?, ?)", (time.time(), note))
-
-    def _close(self) -> None:
-        if self._opened is not None:
-            with contextlib.suppress(sqlite3.Error):
-                self._opened.close()
-            self._opened = None
+    def _start_over(self, reason: str) -> None:
+        damaged = self._file.set_aside()
+        log.warning("ledger restarted", reason=reason, kept=damaged)
+        name = os.path.basename(damaged)  # noqa: PTH119 - strings, as in Home
+        note = f"The ledger was restarted: the old file was unusable ({reason}) and is kept as {name}."
+        with self._file.connection() as connection:
+            connection.execute("INSERT INTO notes (at, text) VALUES (?, ?)", (time.time(), note))
 
 
-def opened(path: str, *, new: bool) -> sqlite3.Connection:
-    book = sqlite3.connect(path, timeout=2.0, check_same_thread=False)
+def connect(path: str) -> sqlite3.Connection:
+    new = not os.path.exists(path) or not os.path.getsize(path)  # noqa: PTH110, PTH202 - strings, as in Home
+    if new:
+        create_private(path)
+    connection = sqlite3.connect(path, timeout=2.0, check_same_thread=False)
     try:
         if new:
-            book.executescript(SCHEMA)
-        # A line that a power cut loses is no loss; fsync is what would make writing slow.
-        book.execute("PRAGMA synchronous = OFF")
-        check_version(book)
+            connection.executescript(SCHEMA)
+        # Losing the last records in a power cut is acceptable, and fsync would make writing slow.
+        connection.execute("PRAGMA synchronous = OFF")
+        check_version(connection)
     except BaseException:
-        book.close()
+        connection.close()
         raise
-    return book
+    return connection
 
 
-def check_version(book: sqlite3.Connection) -> None:
-    (version,) = book.execute("PRAGMA user_version").fetchone()
+def check_version(connection: sqlite3.Connection) -> None:
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version != VERSION:
-        raise DamagedError(f"it is of version {version}, not {VERSION}")
+        raise DamagedError(f"it has format version {version}, expected {VERSION}")
 
 
-def insert(book: sqlite3.Connection, batch: Sequence[CallEntry | ToolListEntry]) -> None:
-    with book:
+def insert(connection: sqlite3.Connection, batch: Sequence[CallEntry | ToolListEntry]) -> None:
+    with connection:
         for kind, statement in INSERTS.items():
-            book.executemany(statement, [astuple(one) for one in batch if isinstance(one, kind)])
+            connection.executemany(statement, [astuple(one) for one in batch if isinstance(one, kind)])

@@ -1,4 +1,4 @@
-"""What is written down: a line for each call, and one for each list of tools that a client was shown."""
+"""Ledger records: one per call, and one per tool list sent to a client."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ __all__ = ["CallEntry", "ToolListEntry"]
 
 @dataclass(frozen=True, slots=True)
 class CallEntry:
-    """In tokens and seconds. `surface` is mcp, http or cli. `raw` is what a plain tool would have returned, as far as a
-    client would have shown it; 0 for what was `fetched`: that was counted when it was kept back. `handle` is the
-    beginning of the handle that the reply ended in, empty when it was whole.
+    """Sizes in tokens. `surface` is mcp, http or cli. `raw` is the output of a plain tool, capped at what a client
+    would have shown; 0 when the call `fetched` content that was counted when it was withheld. `handle` is the
+    beginning of the handle of a shortened reply, and empty for a complete one.
     """
 
     at: float
@@ -32,7 +32,7 @@ class CallEntry:
 
 @dataclass(frozen=True, slots=True)
 class ToolListEntry:
-    """What a model reads before its first question: definitions of tools, and instructions."""
+    """What a model reads before its first call: tool definitions and instructions."""
 
     at: float
     session: str

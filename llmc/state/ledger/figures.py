@@ -1,11 +1,11 @@
-"""The ledger as figures: what `llmc stats` prints and the page draws.
+"""Statistics from the ledger: what `llmc stats` prints and the page plots.
 
-Overhead is frame, definitions and instructions as a share of content. Kept back is what a plain tool would have given
-beyond what was served, call by call; what was fetched later after all is taken off it. A call that cost more than a
-plain tool would have counts as it is: nothing is rounded up to zero.
+Overhead is frame, definitions and instructions relative to content. `kept_back` is what a plain tool would have
+returned beyond what was served, per call; content fetched later is subtracted. Calls that cost more than a plain tool
+count as negative savings: nothing is rounded up to zero.
 """
 
-# ruff: noqa: S608 - the names in the queries are our own, values are bound
+# ruff: noqa: S608 - names in the queries are constants, values are bound
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SLOTS: Final = 48
 
 @dataclass(frozen=True, slots=True)
 class LedgerFilter:
-    """Which lines count; empty is all of them. `since` is seconds since the epoch."""
+    """Which records are counted; empty fields match all. `since` is seconds since the epoch."""
 
     since: float = 0.0
     session: str = ""
@@ -55,15 +55,15 @@ SESSION: Final = "session, max(client), max(surface), min(at), max(at), count(*)
 ONE: Final = "at, session, tool, seconds, content, frame, raw, handle"
 
 
-def figures(book: LedgerDatabase, wanted: LedgerFilter, *, slots: int = SLOTS) -> Figures:
-    where, values = wanted.where()
-    (total,) = book.rows(f"SELECT {SUMS} FROM calls WHERE {where}", values) or [()]
+def figures(database: LedgerDatabase, selection: LedgerFilter, *, slots: int = SLOTS) -> Figures:
+    where, values = selection.where()
+    (total,) = database.rows(f"SELECT {SUMS} FROM calls WHERE {where}", values) or [()]
     tokens = TokenStats(*total)
-    listings, definitions, instructions = told(book, wanted)
+    listings, definitions, instructions = tool_list_totals(database, selection)
     overhead = tokens.frame + definitions + instructions
-    times = book.rows(f"SELECT tool, seconds FROM calls WHERE {where} ORDER BY seconds", values)
+    times = database.rows(f"SELECT tool, seconds FROM calls WHERE {where} ORDER BY seconds", values)
     return Figures(
-        since=first_of(book, wanted),
+        since=first_of(database, selection),
         until=time.time(),
         tokens=tokens,
         definitions=definitions,
@@ -73,103 +73,103 @@ def figures(book: LedgerDatabase, wanted: LedgerFilter, *, slots: int = SLOTS) -
         share=overhead / tokens.content if tokens.content else None,
         net=tokens.net - definitions - instructions,
         latency=latency([seconds for _, seconds in times]),
-        tools=by_tool(book, where, values, times),
-        sessions=by_session(book, wanted),
-        slowest=ordered(book, where, values, "seconds"),
-        largest=ordered(book, where, values, "content + frame"),
-        slots=by_time(book, wanted, slots),
-        unwritten=book.lost,
-        notes=noted(book),
+        tools=by_tool(database, where, values, times),
+        sessions=by_session(database, selection),
+        slowest=top_calls(database, where, values, "seconds"),
+        largest=top_calls(database, where, values, "content + frame"),
+        slots=by_time(database, selection, slots),
+        unwritten=database.lost,
+        notes=notes_of(database),
     )
 
 
-def told(book: LedgerDatabase, wanted: LedgerFilter) -> tuple[int, int, int]:
-    """How many lists, and their tokens; those of one tool cannot be told from the others'."""
-    if wanted.tool:
+def tool_list_totals(database: LedgerDatabase, selection: LedgerFilter) -> tuple[int, int, int]:
+    """(lists, definition tokens, instruction tokens); zero for one tool, as its share is unknown."""
+    if selection.tool:
         return 0, 0, 0
-    where, values = wanted.where(tools=False)
+    where, values = selection.where(tools=False)
     sums = "count(*), coalesce(sum(definitions), 0), coalesce(sum(instructions), 0)"
-    found = book.rows(f"SELECT {sums} FROM listings WHERE {where}", values) or [(0, 0, 0)]
+    found = database.rows(f"SELECT {sums} FROM listings WHERE {where}", values) or [(0, 0, 0)]
     return found[0][0], found[0][1], found[0][2]
 
 
-def first_of(book: LedgerDatabase, wanted: LedgerFilter) -> float:
-    if wanted.since:
-        return wanted.since
-    where, values = wanted.where()
-    ((first,),) = book.rows(f"SELECT min(at) FROM calls WHERE {where}", values) or [(None,)]
+def first_of(database: LedgerDatabase, selection: LedgerFilter) -> float:
+    if selection.since:
+        return selection.since
+    where, values = selection.where()
+    ((first,),) = database.rows(f"SELECT min(at) FROM calls WHERE {where}", values) or [(None,)]
     return float(first or time.time())
 
 
 def by_tool(
-    book: LedgerDatabase, where: str, values: list[Any], times: Sequence[tuple[Any, ...]]
+    database: LedgerDatabase, where: str, values: list[Any], times: Sequence[tuple[Any, ...]]
 ) -> tuple[ToolStats, ...]:
-    taken: dict[str, list[float]] = {}
+    times_by_tool: dict[str, list[float]] = {}
     for tool, seconds in times:
-        taken.setdefault(tool, []).append(seconds)
-    rows = book.rows(f"SELECT tool, {SUMS} FROM calls WHERE {where} GROUP BY tool ORDER BY count(*) DESC", values)
+        times_by_tool.setdefault(tool, []).append(seconds)
+    rows = database.rows(f"SELECT tool, {SUMS} FROM calls WHERE {where} GROUP BY tool ORDER BY count(*) DESC", values)
     sums = [(tool, TokenStats(*rest)) for tool, *rest in rows]
-    return tuple(ToolStats(tool, tokens, tokens.net, latency(taken.get(tool, []))) for tool, tokens in sums)
+    return tuple(ToolStats(tool, tokens, tokens.net, latency(times_by_tool.get(tool, []))) for tool, tokens in sums)
 
 
-def by_session(book: LedgerDatabase, wanted: LedgerFilter) -> tuple[SessionStats, ...]:
-    where, values = wanted.where()
-    rows = book.rows(
+def by_session(database: LedgerDatabase, selection: LedgerFilter) -> tuple[SessionStats, ...]:
+    where, values = selection.where()
+    rows = database.rows(
         f"SELECT {SESSION} FROM calls WHERE {where} GROUP BY session ORDER BY max(at) DESC LIMIT {MOST_SESSIONS}",
         values,
     )
-    where, values = wanted.where(tools=False)
+    where, values = selection.where(tools=False)
     sums = "session, sum(definitions + instructions)"
-    shown = dict(book.rows(f"SELECT {sums} FROM listings WHERE {where} GROUP BY session", values))
+    listed_tokens = dict(database.rows(f"SELECT {sums} FROM listings WHERE {where} GROUP BY session", values))
     return tuple(
         SessionStats(session, client, surface, first, last, calls, content, frame + more, raw - content - frame - more)
         for session, client, surface, first, last, calls, content, frame, raw in rows
-        for more in (0 if wanted.tool else shown.get(session, 0),)
+        for more in (0 if selection.tool else listed_tokens.get(session, 0),)
     )
 
 
-def ordered(book: LedgerDatabase, where: str, values: list[Any], by: str) -> tuple[CallStats, ...]:
+def top_calls(database: LedgerDatabase, where: str, values: list[Any], by: str) -> tuple[CallStats, ...]:
     query = f"SELECT {ONE} FROM calls WHERE {where} ORDER BY {by} DESC LIMIT {MOST_LISTED}"
-    return tuple(CallStats(*row) for row in book.rows(query, values))
+    return tuple(CallStats(*row) for row in database.rows(query, values))
 
 
-def by_time(book: LedgerDatabase, wanted: LedgerFilter, slots: int) -> tuple[TimeSlot, ...]:
-    """As many stretches of equal length as there are slots, empty ones included."""
-    first, now = first_of(book, wanted), time.time()
+def by_time(database: LedgerDatabase, selection: LedgerFilter, slots: int) -> tuple[TimeSlot, ...]:
+    """Totals per time slot of equal length, including empty slots."""
+    first, now = first_of(database, selection), time.time()
     length = max(60.0, (now - first) / slots)
     sums = "count(*), sum(content), sum(frame), sum(max(0, raw - content)), sum(fetched * content)"
-    where, values = wanted.where()
+    where, values = selection.where()
     found = {
         int(row[0]): row[1:]
-        for row in book.rows(
+        for row in database.rows(
             f"SELECT CAST((at - ?) / ? AS INTEGER), {sums} FROM calls WHERE {where} GROUP BY 1",
             [first, length, *values],
         )
     }
-    where, values = wanted.where(tools=False)
+    where, values = selection.where(tools=False)
     sums = "CAST((at - ?) / ? AS INTEGER), sum(definitions + instructions)"
-    told = book.rows(f"SELECT {sums} FROM listings WHERE {where} GROUP BY 1", [first, length, *values])
-    shown = {int(at): tokens for at, tokens in told} if not wanted.tool else {}
+    tool_list_totals = database.rows(f"SELECT {sums} FROM listings WHERE {where} GROUP BY 1", [first, length, *values])
+    listed_tokens = {int(at): tokens for at, tokens in tool_list_totals} if not selection.tool else {}
     return tuple(
-        TimeSlot(first + number * length, calls, content, frame + shown.get(number, 0), kept, fetched)
+        TimeSlot(first + number * length, calls, content, frame + listed_tokens.get(number, 0), kept, fetched)
         for number in range(int((now - first) / length) + 1)
         for calls, content, frame, kept, fetched in (found.get(number, (0, 0, 0, 0, 0)),)
     )
 
 
-def latency(ordered: Sequence[float]) -> Latency:
-    """Of times in order."""
-    if not ordered:
+def latency(top_calls: Sequence[float]) -> Latency:
+    """Percentiles of sorted durations."""
+    if not top_calls:
         return Latency()
-    last = len(ordered) - 1
-    p50, p95, p99 = (ordered[round(share * last)] for share in (0.5, 0.95, 0.99))
-    return Latency(p50, p95, p99, ordered[-1])
+    last = len(top_calls) - 1
+    p50, p95, p99 = (top_calls[round(share * last)] for share in (0.5, 0.95, 0.99))
+    return Latency(p50, p95, p99, top_calls[-1])
 
 
-def noted(book: LedgerDatabase) -> tuple[str, ...]:
-    notes = [str(text) for (text,) in book.rows("SELECT text FROM notes ORDER BY id DESC LIMIT 5")]
-    if book.lost:
-        notes.append(f"{book.lost:,} calls were not written down ({book.trouble or 'too many at once'}).")
-    elif book.trouble:
-        notes.append(f"The ledger cannot be read: {book.trouble}.")
+def notes_of(database: LedgerDatabase) -> tuple[str, ...]:
+    notes = [str(text) for (text,) in database.rows("SELECT text FROM notes ORDER BY id DESC LIMIT 5")]
+    if database.lost:
+        notes.append(f"{database.lost:,} calls were not recorded ({database.trouble or 'too many at once'}).")
+    elif database.trouble:
+        notes.append(f"The ledger cannot be read: {database.trouble}.")
     return tuple(notes)

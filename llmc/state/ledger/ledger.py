@@ -1,11 +1,11 @@
-"""Where every reply is noted: a line is made and queued in the call's own thread, and written in another.
+"""Records every reply: the call's thread queues a record, and a background thread writes it.
 
-It costs a call some ten microseconds (`bench.ledger`), never blocks one and never fails one. Lines that come faster
-than the disk takes them are dropped and counted.
+Recording costs a call about ten microseconds (`bench.ledger`) and never blocks or fails it. Records that arrive faster
+than the disk can take them are dropped and counted.
 
-What is honest is decided here. `raw` is capped at what a client would have shown of it. What is read through a handle,
-or of a file that this session was shown in part, has no `raw` of its own: a plain tool would have given it at once, so
-that it counts against what was kept back. The gateway's menus and signatures are frame: definitions, told late.
+The accounting rules are conservative. `raw` is capped at what a client would have shown. Content read through a
+handle, or from a file that this session has already seen in part, has no `raw` of its own: a plain tool would have
+returned it at once, so it is subtracted from the savings. Menus and signatures of the gateway count as frame.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ if TYPE_CHECKING:
 
 __all__ = ["CLI", "CLIENT_TOKENS", "Ledger"]
 
-# What Claude Code shows of a reply of an MCP server unless told otherwise; others show less or do not say.
+# How much of an MCP reply Claude Code shows by default; other clients show less or do not document it.
 CLIENT_TOKENS: Final = 25_000
 GATEWAY: Final = "llmc"
 CLI: Final = "cli"
-# A write of a hundred lines costs as much as one of one.
+# Writing a hundred records costs as much as writing one.
 GATHER_SECONDS: Final = 0.25
 MOST_WAITING: Final = 20_000
 MOST_AT_ONCE: Final = 2_000
 MOST_CUT: Final = 4_096
-# A session may well read a file again the next morning, and would then have read it again with any tool.
+# After this time, a second read of a file would have happened with any tool.
 REMEMBERED_SECONDS: Final = 3_600.0
 FLUSH_SECONDS: Final = 5.0
 HANDLE_LETTERS: Final = 5
@@ -54,20 +54,20 @@ Line = CallEntry | ToolListEntry
 
 
 class Ledger:
-    """`enabled` false: nothing is noted, and what was is shown."""
+    """With `enabled` false nothing is recorded, but earlier records can be read."""
 
-    def __init__(self, book: LedgerDatabase, *, enabled: bool = True, client_tokens: int = CLIENT_TOKENS) -> None:
-        self.book = book
+    def __init__(self, database: LedgerDatabase, *, enabled: bool = True, client_tokens: int = CLIENT_TOKENS) -> None:
+        self.database = database
         self._enabled = enabled
         self._client_tokens = client_tokens
         self._lines: queue.SimpleQueue[Line | threading.Event | None] = queue.SimpleQueue()
-        self._cut: OrderedDict[tuple[str, str, str], float] = OrderedDict()
+        self._partly_shown: OrderedDict[tuple[str, str, str], float] = OrderedDict()
         self._lock = threading.Lock()
         self._writer: threading.Thread | None = None
-        self._hurry = threading.Event()
+        self._write_now = threading.Event()
 
     def note(self, session: ConnectedSession | None, name: str, seconds: float, reply: Reply) -> None:
-        """One reply, as it left. A command line has no session."""
+        """Record one reply. CLI calls have no session."""
         if not self._enabled:
             return
         weight = weight_of(reply)
@@ -85,7 +85,7 @@ class Ledger:
                 seconds=seconds,
                 content=0 if menu else weight.content,
                 frame=weight.frame + (weight.content if menu else 0),
-                raw=0 if menu or fetched else self._shown(weight),
+                raw=0 if menu or fetched else self._visible_raw(weight),
                 fetched=fetched,
                 cached=reply.cached,
                 pending=weight.pending,
@@ -95,10 +95,10 @@ class Ledger:
         )
 
     def listed(self, session: ConnectedSession, definitions: Sequence[ToolDefinition], instructions: str) -> None:
-        """A list of tools, as a model is shown it; instructions come with the first."""
+        """Record a tool list sent to a model; instructions are sent with the first one."""
         if not self._enabled:
             return
-        shown = [json.dumps(one.as_dict(), separators=(",", ":"), ensure_ascii=False) for one in definitions]
+        encoded = [json.dumps(one.as_dict(), separators=(",", ":"), ensure_ascii=False) for one in definitions]
         self._put(
             ToolListEntry(
                 at=time.time(),
@@ -106,48 +106,50 @@ class Ledger:
                 client=session.client,
                 surface=surface_of(session),
                 profile=session.profile,
-                definitions=sum(map(counted, shown)),
-                instructions=counted(instructions),
+                definitions=sum(map(count_tokens, encoded)),
+                instructions=count_tokens(instructions),
             )
         )
 
-    def _shown(self, weight: TokenAccount) -> int:
-        """What a client would have shown of a plain reply. Where ours is longer than that, it is cut as well."""
+    def _visible_raw(self, weight: TokenAccount) -> int:
+        """The part of a plain reply that a client would have shown. A longer reply of ours is cut in the same way."""
         return weight.content if weight.content > self._client_tokens else min(weight.raw, self._client_tokens)
 
     def flush(self) -> None:
-        """Until what was noted before can be read."""
+        """Wait until all earlier records are written."""
         if self._writer is not None:
             done = threading.Event()
             self._lines.put(done)
-            self._hurry.set()
+            self._write_now.set()
             done.wait(FLUSH_SECONDS)
 
     def close(self) -> None:
         writer = self._writer
         if writer is not None:
             self._lines.put(None)
-            self._hurry.set()
+            self._write_now.set()
             writer.join(FLUSH_SECONDS)
-        self.book.close()
+        self.database.close()
 
     def _seen_in_part(self, session: str, weight: TokenAccount) -> bool:
-        """Whether all that was read now belongs to files of which this session was shown a part a while ago."""
+        """Whether all files of this reply were already shown in part to this session."""
         if not weight.files:
             return False
         now = time.monotonic()
         places = [(session, root, path) for root, path in weight.files]
         with self._lock:
-            known = all(now - self._cut.get(place, -REMEMBERED_SECONDS) < REMEMBERED_SECONDS for place in places)
+            known = all(
+                now - self._partly_shown.get(place, -REMEMBERED_SECONDS) < REMEMBERED_SECONDS for place in places
+            )
             if weight.cut:
-                self._cut.update(dict.fromkeys(places, now))
-            while len(self._cut) > MOST_CUT:
-                self._cut.popitem(last=False)
+                self._partly_shown.update(dict.fromkeys(places, now))
+            while len(self._partly_shown) > MOST_CUT:
+                self._partly_shown.popitem(last=False)
         return known
 
     def _put(self, line: Line) -> None:
         if self._lines.qsize() >= MOST_WAITING:
-            self.book.lost += 1
+            self.database.lost += 1
             return
         self._lines.put(line)
         if self._writer is None:
@@ -160,22 +162,22 @@ class Ledger:
                 self._writer.start()
 
     def _write(self) -> None:
-        """In the thread. It sleeps until there is something: an idle daemon has nothing to wake up for."""
-        last = False
-        while not last:
+        """The writer thread. It blocks on the queue, so an idle daemon does not wake up."""
+        closing = False
+        while not closing:
             first = self._lines.get()
             if isinstance(first, CallEntry | ToolListEntry):
-                self._hurry.wait(GATHER_SECONDS)
-                self._hurry.clear()
-            waiting = [first, *self._rest()]
-            last = None in waiting
-            batch = [named(line) for line in waiting if isinstance(line, CallEntry | ToolListEntry)]
+                self._write_now.wait(GATHER_SECONDS)
+                self._write_now.clear()
+            items = [first, *self._drain()]
+            closing = None in items
+            batch = [with_clean_names(line) for line in items if isinstance(line, CallEntry | ToolListEntry)]
             if batch:
-                self.book.write(batch)
-            for done in (one for one in waiting if isinstance(one, threading.Event)):
+                self.database.write(batch)
+            for done in (one for one in items if isinstance(one, threading.Event)):
                 done.set()
 
-    def _rest(self) -> list[Line | threading.Event | None]:
+    def _drain(self) -> list[Line | threading.Event | None]:
         found: list[Line | threading.Event | None] = []
         while len(found) < MOST_AT_ONCE:
             try:
@@ -192,15 +194,15 @@ def surface_of(session: ConnectedSession | None) -> str:
 
 
 @lru_cache(maxsize=256)
-def counted(text: str) -> int:
+def count_tokens(text: str) -> int:
     return count(text)
 
 
-def named(line: Line) -> Line:
-    """Names are the client's own words: without secrets, visible, short."""
-    return replace(line, session=as_name(line.session), client=as_name(line.client))
+def with_clean_names(line: Line) -> Line:
+    """Clients choose session and client names, so they are redacted, cleaned and truncated."""
+    return replace(line, session=clean_name(line.session), client=clean_name(line.client))
 
 
 @lru_cache(maxsize=1024)
-def as_name(text: str) -> str:
+def clean_name(text: str) -> str:
     return clean_text(text).replace("\n", " ")[:LONGEST_NAME]

@@ -1,4 +1,4 @@
-"""The shape of `llmc stats --json`. Times are seconds since the epoch. Fields are only ever added: scripts read it."""
+"""The schema of `llmc stats --json`. Times are seconds since the epoch. Scripts read it, so fields are only added."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ __all__ = ["CallStats", "Figures", "Latency", "SessionStats", "TimeSlot", "Token
 
 @dataclass(frozen=True, slots=True)
 class TokenStats:
-    """`net` is what a plain tool would have returned less what was served, frame included: the tokens saved, or, below
-    zero, spent. `negative` calls served more than a plain tool would have, `lost` tokens in all."""
+    """`net` is the output of a plain tool minus what was served, frame included: tokens saved, or spent if negative.
+    `negative` counts calls that served more than a plain tool, `lost` their extra tokens."""
 
     calls: int = 0
     content: int = 0
@@ -73,7 +73,7 @@ class SessionStats:
 
 @dataclass(frozen=True, slots=True)
 class TimeSlot:
-    """A stretch of time, for plots."""
+    """One time slot of a plot."""
 
     at: float
     calls: int = 0
@@ -85,8 +85,8 @@ class TimeSlot:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """`overhead` is in tokens, `share` of content. `net` has the definitions and instructions taken off too.
-    `unwritten` lines are lost for good; `notes` say why."""
+    """`overhead` is in tokens, `share` relative to content. `net` also subtracts definitions and instructions.
+    `unwritten` records are lost; `notes` give the reason."""
 
     since: float
     until: float

@@ -1,13 +1,13 @@
-"""memory: what was said and done before this connection, and before the last restart?
+"""sessions: persistent session memory, which outlives connections and restarts.
 
     memory = memory_of(workspace)
-    kept = memory.open("local", "s4f2a90")
-    memory.put(kept, Draft("plan", "…", writer="otto"))
+    record = memory.open("local", "s4f2a90")
+    memory.put(record, Draft("plan", "…", writer="otto"))
 
-A *kept* session lives in SQLite in the home: keys with versions, lists of entries, the history of tool calls, tokens.
-`server.sessions.Session` is the quick thing of one connection; it joins a kept one when a request names a session or a
-tool needs one (`joining`). `recall` searches in it, `checkpoint` says in 300 tokens where it stands, and `spending`
-warns when it has been served too much. Whatever is written here is redacted by whoever writes it.
+A persistent session is stored in SQLite in the home: versioned keys, lists of entries, the history of tool calls, and
+token totals. A `ConnectedSession` exists per connection and joins a persistent one when a request names it or a tool
+needs it (`join`). `recall` searches a session, `checkpoint` summarizes it in 300 tokens, and `spending` warns when it
+has used its token budget. Callers redact what they write.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Where does a session stand? In at most 300 tokens, for an agent that was not there.
+"""Summarizes a session in at most 300 tokens, for an agent that was not present.
 
-Made of the state alone: what the agents wrote down (goal, plan, decisions, open questions) before what the server saw
-(files, results, last questions). Lines are added in the order of what a fresh reader misses most; whatever no longer
-fits is left out. All of it is still in the session, to be got by its key or found by its words.
+The summary is computed from stored state: first what agents wrote (goal, plan, decisions, open questions), then what
+the server observed (files, results, recent questions). Lines are added in order of importance to a new reader, and
+lines that do not fit are left out. Everything remains in the session, available by key or by search.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["MOST_TOKENS", "checkpoint", "one_line", "value_lines"]
 
 MOST_TOKENS: Final = 300
 LONGEST_LINE: Final = 200
-# Acts whose entries are results; the rest of a log is how they came about.
+# Entries with these acts are results; other log entries describe the work.
 RESULTS: Final = frozenset(
     {"answer", "decided", "decision", "found", "finding", "result", "solution", "solved", "fixed"}
 )
@@ -32,12 +32,12 @@ FEW: Final = 4
 
 
 def checkpoint(
-    memory: Memory, kept: SessionRecord, agent: str = "", alive: Callable[[str], bool] = lambda _: True
+    memory: Memory, record: SessionRecord, agent: str = "", alive: Callable[[str], bool] = lambda _: True
 ) -> list[str]:
-    """Lines; the first says which session it is. `alive` says whether a handle can still be opened."""
-    lines = [head(kept)]
+    """The lines of the summary; the first one identifies the session. `alive`: whether a handle can still be opened."""
+    lines = [head(record)]
     left = MOST_TOKENS - count(lines[0])
-    for line in told(memory, kept, agent, alive):
+    for line in state_lines(memory, record, agent, alive):
         short = one_line(line)
         cost = count("\n " + short)
         if cost <= left:
@@ -46,16 +46,16 @@ def checkpoint(
     return lines
 
 
-def head(kept: SessionRecord) -> str:
-    where = f" in {one_line(kept.place, 60)}" if kept.place else ""
-    return f"session {one_line(kept.name, 60)}{where}: {kept.calls} calls, {kept.content + kept.frame:,} tokens"
+def head(record: SessionRecord) -> str:
+    where = f" in {one_line(record.place, 60)}" if record.place else ""
+    return f"session {one_line(record.name, 60)}{where}: {record.calls} calls, {record.content + record.frame:,} tokens"
 
 
-def told(memory: Memory, kept: SessionRecord, agent: str, alive: Callable[[str], bool]) -> Iterator[str]:
-    cells = {one.key: one for one in memory.cells(kept, agent)}
-    entries = memory.entries(kept, agent)
-    said = [one for one in entries if one.list == CHECKPOINTS and one.text]
-    yield from (one.text for one in said[-1:])
+def state_lines(memory: Memory, record: SessionRecord, agent: str, alive: Callable[[str], bool]) -> Iterator[str]:
+    cells = {one.key: one for one in memory.cells(record, agent)}
+    entries = memory.entries(record, agent)
+    checkpoints = [one for one in entries if one.list == CHECKPOINTS and one.text]
+    yield from (one.text for one in checkpoints[-1:])
     for key in LEADING:
         if key in cells:
             yield f"{key}: {flat(cells[key].value)}"
@@ -64,12 +64,12 @@ def told(memory: Memory, kept: SessionRecord, agent: str, alive: Callable[[str],
     results = [one for one in entries if one.act in RESULTS]
     yield from (f"{one.act}: {one.text}" for one in reversed(results[-FEW:]))
     yield from (f"open: {one.text}" for one in entries if one.list == "open")
-    yield from others(cells, entries, results)
-    yield from seen(memory.entries(kept, agent, TOOLS, 50), entries, alive)
+    yield from other_lines(cells, entries, results)
+    yield from activity_lines(memory.entries(record, agent, TOOLS, 50), entries, alive)
 
 
 def plan_lines(plan: SessionValue) -> Iterator[str]:
-    """What is still to be done, step by step; what is done, in a number."""
+    """The remaining steps one by one, and the number of completed steps."""
     steps = plan.value if isinstance(plan.value, list) else [plan.value]
     done = [one for one in steps if is_done(one)]
     if done:
@@ -83,7 +83,7 @@ def is_done(step: Any) -> bool:
     return isinstance(step, dict) and (step.get("done") is True or step.get("state") in {"done", "ok"})
 
 
-def others(
+def other_lines(
     cells: dict[str, SessionValue], entries: Sequence[SessionEntry], results: Sequence[SessionEntry]
 ) -> Iterator[str]:
     shown = {"plan", "budget", "classification", *LEADING}
@@ -92,15 +92,17 @@ def others(
     yield from (f"{one.speaker or 'log'}: {one.text}" for one in reversed(log[-FEW:]))
 
 
-def seen(calls: Sequence[SessionEntry], entries: Sequence[SessionEntry], alive: Callable[[str], bool]) -> Iterator[str]:
+def activity_lines(
+    calls: Sequence[SessionEntry], entries: Sequence[SessionEntry], alive: Callable[[str], bool]
+) -> Iterator[str]:
     known = [one.text for one in entries if one.list == CONTEXT]
     files = [path for one in calls for path in one.data.get("files", [])]
     if places := list(dict.fromkeys(reversed([*files, *known])))[:8]:
         yield f"known: {', '.join(places)}"
     handles = [(one.data["handle"], one.text) for one in reversed(calls) if one.data.get("handle")]
-    kept = [f"{name} ({text})" for name, text in dict(handles).items() if alive(name)][:3]
-    if kept:
-        yield f"results: {', '.join(kept)}"
+    record = [f"{name} ({text})" for name, text in dict(handles).items() if alive(name)][:3]
+    if record:
+        yield f"results: {', '.join(record)}"
     if asked := [one.text for one in reversed(calls)][:3]:
         yield f"last asked: {'; '.join(dict.fromkeys(asked))}"
 
@@ -115,7 +117,7 @@ def flat(value: Any) -> str:
 
 
 def value_lines(value: Any) -> list[str]:
-    """A value as a reader wants it: texts as they are, lists line by line, anything else as JSON."""
+    """A value for display: strings unchanged, lists line by line, anything else as JSON."""
     if isinstance(value, str):
         return value.split("\n")
     if isinstance(value, list):

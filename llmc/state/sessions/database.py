@@ -1,20 +1,20 @@
-"""The SQLite file of kept sessions: schema, format version, one transaction at a time, and what a damaged file means.
+"""The SQLite file of persistent sessions: schema, format version, transactions, and recovery from damage.
 
-A session is worth more than a figure, so nothing is lost in silence: a disk that is full, a file that cannot be opened,
-a newer format are errors that the caller is told. A file that is no database is put aside under another name, and a
-new one begun. Several processes may use it at once (`--no-daemon` beside the daemon): SQLite's own locks see to that.
+Nothing is lost silently: a full disk, an unreadable file and a newer format are errors for the caller. A file that is
+not a database is set aside and replaced by a new one. Several processes may use the file at once (`--no-daemon` next
+to the daemon), synchronized by the locks of SQLite.
 """
 
 from __future__ import annotations
 
 import contextlib
-import os
 import sqlite3
 import threading
 from typing import TYPE_CHECKING, Final
 
 from llmc.base import logs
 from llmc.base.errors import NewerFormatError, QueryError, StoreError, StoreFullError
+from llmc.base.sqlite_file import SqliteFile, create_private
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,99 +51,88 @@ COMMIT;
 
 
 class SessionDatabase:
-    """Safe from many threads, one at a time."""
+    """Thread-safe."""
 
     def __init__(self, path: str) -> None:
         self.path = path
         self._lock = threading.RLock()
-        self._opened: sqlite3.Connection | None = None
+        self._file = SqliteFile(path, connect)
 
     @property
     def exists(self) -> bool:
-        """Whether anything was ever kept: who only wants to look need not make a file."""
-        return self._opened is not None or os.path.exists(self.path)  # noqa: PTH110 - strings, as in Home
+        """Whether the file exists; readers check this first, so that they do not create it."""
+        return self._file.exists
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        with self._lock, told():
-            yield self._book()
+        with self._lock, llmc_errors():
+            yield self._connection()
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """One transaction: all of it, or nothing."""
-        with self._lock, told():
-            book = self._book()
-            book.execute("BEGIN IMMEDIATE")
+        """One transaction: committed completely or rolled back."""
+        with self._lock, llmc_errors():
+            connection = self._connection()
+            connection.execute("BEGIN IMMEDIATE")
             try:
-                yield book
+                yield connection
             except BaseException:
-                book.execute("ROLLBACK")
+                connection.execute("ROLLBACK")
                 raise
-            book.execute("COMMIT")
+            connection.execute("COMMIT")
 
     def close(self) -> None:
         with self._lock:
-            if self._opened is not None:
-                self._opened.close()
-                self._opened = None
+            self._file.close()
 
-    def _book(self) -> sqlite3.Connection:
-        if self._opened is None:
-            try:
-                self._opened = opened(self.path)
-            except sqlite3.DatabaseError as error:
-                if isinstance(error, sqlite3.OperationalError):
-                    raise
-                put_aside(self.path, str(error))
-                self._opened = opened(self.path)
-        return self._opened
+    def _connection(self) -> sqlite3.Connection:
+        try:
+            return self._file.connection()
+        except sqlite3.DatabaseError as error:
+            if isinstance(error, sqlite3.OperationalError):
+                raise
+            damaged = self._file.set_aside()
+            log.warning("session database restarted", reason=str(error), kept=damaged)
+            return self._file.connection()
 
 
-def opened(path: str) -> sqlite3.Connection:
-    """For its owner alone. The version is looked at before anything is written."""
-    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
-    book = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+def connect(path: str) -> sqlite3.Connection:
+    """Open the file, readable by its owner only. The version is checked before anything is written."""
+    create_private(path)
+    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
     try:
-        book.execute("PRAGMA foreign_keys = ON")
-        # A commit survives kill -9; what a power cut may take is the last seconds, and never the file.
-        book.execute("PRAGMA synchronous = NORMAL")
-        if version_of(book) < VERSION:
-            book.executescript(SCHEMA)
-        book.execute("SELECT count(*) FROM sessions").fetchone()
+        connection.execute("PRAGMA foreign_keys = ON")
+        # Commits survive kill -9; a power cut may lose the last seconds, but does not corrupt the file.
+        connection.execute("PRAGMA synchronous = NORMAL")
+        if version_of(connection) < VERSION:
+            connection.executescript(SCHEMA)
+        connection.execute("SELECT count(*) FROM sessions").fetchone()
     except BaseException:
-        book.close()
+        connection.close()
         raise
-    return book
+    return connection
 
 
-def version_of(book: sqlite3.Connection) -> int:
-    (version,) = book.execute("PRAGMA user_version").fetchone()
+def version_of(connection: sqlite3.Connection) -> int:
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version > VERSION:
         raise NewerFormatError(
-            "the sessions cannot be read", reason="a newer llmc wrote them", hint="Update llmc.", version=version
+            "cannot read the sessions", reason="a newer llmc wrote them", hint="Update llmc.", version=version
         )
     return int(version)
 
 
-def put_aside(path: str, reason: str) -> None:
-    os.replace(path, f"{path}.damaged")  # noqa: PTH105 - strings, as in Home
-    for tail in ("-wal", "-shm"):
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(path + tail)  # noqa: PTH108 - likewise
-    log.warning("sessions begun anew", reason=reason, kept=f"{path}.damaged")
-
-
 @contextlib.contextmanager
-def told() -> Iterator[None]:
-    """What SQLite says, as an error of llmc's."""
+def llmc_errors() -> Iterator[None]:
+    """Translate errors of SQLite and the file system into `LlmcError`s."""
     try:
         yield
     except UnicodeEncodeError as error:
-        raise QueryError("a session holds text that is Unicode", reason=str(error)) from None
+        raise QueryError("a session can only store valid Unicode text", reason=str(error)) from None
     except (sqlite3.Error, OSError) as error:
         if "full" in str(error) or getattr(error, "errno", None) == NO_SPACE:
             raise StoreFullError("the session was not written", reason="the disk is full") from error
-        raise StoreError("the session cannot be used", reason=str(error)) from error
+        raise StoreError("the session database is not usable", reason=str(error)) from error
 
 
 NO_SPACE: Final = 28

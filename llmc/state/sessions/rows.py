@@ -1,4 +1,4 @@
-"""Rows of the sessions' file: how they are read and added, which writers are refused, and who gives way for whom."""
+"""Rows of the session database: reading and adding them, version checks, and trimming old entries."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ __all__ = [
     "ENTRY",
     "MOST_ENTRIES",
     "add",
-    "alive",
     "cell_of",
-    "checked_name",
+    "check_name",
+    "encode_value",
     "entry_of",
-    "found",
-    "packed",
-    "refuse_stale",
-    "room_for_key",
+    "find_session",
+    "require_current_version",
+    "require_room_for_key",
+    "require_session",
     "unknown",
 ]
 
-# Twelve hours of work are some hundred calls and entries; what is beyond these is a log file, or an agent in a loop.
+# Twelve hours of work produce a few hundred calls and entries; more is a log file or a looping agent.
 MOST_KEYS: Final = 500
 MOST_ENTRIES: Final = 5_000
 MOST_CALLS: Final = 1_000
@@ -37,26 +37,26 @@ LARGEST_VALUE: Final = 64 << 10
 LARGEST_ENTRY: Final = 16 << 10
 LARGEST_SESSION: Final = 8 << 20
 LONGEST_NAME: Final = 200
-# Old entries are looked for once in so many.
+# Old entries are trimmed once per this many new ones.
 TRIM_EVERY: Final = 50
 
 COLUMNS: Final = ", ".join(each.name for each in fields(SessionRecord))
 ENTRY: Final = "list, text, speaker, act, agent, data, at, id"
 
 
-def add(book: sqlite3.Connection, kept: SessionRecord, entries: tuple[SessionEntry, ...]) -> int:
+def add(db: sqlite3.Connection, record: SessionRecord, entries: tuple[SessionEntry, ...]) -> int:
     number = 0
     for one in entries:
         if len(one.text.encode("utf-8", "replace")) > LARGEST_ENTRY:
             raise QueryError(
-                f"an entry is over {LARGEST_ENTRY >> 10} KB", hint="Write it to a file, and append its path."
+                f"the entry is larger than {LARGEST_ENTRY >> 10} KB", hint="Write it to a file and append the path."
             )
         number = (
-            book.execute(
+            db.execute(
                 "INSERT INTO entries (session, list, agent, speaker, act, text, data, at) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 (
-                    kept.id,
+                    record.id,
                     one.list,
                     one.agent,
                     one.speaker,
@@ -69,34 +69,34 @@ def add(book: sqlite3.Connection, kept: SessionRecord, entries: tuple[SessionEnt
             or 0
         )
         if number % TRIM_EVERY == 0:
-            trim(book, kept)
+            trim(db, record)
     return number
 
 
-def trim(book: sqlite3.Connection, kept: SessionRecord) -> None:
-    """The oldest give way: of the tool history first, then of everything."""
+def trim(db: sqlite3.Connection, record: SessionRecord) -> None:
+    """Delete the oldest entries: first of the tool history, then of all lists."""
     for condition, most in (("list = 'tools'", MOST_CALLS), ("1", MOST_ENTRIES)):
-        gone = book.execute(
-            f"DELETE FROM entries WHERE session = ? AND {condition} AND id <= "  # noqa: S608 - our own conditions
+        deleted = db.execute(
+            f"DELETE FROM entries WHERE session = ? AND {condition} AND id <= "  # noqa: S608 - constant conditions
             f"(SELECT id FROM entries WHERE session = ? AND {condition} ORDER BY id DESC LIMIT 1 OFFSET ?)",
-            (kept.id, kept.id, most),
+            (record.id, record.id, most),
         ).rowcount
-        book.execute("UPDATE sessions SET lost = lost + ? WHERE id = ?", (gone, kept.id))
-    (size,) = book.execute(
-        "SELECT coalesce(sum(length(text)), 0) FROM entries WHERE session = ?", (kept.id,)
+        db.execute("UPDATE sessions SET lost = lost + ? WHERE id = ?", (deleted, record.id))
+    (size,) = db.execute(
+        "SELECT coalesce(sum(length(text)), 0) FROM entries WHERE session = ?", (record.id,)
     ).fetchone()
     if size > LARGEST_SESSION:
-        gone = book.execute(
+        deleted = db.execute(
             "DELETE FROM entries WHERE id IN (SELECT id FROM entries WHERE session = ? ORDER BY id "
             "LIMIT (SELECT count(*) / 2 FROM entries WHERE session = ?))",
-            (kept.id, kept.id),
+            (record.id, record.id),
         ).rowcount
-        book.execute("UPDATE sessions SET lost = lost + ? WHERE id = ?", (gone, kept.id))
+        db.execute("UPDATE sessions SET lost = lost + ? WHERE id = ?", (deleted, record.id))
 
 
-def found(book: sqlite3.Connection, owner: str, name: str) -> SessionRecord:
-    row = book.execute(
-        f"SELECT {COLUMNS} FROM sessions WHERE owner = ? AND name = ?",  # noqa: S608 - our names
+def find_session(db: sqlite3.Connection, owner: str, name: str) -> SessionRecord:
+    row = db.execute(
+        f"SELECT {COLUMNS} FROM sessions WHERE owner = ? AND name = ?",  # noqa: S608 - constant names
         (owner, name),
     ).fetchone()
     if row is None:
@@ -105,52 +105,54 @@ def found(book: sqlite3.Connection, owner: str, name: str) -> SessionRecord:
 
 
 def unknown(name: str) -> NotFoundError:
-    return NotFoundError(f"there is no session {name[:LONGEST_NAME]!r}", hint="`session list` names those there are.")
+    return NotFoundError(f"there is no session {name[:LONGEST_NAME]!r}", hint="`session list` shows the existing ones.")
 
 
-def alive(book: sqlite3.Connection, kept: SessionRecord) -> None:
-    """It may have been dropped while it was in use."""
-    if book.execute("SELECT 1 FROM sessions WHERE id = ?", (kept.id,)).fetchone() is None:
-        raise unknown(kept.name)
+def require_session(db: sqlite3.Connection, record: SessionRecord) -> None:
+    """Raise if the session was deleted while in use."""
+    if db.execute("SELECT 1 FROM sessions WHERE id = ?", (record.id,)).fetchone() is None:
+        raise unknown(record.name)
 
 
-def room_for_key(book: sqlite3.Connection, kept: SessionRecord) -> None:
-    (keys,) = book.execute("SELECT count(*) FROM cells WHERE session = ?", (kept.id,)).fetchone()
+def require_room_for_key(db: sqlite3.Connection, record: SessionRecord) -> None:
+    (keys,) = db.execute("SELECT count(*) FROM cells WHERE session = ?", (record.id,)).fetchone()
     if keys >= MOST_KEYS:
-        raise QueryError(f"a session has at most {MOST_KEYS} keys", hint="Append to a list, or use fewer keys.")
+        raise QueryError(f"a session has at most {MOST_KEYS} keys", hint="Append to a list, or delete unused keys.")
 
 
-def refuse_stale(draft: Draft, present: SessionValue | None) -> None:
-    """Without a version a writer may replace only what is its own."""
+def require_current_version(draft: Draft, present: SessionValue | None) -> None:
+    """Refuse a write based on an outdated version. Without a version, a writer may replace only its own value."""
     version = present.version if present else 0
-    gone = present is None or present.value is None
+    absent = present is None or present.value is None
     seen = draft.version
-    if seen is None and (gone or (present is not None and present.writer == draft.writer)):
+    if seen is None and (absent or (present is not None and present.writer == draft.writer)):
         return
-    if seen == version or (seen == 0 and gone):
+    if seen == version or (seen == 0 and absent):
         return
-    writer = present.writer.partition("@")[0] if present and not gone else ""
+    writer = present.writer.partition("@")[0] if present and not absent else ""
     by = f", by {writer}" if writer else ""
-    state = f"{draft.key} is at version {version}{by}" if not gone else f"{draft.key} is not set"
+    state = f"{draft.key} is at version {version}{by}" if not absent else f"{draft.key} is not set"
     raise ConflictError(
         state,
         reason="no version was given" if seen is None else f"version {seen} was given",
-        hint=f"Get it, put the two together, and set it with version={0 if gone else version}.",
+        hint=f"Get the current value, merge your change, and set it with version={0 if absent else version}.",
         key=draft.key,
-        version=0 if gone else version,
+        version=0 if absent else version,
     )
 
 
-def packed(draft: Draft) -> str:
+def encode_value(draft: Draft) -> str:
     text = json.dumps(draft.value, separators=(",", ":"))
     if len(text.encode("utf-8", "replace")) > LARGEST_VALUE:
-        raise QueryError(f"{draft.key} is over {LARGEST_VALUE >> 10} KB", hint="Keep a path or a handle instead.")
+        raise QueryError(
+            f"{draft.key} is larger than {LARGEST_VALUE >> 10} KB", hint="Store a path or a handle instead."
+        )
     return text
 
 
-def checked_name(name: str) -> str:
+def check_name(name: str) -> str:
     if len(name) > LONGEST_NAME:
-        raise QueryError(f"a name is over {LONGEST_NAME} characters", hint="Use a shorter one.")
+        raise QueryError(f"the name is longer than {LONGEST_NAME} characters", hint="Use a shorter name.")
     return name
 
 

@@ -1,8 +1,8 @@
-"""How much has a session been served, and when should its client write down where it stands and begin afresh?
+"""The token budget of a session: warns when its client should write a checkpoint and start over.
 
-The budget is `session.budget_tokens`, or the session's own key `budget`. It is for one context: a client that resumes
-begins at nothing. Each mark is told once, in the frame of the reply that passes it; past the whole, every
-reply says so.
+The budget is `session.budget_tokens`, or the key `budget` of the session. It applies to one context: a client that
+resumes starts at zero. Each threshold is reported once, in the frame of the reply that crosses it; over budget, every
+reply reports it.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ __all__ = ["MARKS", "advice", "budget_of"]
 MARKS: Final = (100, 90, 75)
 
 
-def budget_of(memory: Memory, kept: SessionRecord, default: int) -> int:
-    """0 is no limit."""
-    own = memory.get(kept, "budget")
+def budget_of(memory: Memory, record: SessionRecord, default: int) -> int:
+    """The session's budget in tokens; 0 means no limit."""
+    own = memory.get(record, "budget")
     try:
         return max(0, int(own.value)) if own else default
     except (TypeError, ValueError):
         return default
 
 
-def advice(memory: Memory, kept: SessionRecord, default: int) -> str:
-    """What the reply's frame says; empty when there is nothing to say."""
-    budget = budget_of(memory, kept, default)
+def advice(memory: Memory, record: SessionRecord, default: int) -> str:
+    """The line to add to the frame of a reply; empty if no threshold was crossed."""
+    budget = budget_of(memory, record, default)
     if not budget:
         return ""
-    share = kept.served * 100 // budget
+    share = record.served * 100 // budget
     mark = next((one for one in MARKS if share >= one), 0)
-    if not mark or (mark <= kept.warned and mark < MARKS[0]):
+    if not mark or (mark <= record.warned and mark < MARKS[0]):
         return ""
-    if mark > kept.warned:
-        memory.warn(kept, mark)
-    used = f"session {kept.name}: {share} % of {budget:,} tokens"
-    return f"{used}; {ADVICE[mark]}" if mark > kept.warned else used
+    if mark > record.warned:
+        memory.warn(record, mark)
+    used = f"session {record.name}: {share} % of {budget:,} tokens"
+    return f"{used}; {ADVICE[mark]}" if mark > record.warned else used
 
 
 ADVICE: Final = {

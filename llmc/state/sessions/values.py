@@ -1,4 +1,4 @@
-"""What a kept session is made of: keys with a version, entries of lists, and the session's own line."""
+"""Values of a persistent session: its record, versioned keys, and list entries."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import Any, Final
 
 __all__ = ["CHECKPOINTS", "CONTEXT", "LOG", "SHARED", "TOOLS", "Draft", "SessionEntry", "SessionRecord", "SessionValue"]
 
-# Lists that have a meaning; agents may have others besides.
+# Lists with a defined meaning; agents may add others.
 LOG: Final = "log"
 TOOLS: Final = "tools"
 CONTEXT: Final = "context"
 CHECKPOINTS: Final = "checkpoints"
 
-SHARED: Final = ""  # whose slice it is, if nobody's alone
+SHARED: Final = ""  # the agent name of shared values and entries
 
 
 @dataclass(frozen=True, slots=True)
 class SessionRecord:
-    """One session. `content` and `frame` are tokens served, `since` what of them belongs to an earlier context;
-    `warned` is the last share of the budget that was told, `lost` how many old entries gave way."""
+    """One session. `content` and `frame` are tokens served, `since` how many of them belong to earlier contexts;
+    `warned` is the last budget threshold reported (percent), `lost` the number of entries trimmed."""
 
     id: int
     owner: str
@@ -37,13 +37,13 @@ class SessionRecord:
 
     @property
     def served(self) -> int:
-        """In the present context."""
+        """Tokens served in the current context."""
         return max(0, self.content + self.frame - self.since)
 
 
 @dataclass(frozen=True, slots=True)
 class SessionValue:
-    """`agent` is whose slice it stands in, `writer` who wrote it last. A value of None was dropped."""
+    """`agent` is the agent it is visible to, `writer` the last writer. A value of None was deleted."""
 
     key: str
     value: Any
@@ -55,7 +55,7 @@ class SessionValue:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What is to be written. `version` is the one that the writer saw; None: the key is new, or the writer's own."""
+    """A value to write. `version` is the one the writer has seen; None for a new key or the writer's own value."""
 
     key: str
     value: Any
@@ -66,7 +66,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class SessionEntry:
-    """{speaker, act, text, at} and what a machine wants to know of it; `number` is given when it is written."""
+    """{speaker, act, text, at} and structured `data`; `number` is assigned when it is written."""
 
     list: str
     text: str

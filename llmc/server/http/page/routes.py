@@ -168,7 +168,7 @@ class Page:
         span = span if span in SPANS else "24h"
         session, tool = given.get("session", ""), given.get("tool", "")
         self._service.ledger.flush()
-        found = figures(self._service.ledger.book, LedgerFilter(since_of(span), session, tool))
+        found = figures(self._service.ledger.database, LedgerFilter(since_of(span), session, tool))
         return "Ledger", ledger_view(found, span, session, tool)
 
     def sessions(self, _request: Request) -> tuple[str, Safe]:
