@@ -263,3 +263,13 @@ def test_refs_tell_reads_from_writes_and_definitions(world: GraphWorld) -> None:
     reads = world.ask("refs", name="backup", kind="read").data["references"]
     assert [one["line"] for one in reads] == [20]
     assert world.ask("refs", name="plan", kind="def").data["references"] == []
+
+
+def test_decorators_that_register_a_handler_are_told(tmp_path_factory: pytest.TempPathFactory) -> None:
+    files = {
+        "app.py": "from web import A\n\napp = A()\n\n\n@app.route('/x')\n@login\ndef index(n=len('a')):\n    ping()\n"
+    }
+    with graph_world(tmp_path_factory.mktemp("decorated"), files) as world:
+        decorators = world.ask("impls", name="index").data["definitions"][0]["decorators"]
+        assert decorators == [{"line": 6, "name": "app.route"}, {"line": 7, "name": "login"}]
+        assert "6 decorated by app.route" in world.text("impls", name="index")

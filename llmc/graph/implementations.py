@@ -9,6 +9,8 @@ from llmc.graph.entities import Entity, EntityKind, GraphNode
 from llmc.graph.facts import TYPE_KINDS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from llmc.graph.edges import Graph
     from llmc.graph.entities import Edge
 
@@ -25,6 +27,7 @@ class Implementations:
     types: list[GraphNode] = field(default_factory=list)
     members: list[GraphNode] = field(default_factory=list)
     registered: list[Edge] = field(default_factory=list)
+    decorators: list[tuple[int, str]] = field(default_factory=list)  # line, name
     complete: bool = True
 
 
@@ -43,7 +46,19 @@ def implementations(graph: Graph, node: GraphNode) -> Implementations:
         found.members = list(dict.fromkeys([*members, *graph.told_implementations(node)]))
     edges = graph.incoming(node, frozenset({"use"}))
     found.registered = [edge for edge in edges.edges if kind not in TYPE_KINDS]
+    found.decorators = list(_decorators(graph, node))
     return found
+
+
+def _decorators(graph: Graph, node: GraphNode) -> Iterator[tuple[int, str]]:
+    """What stands above a definition and belongs to what encloses it: `@app.route("/")` registers a function."""
+    facts = graph.project.facts(node.doc)
+    symbol = facts.symbol(node.qualified) if facts else None
+    if symbol is None:
+        return
+    for reference in graph.project.references(node.doc).get(symbol.container, ()):
+        if reference.kind == "call" and symbol.start_line <= reference.line <= symbol.end_line:
+            yield reference.line, f"{reference.receiver}.{reference.name}".lstrip(".")
 
 
 def _own(graph: Graph, owner: GraphNode, name: str) -> list[GraphNode]:

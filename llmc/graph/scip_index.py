@@ -120,19 +120,17 @@ class ScipIndex:
         """Types and members that a compiler found to implement a definition, in files that define the same name."""
         facts = project.facts(node.doc)
         document = self.document(project, facts) if facts else None
-        wanted = (
-            {one for one, place in document.defined.items() if facts and _node_at(facts, *place) == node}
-            if document
-            else set()
-        )
+        if facts is None or document is None:
+            return []
+        wanted = {symbol for symbol, place in document.defined.items() if _node_at(facts, *place) == node}
         found: dict[GraphNode, None] = {}
         for doc in project.defining(node.name)[:MOST_CANDIDATES] if wanted else ():
             other = project.facts(doc)
             checked = self.document(project, other) if other else None
-            if checked is None:
+            if other is None or checked is None:
                 continue
             for symbol, bases in checked.implementing.items():
-                if other and wanted.intersection(bases) and symbol in checked.defined:
+                if wanted.intersection(bases) and symbol in checked.defined:
                     implementation = _node_at(other, *checked.defined[symbol])
                     if implementation is not None:
                         found[implementation] = None

@@ -24,7 +24,7 @@ def run(asked: ToolRequest) -> Envelope:
     found = [(one.graph, one.node, implementations(one.graph, one.node)) for one in shown]
     types = sum(len(one.types) for _, _, one in found)
     members = sum(len(one.members) for _, _, one in found)
-    registered = sum(len(one.registered) for _, _, one in found)
+    registered = sum(len(one.registered) + len(one.decorators) for _, _, one in found)
     said = [plural(types, "subtype")] if types or not members else []
     said += [plural(members, "override")] if members else []
     said += [f"registered or passed on in {plural(registered, 'place')}"] if registered else []
@@ -35,6 +35,7 @@ def run(asked: ToolRequest) -> Envelope:
             Group(f"{lines.head(graph, node)} {lines.place(graph, node)}", ()),
             *definitions(lines, graph, [*one.types, *one.members]),
             *places(lines, graph, one.registered),
+            *decorated(lines, graph, node, one.decorators),
         )
     ]
     cut = "" if all(one.complete for _, _, one in found) else "not all files that hold the name were looked through"
@@ -57,6 +58,7 @@ def run(asked: ToolRequest) -> Envelope:
                         }
                         for edge in one.registered
                     ],
+                    "decorators": [{"line": line, "name": name} for line, name in one.decorators],
                 }
                 for graph, node, one in found
             ]
@@ -102,6 +104,16 @@ def places(lines: Lines, graph: Graph, edges: list[Edge]) -> Iterator[Group]:
             for edge in several
         ]
         yield Group(lines.path(graph, doc), tuple(items), len(items))
+
+
+def decorated(lines: Lines, graph: Graph, node: Node, decorators: list[tuple[int, str]]) -> Iterator[Group]:
+    path = graph.project.path(node.doc)
+    items = [
+        Item((Row(f"decorated by {name}", line),), "", graph.project.root.id, path, line, line)
+        for line, name in decorators
+    ]
+    if items:
+        yield Group(lines.path(graph, node.doc), tuple(items), len(items))
 
 
 TOOL = Tool(

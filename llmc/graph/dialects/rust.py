@@ -119,7 +119,7 @@ class Rust(Dialect):
     def _crate(self, name: str) -> Resolution:
         memo = self.project.memo
         if "crates" not in memo:
-            crates: dict[str, str | None] = {}
+            crates: dict[str, str] = {}
             for path in self.project.named("Cargo.toml"):
                 folder = path.rpartition("/")[0]
                 roots = [f"{folder}/src/lib.rs" if folder else "src/lib.rs", f"{folder}/lib.rs" if folder else "lib.rs"]

@@ -62,16 +62,20 @@ class Receivers:
         self._generics = grammar == "csharp"  # where Foo and Foo<T> are two types
 
     def before(self, start: int, name: str) -> str:
-        data, starts = self._data, self._starts
-        if not starts:
-            return ""
-        if data[start - 1 : start] not in _JOINT_ENDS:
-            end = start + len(name)
-            return GENERIC if self._generics and data[end : end + 1] == b"<" else ""
+        found = self._chain(start) if self._starts and self._data[start - 1 : start] in _JOINT_ENDS else ""
+        end = start + len(name)
+        return GENERIC if not found and self._generics and self._data[end : end + 1] == b"<" else found
+
+    def _chain(self, start: int) -> str:
+        data = self._data
         end = start
+        while end > 0 and data[end - 1] in _SPACE:
+            end -= 1
+        if end < start and data[end - 1 : end] != b".":  # Go ends a line with the dot
+            return ""
         while end > 0 and data[end - 1] in _BETWEEN:
             end -= 1
-        first = starts.get(end)
+        first = self._starts.get(end)
         if first is None:
             return self._by_text(start)
         return UNKNOWN if end - first > LONGEST_VALUE else chain(data[first:end].decode("utf-8", "replace"))
@@ -88,6 +92,7 @@ _NEAR = 120
 _WRITTEN_CHAIN = re.compile(rb"(?<![\w.:)\]])([A-Za-z_]\w*(?:(?:\.|::)[A-Za-z_]\w*)*)(?:\.|::)$")
 _WRITTEN_JOINT = re.compile(rb"(?:(?<!\.)\.|::|->)$")
 _JOINT_ENDS = frozenset({b".", b":", b">", b" ", b"\n", b"\t", b"#"})
+_SPACE = frozenset(b" \t\r\n")
 _BETWEEN = frozenset(b".:->?!# \t\r\n")
 
 
