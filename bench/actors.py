@@ -284,7 +284,7 @@ def open_actor(name: str, ground: Ground, scratch: Path) -> AbstractContextManag
 
 def serve(ground: Ground, scratch: Path) -> Llmc:
     """The lean profile with the shell tool switched on, since the others have a shell too."""
-    settings, environ = ["shell.enabled=true", "shell.seconds=250"], at_home(scratch)
+    settings, environ = ["shell.enabled=true", "shell.seconds=250"], at_home(scratch, ground.folder)
     if "python" in ground.names:  # a user who runs tests has activated their environment
         programs = Path(ground.names["python"]).parent
         environ["PATH"] = os.pathsep.join((str(programs), environ["PATH"]))

@@ -55,7 +55,9 @@ class Bench:
         handler: Any = open_service(
             home, {**os.environ, "LLMC_HOME": home.path, "XDG_CONFIG_HOME": str(folder)}
         ).handler
-        self.client = ClientInfo(os.getpid(), "bench", str(folder / "work"), config=str(config))
+        self.client = ClientInfo(
+            os.getpid(), "bench", str(folder / "work"), {"LLMC_ROOTS": str(folder / "work")}, config=str(config)
+        )
         self.service: Any = handler
         self.surface = ToolSurface(self.service, data=False)
         self.visit = RequestContext(self.client, self.service.sessions.enter("bench"))

@@ -52,11 +52,16 @@ def ours(profile: str, scratch: Path, *settings: str, repo: Path = DEMO) -> Serv
     """`llmc serve` with a home of its own and no daemon that stays."""
     flags = [part for one in settings for part in ("--set", one)]
     command = [sys.executable, "-P", "-m", "llmc", "serve", "--no-daemon", "--profile", profile, *flags]
-    return Server(command, cwd=repo, environ=at_home(scratch))
+    return Server(command, cwd=repo, environ=at_home(scratch, repo))
 
 
-def at_home(scratch: Path) -> dict[str, str]:
-    home = {"LLMC_HOME": str(scratch / "home"), "XDG_CONFIG_HOME": str(scratch / "config")}
+def at_home(scratch: Path, root: Path) -> dict[str, str]:
+    """The root is named, since an unpacked archive is no git work tree."""
+    home = {
+        "LLMC_HOME": str(scratch / "home"),
+        "XDG_CONFIG_HOME": str(scratch / "config"),
+        "LLMC_ROOTS": str(root),
+    }
     path = os.pathsep.join((str(Path(__file__).parent.parent), os.environ.get("PYTHONPATH", "")))
     return {**os.environ, **home, "PYTHONPATH": path}
 

@@ -39,7 +39,7 @@ class Bench:
 
     def llmc(self, *arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "llmc", *arguments]
-        environment = {**os.environ, "LLMC_HOME": str(self.home)}
+        environment = {**os.environ, "LLMC_HOME": str(self.home), "LLMC_ROOTS": str(cwd or self.tree)}
         return subprocess.run(
             command, cwd=cwd or self.tree, env=environment, capture_output=True, text=True, check=True
         )
@@ -122,7 +122,12 @@ def save_to_searchable(bench: Bench, saves: int = 40) -> None:
     from llmc.client.daemon_client import Caller
 
     caller = Caller(
-        Home(str(bench.home)), os.environ, cwd=str(bench.tree), flags=[], config="", notify=lambda _text: None
+        Home(str(bench.home)),
+        os.environ,
+        cwd=str(bench.tree),
+        flags=[f"roots={bench.tree}"],
+        config="",
+        notify=lambda _text: None,
     )
     target = bench.tree / "llmc_bench_save.py"
     seconds = []
@@ -186,7 +191,12 @@ def latencies(bench: Bench, words: list[str], queries: int) -> list[float]:
     from llmc.client.daemon_client import Caller
 
     caller = Caller(
-        Home(str(bench.home)), os.environ, cwd=str(bench.tree), flags=[], config="", notify=lambda _text: None
+        Home(str(bench.home)),
+        os.environ,
+        cwd=str(bench.tree),
+        flags=[f"roots={bench.tree}"],
+        config="",
+        notify=lambda _text: None,
     )
 
     def ask(number: int) -> float:

@@ -88,7 +88,7 @@ class Bench:
     def __init__(self, tree: str, home: str) -> None:
         self.tree = tree
         self.home = home
-        self.environ = {**os.environ, "LLMC_HOME": home, "XDG_CONFIG_HOME": home}
+        self.environ = {**os.environ, "LLMC_HOME": home, "XDG_CONFIG_HOME": home, "LLMC_ROOTS": tree}
 
     def llmc(self, *arguments: str) -> None:
         subprocess.run([*PYTHON, "-m", "llmc", *arguments], env=self.environ, cwd=self.tree, check=True)

@@ -140,7 +140,7 @@ class Agent:
 
 
 def play(service: Service, tree: Path, length: Length, *flags: str) -> list[Told]:
-    client = ClientInfo(os.getpid(), "bench", str(tree), {}, flags)
+    client = ClientInfo(os.getpid(), "bench", str(tree), {"LLMC_ROOTS": str(tree)}, flags)
     session = ConnectedSession("bench")
     visit, surface = RequestContext(client, session), ToolSurface(service, "lean", data=False)
     surface.definitions(visit)
@@ -220,7 +220,9 @@ def opened(folder: Path) -> Iterator[Service]:
 
 
 def settle(service: Service, tree: Path, flags: tuple[str, ...]) -> None:
-    workspace = service.workspace(RunningRequest(ClientInfo(os.getpid(), "bench", str(tree), {}, flags)))
+    workspace = service.workspace(
+        RunningRequest(ClientInfo(os.getpid(), "bench", str(tree), {"LLMC_ROOTS": str(tree)}, flags))
+    )
     workspace.index()
 
 

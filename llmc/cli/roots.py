@@ -39,4 +39,4 @@ def lines(found: dict[str, Any]) -> Iterator[str]:
     if not found["roots"] and not named:
         yield "No root is indexed."
     if found["reason"]:
-        yield f"This folder has no root: {found['reason']}"
+        yield f"This folder has no root: {found['reason']}. Name one with --root PATH, or in your own llmc.toml."

@@ -344,7 +344,9 @@ class Service:
         loaded = self._load(call.client)
         named = [str(entry.path) for entry in loaded.settings.roots]
         roots = [asdict(root) for root in known_roots(self._registry)]
-        return without_secrets({"roots": roots, "named": named, "reason": str(loaded.no_root or "")})
+        return without_secrets(
+            {"roots": roots, "named": named, "reason": loaded.no_root.reason if loaded.no_root else ""}
+        )
 
     def _forget(self, params: JsonObject, call: RunningRequest) -> JsonObject:
         """Remove a root's index and every stored result with something of it."""

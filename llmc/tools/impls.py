@@ -106,7 +106,7 @@ def places(lines: Lines, graph: Graph, edges: list[Edge]) -> Iterator[Group]:
         yield Group(lines.path(graph, doc), tuple(items), len(items))
 
 
-def decorated(lines: Lines, graph: Graph, node: Node, decorators: list[tuple[int, str]]) -> Iterator[Group]:
+def decorated(lines: Lines, graph: Graph, node: GraphNode, decorators: list[tuple[int, str]]) -> Iterator[Group]:
     path = graph.project.path(node.doc)
     items = [
         Item((Row(f"decorated by {name}", line),), "", graph.project.root.id, path, line, line)
