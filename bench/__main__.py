@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import readme, report
-from bench.suites import SUITES, Done, parts_of, run
+from bench.suites import DATA, SUITES, Done, parts_of, run
 
 HERE = Path(__file__).parent
 PLOTTING = HERE.parent / ".venv-bench" / "bin" / "python"
@@ -44,13 +44,18 @@ def main() -> int:
     target: Path = given.report or given.out or HERE / "runs" / f"{time.strftime('%Y-%m-%d')}-{machine()}"
     if given.report and not (target / "raw").is_dir():
         parser.error(f"{target} has no raw figures")
-    failed = [] if given.report else measured(given.suites or list(SUITES), given.part, target)
+    failed = [] if given.report else measured(given.suites or every_suite(), given.part, target)
     found = report.write(target)
     draw(target)
     if given.readme and not readme.put(HERE.parent / "README.md", found):
         print("README.md has no marks for the table", file=sys.stderr)
     print(target / "summary.md")
     return 1 if failed else 0
+
+
+def every_suite() -> list[str]:
+    """All of them; the public one only where its data is."""
+    return [name for name in SUITES if name != "public" or os.environ.get(DATA)]
 
 
 def measured(suites: list[str], only: list[str] | None, target: Path) -> list[Done]:

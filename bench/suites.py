@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-__all__ = ["SUITES", "Done", "Part", "parts_of", "run"]
+__all__ = ["DATA", "SUITES", "Done", "Part", "parts_of", "run"]
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """`printed`: it writes its JSON to stdout. `{cache}` and `{raw}` in the arguments are folders."""
+    """`printed`: it writes its JSON to stdout. `{cache}`, `{raw}` and `{data}` in the arguments are folders."""
 
     name: str
     question: str
@@ -40,6 +40,9 @@ class Done:
     seconds: float
     problem: str = ""
 
+
+# The folder with the public data sets.
+DATA = "LLMC_BENCH_DATA"
 
 SUITES: dict[str, tuple[Part, ...]] = {
     "tokens": (
@@ -63,6 +66,21 @@ SUITES: dict[str, tuple[Part, ...]] = {
         ),
         Part(
             "research", "Does a report name the right place?", ("--cache", "{cache}/packages", "--json"), printed=True
+        ),
+    ),
+    # On public data that is not part of the repository: see docs/bench.md for where it comes from.
+    "public": (
+        Part(
+            "localisation",
+            "Does a pasted issue lead to the files of its fix?",
+            ("{data}/localisation/lite.jsonl", "--mirror", "{data}/mirror", "--sample", "10", "--json"),
+            printed=True,
+        ),
+        Part(
+            "citations",
+            "Does the first reply name every file that an answer cites?",
+            ("{data}/swe-qa/questions.jsonl", "--repos", "{data}/swe-qa/repos", "--json"),
+            printed=True,
         ),
     ),
     "latency": (
@@ -89,7 +107,10 @@ def parts_of(suites: Sequence[str]) -> list[Part]:
 def run(part: Part, raw: Path) -> Done:
     """The figures are in `raw/<part>.json` afterwards, if all went well."""
     target, printed = raw / f"{part.name}.json", raw / f"{part.name}.txt"
-    arguments = [replaced(one, {"{cache}": str(trees.cache()), "{raw}": str(raw)}) for one in part.arguments]
+    arguments = [
+        replaced(one, {"{cache}": str(trees.cache()), "{raw}": str(raw), "{data}": os.environ.get(DATA, "")})
+        for one in part.arguments
+    ]
     command = [sys.executable, "-m", f"bench.{part.name}", *arguments]
     if not part.printed:
         command += ["--json", str(target)]
@@ -120,7 +141,7 @@ def watched(command: list[str], printed: Path) -> tuple[int, str]:
 
 def environ() -> dict[str, str]:
     """A user's own home and settings are neither read nor changed: each measurement makes its own."""
-    kept = ("LLMC_BENCH_CACHE",)
+    kept = ("LLMC_BENCH_CACHE", DATA)
     return {name: value for name, value in os.environ.items() if not name.startswith("LLMC_") or name in kept}
 
 

@@ -134,7 +134,7 @@ def test_peers_are_pinned() -> None:
 def test_a_measurement_that_fails_is_a_result_with_its_reason(tmp_path: Path) -> None:
     done = run(Part("no_such_measurement", "?"), tmp_path)
     assert "no_such_measurement" in done.problem
-    assert set(SUITES) == {"tokens", "session", "quality", "latency", "indexing", "scale"}
+    assert set(SUITES) == {"tokens", "session", "quality", "public", "latency", "indexing", "scale"}
 
 
 def test_a_shell_keeps_both_ends() -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from llmc.retrieval.candidate import Candidate
 from llmc.retrieval.fuse import Fused, add_weighted, fuse, normalised
-from llmc.retrieval.layout import CheckoutLayout
+from llmc.retrieval.layout import layout_of
 from llmc.retrieval.path_facts import naming
 from llmc.retrieval.query import QueryRoute
 from llmc.retrieval.results import Share
@@ -71,7 +71,7 @@ def grouped(views: Sequence[View], scopes: Sequence[Scope], fused: dict[Place, F
     files: dict[tuple[int, int], list[tuple[int, Fused]]] = {}
     for (view, doc, ordinal), score in fused.items():
         files.setdefault((view, doc), []).append((ordinal, score))
-    layouts = [CheckoutLayout(scope.places) for scope in scopes]
+    layouts = [layout_of(scope.places) for scope in scopes]
     paths = [scope.places.named([doc for of, doc in files if of == at]) for at, scope in enumerate(scopes)]
     for (at, doc), found in files.items():
         if len(found) > 1:
@@ -100,8 +100,8 @@ def started(found: list[tuple[int, Fused]]) -> tuple[Share, ...]:
     if len(found) > 1 and best.score:
         total = sum([score.score * weight for (_, score), weight in zip(found, WEIGHTS, strict=False)])
         together = Share("chunks", total / best.score, f"{len(found)} in this file")
-    pointed = max((score for _, score in found), key=lambda score: score.evidence)
-    evidence = (Share("evidence", pointed.evidence, pointed.because),) if pointed.evidence else ()
+    pointed = max([score for _, score in found if score.because], key=lambda score: score.evidence, default=None)
+    evidence = (Share("evidence", pointed.evidence, pointed.because),) if pointed else ()
     return (Share("keywords", best.keyword), Share("vectors", best.vector), *evidence, together)
 
 

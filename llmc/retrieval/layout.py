@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import math
 import re
+from collections import OrderedDict
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from llmc.store.catalog.document_paths import DocumentPaths
 
-__all__ = ["CheckoutLayout"]
+__all__ = ["CheckoutLayout", "forget_layouts", "layout_of"]
 
 _VERSION = re.compile(r"(?P<prefix>_|.*[._-])?v(?P<number>\d{1,3})(?:(?:alpha|beta|rc)\d*)?", re.IGNORECASE)
 # So many files of a versioned folder must also stand beside it before the folder counts as a copy.
@@ -76,3 +78,25 @@ class CheckoutLayout:
         if self._minified is None:
             self._minified = frozenset(one.partition(".min.")[0] for one in self.places.holding(".min.")[1])
         return stem in self._minified
+
+
+# What was learnt of the paths is kept for the next search, as long as the catalog gives out the same `places`.
+MOST_KEPT = 8
+_kept: OrderedDict[int, CheckoutLayout] = OrderedDict()
+_keeping = Lock()
+
+
+def layout_of(places: DocumentPaths) -> CheckoutLayout:
+    with _keeping:
+        known = _kept.get(id(places))
+        if known is None or known.places is not places:
+            known = _kept[id(places)] = CheckoutLayout(places)
+        _kept.move_to_end(id(places))
+        while len(_kept) > MOST_KEPT:
+            _kept.popitem(last=False)
+        return known
+
+
+def forget_layouts() -> None:
+    with _keeping:
+        _kept.clear()

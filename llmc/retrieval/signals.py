@@ -152,7 +152,7 @@ def coverage(asked: QueryFeatures, candidate: Candidate) -> Share | None:
     return Share("coverage", 1 + 0.4 * met / len(asked.terms), f"{met} of {len(asked.terms)} words")
 
 
-AGREEING, AGREEMENT_CHUNKS = 0.2, 8
+AGREEING, AGREEMENT_CHUNKS = 0.2, 4
 
 
 def agreement(asked: QueryFeatures, candidate: Candidate) -> Share | None:

@@ -26,6 +26,7 @@ from llmc.extend.delegates.fleet import Fleet
 from llmc.indexer.known_roots import forget_root, known_roots
 from llmc.indexer.registry import IndexRegistry
 from llmc.retrieval.dependency_cache import DependencyCache
+from llmc.retrieval.layout import forget_layouts
 from llmc.retrieval.scope import forget_scopes
 from llmc.server.report import difference, embedder_status, progress_of, root_status, store_status
 from llmc.server.status import IndexResult, StatusReport, process_status
@@ -141,6 +142,7 @@ class Service:
             self._cache.clear()
             self._workspaces.clear()
             forget_scopes()
+            forget_layouts()
             gc.collect()
             give_back()
 
