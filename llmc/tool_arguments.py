@@ -48,7 +48,10 @@ class Argument:
 
 # Every tool takes it, since every one returns text.
 FOCUS = Argument(
-    "context_focus_question", "string", "Keep only what answers this question; the rest is behind a handle."
+    "context_focus_question",
+    "string",
+    "Keep only what answers this question; the rest is behind a handle.",
+    text="free",
 )
 
 

@@ -133,7 +133,7 @@ def test_commonjs_modules_are_resolved(world: GraphWorld) -> None:
 def test_cases_of_a_framework_are_tests(world: GraphWorld) -> None:
     text = world.text("tests", name="list")
     assert text.startswith("1 test directly")
-    assert "src/routes.test.ts\n 4 list.lists" in text
+    assert "src/routes.test.ts\n4 list.lists" in text
 
 
 def test_a_broken_configuration_costs_only_its_aliases(tmp_path_factory: pytest.TempPathFactory) -> None:

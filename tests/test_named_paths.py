@@ -43,7 +43,11 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standing]:
 
 
 def files_in(reply: str) -> set[str]:
-    return {line.partition(" · ")[0] for line in reply.rstrip("\n").split("\n")[1:] if not line.startswith(" ")}
+    return {
+        line.partition(" · ")[0]
+        for line in reply.rstrip("\n").split("\n")[1:]
+        if not line[:1].isdigit() and not line.startswith(" ")
+    }
 
 
 def test_ignored_files_are_left_out_where_nobody_names_them(world: Standing) -> None:

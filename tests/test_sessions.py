@@ -66,7 +66,7 @@ def test_a_question_is_about_what_it_names() -> None:
 def test_a_wish_finds_its_tool() -> None:
     tools = [tool(name) for name in TOOLS if "lean" not in tool(name).profiles]
     for wish, first in [
-        ("callers of a function", "refs"),
+        ("callers of a function", "calls"),
         ("list the files by name", "find"),
         ("folders and counts", "tree"),
         ("symbols of a file", "outline"),

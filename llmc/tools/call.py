@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from llmc.base.compute_slots import slot
 from llmc.base.errors import LlmcError, QueryError
 from llmc.state.metrics import METER
+from llmc.tool import budget_of
 from llmc.tools.accounting import account
 from llmc.tools.registry import TOOLS, is_offered, require_offered, tool
 from llmc.tools.reply import build_reply, error_reply
@@ -43,6 +44,7 @@ def call_tool(request: ToolRequest) -> Reply:
             if other is None:
                 break
             request = replace(request, name=other[0], args=other[1])
+        budget_of(request, wanted)  # an invalid budget is refused before the tool runs
         if request.call is not None:
             limits = request.workspace.settings.limits
             request.call.allow(wanted.seconds_allowed(request.workspace.settings), limits.call_memory_bytes)

@@ -166,6 +166,7 @@ def paths_of(view: View) -> list[str]:
         *view.store.catalog.places(view.root.id).paths(),
         *view.pending,
         *view.store.catalog.unvouched(view.root.id),
+        *view.named,
     ]
 
 
