@@ -169,7 +169,7 @@ def combination(chance: random.Random) -> FuzzCall:
 def opened(tmp_path: Path, *flags: str) -> Iterator[tuple[Service, ClientInfo]]:
     """A service over a small project that also holds a link, a FIFO and a file that is not text."""
     folder = tmp_path / "depot"
-    folder.mkdir()
+    (folder / ".git").mkdir(parents=True)  # a root without being configured
     search_world.write(folder)
     (folder / "link.py").symlink_to("/etc/passwd")
     os.mkfifo(folder / "fifo.py")
