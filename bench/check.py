@@ -15,7 +15,7 @@ import json
 import shutil
 import sys
 import tempfile
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,7 @@ from bench.judged import GOLDEN, demo, golden
 from bench.quality import ask, bundled, ndcg
 from bench.session import Length, opened, play, settle
 from bench.tasks import TUNED
-from llmc.settings import Settings
+from llmc.settings import Server, Settings
 from llmc.tool_schema import definition_of
 from llmc.tools.profiles import instructions_of, listed
 
@@ -81,8 +81,7 @@ def figures(*, quick: bool) -> dict[str, float]:
 
 def definitions() -> Iterator[tuple[str, float]]:
     for profile in PROFILES[:-1]:  # the last is another server's contract, word for word
-        plain = Settings()
-        settings = replace(plain, server=replace(plain.server, profile=profile))
+        settings = Settings(server=Server.model_validate({"profile": profile}))
         entries = [definition_of(one).as_dict() for one in listed(settings)]
         yield f"definitions {profile}", counted(entries, instructions_of(profile))["fixed"]
 

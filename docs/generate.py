@@ -1,7 +1,7 @@
-"""Generates the reference pages from the program: settings from their rows, commands from click.
+"""Generates the reference pages from the program: settings from their models, commands from click.
 
 `make docs` writes the pages, and `make lint` checks with `--check` that they are current. This file only does the
-layout: correct the text in the settings row or in the command's help. The output does not depend on the machine, the
+layout: correct the text in the settings model or in the command's help. The output does not depend on the machine, the
 terminal or click's formatter, so the pages change only when the program does.
 """
 
@@ -16,8 +16,9 @@ import click
 
 from llmc.cli import cli
 from llmc.settings import Secret, Settings
+from llmc.settings.fields import SettingField, settings_of, walk
 from llmc.settings.overrides import variable
-from llmc.settings.rows import SettingRow, ValueKind, rows_of, walk
+from llmc.settings.types import Kind, SettingsModel
 from llmc.tools.registry import TOOLS, tool
 
 if TYPE_CHECKING:
@@ -43,11 +44,11 @@ def main(arguments: list[str]) -> int:
 
 def settings_page() -> str:
     lines = ["# Settings", "", NOTE, "", *_SETTINGS_HEAD, ""]
-    top = [row for row in walk(Settings) if "." not in row.name and "[" not in row.name and row.of is None]
+    top = [each for each in walk(Settings) if "." not in each.name and "[" not in each.name and each.model is None]
     lines += ["## At the top of the file", "", *_settings_table(top, "")]
-    for section in rows_of(Settings).values():
-        if section.of is not None:
-            lines += _section(section, section.at or section.name, section.of, personal=section.personal)
+    for section in settings_of(Settings).values():
+        if section.model is not None:
+            lines += _section(section, section.at or section.name, section.model)
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -99,53 +100,58 @@ _SETTINGS_HEAD = inspect.cleandoc("""
     5. flags: `--set index.hidden=false`, `--root PATH`.
 
     `llmc.json` with the same keys is read if there is no `llmc.toml`; keys may also be written in camelCase.
-    Unknown keys and wrong values are errors, reported with their line. `llmc config show` prints the values and their
-    sources, `llmc config check` reports problems, `llmc config schema` prints a schema for editors.
+    `llmc config show` prints the values and their sources, `llmc config check` reports problems, `llmc config schema`
+    prints a schema for editors.
 
-    Keys marked *personal* are ignored in a workspace file, since that file may have come with a clone: they
+    Keys marked *user only* are ignored in a workspace file, since that file may have come with a clone: they
     name programs, addresses or secrets, or allow data to leave the machine. Put them into the user's file, or add the
     workspace to `trust` there. A workspace file may only name roots inside its own folder.
+
+    An invalid entry of `agents`, `mcps` or `delegates` is skipped and reported (`llmc config check`, `llmc status`);
+    everything else keeps working. Any other unknown key or wrong value is an error, reported with its line.
 
     Values marked *hidden* are never printed, and only in them `${VAR}` is replaced from the environment.
 """).splitlines()
 
 
-def _section(section: SettingRow, title: str, of: type, *, personal: bool) -> Iterator[str]:
-    names = {ValueKind.ENTRIES: f"[{title}.NAME]", ValueKind.TABLES: f"[[{title}]]"}
+def _section(section: SettingField, title: str, model: type[SettingsModel]) -> Iterator[str]:
+    names = {Kind.ENTRIES: f"[{title}.NAME]", Kind.TABLES: f"[[{title}]]"}
     yield from ("", f"## {names.get(section.kind, f'[{title}]')}", "", section.doc, "")
-    if personal:
-        yield from ("*Personal.*", "")
-    prefix = {ValueKind.ENTRIES: f"{title}.NAME.", ValueKind.TABLES: ""}.get(section.kind, f"{title}.")
-    yield from _settings_table(list(walk(of)), prefix, all_personal=personal)
+    if section.user_only:
+        yield from ("*User only.*", "")
+    prefix = {Kind.ENTRIES: f"{title}.NAME.", Kind.TABLES: ""}.get(section.kind, f"{title}.")
+    yield from _settings_table(list(walk(model)), prefix, all_user_only=section.user_only)
 
 
-def _settings_table(rows: list[SettingRow], prefix: str, *, all_personal: bool = False) -> Iterator[str]:
+def _settings_table(settings: list[SettingField], prefix: str, *, all_user_only: bool = False) -> Iterator[str]:
     yield from ("| key | value | default | |", "|---|---|---|---|")
-    for row in rows:
-        name = row.name.replace("[]", "[…]")
-        marks = " *Personal.*" if row.personal and not all_personal else ""
-        yield f"| `{prefix}{name}` | {_value(row)} | {_default(row)} | {row.doc}{marks} |"
+    for each in settings:
+        name = each.name.replace("[]", "[…]")
+        marks = " *User only.*" if each.user_only and not all_user_only else ""
+        yield f"| `{prefix}{name}` | {_value(each)} | {_default(each)} | {each.doc}{marks} |"
 
 
-def _value(row: SettingRow) -> str:
-    if row.choices:
-        return ", ".join(f"`{choice}`" for choice in row.choices)
-    kind = row.kind.removeprefix("a ")
-    if row.low is not None and row.high is not None:
-        return f"{kind}, {row.low:,} to {row.high:,}"
+def _value(setting: SettingField) -> str:
+    if setting.choices:
+        return ", ".join(f"`{choice}`" for choice in setting.choices)
+    kind = setting.kind.removeprefix("a ")
+    if setting.low is not None and setting.high is not None:
+        return f"{kind}, {setting.low:,} to {setting.high:,}"
     return kind.replace("(hidden)", "*(hidden)*")
 
 
-def _default(row: SettingRow) -> str:
-    if row.name == "home":
+def _default(setting: SettingField) -> str:
+    if setting.name == "home":
         return f"`llmc` in the XDG cache folder (`{variable('home')}`)"
-    if row.required:
+    if setting.required:
         return "required"
-    if isinstance(row.default, Secret) or row.default in ("", (), {}, None):
+    if isinstance(setting.default, Secret) or setting.default in ("", (), {}, None):
         return ""
-    if isinstance(row.default, bool | int):
-        return f"`{row.default:_}`" if not isinstance(row.default, bool) else f"`{str(row.default).lower()}`"
-    return f"`{row.default}`"
+    if isinstance(setting.default, bool | int):
+        return (
+            f"`{setting.default:_}`" if not isinstance(setting.default, bool) else f"`{str(setting.default).lower()}`"
+        )
+    return f"`{setting.default}`"
 
 
 def _command(command: click.Command, path: str) -> Iterator[str]:

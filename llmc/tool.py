@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from llmc.base.errors import LlmcError, QueryError
 from llmc.envelope.handles import HANDLE, LOCAL
-from llmc.tool_arguments import FOCUS, Argument, check_names, check_required, checked
+from llmc.tool_arguments import FOCUS, Argument, with_checked_texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -243,17 +243,12 @@ class Tool:
 
     def check(self, args: Mapping[str, Any], limits: LimitSettings) -> dict[str, Any]:
         """The arguments as the tool wants them; QueryError names the one that is wrong."""
-        known = {argument.name: argument for argument in (*self.arguments, FOCUS)}
+        from llmc.tool_model import validated  # noqa: PLC0415 - pydantic: 60 ms, and clients never call
+
+        arguments = (*self.arguments, FOCUS)
         is_open = self.input_schema is not None and bool(self.input_schema.get("additionalProperties"))
-        if not is_open:
-            check_names(self.name, args, known)
-        given = {
-            name: checked(self.name, known[name], value, limits) if name in known else value
-            for name, value in args.items()
-            if value is not None
-        }
-        check_required(self.name, given, self.arguments)
-        return given
+        given = validated(self.name, arguments, args, is_open=is_open)
+        return with_checked_texts(self.name, arguments, given, limits)
 
 
 def budget_of(request: ToolRequest, tool: Tool) -> int:

@@ -18,28 +18,27 @@ __all__ = ["call_form", "definition_of", "signature"]
 
 # What every tool takes, and no model needs to be told twice.
 COMMON = ("budget", "all", "fields", "fresh", FOCUS.name)
-# A list of texts is asked for as one text: the commoner case, a third of the tokens, and a list is taken as well.
-TYPES = {
-    "string": "string",
-    "integer": "integer",
-    "number": "number",
-    "boolean": "boolean",
-    "strings": "string",
-    "object": "object",
-    "value": "string",
-}
 
 
 def definition_of(tool: Tool) -> ToolDefinition:
     """`strict` clients fill in every argument that they see, so that fewer is also safer."""
     if tool.input_schema is not None:
         return ToolDefinition(tool.name, tool.summary, tool.input_schema, not tool.has_side_effects)
+    from llmc.tool_model import schema_of  # noqa: PLC0415 - pydantic: 60 ms, once
+
     listed = [argument for argument in (*tool.arguments, FOCUS) if is_listed(tool, argument)]
-    schema: dict[str, Any] = {"type": "object", "properties": {one.name: {"type": TYPES[one.kind]} for one in listed}}
+    full = schema_of(tool.name, (*tool.arguments, FOCUS))["properties"]
+    schema: dict[str, Any] = {"type": "object", "properties": {one.name: lean(full[one.name]) for one in listed}}
     required = [one.name for one in listed if one.required]
     if required:
         schema["required"] = required
     return ToolDefinition(tool.name, tool.brief or tool.summary, schema, not tool.has_side_effects)
+
+
+def lean(schema: dict[str, Any]) -> dict[str, str]:
+    """The type alone. A list of strings is described as one string: the more frequent case, and a third of the tokens;
+    a list is accepted as well."""
+    return {"type": schema.get("type", "string")}
 
 
 def is_listed(tool: Tool, argument: Argument) -> bool:

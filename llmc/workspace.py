@@ -14,7 +14,7 @@ daemon's service is the same thing around one shared library.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -285,8 +285,8 @@ def with_patterns(settings: Settings, entry: RootEntry) -> Settings:
     if not entry.include and not entry.exclude:
         return settings
     index = settings.index
-    more = replace(index, include=(*index.include, *entry.include), exclude=(*index.exclude, *entry.exclude))
-    return replace(settings, index=more)
+    more = {"include": (*index.include, *entry.include), "exclude": (*index.exclude, *entry.exclude)}
+    return settings.model_copy(update={"index": index.model_copy(update=more)})
 
 
 KEYWORDS_ONLY = "by keywords alone"

@@ -36,7 +36,7 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 
 def with_settings(plain: World, **changes: Any) -> World:
-    settings = dataclasses.replace(plain.workspace.settings, **changes)
+    settings = plain.workspace.settings.model_copy(update=changes)
     return World(dataclasses.replace(plain.workspace, settings=settings, owned=False), plain.handles)
 
 

@@ -317,7 +317,7 @@ def test_an_extra_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> N
     from llmc.settings import Delegate, Provider
 
     monkeypatch.setitem(sys.modules, "anthropic", None)
-    delegate = Delegate(provider="anthropic", model="claude")
+    delegate = Delegate(description="d", internal_tools={"llmc": ("search",)}, provider="anthropic", model="claude")
     talking = converse(Provider(kind="anthropic"), delegate, ("You are a clerk.", "?"), dict, ConversationRecord())
     with pytest.raises(ConfigError) as error:
         asyncio.run(talking)

@@ -1,4 +1,4 @@
-"""Settings of servers and delegates: what is wrong is said with its line and the nearest right name."""
+"""Settings of servers and delegates: mistakes are reported with their line and the nearest valid name."""
 
 from __future__ import annotations
 
@@ -72,11 +72,19 @@ def test_toml_and_the_seeds_json_say_the_same(tmp_path: Path) -> None:
         ('model = "small"', "", 10, "model is missing"),
     ],
 )
-def test_what_is_wrong_is_said_with_its_line(tmp_path: Path, old: str, new: str, line: int, said: str) -> None:
-    with pytest.raises(ConfigError) as error:
-        loaded(tmp_path, TOML.replace(old, new))
-    assert said in str(error.value)
-    assert f"delegates.toml:{line}" in str(error.value)
+def test_an_invalid_entry_is_skipped_and_reported_with_its_line(
+    tmp_path: Path, old: str, new: str, line: int, said: str
+) -> None:
+    path = tmp_path / "delegates.toml"
+    path.write_text(TOML.replace(old, new))
+    made = load(tmp_path, {"HOME": str(tmp_path)}, (), path)
+    first = made.skipped[0]
+    assert said in str(first)
+    assert first.source.line == line
+    assert "is skipped" in str(first)
+    table, _, name = first.entry.partition(".")
+    assert name not in getattr(made.settings, table)
+    assert "local" in made.settings.providers
 
 
 @pytest.mark.parametrize(("typed", "meant"), [("locl", "local"), ("antropic", "anthropic")])

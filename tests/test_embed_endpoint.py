@@ -153,7 +153,7 @@ def test_a_server_that_is_down_is_said_without_the_key() -> None:
 
 
 @pytest.mark.parametrize(
-    "address", ["", "file:///etc/passwd", "127.0.0.1:1", "http://me:pw@host/v1", "http://host/v1?key=a"]
+    "address", ["file:///etc/passwd", "127.0.0.1:1", "http://me:pw@host/v1", "http://host/v1?key=a"]
 )
 def test_an_address_that_is_none_is_refused(address: str) -> None:
     with pytest.raises(EmbedError, match=r"embedder\.endpoint"):

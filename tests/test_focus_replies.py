@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -52,7 +51,7 @@ class World:
 
     def with_pruner(self, url: str, milliseconds: int = 60_000) -> None:
         envelope = EnvelopeSettings(pruner_url=url, pruner_timeout_ms=milliseconds)
-        self.workspace.settings = replace(self.workspace.settings, envelope=envelope)
+        self.workspace.settings = self.workspace.settings.model_copy(update={"envelope": envelope})
 
 
 @pytest.fixture(scope="module")

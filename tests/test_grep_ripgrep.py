@@ -194,7 +194,7 @@ def large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Wor
     grep_world.write(folder)
     (folder / "binary.txt").write_bytes(b"alpha\n\0alpha\n" * 9)
     (folder / "late.txt").write_bytes(b"alpha beta\n" * 9_000 + b"\0\nalphabet\n")
-    settings = Settings(index=Index(max_file_bytes=1), embedder=EmbedderSettings(kind="hash"))
+    settings = Settings(index=Index.model_construct(max_file_bytes=1), embedder=EmbedderSettings(kind="hash"))
     with Workspace.open(str(folder), home=str(tmp_path / "home"), settings=settings, watch=True) as workspace:
         workspace.index()
         yield workspace, folder

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import jsonschema
 import pytest
 
 from llmc.envelope.tokens import count
-from llmc.settings import Settings
+from llmc.settings import Server, Settings
 from llmc.tool import FOCUS
 from llmc.tool_schema import call_form, definition_of, signature
 from llmc.tools.profiles import instructions_of, listed
@@ -17,8 +16,7 @@ from llmc.tools.registry import TOOLS, tool
 
 
 def settings(profile: str) -> Settings:
-    plain = Settings()
-    return replace(plain, server=replace(plain.server, profile=profile))
+    return Settings(server=Server.model_validate({"profile": profile}))
 
 
 def tokens(profile: str, prefix: str = "") -> int:

@@ -22,7 +22,7 @@ import llmc
 from llmc.cli import COMMANDS
 from llmc.cli._options import Options, global_options
 from llmc.settings import Settings
-from llmc.settings.rows import SettingRow, rows_of
+from llmc.settings.fields import SettingField, settings_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -147,24 +147,24 @@ def words_of(tree: ast.Module) -> set[str]:
     return words
 
 
-def sections(row: SettingRow) -> Iterator[tuple[tuple[str, ...], SettingRow]]:
+def sections(section: SettingField) -> Iterator[tuple[tuple[str, ...], SettingField]]:
     """Each field below a section, with the names by which code may mention the section."""
-    assert row.of is not None
-    for field in rows_of(row.of).values():
-        if field.of is not None:
+    assert section.model is not None
+    for field in settings_of(section.model).values():
+        if field.model is not None:
             yield from sections(field)
         else:
-            yield (row.name, row.of.__name__), field
+            yield (section.name, section.model.__name__), field
 
 
 def all_fields() -> list[tuple[str, tuple[str, ...], str]]:
     """Full name, mentions of the section, and field name of every setting."""
     fields: list[tuple[str, tuple[str, ...], str]] = []
-    for row in rows_of(Settings).values():
-        if row.of is None:
-            fields.append((row.name, ("settings", "Settings"), row.name))
+    for each in settings_of(Settings).values():
+        if each.model is None:
+            fields.append((each.name, ("settings", "Settings"), each.name))
         else:
-            fields += [(f"{row.name}.{field.name}", mentions, field.name) for mentions, field in sections(row)]
+            fields += [(f"{each.name}.{field.name}", mentions, field.name) for mentions, field in sections(each)]
     return fields
 
 

@@ -41,11 +41,12 @@ def with_model(plain: World, server: ModelServer, model: str, **changes: Any) ->
     provider = Provider(
         base_url=server.url, api_key=Secret("k3y-of-the-test"), timeout_ms=changes.pop("timeout_ms", 20_000)
     )
-    settings = dataclasses.replace(
-        plain.workspace.settings,
-        providers={"local": provider},
-        roles={"locator": RoleEntry(provider="local", model=model)},
-        **changes,
+    settings = plain.workspace.settings.model_copy(
+        update={
+            "providers": {"local": provider},
+            "roles": {"locator": RoleEntry(provider="local", model=model)},
+            **changes,
+        }
     )
     workspace = dataclasses.replace(plain.workspace, settings=settings, owned=False)
     return World(workspace, plain.handles)
@@ -135,10 +136,11 @@ def test_a_cancelled_question_leaves_its_model(plain: World, server: ModelServer
 
 
 def test_one_model_may_play_all_roles_and_word_the_answer(plain: World, server: ModelServer) -> None:
-    settings = dataclasses.replace(
-        plain.workspace.settings,
-        providers={"local": Provider(base_url=server.url, model="good+all", max_concurrent=1)},
-        research=Research(provider="local"),
+    settings = plain.workspace.settings.model_copy(
+        update={
+            "providers": {"local": Provider(base_url=server.url, model="good+all", max_concurrent=1)},
+            "research": Research(provider="local"),
+        }
     )
     world = World(dataclasses.replace(plain.workspace, settings=settings, owned=False), plain.handles)
     report = world.report(QUESTION)
@@ -152,11 +154,12 @@ def test_one_model_may_play_all_roles_and_word_the_answer(plain: World, server: 
 @pytest.mark.parametrize("most", [1, 2])
 def test_a_provider_gets_no_more_requests_at_once_than_it_takes(plain: World, server: ModelServer, most: int) -> None:
     model = "+".join(["lazy"] * (most + 1))
-    settings = dataclasses.replace(
-        plain.workspace.settings,
-        providers={"local": Provider(base_url=server.url, model=model, max_concurrent=most)},
-        roles={f"extra{number}": RoleEntry(base="locator") for number in range(4)},
-        research=Research(provider="local"),
+    settings = plain.workspace.settings.model_copy(
+        update={
+            "providers": {"local": Provider(base_url=server.url, model=model, max_concurrent=most)},
+            "roles": {f"extra{number}": RoleEntry(base="locator") for number in range(4)},
+            "research": Research(provider="local"),
+        }
     )
     world = World(dataclasses.replace(plain.workspace, settings=settings, owned=False), plain.handles)
     world.report(QUESTION)

@@ -12,7 +12,7 @@ import pytest
 from daemons import Place, Standing, private_place
 
 from llmc.base.errors import RootError
-from llmc.settings.roots import implied_root
+from llmc.settings.locations import implied_root
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,7 +6,6 @@ from __future__ import annotations
 import random
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -136,8 +135,8 @@ def test_other_settings_are_another_question(world: World) -> None:
     world.settle()
     name, args = "grep", {"pattern": "def"}
     whole = world.ask(name, args).text
-    smaller = replace(PLAIN.envelope, grep_budget=60)
-    world.workspace.settings = replace(world.workspace.settings, envelope=smaller)
+    smaller = PLAIN.envelope.model_copy(update={"grep_budget": 60})
+    world.workspace.settings = world.workspace.settings.model_copy(update={"envelope": smaller})
     assert world.ask(name, args).text != whole
 
 

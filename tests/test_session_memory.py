@@ -218,7 +218,8 @@ def test_a_checkpoint_says_where_it_stands_in_300_tokens(memory: Memory) -> None
 
 
 def test_the_marks_of_a_budget_are_told_once_in_the_frame(world: World) -> None:
-    settings = replace(world.workspace.settings, session=SessionSettings(budget_tokens=2_000))
+    limited = SessionSettings(budget_tokens=2_000)
+    settings = world.workspace.settings.model_copy(update={"session": limited})
     workspace = replace(world.workspace, settings=settings, owned=False)
     session = ConnectedSession("mcp-budget", client="one")
     visit = RequestContext(ClientInfo(1, "mcp-budget"), session)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from llmc.envelope.reply import Reply
 from llmc.envelope.tokens import count
 from llmc.server.surface import changed
-from llmc.settings import Settings
+from llmc.settings import Server, Settings
 from llmc.state.connected_sessions import MOST_SESSIONS, ConnectedSessions
 from llmc.state.topics import topics_of
 from llmc.tools.accounting import remember
@@ -37,7 +35,7 @@ def test_a_list_that_would_be_another_is_noticed() -> None:
     plain = Settings()
     session.listed = ("search", "grep", "read", "llmc")
     assert not changed(session, plain, None)
-    assert changed(session, replace(plain, server=replace(plain.server, profile="full")), None)
+    assert changed(session, Settings(server=Server(profile="full")), None)
 
 
 def test_the_session_that_was_silent_longest_is_forgotten() -> None:

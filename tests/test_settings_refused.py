@@ -1,4 +1,4 @@
-"""What is wrong is refused: every problem of a file at once, with file, line, reason and the nearest right name."""
+"""Mistakes are reported: every problem of a file at once, with file, line, reason and the nearest valid name."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from llmc.base.errors import ConfigError
 from llmc.settings import Settings, examine, load
+from llmc.settings.fields import walk
 from llmc.settings.line_numbers import locate
-from llmc.settings.rows import ValueKind, walk
+from llmc.settings.types import Kind
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,10 +23,11 @@ ENV = {"HOME": "/nonexistent"}
 
 
 def told(folder: Path, text: str, name: str = "named.toml") -> list[str]:
-    """What is wrong with a file that the user named."""
+    """What is wrong with a file that the user named: errors, and entries that are skipped."""
     path = folder / name
     path.write_text(text)
-    return [str(problem).removeprefix(f"{path}:") for problem in examine(folder, ENV, (), path).problems]
+    found = examine(folder, ENV, (), path)
+    return [str(problem).removeprefix(f"{path}:") for problem in (*found.problems, *found.skipped)]
 
 
 def test_every_problem_of_a_file_is_told_at_once_with_its_line(tmp_path: Path) -> None:
@@ -56,24 +58,24 @@ def test_the_error_says_the_same_and_holds_file_and_line(tmp_path: Path) -> None
         ("[index\n", "1: cannot be read"),
         ("[index]\nhidden = true\nhidden = false\n", "3: cannot be read"),
         ("index = 3\n", "1: index: must be a table, not a number"),
-        ("roots = 'here'\n", "1: roots: must be a list of tables, not a text"),
+        ("roots = 'here'\n", "1: roots: must be a list of tables, not a string"),
         ("roots = [3]\n", "1: roots[0]: must be a table, not a number"),
         ("roots = ['']\n", '1: roots[0].path: must be a path, not ""'),
         ("[[roots]]\nname = 'x'\n", "1: roots[0]: path is missing"),
-        ("[index]\nexclude = 'x'\n", '2: index.exclude: must be a list of texts, not "x"'),
+        ("[index]\nexclude = 'x'\n", '2: index.exclude: must be a list of strings, not "x"'),
         ("[index]\nworkers = true\n", "2: index.workers: must be a whole number, not True"),
-        ("[index]\nworkers = 0x" + "f" * 5000 + "\n", "2: index.workers: must be at most 64, not a number without end"),
+        ("[index]\nworkers = 0x" + "f" * 5000 + "\n", "2: index.workers: must be at most 64, not a number of"),
         ("[roles.a]\ntemperature = nan\n", "2: roles.a.temperature: must be a finite number"),
         ("[roles.a]\nprovider = 'x'\n", '2: roles.a.provider: no provider is named "x"'),
         ("[mcps.a]\nargs = []\n", "1: mcps.a: command is missing; transport stdio needs it"),
         ("[mcps.a]\ntransport = 'sse'\n", "1: mcps.a: url is missing; transport sse needs it"),
-        ("[mcps.'a b']\ncommand = 'x'\n", "1: mcps.a b: a name is made of letters"),
+        ("[mcps.'a b']\ncommand = 'x'\n", "1: mcps.a b: a name consists of letters"),
         ("[embedder]\nkind = 'combined'\n", '2: embedder.kind: "combined" needs embedder.endpoint or embedder.model'),
         ("[embedder]\nkind = 'openai'\n", '2: embedder.kind: "openai" needs embedder.endpoint'),
-        ("[embedder]\napi_key = 12345678\n", "2: embedder.api_key: must be a text (hidden)"),
+        ("[embedder]\napi_key = 12345678\n", "2: embedder.api_key: must be a string (hidden)"),
         ("[delegates.a]\ndescription = 'd'\n", "1: delegates.a: internal_tools is missing"),
         ("[limits]\nmaxFilesRead = 1\nmax_files_read = 2\n", "3: limits.max_files_read: is maxFilesRead under another"),
-        ("[agents]\nx = 'y'\n", "2: agents.x: must be a table, as in [agents.NAME], not a text"),
+        ("[agents]\nx = 'y'\n", "2: agents.x: must be a table, as in [agents.NAME], not a string"),
         ("[agents.script.x]\ntimeout = 3\n", "1: agents.script.x: path is missing"),
         ('"\\u001b[31m" = 1\n', "1: \\x1b[31m: no such setting"),
         ("x = " + "[" * 5000 + "]" * 5000 + "\n", " is nested too deeply"),
@@ -205,15 +207,16 @@ def test_any_document_makes_settings_or_problems_and_never_anything_else(
     folder.mkdir(exist_ok=True)
     path = folder / "any.json"
     path.write_text(json.dumps(document))
-    for problem in examine(folder, ENV, (), path).problems:
+    found = examine(folder, ENV, (), path)
+    for problem in (*found.problems, *found.skipped):
         assert problem.source.name == str(path)
         assert str(problem).isprintable()
 
 
-def test_every_row_has_a_sentence_and_every_number_has_bounds() -> None:
+def test_every_setting_has_a_sentence_and_every_number_has_bounds() -> None:
     for row in walk(Settings):
         assert row.doc.endswith("."), row.name
-        if row.kind in (ValueKind.WHOLE, ValueKind.NUMBER):
+        if row.kind in (Kind.WHOLE, Kind.NUMBER):
             assert row.low is not None, row.name
             assert row.high is not None, row.name
             assert row.low <= float(str(row.default)) <= row.high, row.name

@@ -8,7 +8,7 @@ import pytest
 
 from llmc.base.errors import ConfigError
 from llmc.settings import Loaded, Settings, examine, load
-from llmc.settings.rows import walk
+from llmc.settings.fields import walk
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -145,5 +145,5 @@ def test_a_workspace_file_that_is_a_link_is_not_followed(clone: Path) -> None:
 
 
 def test_the_rows_that_a_clone_may_set_are_these_sections_only() -> None:
-    free = {row.name.partition(".")[0].partition("[")[0] for row in walk(Settings) if not row.personal}
+    free = {row.name.partition(".")[0].partition("[")[0] for row in walk(Settings) if not row.user_only}
     assert free == {"home", "roots", "index", "limits", "envelope", "agents", "session", "runtime", "research"}

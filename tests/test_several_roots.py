@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,7 +13,7 @@ from tool_calls import answer
 from llmc.base.home import Home
 from llmc.envelope.handles import Handles
 from llmc.indexer.registry import IndexRegistry
-from llmc.settings import EmbedderSettings, RootEntry, Settings
+from llmc.settings import EmbedderSettings, Index, RootEntry, Settings
 from llmc.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -71,7 +70,7 @@ def test_a_root_with_rules_of_its_own_is_left_to_itself_by_the_outer_one(
 
 def test_a_root_with_the_same_rules_is_part_of_the_outer_one(tmp_path: Path, registry: IndexRegistry) -> None:
     everything = make(tmp_path / "outer", "a.py", "inner/b.py")
-    settings = replace(PLAIN, index=replace(PLAIN.index, exclude=("*.log",)))
+    settings = PLAIN.model_copy(update={"index": Index(exclude=("*.log",))})
     entries = [RootEntry(path=tmp_path / "outer"), RootEntry(path=tmp_path / "outer/inner")]
     workspace = opened(registry, settings, *entries)
     assert found(workspace) == everything

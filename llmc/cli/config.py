@@ -60,14 +60,15 @@ def show(options: Options, *, everything: bool) -> None:
 def check(context: click.Context, options: Options, file: str | None) -> None:
     """Check FILE, or all settings that apply in the current folder.
 
-    The exit code is 2 if there are problems. Notes report unused settings and values that are not set yet.
+    The exit code is 2 if there are problems, skipped entries included. Notes report unused settings and values that are
+    not set yet.
     """
     from llmc.settings import examine
 
     loaded = examine(**_layers(options, file))
-    every = [*loaded.problems, *_agent_problems(loaded)]
+    every = [*loaded.problems, *loaded.skipped, *_agent_problems(loaded)]
     problems = [each for each in every if file is None or each.source.layer == "file"]
-    notices = _notices(loaded)
+    notices = [each for each in _notices(loaded) if not each.entry]
     if options.json:
         report = {"problems": [each.as_dict() for each in problems], "notes": [each.as_dict() for each in notices]}
         _print_json({"ok": not problems, **report})

@@ -8,7 +8,6 @@ own: then the outer one leaves its folder out.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from llmc.base import paths
@@ -52,4 +51,5 @@ def without(root: Root, settings: Settings, kept: Sequence[Root]) -> Settings:
     shown = [f"/{MARKS.sub(ESCAPED, folder)}/" for folder in sorted(folders) if not hidden(root, settings, folder)]
     if not shown:
         return settings
-    return replace(settings, index=replace(settings.index, exclude=(*settings.index.exclude, *shown)))
+    index = settings.index.model_copy(update={"exclude": (*settings.index.exclude, *shown)})
+    return settings.model_copy(update={"index": index})

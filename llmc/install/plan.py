@@ -17,7 +17,7 @@ from llmc.install.clients import CLIENTS, ClientLocations, McpClient
 from llmc.install.files import Edit
 from llmc.install.notes import add_hook, add_lines, remove_hook, remove_lines
 from llmc.install.record import ServerRecord, arguments, checked_name, program, state_variables
-from llmc.settings.roots import implied_root
+from llmc.settings.locations import implied_root
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,46 +1,52 @@
 """settings: what is set, by whom?
 
-`Settings` is the one frozen value that every part is given; `load` makes it from the layers and remembers which layer
-set what. Rows stand in `sections` and `entries`; `check` and `convert` hold files, variables and flags against them;
-`schema` turns them into a JSON schema. Importing this costs little: no pydantic, no TOML parser until there is a
-file.
+`Settings` is the one frozen value that is passed on; `load` makes it from the layers and remembers which layer set
+what. The models are in `sections` and `entries`, built on pydantic; `layer` reads files, variables and flags against
+them, `assemble` builds the result, `schema` describes them as JSON schema.
+
+Names are imported when they are first used: pydantic takes 60 to 110 ms to import, and the thin client and
+`llmc install` need only `locations` from this package.
 """
 
 from __future__ import annotations
 
-from llmc.settings.entries import (
-    AgentArgumentEntry,
-    AgentEntry,
-    AgentScript,
-    AgentSearchEntry,
-    Delegate,
-    Mcp,
-    Provider,
-    RedactionRule,
-    RoleEntry,
-    RootEntry,
-)
-from llmc.settings.load import Loaded, examine, load
-from llmc.settings.problems import SettingSource, SettingsProblem
-from llmc.settings.secret import Secret
-from llmc.settings.sections import (
-    ArtifactSettings,
-    Crew,
-    DaemonSettings,
-    EmbedderSettings,
-    EnvelopeSettings,
-    Index,
-    LimitSettings,
-    PrunerProfile,
-    Redaction,
-    Research,
-    Runtime,
-    Server,
-    SessionSettings,
-    Settings,
-    Shell,
-    WebResearch,
-)
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from llmc.settings.entries import (
+        AgentArgumentEntry,
+        AgentEntry,
+        AgentScript,
+        AgentSearchEntry,
+        Delegate,
+        Mcp,
+        Provider,
+        RedactionRule,
+        RoleEntry,
+        RootEntry,
+    )
+    from llmc.settings.loader import Loaded, examine, load
+    from llmc.settings.problems import SettingSource, SettingsProblem
+    from llmc.settings.secret import Secret
+    from llmc.settings.sections import (
+        ArtifactSettings,
+        Crew,
+        DaemonSettings,
+        EmbedderSettings,
+        EnvelopeSettings,
+        Index,
+        LimitSettings,
+        PrunerProfile,
+        Redaction,
+        Research,
+        Runtime,
+        Server,
+        SessionSettings,
+        Settings,
+        Shell,
+        WebResearch,
+    )
 
 __all__ = [
     "AgentArgumentEntry",
@@ -76,3 +82,13 @@ __all__ = [
     "examine",
     "load",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    for module in ("sections", "entries", "loader", "problems", "secret"):
+        found = import_module(f"llmc.settings.{module}")
+        if name in found.__all__:
+            return getattr(found, name)
+    raise AttributeError(name)

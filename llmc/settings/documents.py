@@ -1,7 +1,7 @@
 """A settings file from disk: opened with care, since a workspace file may have been written by a stranger.
 
 TOML by default, JSON for `*.json`. What is wrong with the file as a whole comes back as a `SettingsProblem`; what is
-wrong with its content is the business of `check`.
+wrong with its content is found by `layer`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from llmc.settings.problems import SettingSource, SettingsProblem, shown
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from llmc.settings.check import Key
+    from llmc.settings.layer import Key
 
 __all__ = ["read_document"]
 
@@ -82,7 +82,7 @@ def _parse_toml(text: str) -> dict[str, Any]:
 
 
 def _parse_json(text: str) -> dict[str, Any]:
-    import json  # noqa: PLC0415 - likewise
+    import json  # noqa: PLC0415 - as above
 
     table = json.loads(text, object_pairs_hook=_distinct)
     if not isinstance(table, dict):

@@ -1,20 +1,17 @@
 """The tables that a user names freely: roots, providers, roles, agents, mcps, delegates and their parts.
 
-Names and defaults follow the documents that the product was ordered with. What an entry does is the business of the
-part that reads it; here stands what may be written.
+These are pydantic models; `load` reads each entry on its own, so that one invalid entry does not affect the others.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING
+from collections.abc import Mapping  # noqa: TC003 - pydantic resolves the annotations of properties
+from typing import Literal, Self
 
-from llmc.settings.record import FrozenRecord, record
-from llmc.settings.rows import ValueKind, rest, row, tables
+from pydantic import ConfigDict, Field, model_validator
+
 from llmc.settings.secret import Secret
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from llmc.settings.types import Names, Object, Secrets, SettingPath, SettingsModel, Text, TextLists, Texts, inconsistent
 
 __all__ = [
     "AgentArgumentEntry",
@@ -30,139 +27,166 @@ __all__ = [
 ]
 
 
-@record
-class RootEntry(FrozenRecord):
-    """A folder that may be read; a plain text stands for its path."""
+class RootEntry(SettingsModel):
+    """A folder that may be read; a plain string stands for its path."""
 
-    path: Path = row(Path(), "The folder, relative to the file that names it; `~` is the home folder.", required=True)
-    name: str = row("", "What replies call it; the folder's own name when empty.")
-    include: tuple[str, ...] = row((), "Patterns in gitignore style; when given, only what matches is indexed.")
-    exclude: tuple[str, ...] = row((), "Patterns in gitignore style that are left out.")
-
-
-@record
-class RedactionRule(FrozenRecord):
-    """A rule of your own for what must not leave."""
-
-    name: str = row("", "Shown in the place of the secret, as in `[redacted:name]`.", required=True)
-    pattern: str = row("", "RE2 expression; its first group, or else the whole match, is redacted.", required=True)
+    path: SettingPath = Field(description="The folder, relative to the file that names it; `~` is the home folder.")
+    name: Text = Field(default="", description="Its name in replies; the folder's own name when empty.")
+    include: Texts = Field(
+        default=(), description="Gitignore-style patterns; if given, only matching files are indexed."
+    )
+    exclude: Texts = Field(default=(), description="Gitignore-style patterns of files that are not indexed.")
 
 
-@record
-class Provider(FrozenRecord):
+class RedactionRule(SettingsModel):
+    """An additional rule for what is redacted."""
+
+    name: Text = Field(min_length=1, description="Shown in place of the secret, as in `[redacted:name]`.")
+    pattern: Text = Field(
+        min_length=1, description="RE2 expression; its first group, or else the whole match, is redacted."
+    )
+
+
+class Provider(SettingsModel):
     """A model endpoint."""
 
-    kind: str = row("openai", "Which protocol it speaks.", choices=("openai", "anthropic", "google"))
-    base_url: str = row("", "Where it listens; empty is the vendor's own address.")
-    api_key: Secret = row(Secret(), "Its key; `${VAR}` is taken from the environment.")
-    model: str = row("", "The model that is used when a role names none.")
-    timeout_ms: int = row(60_000, "How long one answer may take.", low=100, high=600_000)
-    max_concurrent: int = row(2, "How many requests may run at once.", low=1, high=64)
-    structured: str = row(
-        "prompt",
-        "How the form of an answer is asked for: in the `prompt`, which every model takes, or by a JSON `schema` that "
-        "the server enforces, which holds small models to it; they then get no tools.",
-        choices=("prompt", "schema"),
+    kind: Literal["openai", "anthropic", "google"] = Field(default="openai", description="The protocol it speaks.")
+    base_url: Text = Field(default="", description="Its address; the vendor's own when empty.")
+    api_key: Secret = Field(default=Secret(), description="Its key; `${VAR}` is taken from the environment.")
+    model: Text = Field(default="", description="The model that is used when a role names none.")
+    timeout_ms: int = Field(default=60_000, ge=100, le=600_000, description="Time limit of one answer.")
+    max_concurrent: int = Field(default=2, ge=1, le=64, description="How many requests may run at once.")
+    structured: Literal["prompt", "schema"] = Field(
+        default="prompt",
+        description="How the form of an answer is requested: in the `prompt`, which works with every model, or by a "
+        "JSON `schema` that the server enforces, which keeps small models to the form but gives them no tools.",
     )
 
 
-@record
-class RoleEntry(FrozenRecord):
+class RoleEntry(SettingsModel):
     """Which model plays a role of the research pipeline (locator, analyzer, pattern_finder) or of the crew.
 
-    With a `base`, a role of your own: it does what its base does, where it is told to look, under its own name.
+    With a `base` it is a role of your own: it works as its base does, within its own paths and under its own name.
     """
 
-    provider: str = row("", "Name of an entry in `providers`; empty means without a model.")
-    model: str = row("", "The model; empty is the provider's.")
-    system_prompt: str = row("", "Replaces the role's own prompt.")
-    max_tokens: int = row(1_024, "The longest answer.", low=1, high=65_536)
-    temperature: float = row(0.0, "Spread of the answers; 0 repeats itself.", low=0, high=2)
-    base: str = row(
-        "",
-        "The built-in role that a role of your own works as.",
-        choices=("", "locator", "analyzer", "pattern_finder", "thoughts_locator", "thoughts_analyzer"),
+    provider: Text = Field(default="", description="Name of an entry in `providers`; without a model when empty.")
+    model: Text = Field(default="", description="The model; the provider's when empty.")
+    system_prompt: Text = Field(default="", description="Replaces the role's own prompt.")
+    max_tokens: int = Field(default=1_024, ge=1, le=65_536, description="Longest answer in tokens.")
+    temperature: float = Field(default=0.0, ge=0, le=2, description="Randomness of the answers; 0 is the least.")
+    base: Literal["", "locator", "analyzer", "pattern_finder", "thoughts_locator", "thoughts_analyzer"] = Field(
+        default="", description="The built-in role that a role of your own works as."
     )
-    paths: tuple[str, ...] = row((), "Globs in gitignore style; when given, it looks nowhere else.")
-    tools: tuple[str, ...] = row((), "Those of its base's tools that it may use; empty means all.")
-    max_files_read: int = row(0, "Files that it may open; 0 is the general limit.", low=0, high=100_000)
-    max_bytes_read: int = row(0, "Bytes that it may read; 0 is the general limit.", low=0, high=1 << 30)
-    deadline_ms: int = row(0, "It is stopped after this; 0 is the general deadline.", low=0, high=3_600_000)
+    paths: Texts = Field(default=(), description="Gitignore-style patterns; if given, it reads nothing else.")
+    tools: Texts = Field(default=(), description="Those of its base's tools that it may use; all when empty.")
+    max_files_read: int = Field(
+        default=0, ge=0, le=100_000, description="Files that it may open; 0 is the general limit."
+    )
+    max_bytes_read: int = Field(
+        default=0, ge=0, le=1 << 30, description="Bytes that it may read; 0 is the general limit."
+    )
+    deadline_ms: int = Field(default=0, ge=0, le=3_600_000, description="Its time limit; 0 is the general one.")
 
 
-@record
-class AgentArgumentEntry(FrozenRecord):
-    """A value that a persona asks for."""
+class AgentArgumentEntry(SettingsModel):
+    """An argument of a persona."""
 
-    name: str = row("", "Its name.", required=True)
-    description: str = row("", "Shown where the persona is picked.")
-    required: bool = row(False, "Whether the persona cannot do without it.")
-    values: tuple[str, ...] = row((), "What is offered where it is typed.")
-    complete: str = row("", "Offer these of the roots instead.", choices=("", "folders", "files"))
-
-
-@record
-class AgentSearchEntry(FrozenRecord):
-    """A search whose results are put in front of the conversation."""
-
-    search: str = row("", "The query; `{name}` is replaced by that argument.", required=True)
-    limit: int = row(3, "How many passages.", low=1, high=50)
-    budget: int = row(400, "How many tokens.", low=16, high=8_000)
+    name: Text = Field(min_length=1, description="Its name.")
+    description: Text = Field(default="", description="Shown where the persona is chosen.")
+    required: bool = Field(default=False, description="Whether it must be given.")
+    values: Texts = Field(default=(), description="Values that are suggested.")
+    complete: Literal["", "folders", "files"] = Field(default="", description="Suggest these of the roots instead.")
 
 
-@record
-class AgentEntry(FrozenRecord):
-    """A persona: prompt, scoped tools, primed context."""
+class AgentSearchEntry(SettingsModel):
+    """A search whose results are put before the conversation."""
 
-    description: str = row("", "One line for the list of personas.")
-    tools: tuple[str, ...] = row((), "The tools that it sees; empty means all.")
-    system_prompt: str = row("", "What it is told to be.", required=True)
-    arguments: tuple[AgentArgumentEntry, ...] = tables(AgentArgumentEntry)
-    context: tuple[AgentSearchEntry, ...] = tables(AgentSearchEntry)
+    search: Text = Field(min_length=1, description="The query; `{name}` is replaced by that argument.")
+    limit: int = Field(default=3, ge=1, le=50, description="How many passages.")
+    budget: int = Field(default=400, ge=16, le=8_000, description="How many tokens.")
 
 
-@record
-class AgentScript(FrozenRecord):
-    """A persona written in Lua."""
+class AgentEntry(SettingsModel):
+    """A persona: prompt, permitted tools, initial context."""
 
-    path: Path = row(Path(), "The script, relative to the file that names it.", required=True)
-    timeout: int = row(30, "Seconds until it is stopped.", low=1, high=600)
-    config: Mapping[str, object] = rest("Handed to the script as its `config`.")
+    description: Text = Field(default="", description="One line for the list of personas.")
+    tools: Texts = Field(default=(), description="The tools that it may use; all when empty.")
+    system_prompt: Text = Field(min_length=1, description="Its instructions.")
+    arguments: tuple[AgentArgumentEntry, ...] = ()
+    context: tuple[AgentSearchEntry, ...] = ()
 
 
-@record
-class Mcp(FrozenRecord):
+class AgentScript(SettingsModel):
+    """A persona written in Lua. Further keys are passed to the script as its `config`."""
+
+    model_config = ConfigDict(extra="allow")
+
+    path: SettingPath = Field(description="The script, relative to the file that names it.")
+    timeout: int = Field(default=30, ge=1, le=600, description="Time limit in seconds.")
+
+    @property
+    def config(self) -> Mapping[str, object]:
+        return self.model_extra or {}
+
+
+class Mcp(SettingsModel):
     """A downstream MCP server."""
 
-    command: str = row("", "The program to start (stdio).")
-    args: tuple[str, ...] = row((), "Its arguments.")
-    env: Mapping[str, Secret] = row({}, "Its environment; `${VAR}` is taken from ours.", kind=ValueKind.SECRETS)
-    transport: str = row("stdio", "How it is reached.", choices=("stdio", "http", "streamable-http", "sse"))
-    url: str = row("", "Where it listens (http, sse).")
-    headers: Mapping[str, Secret] = row({}, "Sent with each request; `${VAR}` is expanded.", kind=ValueKind.SECRETS)
-    expose: tuple[str, ...] = row(
-        (), "Tools that are offered to clients as they are, enveloped; `*` is all.", kind=ValueKind.NAMES
+    command: Text = Field(default="", description="The program to start (stdio).")
+    args: Texts = Field(default=(), description="Its arguments.")
+    env: Secrets = Field(default_factory=dict, description="Its environment; `${VAR}` is taken from ours.")
+    transport: Literal["stdio", "http", "streamable-http", "sse"] = Field(
+        default="stdio", description="How it is reached."
     )
-    enabled: bool = row(True, "Whether it is started.")
+    url: Text = Field(default="", description="Its address (http, sse).")
+    headers: Secrets = Field(default_factory=dict, description="Sent with each request; `${VAR}` is expanded.")
+    expose: Names = Field(default=(), description="Tools that clients may call directly, with budgets; `*` is all.")
+    enabled: bool = Field(default=True, description="Whether it is started.")
+
+    @model_validator(mode="after")
+    def _is_reachable(self) -> Self:
+        needed = "command" if self.transport == "stdio" else "url"
+        if not getattr(self, needed):
+            raise inconsistent("", f"{needed} is missing", f"transport {self.transport} needs it")
+        return self
 
 
-@record
-class Delegate(FrozenRecord):
+class Delegate(SettingsModel):
     """A tool of your own: a model with a few downstream tools behind one call."""
 
-    description: str = row("", "What the tool is for, as the calling model reads it.", required=True)
-    arguments: Mapping[str, object] = row({}, "JSON schema of its arguments.", kind=ValueKind.OBJECT)
-    internal_tools: Mapping[str, tuple[str, ...]] = row(
-        {},
-        "For each server in `mcps` (or `llmc`) the tools that the model may call.",
-        required=True,
-        kind=ValueKind.LISTS,
+    description: Text = Field(min_length=1, description="What the tool is for, as the calling model reads it.")
+    arguments: Object = Field(default_factory=dict, description="JSON schema of its arguments.")
+    internal_tools: TextLists = Field(
+        min_length=1, description="For each server in `mcps` (or `llmc`) the tools that the model may call."
     )
-    provider: str = row("", "Name of an entry in `providers`, or a vendor.", required=True)
-    model: str = row("", "The model.", required=True)
-    system_prompt: str = row("", "What the model is told; a general text when empty.")
-    max_steps: int = row(10, "How many rounds of tool calls.", low=1, high=100)
-    timeout_seconds: int = row(60, "How long one call may take.", low=1, high=3_600)
-    max_tokens: int = row(100_000, "Tokens that the model may read and write in one call.", low=1_000, high=100_000_000)
-    parallel: int = row(4, "Tools that it may use at once.", low=1, high=32)
-    listed: bool = row(True, "Whether clients list it; else they reach it by its name, through `llmc`.")
+    provider: Text = Field(min_length=1, description="Name of an entry in `providers`, or a vendor.")
+    model: Text = Field(min_length=1, description="The model.")
+    system_prompt: Text = Field(default="", description="The model's instructions; general ones when empty.")
+    max_steps: int = Field(default=10, ge=1, le=100, description="How many rounds of tool calls.")
+    timeout_seconds: int = Field(default=60, ge=1, le=3_600, description="Time limit of one call.")
+    max_tokens: int = Field(
+        default=100_000, ge=1_000, le=100_000_000, description="Tokens that the model may read and write in one call."
+    )
+    parallel: int = Field(default=4, ge=1, le=32, description="Tools that it may use at once.")
+    listed: bool = Field(
+        default=True, description="Whether clients list it; otherwise they reach it by name through `llmc`."
+    )
+
+    @model_validator(mode="after")
+    def _arguments_are_a_schema(self) -> Self:
+        if self.arguments and not _is_object_schema(self.arguments):
+            reason = "must be a JSON schema of an object"
+            raise inconsistent("arguments", reason, "as in {type = 'object', properties = {...}}")
+        return self
+
+
+def _is_object_schema(arguments: Mapping[str, object]) -> bool:
+    required = arguments.get("required", [])
+    properties = arguments.get("properties", {})
+    return (
+        arguments.get("type", "object") == "object"
+        and isinstance(properties, dict)
+        and all(isinstance(each, dict) for each in properties.values())
+        and isinstance(required, list)
+        and all(isinstance(each, str) for each in required)
+    )

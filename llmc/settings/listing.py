@@ -1,28 +1,29 @@
-"""The settings as a list of keys: what is in force and who said so. Nothing hidden comes out of here."""
+"""The settings as a list of keys: the effective values and where they come from, with secrets masked."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from llmc.settings.fields import settings_of
 from llmc.settings.problems import SettingSource, SettingsProblem
-from llmc.settings.record import FrozenRecord, record
-from llmc.settings.rows import ValueKind, rows_of
 from llmc.settings.secret import Secret
+from llmc.settings.types import Kind, SettingsModel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from llmc.settings.load import Loaded
+    from llmc.settings.loader import Loaded
 
 __all__ = ["ListedSetting", "listing", "unset_secrets"]
 
 DEFAULT = SettingSource("default")
 
 
-@record
-class ListedSetting(FrozenRecord):
-    """One key in force. `value` is what JSON can hold, with secrets masked."""
+@dataclass(frozen=True, slots=True)
+class ListedSetting:
+    """One key and its effective value, as JSON and with secrets masked."""
 
     key: str
     value: Any
@@ -30,13 +31,13 @@ class ListedSetting(FrozenRecord):
 
 
 def listing(loaded: Loaded) -> list[ListedSetting]:
-    """Every key in force, in the order of the rows."""
+    """Every key, in the order of the models."""
     found = _leaves(loaded.settings, "")
     return [ListedSetting(key, _plain(value), loaded.sources.get(key, DEFAULT)) for key, value in found]
 
 
 def unset_secrets(loaded: Loaded) -> list[SettingsProblem]:
-    """Secrets whose variable is not set. No problem yet: it becomes one when somebody needs the value."""
+    """Secrets whose variable is not set: no problem until the value is needed."""
     return [
         SettingsProblem(loaded.sources.get(key, DEFAULT), key, f"the environment has no {', '.join(secret.missing)}")
         for key, value in _leaves(loaded.settings, "")
@@ -45,17 +46,18 @@ def unset_secrets(loaded: Loaded) -> list[SettingsProblem]:
     ]
 
 
-def _leaves(table: Any, prefix: str) -> Iterator[tuple[str, Any]]:
-    cls: type = type(table)
-    for name, row in rows_of(cls).items():
-        key, value = f"{prefix}{row.at or name}", getattr(table, name)
-        if row.kind is ValueKind.SECTION:
+def _leaves(table: SettingsModel, prefix: str) -> Iterator[tuple[str, Any]]:
+    for name, setting in settings_of(type(table)).items():
+        key, value = f"{prefix}{setting.at or name}", getattr(table, name)
+        if setting.kind is Kind.SECTION:
             yield from _leaves(value, f"{key}.")
-        elif row.kind is ValueKind.ENTRIES:
+        elif setting.kind is Kind.ENTRIES:
             for entry, inner in value.items():
                 yield from _leaves(inner, f"{key}.{entry}.")
         else:
             yield key, value
+    for name, value in (table.model_extra or {}).items():
+        yield f"{prefix}{name}", value
 
 
 def _plain(value: Any) -> Any:
@@ -65,6 +67,6 @@ def _plain(value: Any) -> Any:
         return [_plain(each) for each in value]
     if isinstance(value, dict):
         return {name: _plain(each) for name, each in value.items()}
-    if isinstance(value, FrozenRecord):
-        return {name: _plain(each) for name, each in vars(value).items()}
+    if isinstance(value, SettingsModel):
+        return {name: _plain(each) for name, each in value}
     return value

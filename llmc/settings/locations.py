@@ -1,7 +1,7 @@
-"""Where things stand: the user's folders, the user's file, the workspace file, the git work tree.
+"""Where things are: the user's folders, the user's file, the workspace file, the git work tree and implied root.
 
-Only names are looked at here; nothing is read. The environment comes in as an argument, so that a test or an embedding
-program can have another one.
+Only names are looked at; nothing is read. The environment is an argument, so that a test or an embedding program can
+pass another one. `llmc install` uses this module without pydantic.
 """
 
 from __future__ import annotations
@@ -9,7 +9,9 @@ from __future__ import annotations
 import os
 import pwd
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+from llmc.base.errors import RootError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -19,12 +21,25 @@ __all__ = [
     "below",
     "config_folder",
     "find_file",
+    "implied_root",
     "user_folder",
     "work_tree",
     "workspace_file",
 ]
 
 FILE_NAMES = ("llmc.toml", "llmc.json")
+
+# Folders of the system, by themselves: a work tree below one of them is a project like any other.
+_SYSTEM: Final = frozenset(
+    {
+        *("/", "/bin", "/boot", "/dev", "/etc", "/home", "/lib", "/lib64", "/media", "/mnt", "/opt", "/proc", "/run"),
+        *("/sbin", "/srv", "/sys", "/usr", "/usr/bin", "/usr/include", "/usr/lib", "/usr/local", "/usr/share"),
+        *("/usr/src", "/var", "/var/cache", "/var/lib", "/var/log", "/Applications", "/Library", "/System", "/Users"),
+        *("/Volumes", "/private", "/private/etc", "/private/var"),
+    }
+)
+_TEMPORARY: Final = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - named to be refused
+_HINT: Final = "Go into a git work tree, or name a root: --root PATH, or roots = [...] in your own llmc.toml."
 
 
 def user_folder(env: Mapping[str, str]) -> Path:
@@ -61,6 +76,31 @@ def workspace_file(folder: Path) -> Path | None:
 
 def below(path: Path, folder: Path) -> bool:
     return path == folder or folder in path.parents
+
+
+def implied_root(folder: Path, env: Mapping[str, str]) -> Path | RootError:
+    """The git work tree around the folder, unless it is a folder that holds far more than a project."""
+    if not folder.is_dir():
+        return RootError("no root", reason=f"{folder} is not a folder", path=str(folder))
+    tree = work_tree(folder)
+    reason = too_wide(tree or folder, env)
+    if tree is None or reason:
+        reason = reason or f"{folder} is not in a git work tree"
+        return RootError("no root", reason=reason, hint=_HINT, path=str(folder))
+    return tree
+
+
+def too_wide(tree: Path, env: Mapping[str, str]) -> str:
+    """Why a work tree is not taken unasked; empty if it is."""
+    home = Path(os.path.realpath(user_folder(env)))
+    if tree == home:
+        return f"{tree} is your home folder"
+    if str(tree) in _SYSTEM:
+        return f"{tree} is a system directory"
+    if below(home, tree):
+        return f"{tree} holds your home folder"
+    temporary = {os.path.realpath(each) for each in (*_TEMPORARY, env.get("TMPDIR") or _TEMPORARY[0])}
+    return f"{tree} is the temporary directory" if str(tree) in temporary else ""
 
 
 def _upwards(folder: Path, top: Path | None = None) -> Iterator[Path]:

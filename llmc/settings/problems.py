@@ -1,23 +1,23 @@
-"""What is wrong with the settings, said so that it can be mended: file, line, key, reason, the nearest right name."""
+"""What is wrong with the settings, and how to correct it: file, line, key, reason, the nearest valid name."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from llmc.base.errors import ConfigError
-from llmc.settings.record import FrozenRecord, record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["SettingSource", "SettingsProblem", "WrongValueError", "as_error", "form", "nearest", "shown"]
+__all__ = ["SettingSource", "SettingsProblem", "WrongValueError", "as_error", "describe_type", "nearest", "shown"]
 
 _LONG = 10**40
 _SHOWN = 60  # enough to recognise a value, too little to fill a terminal
 
 
-@record
-class SettingSource(FrozenRecord):
+@dataclass(frozen=True, slots=True)
+class SettingSource:
     """Where a value came from: a layer, and in it a file and line, a variable or a flag."""
 
     layer: str  # default, user, workspace, file, environment, flag
@@ -28,46 +28,58 @@ class SettingSource(FrozenRecord):
         return f"{self.name}:{self.line}" if self.line else self.name or self.layer
 
 
-@record
-class SettingsProblem(FrozenRecord):
-    """One thing that is wrong, or (as a notice) one that was passed by."""
+@dataclass(frozen=True, slots=True)
+class SettingsProblem:
+    """One thing that is wrong, or (as a notice) that was ignored.
+
+    `entry` is the persona, delegate or server that is left out because of it; the other settings stay in force.
+    """
 
     source: SettingSource
     key: str
     reason: str
     hint: str = ""
+    entry: str = ""
 
     def __str__(self) -> str:
         parts = (shown(self.source, 400), shown(self.key, _SHOWN * 2), self.reason)
         text = ": ".join(part for part in parts if part)
-        return f"{text}; {self.hint}" if self.hint else text
+        skipped = f"{shown(self.entry, _SHOWN * 2)} is skipped" if self.entry else ""
+        return "; ".join(part for part in (text, self.hint, skipped) if part)
 
     def as_dict(self) -> dict[str, object]:
         file = {"file": self.source.name, "line": self.source.line}
-        return {**file, "key": self.key, "reason": self.reason, "hint": self.hint}
+        return {**file, "key": self.key, "reason": self.reason, "hint": self.hint, "skipped": self.entry}
 
 
 class WrongValueError(ValueError):
-    """Raised and caught inside this package: a value that its row does not take."""
+    """Raised and caught inside this package: a value that its setting does not accept."""
 
 
 def shown(value: object, width: int = _SHOWN) -> str:
-    """A value or key of a file that a stranger may have written, safe for a terminal."""
+    """A value or key of an untrusted file, safe for a terminal."""
     if isinstance(value, int) and abs(value) > _LONG:
-        return "a number without end"  # Python refuses to print an integer of thousands of digits
+        return "a number of more than 40 digits"  # Python refuses to print an integer of thousands of digits
     text = repr(value) if isinstance(value, dict | list) else str(value)
     text = "".join(each if each.isprintable() else repr(each)[1:-1] for each in text[: width + 1])
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
-def form(value: object) -> str:
-    """What kind of value it is, without the value: in the place of a table somebody may have put a key."""
-    names = {str: "a text", bool: "true or false", int: "a number", float: "a number", list: "a list", dict: "a table"}
+def describe_type(value: object) -> str:
+    """The type of a value, without the value: a secret may have been written in the place of a table."""
+    names = {
+        str: "a string",
+        bool: "true or false",
+        int: "a number",
+        float: "a number",
+        list: "a list",
+        dict: "a table",
+    }
     return names.get(type(value), "null" if value is None else "a date or time")
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
-    """The right name that was probably meant, or nothing."""
+    """The valid name that was probably meant, or an empty string."""
     import difflib  # noqa: PLC0415 - only needed when something is wrong
 
     lowered = {each.lower(): each for each in names}
@@ -81,6 +93,6 @@ def as_error(problems: Sequence[SettingsProblem]) -> ConfigError:
     if len(problems) == 1:
         head = ": ".join(part for part in (shown(first.source, 400), shown(first.key, _SHOWN * 2)) if part)
         return ConfigError(head, reason=first.reason, hint=first.hint, line=first.source.line, problems=1, **place)
-    told = "".join(f"\n  {each}" for each in problems)
-    head = f"{len(problems)} problems in the settings{told}"
+    listed = "".join(f"\n  {each}" for each in problems)
+    head = f"{len(problems)} problems in the settings{listed}"
     return ConfigError(head, line=first.source.line, problems=len(problems), **place)

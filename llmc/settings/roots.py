@@ -1,34 +1,33 @@
 """Which folders may be read? The allowlist as the settings have it; without one, the work tree of the current folder.
 
-Whether a folder is there and can be read is found out by who opens it: one bad root must not stop the others.
+Whether a folder exists and can be read is checked when it is opened: one bad root must not stop the others.
 """
 
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from llmc.base.errors import RootError
 from llmc.settings.entries import RootEntry
-from llmc.settings.locations import below, user_folder, work_tree
+from llmc.settings.locations import below, implied_root
 from llmc.settings.problems import SettingSource, SettingsProblem, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from llmc.settings.check import TableCheck
-    from llmc.settings.convert import ValueContext
+    from llmc.settings.layer import SettingsLayer
+    from llmc.settings.types import ValueContext
 
-__all__ = ["check_inside", "implied_root", "is_trusted", "named", "settle_roots"]
+__all__ = ["check_inside", "is_trusted", "named", "settle_roots"]
 
 
-def settle_roots(given: Sequence[RootEntry], ground: ValueContext) -> tuple[tuple[RootEntry, ...], RootError | None]:
+def settle_roots(given: Sequence[RootEntry], context: ValueContext) -> tuple[tuple[RootEntry, ...], RootError | None]:
     """The named roots, each once and with a name of its own; without any the implied one, or why there is none."""
     if not given:
-        implied = implied_root(ground.folder, ground.env)
-        return ((), implied) if isinstance(implied, RootError) else (_with_names([RootEntry(implied)]), None)
+        implied = implied_root(context.folder, context.env)
+        return ((), implied) if isinstance(implied, RootError) else (_with_names([RootEntry(path=implied)]), None)
     distinct = {entry.path: entry for entry in given}
     return _with_names(list(distinct.values())), None
 
@@ -40,14 +39,14 @@ def named(roots: Sequence[RootEntry], source: SettingSource) -> list[SettingsPro
     return [SettingsProblem(source, "roots", f'two roots are named "{shown(name)}"', "rename one") for name in twice]
 
 
-def check_inside(sheet: TableCheck, hint: str) -> None:
+def check_inside(layer: SettingsLayer, hint: str) -> None:
     """Problems for the roots that a workspace file names outside its own folder; says nothing of what is there."""
-    value = sheet.values[("roots",)].value
+    value = layer.values[("roots",)].value
     assert isinstance(value, tuple)
-    folder = Path(os.path.realpath(sheet.ground.folder))
+    folder = Path(os.path.realpath(layer.context.folder))
     for place, entry in enumerate(value):
         if not below(entry.path, folder):
-            sheet.blame(("roots", place), "a workspace file may only name roots inside its own folder", hint)
+            layer.report(("roots", place), "a workspace file may only name roots inside its own folder", hint)
 
 
 def is_trusted(folder: Path, trust: Sequence[str]) -> bool:
@@ -57,51 +56,13 @@ def is_trusted(folder: Path, trust: Sequence[str]) -> bool:
     return any(real == each or (each.endswith("/*") and real.startswith(each[:-1])) for each in trust)
 
 
-# Folders of the system, by themselves: a work tree below one of them is a project like any other.
-_SYSTEM: Final = frozenset(
-    {
-        *("/", "/bin", "/boot", "/dev", "/etc", "/home", "/lib", "/lib64", "/media", "/mnt", "/opt", "/proc", "/run"),
-        *("/sbin", "/srv", "/sys", "/usr", "/usr/bin", "/usr/include", "/usr/lib", "/usr/local", "/usr/share"),
-        *("/usr/src", "/var", "/var/cache", "/var/lib", "/var/log", "/Applications", "/Library", "/System", "/Users"),
-        *("/Volumes", "/private", "/private/etc", "/private/var"),
-    }
-)
-_TEMPORARY: Final = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - named to be refused
-_HINT: Final = "Go into a git work tree, or name a root: --root PATH, or roots = [...] in your own llmc.toml."
-
-
-def implied_root(folder: Path, env: Mapping[str, str]) -> Path | RootError:
-    """The git work tree around the folder, unless it is a folder that holds far more than a project."""
-    if not folder.is_dir():
-        return RootError("no root", reason=f"{folder} is not a folder", path=str(folder))
-    tree = work_tree(folder)
-    reason = too_wide(tree or folder, env)
-    if tree is None or reason:
-        reason = reason or f"{folder} is not in a git work tree"
-        return RootError("no root", reason=reason, hint=_HINT, path=str(folder))
-    return tree
-
-
-def too_wide(tree: Path, env: Mapping[str, str]) -> str:
-    """Why a work tree is not taken unasked; empty if it is."""
-    home = Path(os.path.realpath(user_folder(env)))
-    if tree == home:
-        return f"{tree} is your home folder"
-    if str(tree) in _SYSTEM:
-        return f"{tree} is a system directory"
-    if below(home, tree):
-        return f"{tree} holds your home folder"
-    temporary = {os.path.realpath(each) for each in (*_TEMPORARY, env.get("TMPDIR") or _TEMPORARY[0])}
-    return f"{tree} is the temporary directory" if str(tree) in temporary else ""
-
-
 def _with_names(roots: list[RootEntry]) -> tuple[RootEntry, ...]:
     taken = {root.name for root in roots if root.name}
     made: list[RootEntry] = []
     for root in roots:
         name = root.name or _free(root.path.name or "root", taken)
         taken.add(name)
-        made.append(replace(root, name=name))
+        made.append(root.model_copy(update={"name": name}))
     return tuple(made)
 
 

@@ -1,18 +1,21 @@
-"""A text that must not be seen: keys, tokens, the environment of a downstream server.
+"""A string that must not be shown: keys, tokens, the environment of a downstream server.
 
-`Secret` is deliberately not a `str`: a log line, a JSON encoder or a join would give a `str` away. Whoever needs the
-value says `reveal()`. `expand` is the only place where `${VAR}` is replaced, and what it makes is always a `Secret`.
+`Secret` is deliberately not a `str`: a log line, a JSON encoder or a join would give a `str` away. Code that needs the
+value calls `reveal()`. `expand` is the only place where `${VAR}` is replaced, and its result is always a `Secret`. The
+value of a variable is not expanded again, so variables that name each other cannot form a cycle.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from llmc.base.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from pydantic_core import CoreSchema
 
 __all__ = ["MASK", "Secret", "expand"]
 
@@ -23,7 +26,7 @@ _VARIABLE = re.compile(r"\$\$\{|\$\{([^}]*)\}")
 
 
 class Secret:
-    """A hidden text. `missing` names the variables that were not set when it was read; then it is empty."""
+    """A hidden string. `missing` names the variables that were not set when it was read; it is empty then."""
 
     __slots__ = ("_value", "missing")
 
@@ -34,8 +37,20 @@ class Secret:
     def reveal(self) -> str:
         if self.missing:
             names = ", ".join(self.missing)
-            raise ConfigError("a secret is not there", reason=f"the environment has no {names}", hint=f"set {names}")
+            raise ConfigError(
+                "a secret is not available", reason=f"the environment has no {names}", hint=f"set {names}"
+            )
         return self._value
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, _source: object, _handler: object) -> CoreSchema:
+        """A string in a file, whose `${VAR}` come from the environment in the validation context."""
+        from pydantic_core import core_schema  # noqa: PLC0415 - the thin client imports this module
+
+        check = core_schema.with_info_plain_validator_function(
+            _validated, serialization=core_schema.to_string_ser_schema()
+        )
+        return core_schema.json_or_python_schema(core_schema.str_schema(), check)
 
     def __bool__(self) -> bool:
         return bool(self._value)
@@ -53,8 +68,16 @@ class Secret:
         return MASK if self else ""
 
 
+def _validated(raw: Any, info: Any) -> Secret:
+    if isinstance(raw, Secret):
+        return raw
+    if not isinstance(raw, str) or "\0" in raw:
+        raise ValueError("must be a string")  # the value is not repeated
+    return expand(raw, getattr(info.context, "env", {}))
+
+
 def expand(text: str, env: Mapping[str, str]) -> Secret:
-    """Replace `${VAR}`. A variable that is not set is no error until the value is needed: a search needs no key."""
+    """Replace `${VAR}`. A variable that is not set is an error only when the value is needed: a search needs no key."""
     missing = tuple(name for name in _VARIABLE.findall(text) if name and name not in env)
     if missing:
         return Secret(missing=missing)

@@ -1,15 +1,17 @@
-"""The sections of the settings and `Settings` itself, the one value that is passed on.
+"""The sections of the settings and `Settings` itself, the one value that is passed on: pydantic models.
 
 Nothing below reads the environment or a file: `load` makes a `Settings`, or a test writes `Settings(index=Index(...))`.
-The tables that a user names freely stand in `entries`.
+The tables that a user names freely are in `entries`.
 """
 
 from __future__ import annotations
 
 import os
-from dataclasses import field
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
 
 from llmc.base.home import find_home
 from llmc.settings.entries import (
@@ -22,12 +24,18 @@ from llmc.settings.entries import (
     RoleEntry,
     RootEntry,
 )
-from llmc.settings.record import FrozenRecord, record
-from llmc.settings.rows import SettingRow, ValueKind, entries, row, section, tables
 from llmc.settings.secret import Secret
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from llmc.settings.types import (
+    At,
+    FolderPaths,
+    SettingPath,
+    SettingsModel,
+    Shorthand,
+    Text,
+    Texts,
+    UserOnly,
+    inconsistent,
+)
 
 __all__ = [
     "ArtifactSettings",
@@ -52,288 +60,324 @@ __all__ = [
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 
 
-@record
-class Index(FrozenRecord):
+class Index(SettingsModel):
     """What is indexed and how soon."""
 
-    # Hand-written source stays far below; what is larger is data or generated, and 2 MiB is 0.4 s of parsing.
-    max_file_bytes: int = row(
-        2 * MIB, "Files above this are still found by grep and find, but not cut into chunks.", low=KIB, high=GIB
+    # Hand-written source is far smaller; larger files are data or generated, and 2 MiB take 0.4 s to parse.
+    max_file_bytes: int = Field(
+        default=2 * MIB, ge=KIB, le=GIB, description="Larger files are found by grep and find, but not cut into chunks."
     )
-    max_depth: int = row(256, "Folders deeper than this below a root are not entered.", low=1, high=4_096)
-    max_files: int = row(1_000_000, "At most this many files of a root.", low=1, high=100_000_000)
-    include: tuple[str, ...] = row((), "Patterns in gitignore style; when given, only what matches is indexed.")
-    exclude: tuple[str, ...] = row(
-        (), "Patterns in gitignore style, besides the ignore files, that are neither indexed nor read."
+    max_depth: int = Field(default=256, ge=1, le=4_096, description="Folders deeper below a root are not entered.")
+    max_files: int = Field(default=1_000_000, ge=1, le=100_000_000, description="Most files of a root.")
+    include: Texts = Field(
+        default=(), description="Gitignore-style patterns; if given, only matching files are indexed."
     )
-    deny: tuple[str, ...] = row(
-        (),
-        "Patterns in gitignore style that are never read, besides environment, key and credential files; `!` allows.",
-        personal=True,
+    exclude: Texts = Field(
+        default=(),
+        description="Gitignore-style patterns, besides the ignore files, that are neither indexed nor read.",
     )
-    hidden: bool = row(True, "Whether names that begin with a dot are indexed (`.git` never is).")
-    debounce_ms: int = row(100, "Changes within this time become one batch.", low=0, high=60_000)
-    settle_ms: int = row(1_000, "A batch waits no longer than this while changes keep coming.", low=0, high=600_000)
-    barrier_ms: int = row(200, "How long a query waits for the watcher before it reads from disk.", low=0, high=10_000)
-    # A walk of 30,000 files takes 0.4 s of CPU: 0.05 % of a core at this pace.
-    rescan_seconds: int = row(900, "A walk over all stamps as often as this; 0 is never.", low=0, high=86_400)
-    workers: int = row(0, "Processes of a large build; 0 takes what the machine has.", low=0, high=64)
+    deny: Annotated[Texts, UserOnly()] = Field(
+        default=(),
+        description="Gitignore-style patterns that are never read, besides environment, key and credential files; "
+        "`!` allows.",
+    )
+    hidden: bool = Field(default=True, description="Whether names that begin with a dot are indexed (`.git` never is).")
+    debounce_ms: int = Field(default=100, ge=0, le=60_000, description="Changes within this time become one batch.")
+    settle_ms: int = Field(
+        default=1_000, ge=0, le=600_000, description="A batch waits no longer than this while changes keep coming."
+    )
+    barrier_ms: int = Field(
+        default=200, ge=0, le=10_000, description="How long a query waits for the watcher before it reads from disk."
+    )
+    # A walk of 30,000 files takes 0.4 s of CPU: 0.05 % of a core at this interval.
+    rescan_seconds: int = Field(default=900, ge=0, le=86_400, description="Interval of full walks; 0 is never.")
+    workers: int = Field(default=0, ge=0, le=64, description="Processes of a large build; 0 depends on the machine.")
 
 
-@record
-class DaemonSettings(FrozenRecord):
+class DaemonSettings(SettingsModel):
     """The process that owns the index."""
 
-    idle_minutes: int = row(30, "It leaves after this long without a client; 0 is never.", low=0, high=100_000)
-    log_level: str = row("info", "The least that is logged.", choices=("debug", "info", "warning", "error"))
-    log_bytes: int = row(5 * MIB, "A log file is turned over at this size.", low=16 * KIB, high=GIB)
-    log_files: int = row(3, "How many old log files are kept.", low=0, high=100)
+    idle_minutes: int = Field(
+        default=30, ge=0, le=100_000, description="Exit after this many idle minutes; 0 is never."
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        default="info", description="The lowest level that is logged."
+    )
+    log_bytes: int = Field(default=5 * MIB, ge=16 * KIB, le=GIB, description="A log file is rotated at this size.")
+    log_files: int = Field(default=3, ge=0, le=100, description="How many old log files are kept.")
 
 
-@record
-class EmbedderSettings(FrozenRecord):
+class EmbedderSettings(SettingsModel):
     """How text becomes a vector."""
 
-    kind: str = row(
-        "builtin",
-        "`builtin` ships with llmc, `hash` needs no model, `sentence-transformers` is an extra, `openai` an endpoint, "
-        "`combined` is the built-in one together with another.",
-        choices=("builtin", "hash", "sentence-transformers", "openai", "combined"),
+    kind: Literal["builtin", "hash", "sentence-transformers", "openai", "combined"] = Field(
+        default="builtin",
+        description="`builtin` ships with llmc, `hash` needs no model, `sentence-transformers` is an extra, `openai` "
+        "an endpoint, `combined` is the built-in one together with another.",
     )
-    model: str = row("", "A model folder or name, for the kinds that need one; a hub name may be downloaded.")
-    endpoint: str = row("", "Base address of an OpenAI-compatible server, such as `http://localhost:1234/v1`.")
-    api_key: Secret = row(Secret(), "Its key; `${VAR}` is taken from the environment.")
-    batch: int = row(64, "Texts for one call.", low=1, high=4_096)
-    dimension: int = row(0, "Length of the vectors; 0 asks the model.", low=0, high=8_192)
-    query_prefix: str = row("", "Put in front of a query, for models that want one.")
-    timeout_ms: int = row(
-        30_000,
-        "How long one call to the endpoint may take, retries included; a query waits at most 10 s.",
-        low=100,
-        high=600_000,
+    model: Text = Field(
+        default="", description="A model folder or name, for the kinds that need one; a hub name may be downloaded."
+    )
+    endpoint: Text = Field(
+        default="", description="Base address of an OpenAI-compatible server, such as `http://localhost:1234/v1`."
+    )
+    api_key: Secret = Field(default=Secret(), description="Its key; `${VAR}` is taken from the environment.")
+    batch: int = Field(default=64, ge=1, le=4_096, description="Texts in one call.")
+    dimension: int = Field(default=0, ge=0, le=8_192, description="Length of the vectors; 0 uses the model's own.")
+    query_prefix: Text = Field(default="", description="Put before a query, for models that expect one.")
+    timeout_ms: int = Field(
+        default=30_000,
+        ge=100,
+        le=600_000,
+        description="Time limit of one call to the endpoint, retries included; a query waits at most 10 s.",
+    )
+
+    @model_validator(mode="after")
+    def _has_what_its_kind_needs(self) -> Self:
+        alternatives = {"openai": ("endpoint",), "sentence-transformers": ("model",), "combined": ("endpoint", "model")}
+        wanted = alternatives.get(self.kind, ())
+        if wanted and not any(getattr(self, name) for name in wanted):
+            raise inconsistent("kind", f'"{self.kind}" needs {" or ".join(f"embedder.{name}" for name in wanted)}')
+        return self
+
+
+class LimitSettings(SettingsModel):
+    """How much one query may cost."""
+
+    max_files_read: int = Field(default=50, ge=1, le=100_000, description="Files that a research role may open.")
+    max_bytes_read: int = Field(default=MIB, ge=KIB, le=GIB, description="Bytes that a research role may read.")
+    max_pattern_chars: int = Field(
+        default=1_000, ge=1, le=100_000, description="The longest regular expression, glob, or file name to find."
+    )
+    max_query_chars: int = Field(
+        default=8_000,
+        ge=1,
+        le=1_000_000,
+        description="The longest name, path, target or focus question; a query may be as long as a request.",
+    )
+    max_list_items: int = Field(
+        default=10_000, ge=1, le=1_000_000, description="The most values of one list argument, such as paths."
+    )
+    call_timeout_ms: int = Field(
+        default=60_000,
+        ge=100,
+        le=3_600_000,
+        description="A tool call is stopped after this; commands, models and delegates have limits of their own.",
+    )
+    call_memory_bytes: int = Field(
+        default=GIB,
+        ge=64 * MIB,
+        le=256 * GIB,
+        description="A call during which the daemon grows by more than this is stopped.",
+    )
+    query_timeout_ms: int = Field(default=2_000, ge=10, le=600_000, description="Time limit of a search or grep.")
+
+
+class Redaction(SettingsModel):
+    """What is redacted."""
+
+    enabled: bool = Field(default=True, description="Whether secrets are replaced in all output.")
+    allow: Texts = Field(default=(), description="Gitignore-style patterns of files whose text is not redacted.")
+    rules: tuple[RedactionRule, ...] = ()
+
+
+class EnvelopeSettings(SettingsModel):
+    """How a reply fits into a model's context."""
+
+    search_budget: int = Field(default=1_200, ge=50, le=200_000, description="Tokens of a search reply.")
+    grep_budget: int = Field(default=1_200, ge=50, le=200_000, description="Tokens of a grep reply.")
+    read_budget: int = Field(default=2_000, ge=50, le=200_000, description="Tokens of a read reply.")
+    shell_budget: int = Field(default=1_200, ge=50, le=200_000, description="Tokens of a command's output.")
+    research_budget: int = Field(default=900, ge=50, le=200_000, description="Tokens of a research report.")
+    cap: int = Field(default=8_000, ge=200, le=200_000, description="Longest reply in tokens, whatever the budget.")
+    handle_ttl_hours: int = Field(default=24, ge=1, le=8_760, description="Lifetime of a handle.")
+    handle_bytes: int = Field(
+        default=256 * MIB, ge=MIB, le=64 * GIB, description="Size of all handles; the least used are removed first."
+    )
+    differential: bool = Field(
+        default=True, description="Whether a repeated read of an unchanged file is answered in one line."
+    )
+    pruner_url: Annotated[Text, UserOnly()] = Field(
+        default="", description="A swe-pruner endpoint for focus questions; empty prunes in process."
+    )
+    pruner_timeout_ms: Annotated[int, UserOnly()] = Field(
+        default=30_000, ge=100, le=300_000, description="Its time limit."
     )
 
 
-@record
-class LimitSettings(FrozenRecord):
-    """How much one question may cost."""
-
-    max_files_read: int = row(50, "Files that a research role may open.", low=1, high=100_000)
-    max_bytes_read: int = row(MIB, "Bytes that a research role may read.", low=KIB, high=GIB)
-    max_pattern_chars: int = row(
-        1_000, "The longest regular expression, glob, or file name to find.", low=1, high=100_000
-    )
-    max_query_chars: int = row(
-        8_000,
-        "The longest name, path, target or focus question; a query may be as long as a request.",
-        low=1,
-        high=1_000_000,
-    )
-    max_list_items: int = row(10_000, "The most values of one list argument, such as paths.", low=1, high=1_000_000)
-    call_timeout_ms: int = row(
-        60_000,
-        "A tool call is stopped after this; commands, models and delegates have limits of their own.",
-        low=100,
-        high=3_600_000,
-    )
-    call_memory_bytes: int = row(
-        GIB, "A call during which the daemon grows by more than this is stopped.", low=64 * MIB, high=256 * GIB
-    )
-    query_timeout_ms: int = row(2_000, "A search or grep answers or gives up within this time.", low=10, high=600_000)
-
-
-@record
-class Redaction(FrozenRecord):
-    """What must not leave."""
-
-    enabled: bool = row(True, "Whether secrets are replaced in everything that leaves.")
-    allow: tuple[str, ...] = row((), "Paths in gitignore style whose text is not redacted.")
-    rules: tuple[RedactionRule, ...] = tables(RedactionRule)
-
-
-@record
-class EnvelopeSettings(FrozenRecord):
-    """How an answer fits into a model's context."""
-
-    search_budget: int = row(1_200, "Tokens of a search reply.", low=50, high=200_000)
-    grep_budget: int = row(1_200, "Tokens of a grep reply.", low=50, high=200_000)
-    read_budget: int = row(2_000, "Tokens of a read reply.", low=50, high=200_000)
-    shell_budget: int = row(1_200, "Tokens of what a command wrote.", low=50, high=200_000)
-    research_budget: int = row(900, "Tokens of a research report.", low=50, high=200_000)
-    cap: int = row(8_000, "No reply is longer, whatever budget is asked for.", low=200, high=200_000)
-    handle_ttl_hours: int = row(24, "How long a handle lives.", low=1, high=8_760)
-    handle_bytes: int = row(256 * MIB, "All handles together; the least used go first.", low=MIB, high=64 * GIB)
-    differential: bool = row(True, "Whether a repeated read of an unchanged file answers in one line.")
-    pruner_url: str = row("", "A swe-pruner endpoint for focus questions; empty prunes in process.", personal=True)
-    pruner_timeout_ms: int = row(30_000, "How long it may take.", low=100, high=300_000, personal=True)
-
-
-@record
-class LedgerSettings(FrozenRecord):
+class LedgerSettings(SettingsModel):
     """What calls cost and saved (`llmc stats`); it never leaves the machine."""
 
-    enabled: bool = row(True, "Whether sizes and times of calls are written down; questions and texts never are.")
-    days: int = row(90, "Older calls are forgotten.", low=1, high=3_650)
-    max_calls: int = row(
-        500_000, "More calls than this are forgotten, the oldest first (some 60 MB).", low=100, high=50_000_000
+    enabled: bool = Field(
+        default=True, description="Whether sizes and times of calls are recorded; queries and texts never are."
     )
-    client_tokens: int = row(
-        25_000,
-        "What a client would have shown of a plain tool's reply; savings are counted up to this.",
-        low=100,
-        high=10_000_000,
+    days: int = Field(default=90, ge=1, le=3_650, description="Older calls are removed.")
+    max_calls: int = Field(
+        default=500_000, ge=100, le=50_000_000, description="Beyond this the oldest calls are removed (some 60 MB)."
+    )
+    client_tokens: int = Field(
+        default=25_000,
+        ge=100,
+        le=10_000_000,
+        description="What a client would have shown of a plain tool's reply; savings are counted up to this.",
     )
 
 
-@record
-class PrunerProfile(FrozenRecord):
+class PrunerProfile(SettingsModel):
     """The pruner profile."""
 
-    contained: bool = row(True, "Whether its paths and commands stay inside the roots.")
+    contained: bool = Field(default=True, description="Whether its paths and commands stay inside the roots.")
 
 
-@record
-class Server(FrozenRecord):
-    """How clients ask."""
+class Server(SettingsModel):
+    """How clients connect."""
 
-    host: str = row("127.0.0.1", "Address of the HTTP server.")
-    port: int = row(7331, "Port of the HTTP server; 0 takes a free one.", low=0, high=65_535)
-    profile: str = row("lean", "Which tools are first class.", choices=("lean", "research", "pruner", "full"))
-    agent: str = row("", "Serve as this persona: with its tools alone, and its prompt as instructions.")
-    agent_arguments: tuple[str, ...] = row((), "What that persona is told, each as `name=value`.")
-    max_request_bytes: int = row(4 * MIB, "Larger requests are refused.", low=KIB, high=GIB)
-    request_seconds: int = row(
-        20, "How long an HTTP request may take to arrive, and its reply to be taken.", low=1, high=600
+    host: Text = Field(default="127.0.0.1", description="Address of the HTTP server.")
+    port: int = Field(default=7331, ge=0, le=65_535, description="Port of the HTTP server; 0 chooses a free one.")
+    profile: Literal["lean", "research", "pruner", "full"] = Field(
+        default="lean", description="Which tools clients list directly."
     )
-    pruner: PrunerProfile = section(PrunerProfile)
+    agent: Text = Field(default="", description="Serve as this persona: only its tools, its prompt as instructions.")
+    agent_arguments: Texts = Field(default=(), description="That persona's arguments, each as `name=value`.")
+    max_request_bytes: int = Field(default=4 * MIB, ge=KIB, le=GIB, description="Larger requests are refused.")
+    request_seconds: int = Field(
+        default=20, ge=1, le=600, description="Time for an HTTP request to arrive and for its reply to be received."
+    )
+    pruner: PrunerProfile = Field(default_factory=PrunerProfile.model_construct)
 
 
-@record
-class Shell(FrozenRecord):
+class Shell(SettingsModel):
     """Commands that an agent may run."""
 
-    enabled: bool = row(False, "Whether the shell tool is offered.")
-    allow: tuple[str, ...] = row((), "Further commands that may run: a program, or a program and its first words.")
-    builtin: bool = row(True, "Whether the built-in list of reading, building and testing commands may run.")
-    allow_shell_syntax: bool = row(False, "Whether `|`, `&&`, `||`, `;` and redirections may join allowed commands.")
-    contained: bool = row(True, "Whether commands have a home of their own and the kernel keeps them in the roots.")
-    writable: tuple[str, ...] = row(
-        (), "Further folders that a contained command may read and write.", kind=ValueKind.PATHS
+    enabled: bool = Field(default=False, description="Whether the shell tool is offered.")
+    allow: Texts = Field(
+        default=(), description="Further permitted commands: a program, or a program and its first words."
     )
-    environ: tuple[str, ...] = row((), "Further variables of the daemon's environment that commands get.")
-    seconds: int = row(60, "How long a command may run.", low=1, high=3_600)
-    output_bytes: int = row(4 * MIB, "What is kept of an output: its beginning and its end.", low=64 * KIB, high=GIB)
+    builtin: bool = Field(
+        default=True, description="Whether the built-in list of reading, building and testing commands is permitted."
+    )
+    allow_shell_syntax: bool = Field(
+        default=False, description="Whether `|`, `&&`, `||`, `;` and redirections may join permitted commands."
+    )
+    contained: bool = Field(
+        default=True, description="Whether commands get a private home and the kernel confines them to the roots."
+    )
+    writable: FolderPaths = Field(
+        default=(), description="Further folders that a contained command may read and write."
+    )
+    environ: Texts = Field(default=(), description="Further variables of the daemon's environment that commands get.")
+    seconds: int = Field(default=60, ge=1, le=3_600, description="Time limit of a command.")
+    output_bytes: int = Field(
+        default=4 * MIB, ge=64 * KIB, le=GIB, description="How much of an output is kept: its beginning and its end."
+    )
 
 
-@record
-class SessionSettings(FrozenRecord):
+class SessionSettings(SettingsModel):
     """What the server remembers of a conversation."""
 
-    budget_tokens: int = row(
-        0,
-        "Tokens after which a client should begin afresh; 75 and 90 % are told. 0 is none.",
-        low=0,
-        high=1_000_000_000,
+    budget_tokens: int = Field(
+        default=0,
+        ge=0,
+        le=1_000_000_000,
+        description="Tokens after which a client should start over; it is warned at 75 and 90 %. 0 is no budget.",
     )
-    ttl_hours: int = row(168, "How long an unused session is kept.", low=1, high=8_760)
+    ttl_hours: int = Field(default=168, ge=1, le=8_760, description="How long an unused session is kept.")
 
 
-@record
-class ArtifactSettings(FrozenRecord):
+class ArtifactSettings(SettingsModel):
     """Reports that are written on request."""
 
-    folder: Path = row(Path("artifacts"), "Where they go; a relative default lies in the state folder.")
+    folder: SettingPath = Field(
+        default=Path("artifacts"), description="Where they are written; the default is inside the state folder."
+    )
 
 
-@record
-class Runtime(FrozenRecord):
+class Runtime(SettingsModel):
     """The pool that research roles run in."""
 
-    max_concurrent_tasks: int = row(4, "Tasks that run at once.", low=1, high=64)
-    max_queued_tasks: int = row(64, "Tasks that may wait for their turn; a further one is refused.", low=0, high=10_000)
-    default_deadline_ms: int = row(30_000, "A task is stopped after this.", low=10, high=3_600_000)
+    max_concurrent_tasks: int = Field(default=4, ge=1, le=64, description="Tasks that run at once.")
+    max_queued_tasks: int = Field(default=64, ge=0, le=10_000, description="Tasks that may wait; more are refused.")
+    default_deadline_ms: int = Field(default=30_000, ge=10, le=3_600_000, description="Time limit of a task.")
 
 
-@record
-class Research(FrozenRecord):
-    """Questions that roles answer together."""
+class Research(SettingsModel):
+    """Questions that several roles answer together."""
 
-    provider: str = row(
-        "",
-        "An entry of `providers` whose model plays every role that names none; empty is without a model.",
-        personal=True,
+    provider: Annotated[Text, UserOnly()] = Field(
+        default="",
+        description="An entry of `providers` whose model plays every role that names none; without a model when empty.",
     )
-    thoughts: str = row(
-        "",
-        "A folder inside the roots with notes and decisions, or a root's name; a root called `thoughts` is one anyway.",
-    )
-
-
-@record
-class Crew(FrozenRecord):
-    """Who answers `ask`: beatrice plans, otto looks, rem checks, grace answers; each is an entry of `roles`."""
-
-    provider: str = row(
-        "",
-        "An entry of `providers` whose model plays every role of the crew that names none; empty is research's.",
-        personal=True,
-    )
-    max_steps: int = row(8, "Tools that are used for one question.", low=1, high=50, personal=True)
-    seconds: int = row(120, "How long one question may take.", low=1, high=3_600, personal=True)
-    max_tokens: int = row(
-        40_000, "Tokens that its models may read and write together.", low=100, high=10_000_000, personal=True
+    thoughts: Text = Field(
+        default="",
+        description="A folder inside the roots with notes and decisions, or a root's name; a root named `thoughts` is "
+        "one anyway.",
     )
 
 
-@record
-class WebResearch(FrozenRecord):
+class Crew(SettingsModel):
+    """Who answers `ask`: beatrice plans, otto searches, rem checks, grace answers; each is an entry of `roles`."""
+
+    provider: Annotated[Text, UserOnly()] = Field(
+        default="",
+        description="An entry of `providers` whose model plays every role of the crew that names none; research's when "
+        "empty.",
+    )
+    max_steps: Annotated[int, UserOnly()] = Field(default=8, ge=1, le=50, description="Tool calls for one question.")
+    seconds: Annotated[int, UserOnly()] = Field(default=120, ge=1, le=3_600, description="Time limit of one question.")
+    max_tokens: Annotated[int, UserOnly()] = Field(
+        default=40_000, ge=100, le=10_000_000, description="Tokens that its models may read and write together."
+    )
+
+
+class WebResearch(SettingsModel):
     """Research outside the roots."""
 
-    enabled: bool = row(False, "Whether any tool may use the network.")
-    endpoint: str = row("", "Address of the search service; `{query}` is replaced, else `?q=` is added.")
-    api_key: Secret = row(Secret(), "Its key, sent as a bearer token; `${VAR}` is taken from the environment.")
-    timeout_ms: int = row(10_000, "How long one request may take in all.", low=100, high=120_000)
-    max_bytes: int = row(MIB, "A longer answer is refused.", low=KIB, high=64 * MIB)
-    max_results: int = row(8, "Results that are shown.", low=1, high=50)
+    enabled: bool = Field(default=False, description="Whether any tool may use the network.")
+    endpoint: Text = Field(
+        default="", description="Address of the search service; `{query}` is replaced, otherwise `?q=` is added."
+    )
+    api_key: Secret = Field(
+        default=Secret(), description="Its key, sent as a bearer token; `${VAR}` is taken from the environment."
+    )
+    timeout_ms: int = Field(default=10_000, ge=100, le=120_000, description="Time limit of one request in all.")
+    max_bytes: int = Field(default=MIB, ge=KIB, le=64 * MIB, description="A longer answer is refused.")
+    max_results: int = Field(default=8, ge=1, le=50, description="Results that are shown.")
 
 
-@record
-class Settings(FrozenRecord):
+def _state_folder() -> Path:
+    return Path(find_home(os.environ).path)
+
+
+class Settings(SettingsModel):
     """Everything that can be set. The roots are empty where none was named and the current folder cannot be one."""
 
-    home: Path = field(
-        default_factory=lambda: Path(find_home(os.environ).path),
-        metadata={
-            "row": SettingRow(
-                "home", ValueKind.PATH, "The state folder. Only LLMC_HOME sets it, so that all agree on it."
-            )
-        },
+    home: SettingPath = Field(
+        default_factory=_state_folder,
+        description="The state folder. Only LLMC_HOME sets it, so that all clients agree.",
     )
-    trust: tuple[str, ...] = row(
-        (),
-        "Workspace folders whose own file may set everything; `/*` at the end means every folder below.",
-        kind=ValueKind.PATHS,
-        personal=True,
+    trust: Annotated[FolderPaths, UserOnly()] = Field(
+        default=(),
+        description="Workspace folders whose own file may set everything; `/*` at the end means every folder below.",
     )
-    roots: tuple[RootEntry, ...] = tables(RootEntry, short="path")
-    index: Index = section(Index)
-    daemon: DaemonSettings = section(DaemonSettings, personal=True)
-    embedder: EmbedderSettings = section(EmbedderSettings, personal=True)
-    limits: LimitSettings = section(LimitSettings)
-    redaction: Redaction = section(Redaction, personal=True)
-    envelope: EnvelopeSettings = section(EnvelopeSettings)
-    ledger: LedgerSettings = section(LedgerSettings, personal=True)
-    server: Server = section(Server, personal=True)
-    shell: Shell = section(Shell, personal=True)
-    providers: Mapping[str, Provider] = entries(Provider, personal=True)
-    roles: Mapping[str, RoleEntry] = entries(RoleEntry, personal=True)
-    agents: Mapping[str, AgentEntry] = entries(AgentEntry)
-    agent_scripts: Mapping[str, AgentScript] = entries(AgentScript, personal=True, at="agents.script")
-    mcps: Mapping[str, Mcp] = entries(Mcp, personal=True)
-    delegates: Mapping[str, Delegate] = entries(Delegate, personal=True)
-    session: SessionSettings = section(SessionSettings)
-    artifacts: ArtifactSettings = section(ArtifactSettings, personal=True)
-    runtime: Runtime = section(Runtime)
-    research: Research = section(Research)
-    crew: Crew = section(Crew)
-    web_research: WebResearch = section(WebResearch, personal=True)
+    roots: Annotated[tuple[RootEntry, ...], Shorthand("path")] = ()
+    index: Index = Field(default_factory=Index.model_construct)
+    daemon: Annotated[DaemonSettings, UserOnly()] = Field(default_factory=DaemonSettings.model_construct)
+    embedder: Annotated[EmbedderSettings, UserOnly()] = Field(default_factory=EmbedderSettings.model_construct)
+    limits: LimitSettings = Field(default_factory=LimitSettings.model_construct)
+    redaction: Annotated[Redaction, UserOnly()] = Field(default_factory=Redaction.model_construct)
+    envelope: EnvelopeSettings = Field(default_factory=EnvelopeSettings.model_construct)
+    ledger: Annotated[LedgerSettings, UserOnly()] = Field(default_factory=LedgerSettings.model_construct)
+    server: Annotated[Server, UserOnly()] = Field(default_factory=Server.model_construct)
+    shell: Annotated[Shell, UserOnly()] = Field(default_factory=Shell.model_construct)
+    providers: Annotated[Mapping[str, Provider], UserOnly()] = Field(default_factory=dict)
+    roles: Annotated[Mapping[str, RoleEntry], UserOnly()] = Field(default_factory=dict)
+    agents: Mapping[str, AgentEntry] = Field(default_factory=dict)
+    agent_scripts: Annotated[Mapping[str, AgentScript], UserOnly(), At("agents.script")] = Field(default_factory=dict)
+    mcps: Annotated[Mapping[str, Mcp], UserOnly()] = Field(default_factory=dict)
+    delegates: Annotated[Mapping[str, Delegate], UserOnly()] = Field(default_factory=dict)
+    session: SessionSettings = Field(default_factory=SessionSettings.model_construct)
+    artifacts: Annotated[ArtifactSettings, UserOnly()] = Field(default_factory=ArtifactSettings.model_construct)
+    runtime: Runtime = Field(default_factory=Runtime.model_construct)
+    research: Research = Field(default_factory=Research.model_construct)
+    crew: Crew = Field(default_factory=Crew.model_construct)
+    web_research: Annotated[WebResearch, UserOnly()] = Field(default_factory=WebResearch.model_construct)

@@ -6,7 +6,7 @@ entry of the same name in `providers`, which then is the one that counts.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 __all__ = ["VENDORS", "Vendor"]
 
@@ -14,7 +14,7 @@ __all__ = ["VENDORS", "Vendor"]
 class Vendor(NamedTuple):
     """`kind` is the protocol; an empty `base_url` is the vendor's own, as its library knows it."""
 
-    kind: str
+    kind: Literal["openai", "anthropic", "google"]
     base_url: str
     variables: tuple[str, ...]
 

@@ -136,7 +136,7 @@ def open_context(
     request: ToolRequest, question: str, route: QuestionRoute, models: Mapping[str, RoleModel]
 ) -> AskContext:
     """Open the research session without providers: the ask roles have models of their own."""
-    settings = replace(request.workspace.settings, providers={})
+    settings = request.workspace.settings.model_copy(update={"providers": {}})
     workspace = replace(request.workspace, settings=settings, owned=False)
     stop = Stop(time.monotonic() + settings.crew.seconds, lambda: request.cancelled)
     call = request.call

@@ -5,24 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from llmc import __version__
+from llmc.tool_model import schema_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from llmc.tool import Argument, Tool
+    from llmc.tool import Tool
 
 __all__ = ["document"]
 
-TEXTS = {"type": "array", "items": {"type": "string"}}
-KINDS: dict[str, dict[str, Any]] = {
-    "string": {"type": "string"},
-    "integer": {"type": "integer"},
-    "number": {"type": "number"},
-    "boolean": {"type": "boolean"},
-    "strings": {"anyOf": [{"type": "string"}, TEXTS]},
-    "object": {"type": "object"},
-    "value": {},
-}
 REPLY = {
     "type": "object",
     "required": ["tool", "text", "data", "shown", "total", "handle"],
@@ -112,19 +103,11 @@ def operation(tool: Tool) -> dict[str, Any]:
         "operationId": tool.name,
         "summary": tool.summary,
         "parameters": [AGENT, PROFILE, SESSION],
-        "requestBody": {"content": {"application/json": {"schema": tool.input_schema or arguments(tool.arguments)}}},
+        "requestBody": {
+            "content": {"application/json": {"schema": tool.input_schema or schema_of(tool.name, tool.arguments)}}
+        },
         "responses": {"200": response("The reply.", "Reply"), **errors()},
     }
-
-
-def arguments(given: tuple[Argument, ...]) -> dict[str, Any]:
-    schema: dict[str, Any] = {
-        "type": "object",
-        "properties": {one.name: {**KINDS[one.kind], "description": one.help} for one in given},
-        "additionalProperties": False,
-    }
-    required = [one.name for one in given if one.required]
-    return {**schema, "required": required} if required else schema
 
 
 def plain(name: str, summary: str, media: str = "application/json") -> dict[str, Any]:
