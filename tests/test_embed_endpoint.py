@@ -81,7 +81,7 @@ def test_a_busy_server_is_asked_again_and_not_for_ever() -> None:
 
     assert connect(busy).dimension == 4
     calls[:] = [1] * 10
-    with pytest.raises(EmbedError, match="it answered 503"):
+    with pytest.raises(EmbedError, match="status 503"):
         connect(busy)
     assert len(calls) == 13
 
@@ -93,7 +93,7 @@ def test_a_refusal_is_not_repeated() -> None:
         calls.append(1)
         return httpx.Response(401, json={"error": f"bad key {KEY}"})
 
-    with pytest.raises(EmbedError, match="it answered 401"):
+    with pytest.raises(EmbedError, match="status 401"):
         connect(refuse)
     assert len(calls) == 1
 
@@ -105,7 +105,7 @@ def test_a_redirect_is_not_followed() -> None:
         hosts.append(request.url.host)
         return httpx.Response(307, headers={"location": "http://elsewhere.example/v1/embeddings"})
 
-    with pytest.raises(EmbedError, match="it answered 307"):
+    with pytest.raises(EmbedError, match="status 307"):
         connect(elsewhere)
     assert set(hosts) == {"127.0.0.1"}
 

@@ -52,7 +52,7 @@ def test_a_model_folder_of_another_dimension_costs_the_vectors_and_the_answer_sa
 ) -> None:
     said = asked(place, write(tmp_path / "depot"), "embedder.dimension=384")
     assert "by keywords alone" in said
-    assert "256 dimensions and 384 are configured" in said
+    assert "256 dimensions, but embedder.dimension is 384" in said
 
 
 def test_status_shows_the_embedder_of_the_asker(place: Place, tmp_path: Path) -> None:

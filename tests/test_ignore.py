@@ -148,9 +148,9 @@ def test_a_walk_of_a_folder_brings_its_changed_rules_into_force(tmp_path: Path) 
         ("a/" * 600 + "\n*.log\n", "lines longer than 1,024 characters"),
         ("*a" * 200 + "\n*.log\n", "globs with more than 16 stars"),
         ("{a\n{\n}\n[z-a]\nx\\\n*.log\n", "globs with an open brace (2 times)"),
-        ("*.log\n" + "x" * (1 << 20), "what follows its first 1,048,576 bytes"),
-        ("*.log\n" + "\n" * 30_000, "what follows its first 20,000 lines"),
-        ("*.log\n" + "*a*b*c*d*e*f\n" * 300, "wildcards past what one file may cost (252 times)"),
+        ("*.log\n" + "x" * (1 << 20), "everything after the first 1,048,576 bytes"),
+        ("*.log\n" + "\n" * 30_000, "everything after the first 20,000 lines"),
+        ("*.log\n" + "*a*b*c*d*e*f\n" * 300, "wildcards beyond the cost limit of a file (252 times)"),
     ],
 )
 def test_what_a_hostile_ignore_file_loses_is_said_and_the_rest_counts(tmp_path: Path, content: str, note: str) -> None:
@@ -183,4 +183,4 @@ def test_ignore_files_without_number_are_given_up_at_a_limit(tmp_path: Path) -> 
             len({path for each in scan(root_fs, rules, ScanLimits()) for path in each.files if path.endswith("/a")})
             == 40
         )
-        assert "the ignore files before it are too many" in str(rules.left_out)
+        assert "this root has too many ignore files" in str(rules.left_out)

@@ -49,8 +49,8 @@ def test_a_root_is_the_real_folder_behind_what_was_named(tmp_path: Path) -> None
         ("loop", "not a folder"),
         ("dangling", "does not exist"),
         ("x" * 5000, "does not exist"),
-        ("nul\0", "no folder can have this name"),
-        ("half\ud83d", "no folder can have this name"),
+        ("nul\0", "it is not a valid folder name"),
+        ("half\ud83d", "it is not a valid folder name"),
     ],
 )
 def test_what_cannot_be_a_root_is_refused_with_the_reason_and_a_hint(tmp_path: Path, path: str, reason: str) -> None:
@@ -125,7 +125,7 @@ def test_a_root_inside_another_is_part_of_it_unless_that_one_passes_over_it(repo
     covered = cover([make_root(repository / name) for name in names])
     kept = ["main", "main/generated/api", "main-2", "main/trees/second"]
     assert sorted(root.path for root in covered.roots) == sorted(f"{repository.parent}/{name}" for name in kept)
-    assert covered.notes == (f"{repository}/src lies in the root {repository} and is part of it",)
+    assert covered.notes == (f"{repository}/src is inside the root {repository} and is indexed as part of it",)
 
 
 def test_settings_can_say_what_the_outer_root_passes_over(tmp_path: Path) -> None:

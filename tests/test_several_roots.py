@@ -74,7 +74,8 @@ def test_a_root_with_the_same_rules_is_part_of_the_outer_one(tmp_path: Path, reg
     entries = [RootEntry(path=tmp_path / "outer"), RootEntry(path=tmp_path / "outer/inner")]
     workspace = opened(registry, settings, *entries)
     assert found(workspace) == everything
-    assert workspace.notes == (f"{tmp_path}/outer/inner lies in the root {tmp_path}/outer and is part of it",)
+    note = f"{tmp_path}/outer/inner is inside the root {tmp_path}/outer and is indexed as part of it"
+    assert workspace.notes == (note,)
     registry.close()
 
 

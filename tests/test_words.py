@@ -100,7 +100,7 @@ def test_a_stem_is_a_beginning_or_ends_in_y(word: str) -> None:
 def test_a_full_table_starts_over_and_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     text = " ".join(f"name_{number}" for number in range(50))
     expected = words.body(text)
-    monkeypatch.setattr(words, "LARGEST_CACHE", 10)
+    monkeypatch.setattr(words, "MAX_CACHED", 10)
     monkeypatch.setattr(words, "_TABLE", words._Table())
     assert words.body(text) == expected
     assert len(words._TABLE) <= 10

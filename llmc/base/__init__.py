@@ -1,2 +1,1 @@
-"""base: what every other package builds on: errors, values, text, paths, roots, logs. It imports nothing else of
-llmc."""
+"""base: what do all other packages build on? Errors, values, text, paths, roots, logs. Imports no other package."""

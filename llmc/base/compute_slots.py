@@ -50,7 +50,7 @@ class ComputeSlots:
 
     @contextmanager
     def released(self) -> Iterator[None]:
-        """While this thread waits for something else than the processor."""
+        """Release the slot while this thread waits for something other than the CPU."""
         if not self._holds_slot():
             yield
             return
@@ -61,7 +61,7 @@ class ComputeSlots:
             self._acquire(self._returning)
 
     def revoke(self, thread: int) -> None:
-        """The thread was given up: its slot is free, whether it ends or not."""
+        """Free the slot of a thread that was abandoned, whether it ends or not."""
         with self._lock:
             if self._holders.pop(thread, None) is not None:
                 self._free += 1
@@ -95,13 +95,13 @@ class ComputeSlots:
             self._hand_on()
 
     def _hand_on(self) -> None:
-        """With the lock held."""
+        """Give free slots to waiting threads. The caller holds the lock."""
         while self._free and (queue := self._returning or self._new):
             self._free -= 1
             queue.popleft().release()
 
     def _end_leases(self) -> None:
-        """The holder goes on computing, but no longer counts."""
+        """Free slots whose lease has expired; their holders continue without one."""
         with self._lock:
             oldest = time.monotonic() - self._lease
             for thread in [one for one, since in self._holders.items() if since < oldest]:

@@ -1,7 +1,8 @@
-"""One daemon for a home: a lock that the kernel releases however its holder ends.
+"""One daemon per home folder: a lock that the kernel releases however its holder ends.
 
-The lock file is never removed (removing it would let two holders exist); its text says who holds it. No process ever
-has to clean up after another: an unheld lock is free whatever its text says. Standard library only, as clients read it.
+The lock file is never removed, since that would allow two holders; its text identifies the holder. No process has to
+clean up after another: a lock that is not held is free whatever its text says. Standard library only, since clients
+import it.
 """
 
 # os.stat: clients import this module, and pathlib would cost them 5 ms.
@@ -26,7 +27,7 @@ __all__ = ["DaemonLock", "Owner", "read_owner"]
 
 
 class Owner(NamedTuple):
-    """Who holds the lock."""
+    """The process that holds the lock."""
 
     pid: int
     version: str
@@ -57,13 +58,13 @@ class DaemonLock:
         os.pwrite(fd, json.dumps(owner._asdict()).encode() + b"\n", 0)
 
     def is_ours(self) -> bool:
-        """False when the home was removed or replaced: then another daemon may own a new lock at the same path."""
+        """False if the home was removed or replaced: another daemon may then own a new lock at the same path."""
         try:
-            there = os.stat(self._home.lock)
+            current = os.stat(self._home.lock)
         except OSError:
             return False
-        here = os.fstat(self._fd)
-        return (there.st_dev, there.st_ino) == (here.st_dev, here.st_ino)
+        own = os.fstat(self._fd)
+        return (current.st_dev, current.st_ino) == (own.st_dev, own.st_ino)
 
     def release(self) -> None:
         if self._fd >= 0:
@@ -80,7 +81,7 @@ class DaemonLock:
 
 
 def read_owner(home: Home) -> Owner | None:
-    """Who holds the lock of this home, or None when it is free."""
+    """The holder of this home's lock, or None if it is free."""
     try:
         fd = os.open(home.lock, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -96,7 +97,7 @@ def read_owner(home: Home) -> Owner | None:
 
 
 def _take(fd: int) -> bool:
-    """Several tries: `read_owner` of a client may hold the lock for some microseconds while it looks."""
+    """Retries a few times: a client's `read_owner` may hold the lock for some microseconds."""
     for _ in range(10):
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -114,12 +115,12 @@ def _open(path: str) -> int:
         raise DaemonError(
             f"cannot open {path}",
             reason=error.strerror or str(error),
-            hint="Set LLMC_HOME to a folder that you may write, or run the command with --no-daemon.",
+            hint="Set LLMC_HOME to a writable folder, or use --no-daemon.",
         ) from error
 
 
 def _parse(text: bytes) -> Owner:
-    """A holder that has not written its name yet is still a holder."""
+    """The owner in the file; a placeholder if the holder has not written it yet."""
     try:
         fields: dict[str, Any] = json.loads(text)
         return Owner(**fields)
@@ -130,9 +131,9 @@ def _parse(text: bytes) -> Owner:
 def _running(home: Home) -> DaemonRunningError:
     owner = read_owner(home) or _parse(b"")
     return DaemonRunningError(
-        "another daemon owns this home",
+        "another daemon uses this home folder",
         reason=owner.describe(),
-        hint="Commands use it as it is; `llmc stop` ends it.",
+        hint="Commands can use that daemon; `llmc stop` stops it.",
         pid=owner.pid,
         home=home.path,
     )

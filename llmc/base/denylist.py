@@ -1,9 +1,9 @@
 """Which files of a root may never be read? Environment, key and credential files, unless the user allows them.
 
-`Denylist.reason(path)` is the one place that decides. The door asks it before it opens anything, so that every reader
-(scan, grep, find, read, tree, research, shell) gives the same answer, whether or not a path was named explicitly. The
-user's `index.deny` adds patterns in gitignore style, or allows files with `!`; a workspace file cannot set it. What
-`index.exclude` names is refused in the same way. Only names decide: nothing is opened here.
+Only `Denylist.reason(path)` decides this. `RootFs` calls it before it opens a file, so all readers (scan, grep, find,
+read, tree, research, shell) behave the same, whether or not a path was named explicitly. The user's `index.deny` adds
+patterns in gitignore style, or allows files with `!`; a workspace file cannot set it. Files that match `index.exclude`
+are refused in the same way. The decision depends on names only; no file is opened.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["DENIED", "EXCLUDED", "Denylist", "hint_for"]
 
 DENIED: Final = "environment, key and credential files are on the denylist"
-EXCLUDED: Final = "index.exclude leaves it out"
+EXCLUDED: Final = "excluded by index.exclude"
 
 _FOLDERS: Final = frozenset({".ssh", ".gnupg"})
 _NAMES: Final = frozenset(
@@ -40,10 +40,10 @@ _PLACES: Final = frozenset(
         *((".cargo", "credentials"), (".cargo", "credentials.toml")),
     }
 )
-# `.env.example` shows which variables there are; it holds no values.
+# `.env.example` lists variable names without secret values.
 _HARMLESS: Final = frozenset({"example", "sample", "template"})
 _SECRETS: Final = "secrets"
-# Below `secrets/` only data is denied: a package of that name holds source code and its documentation.
+# Below `secrets/` only data is denied: a package with that name contains source code and documentation.
 _DATA: Final = frozenset({"csv", "ini", "json", "jsonl", "properties", "text", "toml", "xml", "yaml"})
 
 
@@ -76,7 +76,7 @@ class Denylist:
 
 
 def hint_for(reason: str, path: str) -> str:
-    """What the user can do about it."""
+    """What the user can do to read the file."""
     if reason == EXCLUDED:
         return "Change index.exclude to read it."
     return f"The user allows it with index.deny = [{f'!/{path}'!r}] in their own llmc.toml."
@@ -103,14 +103,16 @@ def _is_environment(name: str) -> bool:
 
 
 def _last_verdict(patterns: Patterns, path: str, *, is_folder: bool, below_too: bool = False) -> bool | None:
-    """What the patterns say of the path or of the nearest folder above it that they name. `below_too`: as in an ignore
-    file, nothing below a folder that is left out can be brought back."""
+    """The verdict on the path, or on the nearest parent folder that a pattern matches.
+
+    `below_too`: as in an ignore file, a pattern cannot re-include anything below an excluded folder.
+    """
     verdict: bool | None = None
     parts = path.split("/")
     for depth, name in enumerate(parts):
         layer = patterns.layer("/".join(parts[:depth]))
-        said = layer.verdict(name, is_folder=is_folder or depth < len(parts) - 1) if layer else None
-        verdict = verdict if said is None else said
+        here = layer.verdict(name, is_folder=is_folder or depth < len(parts) - 1) if layer else None
+        verdict = verdict if here is None else here
         if verdict and below_too:
             return True
     return verdict

@@ -3,34 +3,34 @@
     LlmcError
     ├── ConfigError          a setting is unknown, of the wrong type, or out of range
     ├── RootError            a root does not exist, is not a folder, is unreadable
-    ├── OutsideError         a path leads out of the roots (the message never says what lies there)
-    ├── NotFoundError        no such path, symbol, handle; offers the nearest names
-    ├── ReadError            something is at the path, and its content is not given: a link, a device, no permission
-    ├── ConflictError        somebody else has written meanwhile; `context` has the version that it is at
-    ├── QueryError           a query, pattern or filter that cannot be understood, or is over a limit
+    ├── OutsideError         a path is outside the roots (the message reveals nothing about it)
+    ├── NotFoundError        no such path, symbol or handle; suggests the nearest names
+    ├── ReadError            the path exists but is not readable: a link, a device, no permission
+    ├── ConflictError        another writer was faster; `context` has the current version
+    ├── QueryError           a query, pattern or filter is invalid or exceeds a limit
     ├── StoreError
-    │   ├── CorruptStoreError    the index on disk does not check out and must be rebuilt
-    │   ├── CorruptVectorsError  the vector table cannot be used and is made again; keywords still answer
+    │   ├── CorruptStoreError    the index on disk is damaged and must be rebuilt
+    │   ├── CorruptVectorsError  the vector table is unusable and is rebuilt; keywords still answer
     │   ├── VectorsUnavailableError  LanceDB cannot be imported; keywords still answer
     │   ├── NewerFormatError     written by a newer llmc
-    │   └── StoreFullError       no space left: read-only until there is
+    │   └── StoreFullError       no space left on the disk; the store is read-only until there is
     ├── DaemonError
-    │   ├── DaemonRunningError   another daemon owns this home
-    │   └── DaemonGoneError      the daemon did not answer
+    │   ├── DaemonRunningError   another daemon uses this home folder
+    │   └── DaemonGoneError      the daemon does not respond
     ├── CallLimitError
-    │   ├── CallTimeoutError     a call took longer than it may
-    │   └── CallMemoryError      a call needed more memory than it may
-    ├── EmbedError           a model folder or endpoint that cannot be used
-    ├── ModelError           a model that was asked for words did not answer, or not in a way that can be used
-    ├── ToolExecutionError   a downstream server died, hung or refused while a tool of it ran
-    ├── WebError             the search service cannot be used
-    ├── ArtifactError        the folder of reports and handoffs cannot be used
-    └── AgentError           a persona is wrong: its script, its template, what it returned
-        ├── ArgumentError        an argument of it is missing, unknown or no text: the asker's mistake
-        └── AgentTimeoutError    it took too long
+    │   ├── CallTimeoutError     a call exceeded its time limit
+    │   └── CallMemoryError      a call exceeded its memory limit
+    ├── EmbedError           an embedding model or endpoint is unusable
+    ├── ModelError           a language model did not respond, or not in a usable format
+    ├── ToolExecutionError   a downstream server died, hung or refused during a tool call
+    ├── WebError             the search service is unusable
+    ├── ArtifactError        the folder for reports and handoffs is unusable
+    └── AgentError           a persona is invalid: its script, template or return value
+        ├── ArgumentError        an argument is missing, unknown or not a string
+        └── AgentTimeoutError    resolving it timed out
 
-Each says what happened (`message`), why (`reason`) and what to do next (`hint`); `context` holds the typed particulars
-(path, line, handle ...) for machines. `code` is stable and is what `--json` and HTTP report.
+Each error says what happened (`message`), why (`reason`) and what to do next (`hint`); `context` holds typed details
+(path, line, handle ...) for programs. `code` is stable; `--json` and HTTP report it.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ __all__ = [
 
 
 class LlmcError(Exception):
-    """The base of the tree; never raised itself."""
+    """The base class; never raised itself."""
 
     code: ClassVar[str] = "error"
     exit_code: ClassVar[int] = 1
@@ -122,14 +122,14 @@ class NotFoundError(LlmcError):
 
 
 class ReadError(LlmcError):
-    """`context` holds the path and the `refusal`, one of `door.Refusal`."""
+    """`context` holds the path and the `refusal`, one of `root_fs.ReadRefusal`."""
 
     code = "read"
 
     @property
     def refusal(self) -> str:
-        found = self.context.get("refusal", "")
-        return found if isinstance(found, str) else ""
+        refusal = self.context.get("refusal", "")
+        return refusal if isinstance(refusal, str) else ""
 
 
 class QueryError(LlmcError):
@@ -180,7 +180,7 @@ class DaemonGoneError(DaemonError):
 
 
 class CallLimitError(LlmcError):
-    """The call was stopped; nothing else of the daemon was."""
+    """The call was stopped; the daemon and other calls continue."""
 
     code = "limit"
 
@@ -191,7 +191,7 @@ class CallTimeoutError(CallLimitError):
     def __init__(self, seconds: float) -> None:
         super().__init__(
             f"the call was stopped after {seconds:g} s",
-            hint="Ask for less, or raise limits.call_timeout_ms.",
+            hint="Narrow the request, or raise limits.call_timeout_ms.",
         )
 
 
@@ -201,7 +201,7 @@ class CallMemoryError(CallLimitError):
     def __init__(self, size: int) -> None:
         super().__init__(
             f"the call was stopped because it needed more than {size >> 20:,} MiB of memory",
-            hint="Ask for less, or raise limits.call_memory_bytes.",
+            hint="Narrow the request, or raise limits.call_memory_bytes.",
         )
 
 
@@ -231,7 +231,7 @@ class ArtifactError(LlmcError):
 
 
 class AgentError(LlmcError):
-    """The codes of this branch are those of the endpoints of personas."""
+    """The codes of this branch are those of the HTTP endpoints for personas."""
 
     code = "agent_error"
     exit_code = 1
@@ -248,21 +248,21 @@ class AgentTimeoutError(AgentError):
 
 
 class InvalidParamsError(Exception):
-    """Arguments that the protocol itself must reject (JSON-RPC -32602), rather than a reply."""
+    """Arguments that cause a protocol error (JSON-RPC -32602) instead of a tool reply."""
 
 
 def error_from_fields(fields: dict[str, Any]) -> LlmcError:
-    """The error that another process reported, of its own class where that is known."""
-    found = _classes().get(str(fields.get("code")), DaemonError)
+    """The error that another process reported, as an instance of its class if the code is known."""
+    error_class = _classes().get(str(fields.get("code")), DaemonError)
     context = {name: value for name, value in fields.get("context", {}).items() if isinstance(value, str | int)}
-    return found(fields["message"], reason=fields.get("reason", ""), hint=fields.get("hint", ""), **context)
+    return error_class(fields["message"], reason=fields.get("reason", ""), hint=fields.get("hint", ""), **context)
 
 
 def _classes() -> dict[str, type[LlmcError]]:
-    found: dict[str, type[LlmcError]] = {"leaving": DaemonGoneError}
+    classes: dict[str, type[LlmcError]] = {"leaving": DaemonGoneError}
     pending: list[type[LlmcError]] = [LlmcError]
     while pending:
         each = pending.pop()
-        found.setdefault(each.code, each)
+        classes.setdefault(each.code, each)
         pending.extend(each.__subclasses__())
-    return found
+    return classes

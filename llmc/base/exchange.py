@@ -1,9 +1,9 @@
-"""One HTTP exchange with an address that the user configured, bounded in time and size as a whole.
+"""One HTTP exchange with an address that the user configured, with a total limit on time and size.
 
-The time-outs of an HTTP library bound each read, so that a server which sends a byte a second is never done. Here the
-exchange runs in a thread of its own and whoever waits for it gives up at the deadline, whatever the server does; the
-connection is closed then. No redirects are followed and neither proxies nor .netrc are read from the environment.
-Retries, and what an answer means, are the caller's. `server.outbound` is the same for clients that need asyncio.
+The timeouts of an HTTP library apply to each read, so a server that sends a byte per second never times out. Here the
+exchange runs in its own thread, and the caller stops waiting at the deadline, whatever the server does; the connection
+is then closed. Redirects are not followed, and neither proxies nor .netrc are read from the environment. The caller
+handles retries and interprets the reply. `outbound` does the same for asyncio clients.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 
 __all__ = ["Answered", "ExchangeError", "ExchangeSizeError", "ExchangeTimeoutError", "Exchanger"]
 
-# How soon a cancelled call stops waiting.
-LOOK_SECONDS: Final = 0.1
+# How often a waiting call checks for cancellation.
+POLL_SECONDS: Final = 0.1
 
 
 class ExchangeError(Exception):
-    """Why there is no answer, in a few words: a network error, a size, a time."""
+    """The exchange failed; the message gives the reason: a network error, the size, or the time."""
 
     @property
     def kind(self) -> str:
-        """Without what a server may have written."""
+        """The reason without text that the server may have sent."""
         return str(self).partition(":")[0]
 
 
@@ -44,7 +44,7 @@ class ExchangeTimeoutError(ExchangeError):
 
 
 class ExchangeSizeError(ExchangeError):
-    """The answer is larger than it may be."""
+    """The reply exceeds the size limit."""
 
 
 class Answered(NamedTuple):
@@ -53,7 +53,7 @@ class Answered(NamedTuple):
 
 
 class Exchanger:
-    """For any number of threads. Connections are kept open between exchanges; `transport` is for tests."""
+    """Thread-safe. Connections are kept open between exchanges; `transport` is for tests."""
 
     def __init__(self, headers: Mapping[str, str] | None = None, transport: httpx.BaseTransport | None = None) -> None:
         self._headers = dict(headers or {})
@@ -71,20 +71,20 @@ class Exchanger:
         content: bytes | None = None,
         cancelled: Callable[[], bool] = lambda: False,
     ) -> Answered:
-        """At most `most` bytes of a body, after at most `seconds` in all."""
+        """Read at most `most` bytes of the body, in at most `seconds` in total."""
         deadline = time.monotonic() + seconds
         future: Future[Answered] = Future()
         client = self._open()
         headers = {"Content-Type": "application/json"} if content is not None else {}
         stream = partial(client.stream, method, url, content=content, headers=headers)
-        work = partial(fill, future, partial(ask, stream, deadline, most))
+        work = partial(fill, future, partial(run_request, stream, deadline, most))
         threading.Thread(target=work, name="llmc-exchange", daemon=True).start()
         with released():
             while (left := deadline - time.monotonic()) > 0 and not cancelled():
                 with contextlib.suppress(FutureTimeoutError):
-                    return future.result(min(left, LOOK_SECONDS))
+                    return future.result(min(left, POLL_SECONDS))
         self._drop(client)
-        raise ExchangeTimeoutError("it was cancelled" if left > 0 else f"it did not answer within {seconds:g} s")
+        raise ExchangeTimeoutError("cancelled" if left > 0 else f"timed out after {seconds:g} s")
 
     def close(self) -> None:
         with self._lock:
@@ -93,7 +93,7 @@ class Exchanger:
             client.close()
 
     def _open(self) -> httpx.Client:
-        import httpx  # noqa: PLC0415 - 0.1 s, and few need it
+        import httpx  # noqa: PLC0415 - 0.1 s, and rarely needed
 
         with self._lock:
             if self._client is None:
@@ -103,15 +103,15 @@ class Exchanger:
             return self._client
 
     def _drop(self, client: httpx.Client) -> None:
-        """The next exchange opens another; the thread of this one ends with its connection."""
+        """Close the client of an abandoned exchange, whose thread then ends; the next exchange opens a new client."""
         with self._lock:
             if self._client is client:
                 self._client = None
         threading.Thread(target=close_quietly, args=(client,), name="llmc-exchange", daemon=True).start()
 
 
-def ask(stream: Callable[..., AbstractContextManager[httpx.Response]], deadline: float, most: int) -> Answered:
-    import httpx  # noqa: PLC0415 - likewise
+def run_request(stream: Callable[..., AbstractContextManager[httpx.Response]], deadline: float, most: int) -> Answered:
+    import httpx  # noqa: PLC0415 - 0.1 s, and rarely needed
 
     left = max(0.001, deadline - time.monotonic())
     body = bytearray()
@@ -120,12 +120,12 @@ def ask(stream: Callable[..., AbstractContextManager[httpx.Response]], deadline:
             for part in reply.iter_bytes():
                 body += part
                 if len(body) > most:
-                    raise ExchangeSizeError(f"its answer is larger than {most:,} bytes")
+                    raise ExchangeSizeError(f"the reply is larger than {most:,} bytes")
                 if time.monotonic() > deadline:
-                    raise ExchangeTimeoutError("it did not answer in time")
+                    raise ExchangeTimeoutError("timed out")
             return Answered(reply.status_code, bytes(body))
     except httpx.TimeoutException:
-        raise ExchangeTimeoutError("it did not answer in time") from None
+        raise ExchangeTimeoutError("timed out") from None
     except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
         raise ExchangeError(f"{type(error).__name__}: {error}") from None
 
@@ -133,11 +133,11 @@ def ask(stream: Callable[..., AbstractContextManager[httpx.Response]], deadline:
 def fill(future: Future[Any], act: Callable[[], Any]) -> None:
     try:
         future.set_result(act())
-    except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
+    except BaseException as error:  # noqa: BLE001 - raised again in the waiting thread
         future.set_exception(error)
 
 
 def close_quietly(client: httpx.Client) -> None:
-    """In a thread: it may wait for a lock that the stuck exchange holds."""
+    """Runs in a thread, since it may wait for a lock that the stuck exchange holds."""
     with contextlib.suppress(Exception):
         client.close()

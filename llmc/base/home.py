@@ -1,7 +1,8 @@
-"""Where llmc keeps its state: one folder of the user, never inside a root.
+"""The home folder, where llmc stores its state: one folder per user, never inside a root.
 
-This owns the names below that folder, its permissions and the path of the daemon's socket. What the files hold is the
-business of whoever writes them: `server.lock`, `logs`, `store`. Standard library only: the thin client starts here.
+This module owns the names below that folder, its permissions and the path of the daemon's socket. The modules that
+write the files own their content: `daemon_lock`, `logs`, `store`. Standard library only, since the thin client imports
+it.
 """
 
 # os.path throughout, since importing pathlib would cost the thin client 5 ms:
@@ -26,7 +27,7 @@ SOCKET_PATH_LIMIT = 107 if sys.platform == "linux" else 103
 
 
 class Home:
-    """The state folder. A plain class: importing dataclasses would cost the thin client 8 ms."""
+    """The home folder. A plain class: importing dataclasses would cost the thin client 8 ms."""
 
     __slots__ = ("path",)
 
@@ -42,7 +43,7 @@ class Home:
 
     @property
     def start_lock(self) -> str:
-        """Held by the one client that starts the daemon, so that twenty at once start one."""
+        """Held by the client that starts the daemon, so that concurrent clients start only one."""
         return os.path.join(self.path, "start.lock")
 
     @property
@@ -55,7 +56,7 @@ class Home:
 
     @property
     def output(self) -> str:
-        """What the detached daemon writes to stdout and stderr: tracebacks of a crash, mostly."""
+        """stdout and stderr of the detached daemon, mostly tracebacks of a crash."""
         return os.path.join(self.logs, "daemon.out")
 
     @property
@@ -65,30 +66,30 @@ class Home:
 
     @property
     def handles(self) -> str:
-        """What did not fit into replies."""
+        """Results that did not fit into replies."""
         return os.path.join(self.path, "handles")
 
     @property
     def ledger(self) -> str:
-        """What calls cost and saved."""
+        """Cost and savings of calls."""
         return os.path.join(self.path, "ledger.db")
 
     @property
     def socket(self) -> str:
-        """In the home itself, or in a short folder of ours when that path is too long for a unix socket.
+        """In the home folder, or in a short private folder if that path is too long for a unix socket.
 
-        Not in XDG_RUNTIME_DIR, which is set in one session of the user and not in another: both must find it.
+        Not in XDG_RUNTIME_DIR, since it is not set in all sessions of a user, and all must find the socket.
         """
         path = os.path.join(self.path, "daemon.sock")
         if len(os.fsencode(path)) <= SOCKET_PATH_LIMIT:
             return path
-        import hashlib  # noqa: PLC0415 - seldom needed, and 2 ms to import
+        import hashlib  # noqa: PLC0415 - rarely needed, and 2 ms to import
 
         digest = hashlib.blake2b(os.fsencode(self.path), digest_size=8).hexdigest()
-        return f"/tmp/llmc-{os.getuid()}-{digest}/daemon.sock"  # noqa: S108 - `make` takes no folder but our own
+        return f"/tmp/llmc-{os.getuid()}-{digest}/daemon.sock"  # noqa: S108 - `make` accepts only a private folder
 
     def make(self) -> None:
-        """Create the folders that the daemon and its clients share, for their owner alone."""
+        """Create the folders that the daemon and its clients share, accessible only to their owner."""
         for folder in (self.path, self.logs, os.path.dirname(self.socket)):
             _make_private(folder)
 
@@ -99,32 +100,32 @@ def find_home(environ: Mapping[str, str]) -> Home:
 
 
 def _state_folder(environ: Mapping[str, str]) -> str:
-    """With links resolved, so that two names of one folder lead to one daemon."""
+    """Links are resolved, so that two names of one folder lead to the same daemon."""
     named = environ.get("LLMC_HOME", "")
     if named:
         return os.path.realpath(named)
     cache = environ.get("XDG_CACHE_HOME", "")
-    if not os.path.isabs(cache):  # the XDG specification: a relative path is to be ignored
+    if not os.path.isabs(cache):  # the XDG specification requires relative paths to be ignored
         cache = os.path.join(environ.get("HOME") or os.path.expanduser("~"), ".cache")
     return os.path.realpath(os.path.join(cache, "llmc"))
 
 
 def _make_private(folder: str) -> None:
-    """A 0700 folder that is ours; anything else at this path could let another user listen in our name."""
+    """Create a 0700 folder of this user. With any other folder, another user could impersonate the daemon."""
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
-        found = os.lstat(folder)
-        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+        status = os.lstat(folder)
+        if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
             raise DaemonError(
                 f"cannot use {folder}",
                 reason="it is a link or belongs to another user",
                 hint="Set LLMC_HOME to a folder of your own.",
             )
-        if found.st_mode & 0o077:
+        if status.st_mode & 0o077:
             os.chmod(folder, 0o700)
     except OSError as error:
         raise DaemonError(
-            f"cannot use {folder} for llmc's state",
+            f"cannot use {folder} as the home folder",
             reason=error.strerror or str(error),
-            hint="Set LLMC_HOME to a folder that you may write, or run the command with --no-daemon.",
+            hint="Set LLMC_HOME to a writable folder, or use --no-daemon.",
         ) from error

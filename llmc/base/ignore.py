@@ -1,14 +1,14 @@
-"""Which entries of a root are left out: all its ignore files together, as ripgrep weighs them.
+"""Which entries of a root are ignored, according to all its ignore files, with ripgrep's precedence.
 
-Every folder may hold `.llmcignore`, `.rgignore`, `.ignore` and `.gitignore`, and a repository its `.git/info/exclude`.
-An earlier one in this list outweighs a later one wherever they lie; among files of one name the deeper outweighs the
-higher. They are honoured whether or not there is a repository. Nothing outside the root is asked: no global file, no
-folder above. The settings' `exclude` outweighs all, their `include` keeps only what it names. Never shown are `.git`,
-what lies below a folder that is left out, a further work tree of the root's own repository, as that is another
-checkout, and what the door's denylist names.
+Every folder may have `.llmcignore`, `.rgignore`, `.ignore` and `.gitignore`, and a repository its `.git/info/exclude`.
+An earlier file in this list takes precedence over a later one wherever they are; among files of the same name, the
+deeper one takes precedence. They apply with and without a repository. Files outside the root are not read: no global
+file and no parent folder. The setting `exclude` takes precedence over all files; `include` limits the index to what
+it matches. Always hidden are `.git`, everything below an ignored folder, other work trees of the root's own repository,
+and files on the denylist.
 
-`Rules` remembers what it read. A walk (`scan`) reads what lies on its way anew; when an ignore file changes and no walk
-follows, `forget` its folder. How one file is read is left to `patterns`.
+`Rules` caches the files that it read. A walk (`scan`) reads ignore files again; if an ignore file changes without a
+walk, call `forget` for its folder. `patterns` parses a single file.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 
 __all__ = ["RULE_FILES", "FolderRules", "Rules"]
 
-RULE_FILES = (".llmcignore", ".rgignore", ".ignore", ".gitignore")  # the weightiest first
+RULE_FILES = (".llmcignore", ".rgignore", ".ignore", ".gitignore")  # highest precedence first
 _RANKS = (*RULE_FILES, ".git/info/exclude")
-_SPEAKING = frozenset({*RULE_FILES, ".git"})
+_RULE_NAMES = frozenset({*RULE_FILES, ".git"})
 
-# What all the ignore files above one folder may cost together (see `patterns`), and how much there may be to read in a
-# root: lines of files that differ, and bytes of all of them. Each takes some two seconds.
+# Limits on the cost of all ignore files that apply to one folder (see `patterns`), on the distinct lines in a root, and
+# on the bytes of all ignore files. Reaching one of them takes about two seconds.
 _MAX_COST = 4000
 _MAX_LINES = 300_000
 _MAX_BYTES = 64 << 20
@@ -46,7 +46,7 @@ _MAX_NOTES = 100
 
 @dataclass(frozen=True, slots=True)
 class _Files:
-    """The ignore files that bear on a folder: for each rank from deep to high, with the folder that each lies in."""
+    """The ignore files that apply to a folder, by rank and from deep to high, each with its own folder."""
 
     ranks: tuple[tuple[tuple[Patterns, str], ...], ...]
     cost: int = 0
@@ -56,14 +56,14 @@ class _Files:
         return _Files(tuple(ranks), self.cost + sum(patterns.cost for patterns in own.values()))
 
     def placed(self, folder: str) -> list[tuple[Patterns, str]]:
-        """Each file, the weightiest first, and the folder as that file sees it."""
+        """Each file in order of precedence, and the folder relative to that file."""
         return [
             (patterns, folder[len(base) + 1 :] if base else folder) for rank in self.ranks for patterns, base in rank
         ]
 
 
 class FolderRules:
-    """The rules as they bear on the entries of one folder. `closed`: nothing in it is shown."""
+    """The rules for the entries of one folder. `closed`: all of them are hidden."""
 
     __slots__ = ("_wanted", "above", "closed", "dots", "files", "folder", "include", "layers", "settled")
 
@@ -73,13 +73,13 @@ class FolderRules:
         self.folder = folder
         self.files = files
         self.above = above
-        self.include = include  # None where there are no such rules, and below a folder that they name
+        self.include = include  # None without such rules, and below a folder that they match
         self.dots = dots
         self.closed = False
         self._wanted = include.layer(folder) if include else None
         self.settled: bool
         self.layers: list[Layer]
-        if above and above.settled and above.files is files:  # most folders: nothing new is said here
+        if above and above.settled and above.files is files:  # most folders have no ignore file
             self.settled, self.layers = True, above.layers
         else:
             placed = files.placed(folder)
@@ -98,7 +98,7 @@ class FolderRules:
         return verdict or (self.include is not None and not self._may_want(name, is_folder=is_folder))
 
     def wants(self, name: str, *, is_folder: bool) -> bool:
-        """Whether the include rules name this entry; if it is a folder, then also everything below it."""
+        """Whether the include rules match this entry; for a folder, this includes everything below it."""
         return bool(self._wanted and self._wanted.verdict(name, is_folder=is_folder))
 
     def _may_want(self, name: str, *, is_folder: bool) -> bool:
@@ -112,7 +112,7 @@ _CLOSED.closed = True
 
 
 class Rules:
-    """All rules of one root. Safe to ask from several threads, also during a walk."""
+    """All rules of one root. Thread-safe, also during a walk."""
 
     def __init__(
         self,
@@ -123,9 +123,9 @@ class Rules:
         hidden: bool = True,
         nested_checkouts: bool = False,
     ) -> None:
-        """`hidden`: whether names that begin with a dot are shown where no ignore file speaks of them.
-        `nested_checkouts`: whether further work trees of the root's own repository are shown."""
-        self._door = root_fs
+        """`hidden`: whether names that begin with a dot are shown if no ignore file mentions them.
+        `nested_checkouts`: whether other work trees of the root's own repository are shown."""
+        self._root_fs = root_fs
         self._nested_checkouts = nested_checkouts
         self._hidden = hidden
         self._include, self._exclude = _from_settings(include), _from_settings(exclude)
@@ -134,41 +134,41 @@ class Rules:
         self.reload()
 
     def reload(self) -> None:
-        """Forget all that was read; a file that has not changed need not be understood again."""
+        """Discard everything that was read; unchanged files are not parsed again."""
         self._frames: dict[str, FolderRules] = {}
         self._before, self._known = self._known, {}
         self._lines = self._bytes = 0
         self._notes: dict[str, tuple[str, ...]] = {}
-        own = checkout(self._door)
-        inside = paths.inside(own.repository, self._door.path) if own and not own.linked else None
-        # A folder whose `.git` points to a bare repository inside it is no checkout, it only holds some.
+        own = checkout(self._root_fs)
+        inside = paths.inside(own.repository, self._root_fs.path) if own and not own.linked else None
+        # A folder whose `.git` points to a bare repository inside it is not a checkout; it only contains some.
         self._bare = inside if inside != ".git" else None
         self._repository = own.repository if own and self._bare is None else ""
         if self._nested_checkouts:
             self._bare, self._repository = None, ""
 
     def forget(self, folder: str = "") -> None:
-        """Read the ignore files of this folder and below anew when they are next needed."""
+        """Read the ignore files of this folder and below again when they are next needed."""
         self._frames.pop(folder, None)
 
     @property
     def left_out(self) -> dict[str, tuple[str, ...]]:
-        """The ignore files (up to a hundred) that could not be honoured in full, and what was left out of each."""
+        """Up to a hundred ignore files that could not be applied completely, with the parts left out."""
         settings = {"include": self._include, "exclude": self._exclude}
         notes = {f"settings: {name}": patterns.left_out for name, patterns in settings.items() if patterns}
         return {path: left_out for path, left_out in {**notes, **self._notes}.items() if left_out}
 
     def ignored(self, path: str, is_folder: bool, names: AbstractSet[str] | None = None) -> bool:
-        """Whether a walk of the root would pass over this path, or over a folder that it lies in. `names` are what is
-        in the folder, where somebody has just listed it."""
+        """Whether a walk of the root would skip this path or one of its parents. `names` are the entries of the folder,
+        if the caller has just listed it."""
         return self.denies(path, is_folder=is_folder) or self.hides(path, is_folder=is_folder, names=names)
 
     def denies(self, path: str, *, is_folder: bool = False) -> bool:
-        """Whether the denylist names this path. A walk counts such files, since nobody chose to leave them out."""
-        return self._door.denylist.denies(path, is_folder=is_folder)
+        """Whether this path is on the denylist. A walk counts such files, since the user did not exclude them."""
+        return self._root_fs.denylist.denies(path, is_folder=is_folder)
 
     def hides(self, path: str, *, is_folder: bool, names: AbstractSet[str] | None = None) -> bool:
-        """Whether the ignore files and the settings leave it out."""
+        """Whether the ignore files or the settings hide the path."""
         parent, _, name = path.rpartition("/")
         frame = self.frame(parent)
         if path and (frame.closed or frame.hides(name, is_folder=is_folder)):
@@ -176,12 +176,12 @@ class Rules:
         return is_folder and self.frame(path, names).closed
 
     def frame(self, folder: str, names: AbstractSet[str] | None = None) -> FolderRules:
-        """The rules for the entries of a folder, whether or not a walk has come there."""
+        """The rules for the entries of a folder, whether or not a walk has visited it."""
         frame = self._frames.get("") or self.enter(None, "", self._names(""))
         for name in folder.split("/") if folder else ():
             path = _join(frame.folder, name)
             known = self._frames.get(path)
-            if known is None or known.above is not frame:  # what stood under other rules does not count any more
+            if known is None or known.above is not frame:  # cached under other rules, so no longer valid
                 if frame.closed or frame.hides(name, is_folder=True):
                     return _CLOSED
                 listed = names if names is not None and path == folder else self._names(path)
@@ -190,8 +190,8 @@ class Rules:
         return frame
 
     def named_frame(self, folder: str) -> FolderRules:
-        """The rules for the entries of a folder as if nothing hid it: somebody named it. Only for rules that serve this
-        one walk, because `frame` would take the folder for a shown one afterwards."""
+        """The rules for the entries of a folder that the user named, even if it is ignored. Only for `Rules` that serve
+        a single walk, because `frame` would treat the folder as visible afterwards."""
         frame = self.enter(None, "", self._names(""))
         for name in folder.split("/") if folder else ():
             path = _join(frame.folder, name)
@@ -199,12 +199,12 @@ class Rules:
         return frame
 
     def enter(self, parent: FolderRules | None, folder: str, names: AbstractSet[str] | None) -> FolderRules:
-        """The rules for a folder that its parent shows, read now. `names`: its entries; None when it cannot be read."""
+        """Read the rules for a visible folder. `names` are its entries; None if it cannot be read."""
         files = parent.files if parent else self._top
         include = parent.include if parent else self._include
         if include and parent and parent.wants(folder.rpartition("/")[2], is_folder=True):
             include = None
-        if names is not None and not names.isdisjoint(_SPEAKING) and (own := self._own(folder, names, files.cost)):
+        if names is not None and not names.isdisjoint(_RULE_NAMES) and (own := self._own(folder, names, files.cost)):
             files = files.joined_by(own, folder)
         frame = FolderRules(folder, files, parent, include, dots=self._hidden)
         if names is not None:
@@ -222,17 +222,17 @@ class Rules:
                 continue
             cost += patterns.cost
             if cost > _MAX_COST:
-                self._note(path, ("all of it: the files above it have too many wildcards",))
+                self._note(path, ("all of it: the ignore files above it have too many wildcards",))
                 break
             own[rank] = patterns
         return own
 
     def _read(self, path: str) -> Patterns | None:
         if self._lines > _MAX_LINES or self._bytes > _MAX_BYTES:
-            self._note(path, ("all of it: the ignore files before it are too many",))
+            self._note(path, ("all of it: this root has too many ignore files",))
             return None
         try:
-            data = self._door.head(path, MAX_BYTES + 1, follow=True)
+            data = self._root_fs.head(path, MAX_BYTES + 1, follow=True)
         except NotFoundError:
             return None
         except (OutsideError, ReadError) as error:
@@ -249,16 +249,16 @@ class Rules:
 
     def _is_elsewhere(self, folder: str) -> bool:
         """Whether the folder is another checkout of the root's repository."""
-        found = checkout(self._door, folder) if folder and self._repository else None
-        return found is not None and found.repository == self._repository
+        nested = checkout(self._root_fs, folder) if folder and self._repository else None
+        return nested is not None and nested.repository == self._repository
 
     def _names(self, folder: str) -> AbstractSet[str] | None:
         try:
-            fd = self._door.open_folder(folder)
+            fd = self._root_fs.open_folder(folder)
         except LlmcError:
             return None
         try:
-            return frozenset(os.listdir(fd))  # noqa: PTH208 - a descriptor, which no Path can be
+            return frozenset(os.listdir(fd))  # noqa: PTH208 - pathlib does not accept a descriptor
         except OSError:
             return None
         finally:

@@ -1,8 +1,8 @@
-"""What a path says of its file: the language, and the role it plays in a repository.
+"""The language of a file and its role in a repository, derived from its path.
 
-Both come from the name alone, from tables, because they are asked for every file and every candidate; the first
-characters help where a name is not enough (a script without an ending, a header that may be C or C++). Which grammar
-parses a language is named here too; how it is used is left to `indexer/syntax`, what counts as binary to `text`.
+Both are looked up in tables by name, because they are needed for every file and every candidate. If the name is not
+sufficient (a script without an extension, a header that may be C or C++), the first characters of the text decide. The
+grammar of each language is listed here too; `indexer/syntax` uses it, and `text` decides what is binary.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["GRAMMARS", "NAMES", "ROLES", "language_of", "looks_generated", "named", "role_of"]
 
-# language | endings (a leading dot) and whole names | other names that people use | interpreters in a first line
+# language | extensions (with a leading dot) and file names | aliases | interpreters in a shebang line
 _TABLE = """
 ada          | .adb .ads                                                       |             |
 asciidoc     | .adoc .asciidoc                                                 |             |
@@ -130,10 +130,10 @@ yaml         | .yaml .yml .clang-format .clang-tidy .clangd                    |
 zig          | .zig .zon                                                       |             | zig
 """
 
-# Asking for one of these means the other as well.
+# A query for one of these languages includes the other.
 _FAMILIES = {"javascript": ("javascript", "jsx"), "typescript": ("typescript", "tsx"), "css": ("css", "scss", "less")}
 
-# language → grammar of tree-sitter-language-pack. A language that is not here is read by lines.
+# language → grammar of tree-sitter-language-pack. Other languages are split by lines.
 GRAMMARS = {
     "astro": "typescript",
     "bash": "bash",
@@ -201,7 +201,7 @@ _BY_NAME, _SPOKEN, _INTERPRETERS = _read_table()
 NAMES: tuple[str, ...] = tuple(sorted(_SPOKEN))
 
 _HEAD = 4096
-# An ending that several languages claim: the first pattern that is found near the start decides, else the table.
+# Extensions of several languages: the first pattern found near the start decides, else the table.
 _CLAIMED: dict[str, tuple[tuple[str, str], ...]] = {
     ".h": (
         ("objc", r"(?m)^\s*@(?:interface|protocol|class)\b|^#import\b"),
@@ -217,7 +217,7 @@ _CLAIMED: dict[str, tuple[tuple[str, str], ...]] = {
 
 
 def language_of(path: str, head: str = "") -> str:
-    """The language of a file by its name; `head`, the start of its text, settles what the name leaves open."""
+    """The language of a file by its name; `head`, the start of its text, decides ambiguous names."""
     name = path[path.rfind("/") + 1 :].lower()
     dot = name.rfind(".")
     ending = name[dot:] if dot >= 0 else ""
@@ -241,13 +241,13 @@ def _by_first_line(line: str) -> str:
 
 
 def named(value: str) -> tuple[str, ...]:
-    """The languages that a person means by a name, an alias or an ending: `py`, `.ts`, `C++`; empty if none."""
+    """The languages for a name, an alias or an extension: `py`, `.ts`, `C++`; empty if there is none."""
     value = value.strip().lower().removeprefix("*")
     language = _SPOKEN.get(value) or _BY_NAME.get(value) or _BY_NAME.get(f".{value}")
     return _FAMILIES.get(language, (language,)) if language else ()
 
 
-# The first that fits is the role, so that a test of a vendored library is vendored, and a fixture of a test a fixture.
+# The first match is the role, so that a test of a vendored library is vendored, and a fixture of a test a fixture.
 ROLES = (
     "vendored", "amalgamated", "snapshot", "generated", "fixture", "test", "example", "stub", "legacy", "translation",
     "doc", "config", "data", "code",
@@ -315,7 +315,7 @@ def _sought(table: dict[str, str]) -> dict[str, str]:
 _BY_FOLDER, _BY_WHOLE, _BY_ENDING, _BY_PART = (_sought(table) for table in (_FOLDERS, _WHOLE_NAMES, _ENDINGS, _PARTS))
 _RANK = {role: rank for rank, role in enumerate(ROLES)}
 _JOINTS = re.compile(r"[._-]+")
-# A copy of somebody else's release: include/cargo/syn-3.0.6/src/lib.rs
+# A copy of another project's release: include/cargo/syn-3.0.6/src/lib.rs
 _RELEASE = re.compile(r"[a-z][\w.+-]*-v?\d+\.\d+\.\d+[\w.+-]*", re.IGNORECASE)
 _CAMEL_TEST = re.compile(r"Test[A-Z]\w*|\w*[a-z0-9](?:Tests?|Specs?|TestCase|Benchmark|IT)")
 # Where `test_x` is how a test file is called. Elsewhere, as in `test-run.ts`, it is code about running tests.
@@ -328,7 +328,7 @@ _CODE = frozenset(GRAMMARS) - _BUILD_FILES - {"html", "json", "toml"}
 
 @lru_cache(maxsize=16_384)
 def role_of(path: str) -> str:
-    """What a file is for, by the conventions of many ecosystems; one of ROLES."""
+    """The purpose of a file, by the conventions of many ecosystems; one of ROLES."""
     *folders, name = path.split("/")
     found = [*_folder_roles(folders, name), *_name_roles(name, alone=not folders)]
     return min(found, key=_RANK.__getitem__, default="code")
@@ -386,9 +386,9 @@ _GENERATED = re.compile(
     r"|^\W{1,8}generated (?:by|from|with) ",
     re.IGNORECASE | re.DOTALL | re.MULTILINE,
 )
-_NOTE_WITHIN = 1024  # such notes stand at the top; further down a text talks about generated code
+_NOTE_WITHIN = 1024  # such notes are at the top; further down, a text only mentions generated code
 
 
 def looks_generated(text: str) -> bool:
-    """Whether a note at the top of the text says that a program wrote it."""
+    """Whether a note at the top of the text says that it is generated."""
     return _GENERATED.search(text, 0, _NOTE_WITHIN) is not None

@@ -1,7 +1,7 @@
-"""A JSON-RPC message a line: what both ends of such a stream have in common.
+"""Line-framed JSON-RPC streams: the code that both ends share.
 
-The SDK wants streams that are iterated and closed; `Stream` is that around `receive` and `send`, which the ends have of
-their own. Of a line that is too long to be read only its id is looked for, so that whoever waits can be told.
+The MCP SDK expects streams that can be iterated and closed; `Stream` implements that with `receive` and `send`. From an
+oversized line only the id is extracted, so that the request can be answered with an error.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["END_BYTES", "Stream", "id_of"]
 
-# The id is written first or last; so much of either end of a line is kept.
+# The id comes first or last in a message; this much of both ends of a line is kept.
 END_BYTES = 256
 _ID = rb'"id"\s*:\s*(\d+|"[^"\\]*")\s*'
 _AT_START = re.compile(rb'^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?' + _ID + rb"[,}]")
@@ -26,13 +26,13 @@ _AT_END = re.compile(_ID + rb"\}\s*$")
 
 
 def id_of(head: bytes, tail: bytes) -> bytes | None:
-    """The id of a message as it is written, from the first and the last bytes of its line."""
-    found = _AT_START.match(head) or _AT_END.search(tail[-END_BYTES:])
-    return found[1] if found else None
+    """The id of a message, as written, from the first and last bytes of its line."""
+    match = _AT_START.match(head) or _AT_END.search(tail[-END_BYTES:])
+    return match[1] if match else None
 
 
 class Stream(ABC):
-    """Both streams that the SDK wants, in one. What is beneath is closed by whoever opened it."""
+    """The SDK's read and write stream in one object. The underlying transport is closed by its owner."""
 
     @abstractmethod
     async def receive(self) -> SessionMessage | Exception:
@@ -41,7 +41,7 @@ class Stream(ABC):
     @abstractmethod
     async def send(self, item: SessionMessage, /) -> None: ...
 
-    async def aclose(self) -> None:  # noqa: B027 - there is nothing to close, and no end has more to do
+    async def aclose(self) -> None:  # noqa: B027 - nothing to close
         pass
 
     def __aiter__(self) -> Self:

@@ -1,9 +1,8 @@
-"""The daemon's log: one JSON object on each line, turned over by size.
+"""The daemon's log: one JSON object per line, rotated by size.
 
-`get(name)` is what modules log with; `open_log` is called once for a process and says where the lines go. Lines hold
-facts about work (paths, counts, reasons), never the content of files; a secret in a path or an error is taken out. A
-full disk loses lines, never the process; the first line that fits again says how many were lost. Not for the thin
-client: importing logging costs 10 ms.
+Modules log with `get(name)`; a process calls `open_log` once to set the file. Entries contain facts (paths, counts,
+reasons), never file contents; secrets in paths and errors are removed. On a full disk lines are lost but the process
+continues; the next line that fits records how many were lost. Not for the thin client: importing logging costs 10 ms.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARN
 
 
 class Log:
-    """Events with fields: `log.info("indexed", files=3)`."""
+    """Logs events with fields: `log.info("indexed", files=3)`."""
 
     __slots__ = ("_logger",)
 
@@ -47,8 +46,8 @@ class Log:
         self._logger.error(event, extra={"fields": fields})
 
     def exception(self, event: str, /, **fields: object) -> None:
-        """As `error`, with the traceback of the exception that is being handled."""
-        self._logger.error(event, exc_info=True, extra={"fields": fields})  # noqa: LOG014 - the caller is one
+        """Like `error`, with the traceback of the current exception."""
+        self._logger.error(event, exc_info=True, extra={"fields": fields})  # noqa: LOG014 - called in an exception handler
 
 
 def get(name: str) -> Log:
@@ -64,10 +63,10 @@ def open_log(
     clean: Callable[[str], str],
     clean_level: str = "debug",
 ) -> logging.Handler:
-    """Send everything that this process logs, also by libraries, to `path`; the previous `open_log` is replaced.
+    """Write all log entries of this process, including those of libraries, to `path`; replaces an earlier `open_log`.
 
-    `clean` removes secrets from every text of `clean_level` and above. Loading the redaction rules takes 60 ms, so a
-    starting process cleans warnings and errors only.
+    `clean` removes secrets from every string of entries of `clean_level` and above. Loading the redaction rules takes
+    60 ms, so a starting process cleans only warnings and errors.
     """
     root = logging.getLogger()
     for old in [handler for handler in root.handlers if isinstance(handler, LinesHandler)]:
@@ -75,13 +74,13 @@ def open_log(
         old.close()
     handler = LinesHandler(Path(path), max_bytes, keep, clean, _LEVELS[clean_level])
     root.addHandler(handler)
-    root.setLevel(logging.WARNING)  # libraries: only what matters
+    root.setLevel(logging.WARNING)  # for libraries
     logging.getLogger("llmc").setLevel(_LEVELS[level])
     return handler
 
 
 def tail(path: str, lines: int = 10) -> list[str]:
-    """The last lines of a log, for an error message; empty when there is none."""
+    """The last lines of a log, for an error message; empty if there is no log."""
     try:
         with Path(path).open("rb") as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - 65_536))
@@ -91,7 +90,7 @@ def tail(path: str, lines: int = 10) -> list[str]:
 
 
 class LinesHandler(logging.Handler):
-    """Appends lines to a file of mode 0600 and keeps `keep` older ones (`daemon.log.1` is the youngest)."""
+    """Appends lines to a file of mode 0600 and keeps `keep` older files (`daemon.log.1` is the newest)."""
 
     def __init__(
         self,
@@ -133,24 +132,24 @@ class LinesHandler(logging.Handler):
             self._file = None
 
     def _open(self) -> BinaryIO:
-        """The file to write to. Unbuffered: what was logged is on disk when the process is killed."""
+        """The file to write to. Unbuffered, so that entries are on disk if the process is killed."""
         if self._file is not None and self._file.tell() >= self._max_bytes:
             self._shut()
-            self._turn_over()
+            self._rotate()
         if self._file is None:
-            self._file = open(self._path, "ab", buffering=0, opener=_private)  # noqa: SIM115 - kept open
+            self._file = open(self._path, "ab", buffering=0, opener=_private)  # noqa: SIM115 - stays open
         return self._file
 
-    def _turn_over(self) -> None:
-        older = [self._path, *(Path(f"{self._path}.{age}") for age in range(1, self._keep + 1))]
-        for younger, elder in reversed(list(pairwise(older))):
-            if younger.exists():
-                younger.replace(elder)
+    def _rotate(self) -> None:
+        files = [self._path, *(Path(f"{self._path}.{age}") for age in range(1, self._keep + 1))]
+        for newer, older in reversed(list(pairwise(files))):
+            if newer.exists():
+                newer.replace(older)
         self._path.unlink(missing_ok=True)
 
 
 def cleaned(value: Any, clean: Callable[[str], str]) -> Any:
-    """Every text in it; a list of lines as one, since a key has several."""
+    """Clean every string in the value; a list of lines is cleaned as one text, since a key may span lines."""
     if isinstance(value, dict):
         return {name: cleaned(inner, clean) for name, inner in value.items()}
     if isinstance(value, list | tuple):

@@ -13,7 +13,7 @@ _lock = threading.Lock()
 
 
 def load_sdk() -> None:
-    """Takes 0.8 s and 42 MB the first time, nothing afterwards."""
+    """Import the SDK. Takes 0.8 s and 42 MB the first time."""
     with _lock:
         for part in PARTS:
             import_module(part)

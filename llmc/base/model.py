@@ -1,11 +1,11 @@
-"""The values that travel between the stages: frozen, comparable, without behaviour of their own.
+"""The values that are passed between stages: frozen, comparable, without behaviour.
 
-A *root* is an allowlisted folder. A *file* is a root-relative path as the disk has it. A *document* is what is indexed:
-one content at one relative path, shared by every root (work tree) that holds it there. A *chunk* is a run of lines of a
-document. Who makes them: `indexer`; who keeps them: `store`; who answers with them: `retrieval`.
+A *root* is an allowlisted folder. A *file* is a root-relative path on disk. A *document* is the unit of indexing: one
+content at one relative path, shared by every root (work tree) that has it there. A *chunk* is a run of lines of a
+document. `indexer` creates them, `store` stores them, and `retrieval` returns them.
 
 Paths are `str`, relative to their root, with `/` and without a leading `./`. A name that is not UTF-8 keeps its bytes
-through `surrogateescape` (`os.fsdecode`); whoever prints one escapes it.
+through `surrogateescape` (`os.fsdecode`); code that prints a path must escape it.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Root:
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """What `stat` says of a file; two equal stamps mean that the content need not be read again."""
+    """The `stat` result of a file; equal stamps mean that the content need not be read again."""
 
     size: int
     mtime_ns: int
@@ -61,16 +61,14 @@ class Stamp:
 
 
 class FileStatus(StrEnum):
-    """INDEXED: searchable. SKIPPED: left out by a rule, and the reason says which. FAILED: could not be read or
-    parsed.
-    """
+    """INDEXED: searchable. SKIPPED: excluded by the rule in the reason. FAILED: could not be read or parsed."""
 
     INDEXED = "indexed"
     SKIPPED = "skipped"
     FAILED = "failed"
 
 
-# Reasons of a state that others than its reader go by.
+# Reasons that other code depends on.
 TOO_LARGE = "too large"
 CONTROLS = "control characters"
 HOLDS_NUL = "holds a NUL byte"
@@ -78,9 +76,9 @@ HOLDS_NUL = "holds a NUL byte"
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """A row of the catalog: how the file at `path` was last seen. `key` is its document, None unless INDEXED.
+    """A row of the catalog: the last known state of the file at `path`. `key` is its document, None unless INDEXED.
 
-    One that is INDEXED has a reason only if `HOLDS_NUL`: it is text to us, but ripgrep does not search all of it.
+    An INDEXED file has a reason only if it is `HOLDS_NUL`: it is indexed as text, but ripgrep searches only part of it.
     """
 
     path: str
@@ -93,7 +91,7 @@ class FileState:
 class Symbol(NamedTuple):
     """A definition. `container` is the dotted chain of enclosing names, empty at the top of the file.
 
-    Symbols, references and places come by the thousand, and a tuple is made in a third of the time of a dataclass.
+    There are thousands of symbols, references and places; creating a tuple takes a third of the time of a dataclass.
     """
 
     name: str
@@ -157,7 +155,7 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """What one content yields, whatever its path: every line of the text is in exactly one chunk."""
+    """The result of parsing a content, independent of its path: every line is in exactly one chunk."""
 
     language: str
     lines: int
@@ -181,7 +179,7 @@ class Document:
 
 
 class ChunkPlace(NamedTuple):
-    """Where a chunk stands, as the catalog remembers it (without its text)."""
+    """The location of a chunk, as stored in the catalog (without its text)."""
 
     doc: int
     ordinal: int

@@ -1,10 +1,10 @@
-"""Opening a path beneath a folder, so that no symbolic link and no race can lead out of it.
+"""Opens a path beneath a folder, so that no symbolic link and no race can lead outside.
 
-Two openers with one behaviour: `by_kernel` asks Linux to resolve the whole path beneath the folder (`openat2`), and
-`by_component` walks it one name at a time without following links, for kernels and sandboxes that lack the call and
-for other systems. `pick` says which one works here. What may be opened and how it is read is left to `door`.
+There are two implementations with the same behaviour: `by_kernel` lets Linux resolve the whole path beneath the folder
+(`openat2`); `by_component` opens one name at a time without following links, for kernels and sandboxes without that
+call and for other systems. `pick` chooses the one that works. `root_fs` decides what may be opened and how it is read.
 
-Both raise the kernel's own errors: ELOOP for a link that is not followed, EXDEV for one that leads out.
+Both raise the kernel's errors: ELOOP for a link that is not followed, EXDEV for one that leads outside.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["READ", "Opener", "by_component", "by_kernel", "pick"]
 
-# A FIFO opened this way returns at once instead of waiting for its other end, and a terminal does not become ours.
+# Opening a FIFO does not wait for its other end, and a terminal does not become the controlling terminal.
 READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 
 _NO_MAGICLINKS, _NO_SYMLINKS, _BENEATH = 0x02, 0x04, 0x08
@@ -29,7 +29,7 @@ _OPENAT2 = 437  # the same on every Linux architecture but alpha
 _TRIES = 32  # EAGAIN: a rename raced with a `..` in a link; 13 of 30,000 opens against 4 renaming processes, none twice
 _LINKS = 40  # as many links in one path as the kernel follows
 
-# Enough to pass through a folder, where the system has such a thing (Linux): searchable need not mean readable.
+# Enough to traverse a folder, if the system supports it (Linux): a searchable folder need not be readable.
 _PASS = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -41,7 +41,7 @@ class Opener(Protocol):
 
 @functools.cache
 def pick() -> Opener:
-    """The kernel's way where it works. EPERM is what an older container sandbox answers to calls it does not know."""
+    """`by_kernel` if it works. Older container sandboxes return EPERM for calls that they do not know."""
     if not sys.platform.startswith("linux"):
         return by_component
     here = os.open("/", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -87,43 +87,43 @@ def by_kernel(at: int, path: bytes, flags: int, *, follow: bool = False) -> int:
 
 
 def by_component(at: int, path: bytes, flags: int, *, follow: bool = False) -> int:
-    """One name at a time; `..` inside a link goes back along the folders that were passed, never past the first."""
-    passed: list[int] = []
+    """Open one name at a time; `..` inside a link returns along the opened folders, never beyond the first."""
+    opened: list[int] = []
     todo = path.split(b"/")[::-1]
     links = 0
     try:
         while todo:
-            name, here = todo.pop(), passed[-1] if passed else at
+            name, here = todo.pop(), opened[-1] if opened else at
             if name == b"..":
-                _back(passed)
+                _back(opened)
             elif name not in (b"", b"."):
-                target = _step(here, name, _PASS if todo else flags | os.O_NOFOLLOW, passed)
+                target = _step(here, name, _PASS if todo else flags | os.O_NOFOLLOW, opened)
                 if target is not None:
                     links += 1
-                    todo += _through(target, links, follow=follow)
+                    todo += _link_parts(target, links, follow=follow)
                 elif not todo:
-                    return passed.pop()
-        return os.open(b".", flags | os.O_NOFOLLOW, dir_fd=passed[-1] if passed else at)
+                    return opened.pop()
+        return os.open(b".", flags | os.O_NOFOLLOW, dir_fd=opened[-1] if opened else at)
     finally:
-        for fd in passed:
+        for fd in opened:
             os.close(fd)
 
 
-def _step(here: int, name: bytes, flags: int, passed: list[int]) -> bytes | None:
-    """Open `name` onto the pile, or give the target of the link that it is."""
+def _step(here: int, name: bytes, flags: int, opened: list[int]) -> bytes | None:
+    """Open `name` and append it to `opened`, or return the target if it is a link."""
     try:
-        passed.append(os.open(name, flags, dir_fd=here))
+        opened.append(os.open(name, flags, dir_fd=here))
     except OSError as error:
         if error.errno not in (errno.ELOOP, errno.ENOTDIR, errno.EMLINK):
             raise
         try:
             return os.readlink(name, dir_fd=here)
-        except OSError:  # no link after all, or not any more
+        except OSError:  # not a link, or no longer one
             raise error from None
     return None
 
 
-def _through(target: bytes, links: int, *, follow: bool) -> list[bytes]:
+def _link_parts(target: bytes, links: int, *, follow: bool) -> list[bytes]:
     if not follow or links > _LINKS:
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
     if target.startswith(b"/"):
@@ -131,7 +131,7 @@ def _through(target: bytes, links: int, *, follow: bool) -> list[bytes]:
     return target.split(b"/")[::-1]
 
 
-def _back(passed: list[int]) -> None:
-    if not passed:
+def _back(opened: list[int]) -> None:
+    if not opened:
         raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
-    os.close(passed.pop())
+    os.close(opened.pop())

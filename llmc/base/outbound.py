@@ -1,7 +1,7 @@
-"""Requests to an address that the user configured: a provider's model, a downstream server.
+"""HTTP clients for addresses that the user configured: a provider's model, a downstream server.
 
-They go there and nowhere else: no redirects, no proxy of the environment, and a cap on what is read and on how long it
-takes in all. `httpx2` is what pydantic-ai and the SDK talk with; it is imported when a client is made.
+Requests go only to that address: redirects and proxies from the environment are not used. The size of a reply and the
+total time are limited. pydantic-ai and the SDK use `httpx2`, which is imported when a client is created.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["is_plain", "web_client"]
 
 
 def is_plain(url: str) -> bool:
-    """Whether it is an address and nothing more: no other scheme, no name and password in it."""
+    """Whether the address has the scheme http or https, a host, and no credentials."""
     parts = urlsplit(url)
     return parts.scheme in {"http", "https"} and bool(parts.hostname) and not (parts.username or parts.password)
 
@@ -26,9 +26,9 @@ def is_plain(url: str) -> bool:
 def web_client(
     most: int, timeout: Any, *, seconds: float, headers: Any = None, auth: Any = None, events: bool = True
 ) -> Any:
-    """`most` bytes of a reply are read, for at most `seconds` from the request to the last byte; `events`: of a stream
-    of events as well, which may never end."""
-    import httpx2  # noqa: PLC0415 - 0.1 s, and few need it
+    """A client that reads at most `most` bytes of a reply, within `seconds` from the request to the last byte. With
+    `events`, the limits also apply to event streams, which may never end."""
+    import httpx2  # noqa: PLC0415 - 0.1 s, and rarely needed
 
     transport = _transport()((most, seconds), events=events, verify=certificates(), trust_env=False)
     return httpx2.AsyncClient(
@@ -38,15 +38,15 @@ def web_client(
 
 @lru_cache(maxsize=1)
 def certificates() -> Any:
-    """Made once: reading all authorities takes 20 to 100 ms."""
-    import httpx2  # noqa: PLC0415 - likewise
+    """Created once: loading all certificate authorities takes 20 to 100 ms."""
+    import httpx2  # noqa: PLC0415 - 0.1 s, and rarely needed
 
     return httpx2.create_ssl_context(trust_env=False)
 
 
 @lru_cache(maxsize=1)
 def _transport() -> Any:
-    import httpx2  # noqa: PLC0415 - likewise
+    import httpx2  # noqa: PLC0415 - 0.1 s, and rarely needed
 
     class Counted(httpx2.AsyncByteStream):
         def __init__(self, inner: Any, most: int, deadline: float) -> None:
@@ -66,7 +66,7 @@ def _transport() -> Any:
             await self._inner.aclose()
 
     class Capped(httpx2.AsyncHTTPTransport):
-        """Ends a reply that is too long or takes too long."""
+        """Aborts replies that are too large or too slow."""
 
         def __init__(self, bounds: tuple[int, float], *, events: bool, **options: Any) -> None:
             super().__init__(**options)
@@ -84,11 +84,11 @@ def _transport() -> Any:
 
 
 async def within(deadline: float, act: Awaitable[Any]) -> Any:
-    """A time-out of the client bounds each read; this bounds all of them together."""
-    import httpx2  # noqa: PLC0415 - likewise
+    """Limit the total time; a timeout of the client applies only to each read."""
+    import httpx2  # noqa: PLC0415 - 0.1 s, and rarely needed
 
     try:
         async with asyncio.timeout_at(deadline):
             return await act
     except TimeoutError:
-        raise httpx2.ReadTimeout("the whole answer took too long") from None
+        raise httpx2.ReadTimeout("the reply took too long") from None

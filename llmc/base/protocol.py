@@ -1,4 +1,4 @@
-"""What a client and the daemon must agree on before they talk.
+"""The protocol between a client and the daemon.
 
 Framing: one JSON object on each line, in UTF-8, at most `MAX_MESSAGE` bytes.
 
@@ -6,8 +6,8 @@ Framing: one JSON object on each line, in UTF-8, at most `MAX_MESSAGE` bytes.
     → {"cancel": 1}                                                   ← {"id": 1, "result": ...}    or "error", once
     → {"method": "stream", "kind": "mcp"}                             ← {"stream": "mcp"}           then plain bytes
 
-The first request is `hello`: who each side is, and where the client stands (folder, LLMC_* variables, flags). The
-daemon's end is `server.rpc`, the other is `client`. Standard library only, and little of it.
+The first request is `hello`: the versions of both sides, and the client's folder, LLMC_* variables and flags. The
+daemon's end is `server.client_connection`, the other end is `client`. Standard library only, and little of it.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ import os
 
 __all__ = ["MAX_MESSAGE", "PROTOCOL", "build_number", "is_newer"]
 
-PROTOCOL = 1  # raised when an older side would misread a newer one
+PROTOCOL = 1  # increased when an older side would misread a newer one
 MAX_MESSAGE = 16 * 1024 * 1024
 
 
 def build_number() -> int:
-    """When the newest source file of this installation was written, in milliseconds.
+    """The modification time of the newest source file of this installation, in milliseconds.
 
-    Two builds of one version differ by it, and it has an order: the newer side wins and nobody plays ping-pong. The
-    next client thereby notices a daemon that was upgraded on disk below its feet. Costs 0.4 ms for 100 files.
+    It distinguishes and orders builds of the same version: the newer side wins, so builds do not keep replacing each
+    other. The next client thereby notices a daemon whose files were upgraded. Takes 0.4 ms for 100 files.
     """
     newest = 0
     folders = [os.path.dirname(os.path.dirname(__file__))]  # noqa: PTH120 - importing pathlib costs 5 ms
@@ -39,7 +39,7 @@ def build_number() -> int:
 
 
 def is_newer(version: str, build: int, than_version: str, than_build: int) -> bool:
-    """By version, then by build."""
+    """Compare by version, then by build."""
     return (_numbers(version), build) > (_numbers(than_version), than_build)
 
 

@@ -1,18 +1,17 @@
-"""The door: the one place where the program opens, lists and stats what lies inside a root.
+"""File access inside a root: the only module that opens, lists and stats files of a root.
 
-A `RootFs` holds the root's folder and resolves every path beneath it, so that neither `..` nor a symbolic link nor a
-race that swaps one in can lead out (`beneath` does the resolving). Symbolic links are not followed: what they point to
-inside the root is there under its own path. A caller that was asked for one by name may pass `follow=True`; a link
-that leads out is refused then too. FIFOs, sockets and devices are refused without waiting for them, and so is what the
-denylist names, whoever asks and however the path was written. Which other files are wanted is left to the indexer, what
-their bytes mean to `text`.
+A `RootFs` keeps the root's folder open and resolves every path beneath it, so that neither `..` nor a symbolic link nor
+a race that swaps one in can lead outside (`openat` does the resolving). Symbolic links are not followed: their targets
+inside the root are available under their own paths. A caller may pass `follow=True` for a link that the user named; a
+link that leads outside is refused even then. FIFOs, sockets and devices are refused without waiting for them, and so
+are files on the denylist, for every caller. The indexer decides which other files to read, and `text` decodes them.
 
-Hard links: one inode has many names and nothing tells which came first, so a hard link inside the root *is* a file of
-the root and is served. To make one takes write access to the root and, where the kernel protects hard links, to the
-file too: it opens nothing that its maker could not have copied in.
+Hard links: one inode can have many names, and none of them is the original. A hard link inside the root is therefore a
+file of the root and is served. Creating one requires write access to the root and, if the kernel protects hard links,
+to the file too, so its creator could also have copied the file.
 
-A root that is deleted and made again is noticed at the next call: the door then holds the new folder and `generation`
-has grown. While there is none, calls raise RootError.
+If a root is deleted and created again, the next call opens the new folder and increases `generation`. While the root
+does not exist, calls raise RootError.
 """
 
 from __future__ import annotations
@@ -26,8 +25,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, NoReturn, Self
 
-from llmc.base import openat as beneath
-from llmc.base import paths
+from llmc.base import openat, paths
 from llmc.base.denylist import Denylist, hint_for
 from llmc.base.errors import NotFoundError, OutsideError, ReadError, RootError
 from llmc.base.model import Stamp
@@ -39,10 +37,10 @@ __all__ = ["DirectoryEntry", "FileKind", "ReadError", "ReadRefusal", "RootFs", "
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _PASS = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
-_NOTHING = (errno.ENOENT, errno.ENOTDIR)
-_OURS = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)  # says nothing of the file, which must not be taken for a bad one
+_MISSING = (errno.ENOENT, errno.ENOTDIR)
+_RESOURCE_ERRORS = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)  # shortages of this process, not errors of the file
 
-# Old kernels keep time in ticks of up to 10 ms and give two writes in one tick the same stamp.
+# Old kernels count time in ticks of up to 10 ms and give two writes in one tick the same stamp.
 _TICK_NS = 20_000_000
 
 
@@ -54,7 +52,7 @@ class FileKind(StrEnum):
 
 
 class ReadRefusal(StrEnum):
-    """Why the door did not give the content of something that is there."""
+    """Why the content of an existing path is not returned."""
 
     LINK = "symbolic link"
     FOLDER = "folder"
@@ -62,7 +60,7 @@ class ReadRefusal(StrEnum):
     DENIED = "permission denied"
     DENYLIST = "on the denylist"
     TOO_LARGE = "too large"
-    UNSTABLE = "changes while it is read"
+    UNSTABLE = "changed during the read"
     IO = "cannot be read"
 
 
@@ -75,9 +73,9 @@ _REFUSALS = {
     errno.ELOOP: ReadRefusal.LINK,
     errno.EACCES: ReadRefusal.DENIED,
     errno.EPERM: ReadRefusal.DENIED,
-    errno.ENXIO: ReadRefusal.SPECIAL,  # what opening a socket says
+    errno.ENXIO: ReadRefusal.SPECIAL,  # raised by opening a socket
     errno.ENODEV: ReadRefusal.SPECIAL,
-    errno.EAGAIN: ReadRefusal.UNSTABLE,  # folders on the way are being renamed without end
+    errno.EAGAIN: ReadRefusal.UNSTABLE,  # parent folders keep being renamed
 }
 
 
@@ -94,15 +92,15 @@ class DirectoryEntry:
 
 
 class RootFs:
-    """The way into one root, for any number of threads. Closing it, or finding a new root, breaks nobody's read."""
+    """Access to one root. Thread-safe: closing it, or reopening a new root, does not break reads in progress."""
 
-    def __init__(self, path: str, *, opener: beneath.Opener | None = None, denylist: Denylist | None = None) -> None:
+    def __init__(self, path: str, *, opener: openat.Opener | None = None, denylist: Denylist | None = None) -> None:
         self.path = os.path.realpath(path)
         self.denylist = denylist or Denylist()
         self.generation = 0
-        self._open = opener or beneath.pick()
+        self._open = opener or openat.pick()
         self._lock = threading.Lock()
-        self._held: _Held | None = _hold(self.path, self._open)
+        self._handle: _RootHandle | None = _open_root(self.path, self._open)
 
     def __enter__(self) -> Self:
         return self
@@ -111,19 +109,19 @@ class RootFs:
         self.close()
 
     def close(self) -> None:
-        self._held = None
+        self._handle = None
 
     def refusal(self, path: str, *, is_folder: bool = False) -> ReadError | None:
-        """The error that reading this path would raise because of the denylist; None if it may be read."""
+        """The error that the denylist causes for this path; None if the path may be read."""
         reason = self.denylist.reason(path, is_folder=is_folder)
         return _refused(path, ReadRefusal.DENYLIST, reason=reason, hint=hint_for(reason, path)) if reason else None
 
     def read(self, path: str, limit: int, *, follow: bool = False, walking: bool = False) -> tuple[bytes, Stamp]:
-        """The whole content and the stamp it had. A file that changes meanwhile is read once more, then refused.
+        """The whole content and its stamp. A file that changes meanwhile is read once more, then refused.
 
-        `walking`: one of thousands, so that it is not looked anew whether the root is still the same folder.
+        `walking`: this is one of thousands of reads, so it does not check whether the root is still the same folder.
         """
-        fd = self._file(path, self._held if walking else None, follow=follow)
+        fd = self._file(path, self._handle if walking else None, follow=follow)
         try:
             status = _regular(fd, path)
             for _ in range(2):
@@ -139,10 +137,10 @@ class RootFs:
             _refuse(error, path)
         finally:
             os.close(fd)
-        raise _refused(path, ReadRefusal.UNSTABLE, hint="Ask again when whoever writes it is done.")
+        raise _refused(path, ReadRefusal.UNSTABLE, hint="Try again when the file is no longer being written.")
 
     def head(self, path: str, size: int, *, follow: bool = False) -> bytes:
-        """The first `size` bytes, fewer if there are not so many."""
+        """The first `size` bytes, or fewer if the file is shorter."""
         fd = self.open(path, follow=follow)
         try:
             return _read_up_to(fd, size)
@@ -164,16 +162,16 @@ class RootFs:
     def open_folder(self, folder: str) -> int:
         """A descriptor of a folder ("" is the root) for `os.scandir`. The caller closes it.
 
-        Made for walks of many folders: only for the root itself it is seen whether that is still the same folder.
+        Used in walks of many folders: only a call for the root itself checks whether it is still the same folder.
         """
-        held = self._held if folder else None
-        return self._beneath(folder, _FOLDER, held)
+        handle = self._handle if folder else None
+        return self._open_beneath(folder, _FOLDER, handle)
 
     def stat(self, path: str) -> StatResult | None:
-        """What is at the path itself; None when there is nothing, or only by way of a link."""
+        """The entry at the path itself; None if there is none, or if a parent is a link."""
         try:
             name = paths.on_disk(path).rpartition(b"/")[2] if path else b"."
-            fd = self._beneath(path.rpartition("/")[0], _PASS)
+            fd = self._open_beneath(path.rpartition("/")[0], _PASS)
         except NotFoundError:
             return None
         except ReadError as error:
@@ -183,13 +181,13 @@ class RootFs:
         try:
             status = os.stat(name, dir_fd=fd, follow_symlinks=False)
         except OSError as error:
-            return None if error.errno in _NOTHING else _refuse(error, path)
+            return None if error.errno in _MISSING else _refuse(error, path)
         finally:
             os.close(fd)
         return StatResult(_kind_of(status.st_mode), stamp_of(status))
 
     def list(self, folder: str) -> list[DirectoryEntry]:
-        """What lies in the folder, by name; what vanishes meanwhile may be missing."""
+        """The entries of the folder, sorted by name; entries deleted meanwhile may be missing."""
         fd = self.open_folder(folder)
         try:
             with os.scandir(fd) as entries:
@@ -202,57 +200,57 @@ class RootFs:
             os.close(fd)
 
     def relative(self, typed: str, cwd: str) -> str:
-        """The path in this root that a user means by `typed` in the folder `cwd`; OutsideError if there is none."""
+        """The root-relative path for `typed` in the folder `cwd`; OutsideError if it is outside this root."""
         return paths.relative(typed, cwd, self.path)
 
-    def _file(self, path: str, held: _Held | None = None, *, follow: bool = False) -> int:
-        """A descriptor for the content of a path that the denylist lets through, under its own name and, if links are
-        followed, under the name that they lead to."""
+    def _file(self, path: str, handle: _RootHandle | None = None, *, follow: bool = False) -> int:
+        """A descriptor of a file that the denylist allows under its own name and, if links are followed, under the name
+        of their target."""
         if (refusal := self.refusal(path)) is not None:
             raise refusal
-        fd = self._beneath(path, beneath.READ, held, follow=follow)
+        fd = self._open_beneath(path, openat.READ, handle, follow=follow)
         if follow and (reason := self.denylist.reason(self._name_of(fd, path))):
             os.close(fd)
             raise _refused(path, ReadRefusal.DENYLIST, reason=f"it is a link, and {reason}")
         return fd
 
     def _name_of(self, fd: int, path: str) -> str:
-        """The path in this root under which the kernel knows an open file; a link has another name."""
+        """The real path of an open file in this root, as the kernel reports it."""
         try:
-            real = os.readlink(f"/proc/self/fd/{fd}")  # noqa: PTH115 - no path of ours
+            real = os.readlink(f"/proc/self/fd/{fd}")  # noqa: PTH115 - not a path in a root
         except OSError:  # not Linux
             real = os.path.realpath(f"{self.path}/{path}")
         return paths.inside(real, self.path) or path
 
-    def _beneath(self, path: str, flags: int, held: _Held | None = None, *, follow: bool = False) -> int:
-        held = held or self._root()  # the local name keeps the descriptor open until the call is done
+    def _open_beneath(self, path: str, flags: int, handle: _RootHandle | None = None, *, follow: bool = False) -> int:
+        handle = handle or self._root()  # the local variable keeps the descriptor open during the call
         try:
-            return self._open(held.fd, paths.on_disk(path) if path else b".", flags, follow=follow)
+            return self._open(handle.fd, paths.on_disk(path) if path else b".", flags, follow=follow)
         except OSError as error:
             _refuse(error, path)
 
-    def _root(self) -> _Held:
-        held = self._held
-        if held is None:
+    def _root(self) -> _RootHandle:
+        handle = self._handle
+        if handle is None:
             raise RootError("this root is closed", path=self.path)
         try:
-            now = os.stat(self.path)  # noqa: PTH116 - making a Path costs as much as the call
+            now = os.stat(self.path)  # noqa: PTH116 - creating a Path costs as much as the call
         except OSError as error:
             raise _no_root(self.path, error) from None
-        return held if held.is_at(now) else self._hold_again(held)
+        return handle if handle.is_at(now) else self._reopen(handle)
 
-    def _hold_again(self, stale: _Held) -> _Held:
+    def _reopen(self, stale: _RootHandle) -> _RootHandle:
         with self._lock:
-            if self._held is stale:
-                self._held = _hold(self.path, self._open)
+            if self._handle is stale:
+                self._handle = _open_root(self.path, self._open)
                 self.generation += 1
-            return self._held or stale
+            return self._handle or stale
 
 
-class _Held:
-    """An open folder, closed with the last reference: a reader that has just taken it can still use it.
+class _RootHandle:
+    """An open folder, closed with the last reference, so that concurrent readers can still use it.
 
-    While it is open its inode cannot be given to another folder, so device and inode tell a new root for certain.
+    While it is open, its inode cannot be reused for another folder, so device and inode reliably identify the root.
     """
 
     __slots__ = ("_id", "fd")
@@ -269,10 +267,10 @@ class _Held:
         return (status.st_dev, status.st_ino) == self._id
 
 
-def _hold(path: str, opener: beneath.Opener) -> _Held:
+def _open_root(path: str, opener: openat.Opener) -> _RootHandle:
     top = os.open("/", _PASS)
     try:
-        return _Held(opener(top, os.fsencode(path).lstrip(b"/") or b".", _FOLDER))
+        return _RootHandle(opener(top, os.fsencode(path).lstrip(b"/") or b".", _FOLDER))
     except OSError as error:
         raise _no_root(path, error) from None
     finally:
@@ -280,14 +278,14 @@ def _hold(path: str, opener: beneath.Opener) -> _Held:
 
 
 def _no_root(path: str, error: OSError) -> RootError:
-    hint = "Make it again, or remove it from the roots."
-    return RootError("this root cannot be read", reason=error.strerror or "gone", hint=hint, path=path)
+    hint = "Create the folder again, or remove it from the roots."
+    return RootError("this root cannot be read", reason=error.strerror or "it does not exist", hint=hint, path=path)
 
 
 def _refuse(error: OSError, path: str) -> NoReturn:
-    if error.errno in _OURS:
+    if error.errno in _RESOURCE_ERRORS:
         raise error
-    if error.errno in _NOTHING:
+    if error.errno in _MISSING:
         reason = "it or a part of it is not a folder" if error.errno == errno.ENOTDIR else ""
         raise NotFoundError(f"{paths.shown(path)} does not exist", reason=reason, path=path) from None
     if error.errno == errno.EXDEV:
@@ -304,8 +302,8 @@ def _regular(fd: int, path: str) -> os.stat_result:
 
 
 def _read_whole(fd: int, size: int) -> bytes:
-    """A byte more is asked for, so that a file that grew is seen. As many as expected need no second call: whether
-    more came is what the stamp says."""
+    """Request one byte more than expected to detect a file that grew. If the expected number is read, no second call
+    is needed, because the stamp reveals later growth."""
     data = os.read(fd, size + 1)
     return data if len(data) >= size else data + _read_up_to(fd, size + 1 - len(data))
 
@@ -343,5 +341,5 @@ def stamp_of(status: os.stat_result) -> Stamp:
 
 
 def settled(stamp: Stamp) -> bool:
-    """Whether any write from now on is bound to change this stamp; if not, equal stamps prove nothing yet."""
+    """Whether any write from now on will change this stamp; if not, equal stamps prove nothing yet."""
     return time.time_ns() - stamp.ctime_ns > _TICK_NS

@@ -1,9 +1,9 @@
-"""Roots: which folder is one, which store it belongs to, and how several stand to each other.
+"""Validates roots, determines the store of each root, and resolves overlaps.
 
-`make_root` checks a folder and finds its family: the work trees of one git repository share a store. What git has to
-say is read from `.git` inside the folder, as text and through the door. Nothing outside is looked at and no git is run,
-so that a hostile `.git` can do no more than claim a family; and there a document is only ever shared with those who
-hold the same content at the same path. What lies in a root is left to the indexer.
+`make_root` checks a folder and determines its family: the work trees of one git repository share a store. This
+information is read from `.git` inside the folder through `RootFs`. Nothing outside is read and git is not run, so a
+hostile `.git` can only claim a family; and within a family, a document is shared only with roots that have the same
+content at the same path. The indexer handles the files of a root.
 """
 
 from __future__ import annotations
@@ -27,14 +27,12 @@ __all__ = ["Checkout", "Cover", "checkout", "cover", "disambiguate", "make_root"
 
 _POINTER = re.compile(rb"gitdir: ([^\0\r\n]{1,%d})[\r\n]*\Z" % paths.LONGEST_PATH)
 _POINTER_BYTES = 2 * paths.LONGEST_PATH
-_WITHOUT_FILES = frozenset(
-    {"/", "/proc", "/sys", "/dev"}
-)  # of one's own, that is; a folder below /dev/shm may have some
+_WITHOUT_FILES = frozenset({"/", "/proc", "/sys", "/dev"})  # of the user; a folder below /dev/shm may have some
 
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
-    """What `.git` says of a folder: where the repository lies, by its text, and whether this is a further work tree."""
+    """The content of a folder's `.git`: the path of the repository, and whether the folder is a linked work tree."""
 
     repository: str
     linked: bool = False
@@ -42,49 +40,49 @@ class Checkout:
 
 @dataclass(frozen=True, slots=True)
 class Cover:
-    """The roots that stay, and a sentence for each one that does not."""
+    """The remaining roots, and a note for each root that was dropped."""
 
     roots: tuple[Root, ...]
     notes: tuple[str, ...]
 
 
 def make_root(path: str | os.PathLike[str], name: str = "") -> Root:
-    """The root at `path`, or RootError with the reason and what to do."""
+    """The root at `path`; RootError if the folder cannot be used."""
     path = os.fspath(path)
     if not path or not paths.possible(path):
-        _reject(path, "no folder can have this name", "Name a folder.")
-    real = os.path.realpath(os.path.expanduser(path))  # noqa: PTH111 - text, since a Path refuses what is too long
+        _reject(path, "it is not a valid folder name", "Give the path of a folder.")
+    real = os.path.realpath(os.path.expanduser(path))  # noqa: PTH111 - Path raises for names that are too long
     if real in _WITHOUT_FILES or real.startswith(("/proc/", "/sys/")):
-        _reject(real, "the system keeps it, and not files of a project", "Name a project folder.")
+        _reject(real, "it is a system folder without project files", "Give the path of a project folder.")
     try:
         with RootFs(real) as root_fs:
-            found = checkout(root_fs)
+            worktree = checkout(root_fs)
     except (RootError, ReadError) as error:
         _reject(real, *_why(real, error.reason))
-    return Root(real, name or _plain(os.path.basename(real)), _family(found.repository if found else real))  # noqa: PTH119
+    return Root(real, name or _plain(os.path.basename(real)), _family(worktree.repository if worktree else real))  # noqa: PTH119
 
 
 def checkout(root_fs: RootFs, folder: str = "") -> Checkout | None:
-    """What `.git` in this folder of the root says; None without one, or with one that git would not take."""
+    """The checkout in this folder of the root; None without a `.git`, or with one that git would reject."""
     path = f"{folder}/.git" if folder else ".git"
     here = f"{root_fs.path}/{folder}" if folder else root_fs.path
     try:
-        seen = root_fs.stat(path)
-        if seen is None or seen.kind is FileKind.FOLDER:
-            return Checkout(f"{here}/.git") if seen else None
+        status = root_fs.stat(path)
+        if status is None or status.kind is FileKind.FOLDER:
+            return Checkout(f"{here}/.git") if status else None
         pointer = _POINTER.match(root_fs.head(path, _POINTER_BYTES))
     except (NotFoundError, OutsideError, ReadError):
         return None
     if pointer is None:
         return None
-    target = os.path.normpath(os.path.join(here, os.fsdecode(pointer[1])))  # noqa: PTH118 - `..` goes by its text
+    target = os.path.normpath(os.path.join(here, os.fsdecode(pointer[1])))  # noqa: PTH118 - `..` is resolved lexically
     above, _, name = target.rpartition("/")
     repository = above.removesuffix("/worktrees")
     return Checkout(repository, linked=True) if name and repository != above else Checkout(target)
 
 
 def disambiguate(roots: Sequence[Root]) -> list[Root]:
-    """The roots with names that differ: two called `app` become `app@work` and `app@home`, after the folders above."""
+    """The roots with unique names: two named `app` become `app@work` and `app@home`, after their parent folders."""
     named: list[Root] = []
     counts = Counter(root.name for root in roots)
     for root in roots:
@@ -95,21 +93,23 @@ def disambiguate(roots: Sequence[Root]) -> list[Root]:
 
 
 def cover(roots: Iterable[Root], hides: Callable[[Root, str], bool] | None = None) -> Cover:
-    """Leave out each root whose files another root has already, so that none is answered twice.
+    """Drop each root whose files belong to another root, so that no file is returned twice.
 
-    `hides(outer, folder)` says whether the outer root passes over the folder: then that stays a root by itself. Without
-    it the ignore files decide alone, and no settings.
+    `hides(outer, folder)` returns whether the outer root ignores the folder, which then remains a root of its own. By
+    default only ignore files are considered, not settings.
     """
     hides = hides or _hidden_by_files
-    kept: list[Root] = []
+    remaining: list[Root] = []
     notes: list[str] = []
     for root in sorted(set(roots), key=lambda root: (len(root.path), root.path, root.name)):
-        outer = next((other for other in kept if _holds(other, root, hides)), None)
+        outer = next((other for other in remaining if _holds(other, root, hides)), None)
         if outer is None:
-            kept.append(root)
+            remaining.append(root)
         elif outer.path != root.path:
-            notes.append(f"{paths.shown(root.path)} lies in the root {paths.shown(outer.path)} and is part of it")
-    return Cover(tuple(kept), tuple(notes))
+            notes.append(
+                f"{paths.shown(root.path)} is inside the root {paths.shown(outer.path)} and is indexed as part of it"
+            )
+    return Cover(tuple(remaining), tuple(notes))
 
 
 def _holds(outer: Root, root: Root, hides: Callable[[Root, str], bool]) -> bool:
@@ -118,7 +118,7 @@ def _holds(outer: Root, root: Root, hides: Callable[[Root, str], bool]) -> bool:
 
 
 def _hidden_by_files(outer: Root, folder: str) -> bool:
-    from llmc.base.ignore import Rules  # noqa: PLC0415 - which asks this module what a checkout is
+    from llmc.base.ignore import Rules  # noqa: PLC0415 - it imports this module
 
     with RootFs(outer.path) as root_fs:
         return Rules(root_fs).ignored(folder, is_folder=True)
@@ -136,7 +136,7 @@ def _names(root: Root) -> Iterable[str]:
 
 
 def _plain(name: str) -> str:
-    """A name to show and to type: letters, digits and a few marks."""
+    """A name that is easy to read and type: letters, digits and a few punctuation marks."""
     return re.sub(r"[^\w.+-]", "_", name) or "root"
 
 
@@ -146,10 +146,10 @@ def _family(repository: str) -> str:
 
 def _why(path: str, reason: str) -> tuple[str, str]:
     if not os.path.lexists(path):
-        return "it does not exist", "Check the spelling, or make the folder."
-    if not os.path.isdir(path):  # noqa: PTH112 - a Path raises when the name is too long
-        return "it is not a folder", "Name the folder that holds it."
-    return reason.lower(), "Give your user the right to read it, and to pass the folders above it."
+        return "it does not exist", "Check the spelling, or create the folder."
+    if not os.path.isdir(path):  # noqa: PTH112 - Path raises for names that are too long
+        return "it is not a folder", "Give the folder that contains it."
+    return reason.lower(), "Give your user permission to read it and to enter its parent folders."
 
 
 def _reject(path: str, reason: str, hint: str) -> NoReturn:

@@ -1,8 +1,8 @@
-"""From bytes to text and lines: encodings, what counts as binary, and where a line ends.
+"""Decodes bytes to text and lines: encodings, detection of binary files, line endings.
 
-`decode` never fails: it gives a `DecodedText` that can be stored as UTF-8, or says that the bytes are `Binary` and why.
-A line ends at a line feed and nowhere else, as in ripgrep; a carriage return before it belongs to the ending. The
-chunker and grep both count so. Making control characters visible is left to the envelope.
+`decode` never fails: it returns a `DecodedText` that can be stored as UTF-8, or `Binary` with the reason. Only a line
+feed ends a line, as in ripgrep; a carriage return before it is part of the line ending. The chunker and grep both use
+these rules. `envelope` makes control characters visible.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from hashlib import blake2b
 
 __all__ = ["Binary", "DecodedText", "content_hash", "count_lines", "decode", "is_plain", "split_lines"]
 
-_HEAD = 8192  # a NUL among this many first bytes means binary; git looks at 8,000, ripgrep at its first buffer
-_CONTROL = bytes(set(range(32)) - set(b"\t\n\v\f\r\b\x1b")) + b"\x7f"  # terminal logs are full of backspace and escape
-_CONTROL_SHARE = 1 / 32  # random bytes have 0.1 of them, compressed ones as many, texts hardly any
-_BROKEN_SHARE = 1 / 100  # random bytes read as UTF-16 have 0.03 of halves of pairs
-_ZERO_SHARE = 0.7  # of the high bytes of UTF-16 that is mostly Latin
+_HEAD = 8192  # a NUL within this many bytes means binary; git checks 8,000 bytes, ripgrep its first buffer
+_CONTROL = bytes(set(range(32)) - set(b"\t\n\v\f\r\b\x1b")) + b"\x7f"  # terminal logs contain backspaces and escapes
+_CONTROL_SHARE = 1 / 32  # about 0.1 in random and compressed data, close to 0 in text
+_BROKEN_SHARE = 1 / 100  # random bytes read as UTF-16 have 0.03 lone surrogates
+_ZERO_SHARE = 0.7  # of the high bytes in UTF-16 text that is mostly Latin
 
 
 @dataclass(frozen=True, slots=True)
 class DecodedText:
-    """`encoding` is a codec's name. `lossy`: bytes that the codec does not know became U+FFFD."""
+    """`encoding` is a codec's name. `lossy`: invalid bytes were replaced by U+FFFD."""
 
     text: str
     encoding: str
@@ -31,7 +31,7 @@ class DecodedText:
 
 @dataclass(frozen=True, slots=True)
 class Binary:
-    """`controls`: it holds no NUL near its start, only many other control characters; ripgrep searches such a file."""
+    """`controls`: there is no NUL near the start, but many other control characters; ripgrep searches such files."""
 
     reason: str
     controls: bool = False
@@ -50,7 +50,7 @@ def decode(data: bytes) -> DecodedText | Binary:
 
 
 def is_plain(data: bytes) -> bool:
-    """UTF-8 without a mark and without surprises: the lines of such a text can be cut out of its bytes."""
+    """Whether the data is valid UTF-8 without a BOM or NUL, so that its lines can be sliced from the bytes."""
     if data.find(0, 0, _HEAD) >= 0 or data.startswith(codecs.BOM_UTF8):
         return False
     if not data.isascii():
@@ -62,12 +62,12 @@ def is_plain(data: bytes) -> bool:
 
 
 def content_hash(data: bytes) -> str:
-    """What tells one content from another; part of the index format."""
+    """The identity of a content; part of the index format."""
     return blake2b(data, digest_size=16).hexdigest()
 
 
 def split_lines(text: str) -> list[str]:
-    """The lines without their endings. A carriage return that no line feed follows stays in its line."""
+    """The lines without their endings. A carriage return without a line feed stays in its line."""
     lines = text.split("\n")
     last = lines.pop()
     if "\r\n" in text:
@@ -88,7 +88,7 @@ def _utf8(data: bytes, encoding: str) -> DecodedText:
         text = data.decode("utf-8", "replace")
     broken = text.count("\ufffd")
     whole = len(text) - len(text.encode("ascii", "ignore")) - broken
-    # A few bad bytes in a UTF-8 file must not turn all its other letters into pairs of Latin-1 ones.
+    # A few invalid bytes in a UTF-8 file must not turn all its other letters into pairs of Latin-1 characters.
     if whole >= broken or encoding == "utf-8-sig":
         return DecodedText(text, encoding, lossy=True)
     return DecodedText(data.decode("latin-1"), "latin-1")
@@ -99,12 +99,12 @@ def _marked_utf16(data: bytes) -> DecodedText | Binary:
     text = data[2:].decode(encoding, "replace")
     broken = text.count("\ufffd")
     if "\0" in text[:_HEAD] or broken > max(1, len(text) * _BROKEN_SHARE):
-        return Binary("not the UTF-16 that its mark says")
+        return Binary("invalid UTF-16 after a UTF-16 mark")
     return DecodedText(text, encoding, lossy=broken > 0)
 
 
 def _unmarked_utf16(data: bytes) -> DecodedText | None:
-    """UTF-16 without a mark, if nothing else explains the bytes: NULs in most of one half alone, and no controls."""
+    """UTF-16 without a BOM: NULs in most bytes at even positions or in most at odd ones, and no control characters."""
     first, second = data[:_HEAD:2].count(0), data[1:_HEAD:2].count(0)
     most, least = max(first, second), min(first, second)
     if len(data) % 2 or least * 20 > most or most < _ZERO_SHARE * min(len(data), _HEAD) / 2:

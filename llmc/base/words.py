@@ -1,9 +1,9 @@
 """words: how does text become index terms?
 
-The analysis that writer and reader share: identifiers, their parts, and a light stem. A compound identifier
-(`HTTPServer`, `http_server`) gives itself without its joints (`httpserver`) and the stem of each part; a plain word
-gives its stem. The store indexes what `body`, `name` and `path` give, split at spaces; retrieval builds its clauses
-from `query_words`. `ANALYSIS` is part of the index format: raise it when a term changes, and indexes are written anew.
+The text analysis shared by indexing and search: identifiers, their parts, and a light stemmer. A compound identifier
+(`HTTPServer`, `http_server`) yields itself without separators (`httpserver`) and the stem of each part; a plain word
+yields its stem. The store indexes the terms of `body`, `name` and `path`, split at spaces; retrieval builds its clauses
+from `query_words`. `ANALYSIS` is part of the index format: increase it when a term changes, to rebuild indexes.
 """
 
 from __future__ import annotations
@@ -18,29 +18,29 @@ __all__ = ["ANALYSIS", "LONGEST_WORD", "QueryWord", "body", "name", "path", "que
 
 ANALYSIS = 1
 
-# Longer runs are data (base64, hashes, minified blobs): no one asks for them by word, and grep finds them.
+# Longer runs are data (base64, hashes, minified blobs) that users do not search by word; grep finds them.
 LONGEST_WORD = 64
-# Some 200 bytes for an entry. The vocabulary of a repository repeats, so that starting over costs little.
-LARGEST_CACHE = 60_000
+# About 200 bytes per entry. The vocabulary of a repository repeats, so clearing the cache costs little.
+MAX_CACHED = 60_000
 
 _WORD = re.compile(r"\w+")
-# For ASCII text, turning all else into spaces and splitting is twice as fast as the pattern.
+# For ASCII text, replacing other characters by spaces and splitting is twice as fast as the pattern.
 _ASCII_WORDS = "".join(c if c.isalnum() or c == "_" else " " for c in map(chr, range(128)))
-# A run of capitals ends before the one that begins a word: HTTPServer → HTTP, Server.
+# A run of capitals ends before the capital that starts a word: HTTPServer → HTTP, Server.
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-# Scripts without spaces: pairs of neighbours stand for their words.
+# Scripts without spaces are indexed as character pairs.
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+")
 
-# What is taken off the end of a word, again and again, while four letters stay (three after a plural s). Folding the
-# forms of one word (render, renderer, rendering) together pays in code search, where the exact name is weighed apart:
-# NDCG@10 .869 without stems, .881 with plurals only, .887 with these.
+# Suffixes are removed repeatedly while four letters remain (three after a plural s). Merging the forms of a word
+# (render, renderer, rendering) improves code search, where the exact name is scored separately: NDCG@10 is .869 without
+# stemming, .881 with plurals only, .887 with these.
 _SUFFIXES = (
     "ization", "ation", "ator", "izer", "ment", "ating", "izing", "ated", "ized", "ates", "izes",
     "ate", "ize", "ion", "ing", "ed", "er", "or", "es", "e",
 )  # fmt: skip
 _SHORTEST_STEM = 4
 
-# Words of a question that say nothing about the code. They are in the index: an identifier may be called `the`.
+# Words of a question without information about the code. They are indexed, since an identifier may be named `the`.
 STOP_WORDS = frozenset(
     """
     a an and any are as at be been but by can could do does did done for from get gets had has have how i if in into is
@@ -53,7 +53,7 @@ STOP_WORDS = frozenset(
 
 @lru_cache(maxsize=16_384)
 def stem(word: str) -> str:
-    """The stem of a lower-cased word: `queries` and `query`, `mapping` and `map` meet."""
+    """The stem of a lower-case word: the same for `queries` and `query`, and for `mapping` and `map`."""
     if not word.isascii():
         return word
     previous, word = "", _singular(word)
@@ -78,7 +78,7 @@ def _shorter(word: str) -> str:
 
 
 def _single(word: str) -> str:
-    """Without a doubled last letter: `mapping` leaves `mapp`, `buffer` leaves `buff`."""
+    """Remove a doubled last letter: `mapp` from `mapping`, `buff` from `buffer`."""
     return word[:-1] if len(word) >= _SHORTEST_STEM and word[-1] == word[-2] and word[-1].isalpha() else word
 
 
@@ -97,28 +97,28 @@ def _unspaced(run: str) -> list[str]:
 
 
 def _by_case(run: str) -> list[str]:
-    """Split where a small letter meets a capital, whatever the script."""
+    """Split between a lower-case and an upper-case letter, in any script."""
     cuts = [0, *(i for i in range(1, len(run)) if run[i].isupper() and run[i - 1].islower()), len(run)]
     return [run[start:end].lower() for start, end in pairwise(cuts)]
 
 
 def _terms(identifier: str) -> tuple[str, ...]:
-    """Every index term of an identifier, the whole first."""
+    """Every index term of an identifier, the whole identifier first."""
     if len(identifier) > LONGEST_WORD:
         return ()
     parts = split(identifier)
     if len(parts) <= 1:
         return (stem(parts[0]),) if parts else ()
     whole = identifier.replace("_", "").lower()
-    # One letter alone says nothing (`x11`, `kFlag`); in scripts without spaces it does.
+    # A single letter carries no information (`x11`, `kFlag`), except in scripts without spaces.
     return (whole, *(stem(part) for part in parts if len(part) > 1 or not part.isascii()))
 
 
 class _Table(dict[str, str]):
-    """Identifier → its terms, joined. Filled on the way: looking up is what makes analysis fast."""
+    """Identifier → its terms, joined. Filled on demand; the lookup makes the analysis fast."""
 
     def __missing__(self, identifier: str) -> str:
-        if len(self) >= LARGEST_CACHE:
+        if len(self) >= MAX_CACHED:
             self.clear()
         self[identifier] = terms = " ".join(_terms(identifier))
         return terms
@@ -150,7 +150,7 @@ def path(path: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class QueryWord:
-    """A word of a query. `term` is its whole, `parts` what a compound is made of; a plain word has no parts."""
+    """A word of a query. `term` is the whole word, `parts` are the parts of a compound; a plain word has none."""
 
     text: str
     term: str
@@ -159,6 +159,6 @@ class QueryWord:
 
 
 def query_words(text: str) -> tuple[QueryWord, ...]:
-    """The words of a query in order, each analysed as the index was. Stop words are marked, not dropped."""
+    """The words of a query in order, analysed in the same way as the index. Stop words are marked, not dropped."""
     words = ((word, _terms(word)) for word in _identifiers(text))
     return tuple(QueryWord(word, terms[0], terms[1:], word.lower() in STOP_WORDS) for word, terms in words if terms)

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from llmc.base import logs
 from llmc.base.compute_slots import revoke
 from llmc.base.errors import CallMemoryError, CallTimeoutError, LlmcError
-from llmc.base.malloc import give_back
+from llmc.base.malloc import trim_heap
 from llmc.envelope.request import DEFAULT_SECONDS
 
 if TYPE_CHECKING:
@@ -257,7 +257,7 @@ class Watchdog:
         self._interrupt(pool, job)
         if job.thread is not None:
             job.thread.join(GRACE_SECONDS)
-        give_back()
+        trim_heap()
         after = resident_bytes()
         for other, _ in jobs:
             other.resident = max(other.resident, after)

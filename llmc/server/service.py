@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from llmc.base import logs
 from llmc.base.coalesce import InFlightCache
 from llmc.base.errors import LlmcError, NotFoundError, QueryError, RootError
-from llmc.base.malloc import give_back
+from llmc.base.malloc import trim_heap
 from llmc.base.roots import make_root
 from llmc.envelope.clean import without_secrets
 from llmc.envelope.handles import Handles
@@ -144,7 +144,7 @@ class Service:
             forget_scopes()
             forget_layouts()
             gc.collect()
-            give_back()
+            trim_heap()
 
     def busy(self) -> str | None:
         return "indexing" if self._registry.busy else None

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from llmc.base.errors import StoreFullError, VectorsUnavailableError
-from llmc.base.malloc import give_back
+from llmc.base.malloc import trim_heap
 from llmc.store.integrity.checksums import manifest_of
 from llmc.store.integrity.consistency import compare
 from llmc.store.integrity.main_file import close_sealed, seal
@@ -202,7 +202,7 @@ class Writer:
                 self.close_catalog()
             finally:
                 self._lock.release()
-                give_back()
+                trim_heap()
 
     def _rest(self) -> None:
         catalog = self._parts.catalog

@@ -1,7 +1,7 @@
-"""globbing: does this path match? Ignore rules and `-g` globs, as ripgrep reads them.
+"""globbing: does this path match? Ignore rules and `-g` globs, with ripgrep's semantics.
 
-`globs` is one glob, `table` looks many of them up at once, `patterns` is a file full of rules. The indexer asks which
-files belong to a root, retrieval which files a person means; both get the same answer, so it lies outside of either.
+`globs` parses one glob, `table` matches many of them at once, `patterns` parses a file of rules. Both the indexer and
+retrieval use this package.
 """
 
 from __future__ import annotations

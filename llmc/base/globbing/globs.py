@@ -1,11 +1,11 @@
-"""One glob of an ignore file, understood exactly as ripgrep understands it.
+"""Parses one glob of an ignore file, exactly as ripgrep does.
 
-That is gitignore's language with ripgrep's edges, since llmc promises the files of `rg --files`: `{a,b}` is a choice,
-a character class may stand for `/`, a backslash inside a class is a plain character, `?` is one byte, and a glob that
-does not parse is no rule at all. Which lines make a rule, and which rule wins, is left to `patterns`.
+The syntax is gitignore's with ripgrep's extensions, since llmc returns the files of `rg --files`: `{a,b}` is an
+alternative, a character class may match `/`, a backslash inside a class is a literal, `?` is one byte, and a glob with
+a syntax error is ignored. `patterns` decides which lines are rules and which rule takes precedence.
 
-A glob is matched by the cheapest way that is exact: most are a plain name or an extension and need no regular
-expression. Regular expressions are for RE2, over bytes.
+A glob is matched in the cheapest exact way: most are a plain name or an extension and need no regular expression.
+Regular expressions are for RE2, over bytes.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ __all__ = ["Glob", "GlobError", "GlobShape", "parse"]
 
 
 class GlobError(ValueError):
-    """The text is no glob."""
+    """The text is not a valid glob."""
 
 
 class GlobShape(Enum):
     """How a glob is matched."""
 
     NAME = auto()  # the last part of the path is `text`
-    EXTENSION = auto()  # the last part ends in `text`, which is what follows its last dot, with the dot
+    EXTENSION = auto()  # the extension of the last part, with the dot, is `text`
     PATH = auto()  # the whole path is `text`
     WILD_NAME = auto()  # the last part matches `regex`
-    WILD_ENTRY = auto()  # it lies right in the folder `text`, and the last part matches `regex`
-    WILD_PATH = auto()  # the whole path matches `regex`, and lies in or below the folder `text` ("": anywhere)
+    WILD_ENTRY = auto()  # an entry of the folder `text` whose name matches `regex`
+    WILD_PATH = auto()  # the whole path matches `regex`, in or below the folder `text` ("": anywhere)
 
 
 @dataclass(frozen=True, slots=True)
 class Glob:
-    """`stars` counts the wildcards of any length, which are what makes a glob expensive."""
+    """`stars` counts the wildcards of variable length, which make a glob expensive."""
 
     shape: GlobShape
     text: str = ""
@@ -60,7 +60,7 @@ class _Token:
     regex: bytes
     char: str = ""
     stars: int = 0
-    slash: bool = False  # can stand for a slash
+    slash: bool = False  # can match a slash
 
 
 _MEANING = re.compile(r"[*?\[{},\\]")
@@ -74,7 +74,7 @@ _BELOW = _Token(_Kind.BELOW, b"/.*", stars=1, slash=True)
 
 def parse(text: str) -> Glob:
     name = text.removeprefix("**/")
-    if name and not _MEANING.search(name) and (name is text or "/" not in name):  # nine lines of ten end here
+    if name and not _MEANING.search(name) and (name is text or "/" not in name):  # true for nine lines of ten
         return Glob(GlobShape.PATH if name is text else GlobShape.NAME, name)
     tokens = _Parser(text).tokens()
     if tokens == [_ANYWHERE]:
@@ -116,9 +116,9 @@ def _stars(tokens: list[_Token]) -> int:
 class _Parser:
     def __init__(self, text: str) -> None:
         self._text = text
-        self._at = 0  # behind the character that was read last
+        self._at = 0  # after the last character that was read
         self._branch: list[_Token] = []
-        self._open: list[tuple[list[_Token], list[list[_Token]]]] = []  # what stood before each brace, its branches
+        self._open: list[tuple[list[_Token], list[list[_Token]]]] = []  # per open brace: tokens before it, branches
         self._classes = True
 
     def tokens(self) -> list[_Token]:
@@ -144,7 +144,7 @@ class _Parser:
         return self._text[self._at : self._at + 1]
 
     def _push(self, token: _Token) -> None:
-        if token is not _STAR or self._branch[-1:] != [_STAR]:  # ** within a name says no more than *
+        if token is not _STAR or self._branch[-1:] != [_STAR]:  # ** within a name is equivalent to *
             self._branch.append(token)
 
     def _special(self, char: str) -> None:
@@ -187,7 +187,7 @@ class _Parser:
             self._push(_STAR)
 
     def _folders(self, after: str) -> None:
-        """A `**` that stands for whole parts of a path takes the place of the slash before it."""
+        """A `**` that matches whole parts of a path replaces the slash before it."""
         self._at += after == "/"
         last = self._branch.pop()
         if last not in (_ANYWHERE, _BELOW):
@@ -216,7 +216,7 @@ class _Parser:
                     raise GlobError("a range that runs backwards")
             else:
                 ranges.append((char, char))
-        self._at, self._classes = start, False  # never closed: a plain bracket, and no other class can follow
+        self._at, self._classes = start, False  # never closed: a literal bracket, and no class can follow
         self._push(_literal("["))
 
 
@@ -232,7 +232,7 @@ def _choice(branches: list[list[_Token]]) -> _Token:
 
 
 def _class(ranges: list[tuple[str, str]], *, negated: bool) -> _Token:
-    """A class of bytes: a letter outside ASCII counts as its bytes, each by itself."""
+    """A class of bytes: a letter outside ASCII counts as its separate bytes."""
     regex = b"[^" if negated else b"["
     slash = negated
     for low, high in ranges:

@@ -1,11 +1,10 @@
-"""One ignore file: its lines as rules, and what they say of the entries of a folder.
+"""Parses one ignore file into rules, and applies them to the entries of a folder.
 
-The last rule that matches decides, as in git. What the path of a folder rules out is left out once for the folder and
-not asked again for each entry. How a glob is matched is left to `globs` and `table`, which files count and which of
-them comes first to `ignore`.
+The last matching rule decides, as in git. Rules that cannot match in a folder are removed once per folder and not
+checked for each entry. `globs` and `table` match globs; `ignore` decides which files apply and their precedence.
 
-An ignore file may be made to stall whoever reads it, so there are limits; what is over them is left out and said in
-`Patterns.left_out`.
+A malicious ignore file could take very long to evaluate, so there are limits; `Patterns.left_out` lists the rules that
+exceed them.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ class _Rule:
 
 
 class Layer:
-    """The rules of a file as they bear on the entries of one folder; without one, those that look at names alone."""
+    """The rules of a file for the entries of one folder; without a folder, the rules that depend only on names."""
 
     __slots__ = ("_folder", "_table", "_verdicts")
 
@@ -58,7 +57,7 @@ class Layer:
         self._folder = folder
 
     def verdict(self, name: str, *, is_folder: bool) -> bool | None:
-        """Whether the last rule that matches hides the entry or shows it; None if no rule matches."""
+        """True if the last matching rule hides the entry, False if it shows it, None if no rule matches."""
         table = self._table
         place = (table.folders if is_folder else table.files).known.get(name)
         if place is None:
@@ -69,14 +68,14 @@ class Layer:
 
 
 class Patterns:
-    """The rules of one ignore file, wherever it lies: files with the same bytes share one."""
+    """The rules of one ignore file, independent of its folder: files with the same bytes share one instance."""
 
     def __init__(self, rules: list[_Rule], lines: int, left_out: tuple[str, ...]) -> None:
         self.lines = lines
         self.left_out = left_out
         self.is_empty = not rules
         self.cost = sum(rule.cost for rule in rules)
-        self.verdicts = (*(rule.hides for rule in rules), None)  # -1, the place of no rule, finds the None
+        self.verdicts = (*(rule.hides for rule in rules), None)  # index -1 (no rule) is None
         self.table = GlobTable()
         for place, rule in enumerate(rules):
             self.table.add(rule.glob, place, folders_only=rule.folders_only)
@@ -86,7 +85,7 @@ class Patterns:
         self._by_name = Layer(self) if self.table.looks_at_names else None
 
     def layer(self, folder: str) -> Layer | None:
-        """The rules for the entries of `folder`, a path relative to where the file lies; None if none can match."""
+        """The rules for the entries of `folder`, relative to the file's own folder; None if none can match."""
         if folder in self._named or self._reaches(folder):
             return Layer(self, folder)
         return self._by_name
@@ -99,7 +98,7 @@ class Patterns:
         return not (folder in self._named or is_named_below or self._reaches(folder))
 
     def may_match_below(self, folder: str) -> bool:
-        """Whether any rule can match at all, somewhere below this folder."""
+        """Whether any rule can match somewhere below this folder."""
         return self._by_name is not None or not self.is_settled(folder)
 
     def _reaches(self, folder: str) -> bool:
@@ -115,38 +114,38 @@ def _upwards(folder: str) -> Iterator[str]:
 
 
 def read_patterns(data: bytes) -> Patterns:
-    """The rules of a file of which `data` is the start: one byte more than MAX_BYTES says that it was longer."""
+    """The rules of a file. `data` is its start; more than MAX_BYTES bytes mean that the file is longer."""
     left_out: Counter[str] = Counter()
     if len(data) > MAX_BYTES:
         data = data[: data.rfind(b"\n", 0, MAX_BYTES) + 1]
-        left_out[f"what follows its first {MAX_BYTES:,} bytes"] += 1
+        left_out[f"everything after the first {MAX_BYTES:,} bytes"] += 1
     rules: list[_Rule] = []
     cost = 0
     lines = _lines(data)
     for line in lines[:_MAX_LINES]:
-        rule, trouble = _rule(line)
+        rule, problem = _rule(line)
         if rule is None:
-            left_out[trouble] += 1
+            left_out[problem] += 1
         elif cost + rule.cost > _MAX_COST:
-            left_out["wildcards past what one file may cost"] += 1
+            left_out["wildcards beyond the cost limit of a file"] += 1
         else:
             rules.append(rule)
             cost += rule.cost
     if len(lines) > _MAX_LINES:
-        left_out[f"what follows its first {_MAX_LINES:,} lines"] += 1
-    told = (f"{trouble} ({count:,} times)" if count > 1 else trouble for trouble, count in left_out.items() if trouble)
-    return Patterns(rules, min(len(lines), _MAX_LINES), tuple(told))
+        left_out[f"everything after the first {_MAX_LINES:,} lines"] += 1
+    notes = (f"{problem} ({count:,} times)" if count > 1 else problem for problem, count in left_out.items() if problem)
+    return Patterns(rules, min(len(lines), _MAX_LINES), tuple(notes))
 
 
 def _lines(data: bytes) -> list[str]:
-    """As ripgrep cuts them; only at bytes that are not UTF-8, where it stops reading, they are kept, as git does."""
+    """Split like ripgrep, except that lines with invalid UTF-8, at which ripgrep stops reading, are kept as in git."""
     *lines, last = data.decode("utf-8", "surrogateescape").lstrip("\ufeff").split("\n", _MAX_LINES + 1)
     return [*(line.removesuffix("\r") for line in lines), last]
 
 
-@lru_cache(4096)  # many ignore files of a root say the same
+@lru_cache(4096)  # the ignore files of a root often have the same lines
 def _rule(line: str) -> tuple[_Rule | None, str]:
-    """The rule in a line; if there is none, why one was left out, or nothing for a comment and an empty line."""
+    """The rule in a line, or the reason why it was left out; both are empty for comments and blank lines."""
     if not line.endswith("\\ "):
         line = line.rstrip(_SPACE)
     if not line or line.startswith("#"):
@@ -167,7 +166,7 @@ def _rule(line: str) -> tuple[_Rule | None, str]:
 
 
 def _whole(glob: str, *, rooted: bool) -> str:
-    """The glob for a whole path: without a slash it matches at any depth, and a/** is what lies in a, not a itself."""
+    """The glob for a whole path: without a slash it matches at any depth, and a/** matches the contents of a, not a."""
     if glob.endswith("/"):
         glob = glob[:-1].removesuffix("\\")
     if not rooted and "/" not in glob and glob != "**":

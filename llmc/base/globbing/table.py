@@ -1,8 +1,8 @@
-"""Rules arranged for look-up: which is the last one that matches an entry?
+"""Finds the last rule that matches an entry.
 
-A rule is a glob and its place in the file; -1 is the place of no rule. Plain names and extensions cost a look-up in a
-dict. All wildcards together cost one run of an RE2 set, whose time goes by the length of the name, whatever they are.
-What a name was found to match is remembered, for few names are unique.
+A rule is a glob and its position in the file; position -1 means no rule. Plain names and extensions need one dict
+lookup. All wildcards together need one run of an RE2 set, whose time depends only on the length of the name. Results
+are cached by name, since most names repeat.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["GlobTable", "Plain"]
 
-_REMEMBERED = 20_000  # names; the 31,000 files of a large repository have 12,000
+_MAX_CACHED = 20_000  # names; the 31,000 files of a large repository have 12,000
 
 
 class _Wildcards:
@@ -51,9 +51,9 @@ class _Wildcards:
         return best
 
 
-@lru_cache(1024)  # the packages of a large repository often differ in their plain rules only
+@lru_cache(1024)  # packages of a large repository often differ only in their plain rules
 def _compiled(regexes: tuple[bytes, ...]) -> list[tuple[int, re2.Set]]:
-    """Sets that fit into RE2's memory, halved until they do, each with the number of its first glob."""
+    """RE2 sets, halved until they fit into RE2's memory, each with the number of its first glob."""
     options = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1
     options.dot_nl = options.never_capture = True
@@ -72,12 +72,12 @@ def _compiled(regexes: tuple[bytes, ...]) -> list[tuple[int, re2.Set]]:
 
 @dataclass(slots=True)
 class Plain:
-    """The rules without wildcards for one kind of entry: for each key the place of the last rule that has it."""
+    """The rules without wildcards for files or folders: for each key, the position of the last rule."""
 
     names: dict[str, int] = field(default_factory=dict)
     extensions: dict[str, int] = field(default_factory=dict)
     paths: dict[str, dict[str, int]] = field(default_factory=dict)  # by folder, then by name
-    known: dict[str, int] = field(default_factory=dict)  # what `Table.by_name` found before
+    known: dict[str, int] = field(default_factory=dict)  # cached results of `GlobTable.by_name`
 
     def add(self, glob: Glob, place: int) -> None:
         if glob.shape is GlobShape.NAME:
@@ -110,22 +110,22 @@ class GlobTable:
 
     @property
     def looks_at_names(self) -> bool:
-        """Whether there are rules for a name in whatever folder it lies."""
+        """Whether there are rules for names in any folder."""
         return bool(self.folders.names or self.folders.extensions or self.wild_names)
 
     def by_name(self, name: str, *, is_folder: bool) -> int:
-        """The last rule that matches the name in whatever folder it lies."""
+        """The last matching rule for this name in any folder."""
         plain = self.folders if is_folder else self.files
         dot = name.rfind(".")
         extension = plain.extensions.get(name[dot:], -1) if dot >= 0 else -1
         wild = self.wild_names.last(name, is_folder=is_folder) if self.wild_names else -1
-        if len(plain.known) >= _REMEMBERED:
+        if len(plain.known) >= _MAX_CACHED:
             plain.known.clear()
         place = plain.known[name] = max(plain.names.get(name, -1), extension, wild)
         return place
 
     def by_path(self, folder: str, name: str, *, is_folder: bool) -> int:
-        """The last rule that looks at the folder too, and matches."""
+        """The last matching rule that also depends on the folder."""
         here = (self.folders if is_folder else self.files).paths.get(folder)
         entries = self.wild_entries.get(folder)
         path = f"{folder}/{name}" if folder else name

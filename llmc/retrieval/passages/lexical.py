@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from llmc.base import words
-from llmc.base.bm25 import asked_terms, bm25
+from llmc.base.bm25 import bm25, query_terms
 from llmc.retrieval.passages.units import COMMENTS
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def read(lines: Sequence[str], question: str) -> LexicalFeatures:
 def wanted(question: str) -> dict[str, float]:
     """Term → weight: the words of the question; common ones only where it has no other."""
     asked = words.query_words(question)
-    return asked_terms([word for word in asked if not word.stop] or asked)
+    return query_terms([word for word in asked if not word.stop] or asked)
 
 
 def bodies(said: LexicalFeatures, units: Sequence[TextUnit]) -> list[float]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmc.base import words
-from llmc.base.bm25 import asked_terms, bm25
+from llmc.base.bm25 import bm25, query_terms
 from llmc.retrieval.query_features import ROLE_WORDS
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ BODY, NAME, CHUNK = 2.0, 2.0, 9.0
 
 def weigh(texts: Sequence[str], names: Sequence[str], shares: Sequence[float], asked: QueryFeatures) -> list[float]:
     """One for each unit; `shares` are the scores of their chunks by that of the best."""
-    terms = asked_terms(asked.query.telling)
+    terms = query_terms(asked.query.telling)
     bodies, named = scaled(compared(texts, terms)), scaled(compared(names, terms))
     return [BODY * body + NAME * name + CHUNK * share for body, name, share in zip(bodies, named, shares, strict=True)]
 
@@ -34,12 +34,12 @@ def named_like(asked: QueryFeatures, names: Sequence[str]) -> list[float]:
     """How much of the question each name has; 0 where it has nothing but the kind of file that was asked for."""
     kinds = {words.stem(kind) for role in asked.roles for kind in ROLE_WORDS[role].split()}
     return compared(
-        names, {term: weight for term, weight in asked_terms(asked.query.telling).items() if term not in kinds}
+        names, {term: weight for term, weight in query_terms(asked.query.telling).items() if term not in kinds}
     )
 
 
 def mentions(text: str, asked: QueryFeatures) -> bool:
-    return not asked_terms(asked.query.telling).keys().isdisjoint(words.body(text).split())
+    return not query_terms(asked.query.telling).keys().isdisjoint(words.body(text).split())
 
 
 def scaled(values: Sequence[float]) -> list[float]:
