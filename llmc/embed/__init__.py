@@ -1,15 +1,15 @@
 """embed: how does text become a vector?
 
-The seam (`Embedder`) and `open_embedder`, which opens the implementation that the settings name. The indexer embeds
-chunks, retrieval embeds queries; both go through here and neither imports the other. Every implementation keeps one
-promise: one finite unit row for each text, whatever the text. What cannot keep it (a folder that is no model, an
-endpoint that is down) raises `EmbedError` when opened; search then goes on without vectors, and the caller says so.
+This package defines the interface `Embedder` and `open_embedder`, which opens the implementation chosen in the
+settings. The indexer embeds chunks and retrieval embeds queries. Every implementation guarantees one finite unit row
+per text, for any text. An unusable embedder (a folder without a model, an endpoint that is down) raises `EmbedError`
+when it is opened; search then continues without vectors, and the caller reports it.
 
-    builtin                the bundled model of our own: numpy, no download (`static`)
-    hash                   plain sub-token hashing, nothing learned; its name says so (`hashing`)
+    builtin                the bundled model: numpy, no download (`static`)
+    hash                   sub-token hashing without training (`hashing`)
     sentence-transformers  any such model, by folder or hub name; needs `llmc[transformers]` (`transformer`)
     openai                 an OpenAI-compatible embeddings endpoint (`endpoint`)
-    combined               builtin and one of the last two side by side in one vector: the quality tier (`combined`)
+    combined               builtin and one of the last two, concatenated in one vector (`combined`)
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ BUNDLED = Path(__file__).parent / "model"
 
 
 class Embedder(Protocol):
-    """Texts to unit vectors, from any thread. `name` and `dimension` are part of the format: another, embed anew."""
+    """Converts texts to unit vectors; thread-safe. If `name` or `dimension` changes, all documents are embedded
+    again."""
 
     @property
     def name(self) -> str: ...
@@ -42,28 +43,28 @@ class Embedder(Protocol):
     def dimension(self) -> int: ...
 
     def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """One finite unit row for each text, whatever the text."""
+        """One finite unit row per text, for any text."""
 
     def embed_query(self, text: str) -> npt.NDArray[np.float32]:
-        """The same for one text that is a question; some models want a prefix in front of those."""
+        """The vector of a query; some models require a prefix for queries."""
 
 
 def open_embedder(settings: EmbedderSettings) -> Embedder:
-    """The embedder that the settings name, checked and ready; `EmbedError` says what is wrong with it."""
+    """Open and check the embedder chosen in the settings; raises `EmbedError` if it is unusable."""
     opener = _OPENERS.get(settings.kind)
     if opener is None:
-        raise EmbedError(f"no embedder is called {settings.kind!r}", hint=f"use one of {', '.join(KINDS)}")
+        raise EmbedError(f"unknown embedder {settings.kind!r}", hint=f"Available: {', '.join(KINDS)}.")
     embedder = opener(settings)
     if settings.dimension not in {0, embedder.dimension}:
         raise EmbedError(
             f"the embedder {embedder.name} cannot be used",
-            reason=f"it gives {embedder.dimension} dimensions and {settings.dimension} are configured",
-            hint="leave out embedder.dimension, or name the right model",
+            reason=f"it has {embedder.dimension} dimensions, but embedder.dimension is {settings.dimension}",
+            hint="Remove embedder.dimension, or choose another model.",
         )
     return embedder
 
 
-# The imports are lazy: numpy costs 0.1 s, torch 7 s, and a thin client pays for neither.
+# The imports are lazy: numpy takes 0.1 s and torch 7 s, which a thin client must not pay.
 def _builtin(settings: EmbedderSettings) -> Embedder:
     from llmc.embed.static import StaticEmbedder  # noqa: PLC0415 - lazy, see above
 

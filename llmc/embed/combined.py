@@ -1,7 +1,7 @@
 """Several embedders in one vector: the weighted concatenation of their unit vectors.
 
-The cosine of two such vectors is the weighted mean of the parts' cosines, so that BM25 + static + transformer is a
-three-way fusion without any change of the stores.
+The cosine of two such vectors is the weighted mean of the parts' cosines, so BM25 + static + transformer is a three-way
+fusion without changes to the stores.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class CombinedEmbedder:
 
     @property
     def trouble(self) -> str:
-        """Of a part that is an endpoint."""
+        """Why a part that is an endpoint does not answer queries now; empty if it does."""
         return next(filter(None, (getattr(embedder, "trouble", "") for embedder, _ in self._parts)), "")
 
     def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:

@@ -1,9 +1,9 @@
 """An OpenAI-compatible embeddings endpoint (LM Studio, Ollama, llama.cpp, a company's gateway).
 
-Owns batches, a bounded number of retries, one deadline for all of them (`embedder.timeout_ms`), and distrust of what
-comes back (size, count, dimension, finite numbers). The request itself is `exchange`'s: text of the user's files and
-the key go to the configured host only. The key stands in a header, never in a message or a log. A query waits less than
-a batch of the indexer, and after a failure queries do without vectors for a while (`trouble` says why).
+This module handles batches, a limited number of retries, one deadline for all attempts (`embedder.timeout_ms`), and
+validation of the reply (size, count, dimension, finite numbers). `exchange` sends the request, so file contents and the
+key go only to the configured host. The key is sent in a header and never appears in a message or log. A query waits for
+a shorter time than a batch of the indexer, and after a failure queries skip vectors for a while (see `trouble`).
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ if TYPE_CHECKING:
 
 __all__ = ["HttpEmbedder"]
 
-MAX_TEXT = 8_192  # characters, some 2,000 tokens: servers refuse a whole batch for one text over their window
-MAX_REPLY = 64 << 20  # bytes; 64 rows of 4,096 numbers as JSON are some 6 MB
-PAUSES = (0.25, 1.0)  # seconds between attempts, of which there is one more
+MAX_TEXT = 8_192  # characters, about 2,000 tokens: servers refuse a whole batch if one text is too long
+MAX_REPLY = 64 << 20  # bytes; 64 rows of 4,096 numbers are about 6 MB of JSON
+PAUSES = (0.25, 1.0)  # seconds between attempts; there is one attempt more than pauses
 BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
 OK = 200
-# A person waits for a query: it is answered by keywords if the endpoint takes longer.
+# A user waits for a query: if the endpoint takes longer, keywords alone answer it.
 QUERY_SECONDS = 10.0
-# After a query has failed, the next ones are answered by keywords at once for this long.
+# After a failed query, keywords alone answer queries for this long.
 REST_SECONDS = 30.0
 
 
 class HttpEmbedder:
-    """`trouble` says why queries are answered without vectors at the moment; empty when they are not."""
+    """`trouble` is the reason why queries currently get no vectors; empty if they do."""
 
     def __init__(self, exchanger: Exchanger, settings: EmbedderSettings) -> None:
         self._exchanger = exchanger
@@ -58,9 +58,9 @@ class HttpEmbedder:
 
     @classmethod
     def connect(cls, settings: EmbedderSettings, transport: httpx.BaseTransport | None = None) -> HttpEmbedder:
-        """Ask the endpoint once, so that what is wrong is said at start."""
+        """Call the endpoint once, so that problems are reported at start."""
         if not settings.model:
-            raise EmbedError("no model is named", hint="set embedder.model to the name that the endpoint knows")
+            raise EmbedError("embedder.model is not set", hint="Set it to the endpoint's name of the model.")
         key = settings.api_key.reveal()
         exchanger = Exchanger({"Authorization": f"Bearer {key}"} if key else {}, transport)
         try:
@@ -79,33 +79,33 @@ class HttpEmbedder:
         if time.monotonic() < self._resting_until:
             raise self._error(self.trouble)
         try:
-            found = self._rows([self._prefix + text], min(self._seconds, QUERY_SECONDS))
+            rows = self._rows([self._prefix + text], min(self._seconds, QUERY_SECONDS))
         except EmbedError as error:
             self.trouble, self._resting_until = error.reason, time.monotonic() + REST_SECONDS
             raise
         self.trouble = ""
-        row: npt.NDArray[np.float32] = unit_rows(found)[0]
+        row: npt.NDArray[np.float32] = unit_rows(rows)[0]
         return row
 
     def close(self) -> None:
         self._exchanger.close()
 
     def _rows(self, texts: Sequence[str], seconds: float | None = None) -> npt.NDArray[np.float32]:
-        # Servers refuse an empty input; a full stop is the nearest thing to nothing that they take.
+        # Servers refuse an empty input; a full stop is the closest substitute.
         inputs = [text[:MAX_TEXT].encode("utf-8", "replace").decode() or "." for text in texts]
-        body = self._ask({"model": self._model, "input": inputs}, seconds or self._seconds)
+        body = self._request({"model": self._model, "input": inputs}, seconds or self._seconds)
         try:
             rows = _parse(body, len(inputs))
         except (ValueError, KeyError, TypeError, RecursionError) as error:
-            raise self._error(f"its reply is not a list of embeddings ({type(error).__name__})") from error
+            raise self._error(f"the reply is not a list of embeddings ({type(error).__name__})") from error
         if self.dimension and rows.shape[1] != self.dimension:
-            raise self._error(f"it gave {rows.shape[1]} dimensions, and {self.dimension} before")
+            raise self._error(f"the reply has {rows.shape[1]} dimensions, earlier replies had {self.dimension}")
         return rows
 
-    def _ask(self, question: dict[str, Any], seconds: float) -> bytes:
-        """`seconds` are for all attempts together."""
+    def _request(self, payload: dict[str, Any], seconds: float) -> bytes:
+        """`seconds` limits all attempts together."""
         deadline = time.monotonic() + seconds
-        content, reason = json.dumps(question).encode(), ""
+        content, reason = json.dumps(payload).encode(), ""
         for pause in (0.0, *PAUSES):
             time.sleep(min(pause, max(0.0, deadline - time.monotonic())))
             left = deadline - time.monotonic()
@@ -122,16 +122,16 @@ class HttpEmbedder:
                 continue
             if status == OK:
                 return body
-            reason = f"it answered {status}"
+            reason = f"status {status}"
             if status not in BUSY:
                 break
-        raise self._error(reason or f"it did not answer within {seconds:g} s")
+        raise self._error(reason or f"timed out after {seconds:g} s")
 
     def _error(self, reason: str) -> EmbedError:
         return EmbedError(
             "the embeddings endpoint cannot be used",
             reason=reason,
-            hint="check embedder.endpoint, embedder.model and the key; search goes on without vectors",
+            hint="Check embedder.endpoint, embedder.model and the key. Search continues without vectors.",
             url=self._url,
         )
 
@@ -139,10 +139,12 @@ class HttpEmbedder:
 def _embeddings_url(url: str) -> str:
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise EmbedError("embedder.endpoint is not an http address", hint="for example http://127.0.0.1:1234/v1")
+        raise EmbedError(
+            "embedder.endpoint is not an HTTP address", hint="Use an address such as http://127.0.0.1:1234/v1."
+        )
     if parts.username or parts.password or parts.query or parts.fragment:
         raise EmbedError(
-            "embedder.endpoint must hold no name, password or query", hint="use embedder.api_key for the key"
+            "embedder.endpoint must not contain credentials or a query", hint="Use embedder.api_key for the key."
         )
     base = url.rstrip("/")
     return base if base.endswith("/embeddings") else f"{base}/embeddings"
@@ -154,5 +156,5 @@ def _parse(body: bytes, count: int) -> npt.NDArray[np.float32]:
         raise ValueError("some texts have no embedding")
     rows = np.array([entry["embedding"] for entry in entries], dtype=np.float32)
     if rows.ndim != 2 or rows.shape[1] == 0 or not np.isfinite(rows).all():  # noqa: PLR2004 - rows and columns
-        raise ValueError("rows of equal length with finite numbers are expected")
+        raise ValueError("rows must have equal length and finite numbers")
     return rows

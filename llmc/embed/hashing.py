@@ -1,7 +1,7 @@
-"""An embedder without a model: each sub-token of the text votes, with a sign, for one of 256 places.
+"""An embedder without a model: each sub-token adds its signed weight to one of 256 dimensions.
 
-It finds shared words and nothing else. Tests use it as the twin of the learned ones, and an installation whose model
-folder is gone can name it; its name says what it is.
+It detects shared words only. Tests use it instead of the trained models, and so can an installation whose model folder
+is missing.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The bundled model at run time: numpy, a memory-mapped table of int8 rows, and a sum.
+"""The bundled static model: numpy, a memory-mapped table of int8 rows, and a sum.
 
-A text's vector is the sum of its tokens' rows, each times its scale, made length one. Owns reading the folder and
-saying what is wrong with it; `tokens` owns splitting. The folder is a sentence-transformers model as well
+The vector of a text is the normalized sum of its tokens' rows, each multiplied by its scale. This module reads and
+checks the model folder; `tokens` splits the text. The folder is also a valid sentence-transformers model
 (`modules.json`, `tokenizer.json`); this loader reads only `model.safetensors`, `vocabulary.txt` and `llmc.json`.
 """
 
@@ -36,7 +36,7 @@ class StaticEmbedder:
 
     @classmethod
     def load(cls, folder: Path) -> StaticEmbedder:
-        """Open a model folder in some 15 ms; nothing of the table is read before it is needed."""
+        """Open a model folder in about 15 ms; the table is read on demand."""
         try:
             card = json.loads((folder / "llmc.json").read_bytes())
             words = (folder / "vocabulary.txt").read_text("ascii").split("\n")
@@ -46,7 +46,7 @@ class StaticEmbedder:
             raise EmbedError(
                 "the embedding model cannot be used",
                 reason=_reason(error),
-                hint="reinstall llmc, or name another embedder in the settings",
+                hint="Reinstall llmc, or set embedder.kind to another embedder.",
                 path=str(folder),
             ) from error
 
@@ -57,7 +57,7 @@ class StaticEmbedder:
         if rows.dtype != np.int8 or rows.shape != (tokens.size, card["dimension"]):
             raise ValueError(f"the table is {rows.dtype} {rows.shape}, not int8 {(tokens.size, card['dimension'])}")
         if scales.dtype != np.float32 or scales.shape != (tokens.size,) or not np.isfinite(scales).all():
-            raise ValueError("the scales do not fit the table")
+            raise ValueError("the scales do not match the table")
         return cls(str(card["name"]), tokens, rows, scales)
 
     @property
@@ -91,7 +91,7 @@ def _tensors(path: Path) -> dict[str, npt.NDArray[Any]]:
 def _tensor(data: mmap.mmap, base: int, entry: dict[str, Any]) -> npt.NDArray[Any]:
     start, end = entry["data_offsets"]
     if base + end > len(data):
-        raise ValueError(f"the file ends after {len(data)} bytes, {base + end} are announced")
+        raise ValueError(f"the file has {len(data)} bytes, but its header describes {base + end}")
     kind = np.dtype(_TYPES[entry["dtype"]])
     return np.frombuffer(data, kind, (end - start) // kind.itemsize, base + start).reshape(entry["shape"])
 

@@ -1,9 +1,9 @@
-"""Text to token ids: the light twin of the bundled model's tokenizer.json.
+"""Converts text to token ids: a lightweight implementation of the bundled model's tokenizer.json.
 
-Owns folding (accents, case, camelCase), splitting and the greedy longest match against the vocabulary; the result
-equals what the Rust tokenizer makes of tokenizer.json, and tests/transformers shows it. Pure Python on purpose: each
-distinct word is split once and then found in a cache. Measured on 3,000 chunks of some 1,570 characters: 95 us each the
-first time and 37 us once the words are known, against 451 us for the Rust tokenizer with the same rules.
+It does the folding (accents, case, camelCase), the splitting and the greedy longest match against the vocabulary. The
+result equals that of the Rust tokenizer with tokenizer.json, which tests/transformers verifies. It is pure Python on
+purpose: each distinct word is split once and then cached. Measured on 3,000 chunks of about 1,570 characters: 95 us
+each the first time and 37 us with a warm cache, compared with 451 us for the Rust tokenizer with the same rules.
 """
 
 from __future__ import annotations
@@ -20,37 +20,37 @@ if TYPE_CHECKING:
 __all__ = ["BUCKETS", "Tokenizer", "bucket", "fold", "paired_letters", "single_letters", "split"]
 
 BUCKETS: Final = 2048  # rows shared by everything that is not ASCII
-MAX_TEXT: Final = 65_536  # characters; a chunk has some 1,500, a line of a megabyte says nothing more after this
-MAX_PIECE: Final = 100  # letters in a row; longer is base64 or a digest, and the Rust tokenizer gives up there too
+MAX_TEXT: Final = 65_536  # characters; a chunk has about 1,500, and the rest of a very long line adds no information
+MAX_PIECE: Final = 100  # letters; longer runs are base64 or digests, and the Rust tokenizer has the same limit
 CACHED_WORDS: Final = 50_000  # about 10 MB; misses cost 5 us each
 CACHED_LENGTH: Final = 64
 
 WORD = re.compile(r"\w+")
 FOREIGN = re.compile(r"[^\x00-\x7f]+")
-# For ASCII text, turning all else into spaces and splitting is twice as fast as the pattern.
+# For ASCII text, replacing other characters by spaces and splitting is twice as fast as the pattern.
 ASCII_WORDS = "".join(c if c.isalnum() or c == "_" else " " for c in map(chr, range(128)))
 HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 def paired_letters() -> str:
-    """Lower-case Greek, Cyrillic, Hebrew and Arabic letters. A single one says nothing, so they are taken in pairs."""
+    """Lower-case Greek, Cyrillic, Hebrew and Arabic letters, which are tokenized in pairs."""
     return "".join(c for c in map(chr, range(0x370, 0x700)) if c.isalpha() and fold(c).lower() == c)
 
 
 def single_letters() -> str:
-    """The letters and digits outside ASCII that are tokens of their own: most of all CJK and Hangul."""
+    """The letters and digits outside ASCII that are single tokens, mainly CJK and Hangul."""
     blocks = chain(range(0x80, 0x370), range(0x700, 0x3100), range(0x4E00, 0xA000), range(0xAC00, 0xD7A4))
     return "".join(c for c in map(chr, blocks) if c.isalnum() and fold(c).lower() == c)
 
 
 def fold(text: str) -> str:
-    """Compatibility forms made plain, marks dropped: é is e, full-width letters are letters."""
+    """Normalize compatibility forms and remove marks: é becomes e, full-width letters become ASCII."""
     return FOREIGN.sub(lambda match: _fold_run(match[0]), text)
 
 
 @lru_cache(maxsize=16_384)
 def _fold_run(run: str) -> str:
-    """Runs outside ASCII repeat, and nothing in ASCII changes: folding whole texts took a third of all embedding."""
+    """Only runs outside ASCII are folded, and cached: folding whole texts took a third of the embedding time."""
     apart = unicodedata.normalize("NFKD", run)
     return unicodedata.normalize("NFC", "".join(c for c in apart if not unicodedata.category(c).startswith("M")))
 
@@ -67,7 +67,7 @@ _PAIRED = re.compile(r"[a-z]+|[0-9]+|[" + re.escape(paired_letters()) + r"]+|[^\
 
 
 def split(word: str) -> list[str]:
-    """A folded word in its parts: humps and underscores apart, letters and digits apart, lower case."""
+    """The lower-case parts of a folded word, split at case changes, underscores and digits."""
     apart = HUMP.sub(" ", word)
     return _PAIRED.findall(apart.lower() if apart.isascii() else "".join(c.lower() for c in apart))
 
@@ -77,7 +77,7 @@ def _words(text: str) -> list[str]:
 
 
 class Tokenizer:
-    """Ids of a text. Id 0 is the unknown piece; then the vocabulary's words in order; then the buckets."""
+    """Maps text to ids. Id 0 is the unknown piece, followed by the vocabulary in order and the buckets."""
 
     def __init__(self, words: Sequence[str], buckets: int = BUCKETS) -> None:
         self._ids = {word: number for number, word in enumerate(words, 1)}
@@ -114,7 +114,7 @@ class Tokenizer:
 
 
 class _Cache(dict[str, tuple[int, ...]]):
-    """Word to ids. Threads may race: both then compute the same, and the dictionary's own lock does the rest."""
+    """Word → ids. Threads may race, but they compute the same value, and dict operations are atomic."""
 
     def __init__(self, tokens: Tokenizer) -> None:
         super().__init__()

@@ -1,7 +1,7 @@
-"""The quality tier: any sentence-transformers model, from a folder or, if the user names one, from a hub.
+"""Embeds with any sentence-transformers model, from a folder or from a model hub.
 
-Owns loading and the guarantees of the seam around it; torch is imported here and nowhere else. Importing costs some
-7 s and 400 MB, so this belongs to the indexing process. A folder is opened without network and runs no code of its own.
+Only this module imports torch. The import takes about 7 s and 400 MB, so it runs in the indexing process. A folder is
+opened without network access, and none of its code is executed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SentenceTransformerEmbedder"]
 
-MAX_TEXT = 16_384  # characters; the models read some 256 to 512 tokens and drop the rest after tokenising all of it
+MAX_TEXT = 16_384  # characters; the models use 256 to 512 tokens, but tokenize the whole text first
 
 
 class SentenceTransformerEmbedder:
@@ -43,9 +43,9 @@ class SentenceTransformerEmbedder:
     def load(cls, settings: EmbedderSettings) -> SentenceTransformerEmbedder:
         model = settings.model
         if not model:
-            raise EmbedError("no model is named", hint="set embedder.model to a folder or to the name of a model")
+            raise EmbedError("embedder.model is not set", hint="Set it to a folder or to the name of a model.")
         try:
-            # By name, so that a checker of types needs no torch.
+            # By name, so that type checking does not need torch.
             package = importlib.import_module("sentence_transformers")
         except ImportError as error:
             raise EmbedError(
@@ -59,7 +59,7 @@ class SentenceTransformerEmbedder:
             raise EmbedError(
                 f"the model {model} cannot be used",
                 reason=f"{type(error).__name__}: {error}",
-                hint="embedder.model must be a sentence-transformers folder or a hub name that can be reached",
+                hint="embedder.model must be a sentence-transformers folder or the name of a reachable hub model.",
             ) from error
 
     def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
@@ -72,20 +72,21 @@ class SentenceTransformerEmbedder:
         return row
 
     def _encode(self, texts: Sequence[str], *, query: bool) -> npt.NDArray[np.float32]:
-        cut = [_sayable(text[:MAX_TEXT]) for text in texts]
+        inputs = [_encodable(text[:MAX_TEXT]) for text in texts]
         encode = self._model.encode_query if query else self._model.encode_document
         with self._lock:
-            rows = encode(cut, batch_size=self._batch, show_progress_bar=False, convert_to_numpy=True)
+            rows = encode(inputs, batch_size=self._batch, show_progress_bar=False, convert_to_numpy=True)
         return np.asarray(rows, dtype=np.float32)
 
 
-def _sayable(text: str) -> str:
-    """Lone surrogates (names that are not UTF-8) make the Rust tokenizers raise."""
+def _encodable(text: str) -> str:
+    """Replace lone surrogates (from names that are not UTF-8), since the Rust tokenizers reject them."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _name(model: str) -> str:
-    """A folder is named by what is in it: another model in a folder of the same name must be embedded anew."""
+    """A folder's name includes a hash of its contents, so that another model in the same folder causes new
+    embeddings."""
     folder = Path(model)
     if not folder.is_dir():
         return f"st:{model}"

@@ -1,4 +1,4 @@
-"""The promise of the seam in one place: rows become finite and of length one, whatever a model gave."""
+"""Normalizes rows to finite unit vectors, whatever a model returned."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SHORTEST = 1e-12  # below this a direction is rounding noise
 
 
 def unit_rows(rows: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """Rows of length one. A row without a direction (no known word, NaN, infinity) gets the one with equal parts."""
+    """Rows of length one. A row without a direction (no known word, NaN, infinity) becomes the uniform vector."""
     rows = np.asarray(rows, dtype=np.float32)
     with np.errstate(over="ignore", invalid="ignore"):
         lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
