@@ -117,7 +117,7 @@ def test_the_incident_responder_knows_service_severity_and_runbook(world: World)
         (("test", "depot-expert"), 2, "depot-expert needs the argument 'topic'"),
         (("test", "depot-expert", "--arg", "topic= "), 2, "needs the argument 'topic'"),
         (("test", "depot-expert", "--arg", "topci=x"), 2, "Did you mean topic?"),
-        (("test", "depot-expert", "--arg", "topic"), 2, "no NAME=VALUE"),
+        (("test", "depot-expert", "--arg", "topic"), 2, "is not NAME=VALUE"),
         (("test", "depot-expert", "--arg", f"topic={'x' * 9_000}"), 2, "longer than 8000 characters"),
         (("test", "depotexpert", "--arg", "topic=x"), 1, "Did you mean depot-expert?"),
         (("test", "zzz"), 1, "There are architect, "),

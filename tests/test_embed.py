@@ -113,7 +113,7 @@ def test_opening_the_bundled_model_imports_no_torch_and_no_tokenizers() -> None:
 
 
 def test_another_dimension_than_configured_is_said_at_start() -> None:
-    with pytest.raises(EmbedError, match="256 dimensions, but embedder.dimension is 99"):
+    with pytest.raises(EmbedError, match=r"256 dimensions, but embedder\.dimension is 99"):
         open_embedder(EmbedderSettings(kind="hash", dimension=99))
 
 

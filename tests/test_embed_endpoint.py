@@ -138,7 +138,7 @@ def test_an_endless_reply_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_server_that_changes_its_dimension_is_said() -> None:
     sizes = iter([4, 5])
     embedder = connect(lambda request: good(request, next(sizes)))
-    with pytest.raises(EmbedError, match="5 dimensions, and 4 before"):
+    with pytest.raises(EmbedError, match="5 dimensions, earlier replies had 4"):
         embedder.embed(["text"])
 
 

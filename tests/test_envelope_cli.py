@@ -100,7 +100,7 @@ def test_a_handle_survives_the_daemon_and_can_be_listed_shown_and_dropped(world:
     assert world.text("handle", "drop", name) == "1 handle dropped"
     gone = world("read", name)
     assert gone.returncode == 1
-    assert "Ask the question again" in gone.stderr
+    assert "Run the query again" in gone.stderr
     assert world("handle", "drop").returncode == 2
     world.text("handle", "drop", "--all")
     assert world("handle", "list").stdout.strip() == "no handles"

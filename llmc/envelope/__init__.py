@@ -1,8 +1,8 @@
-"""envelope: how does an answer fit into a model's context?
+"""envelope: how does a result fit into a model's context?
 
-An `Envelope` is what every tool returns, failure included. `fit` cuts it to a budget of tokens, by value and in whole
-lines; `render` writes it down for a surface; `handles` keeps what did not fit; `redact` takes secrets out before any of
-that. Nothing here searches and nothing here knows who asked.
+Every tool returns an `Envelope`, also for errors. `redact` removes secrets first; `fit` cuts the envelope to a token
+budget, by value and in whole lines; `render` converts it to text; `handles` stores what did not fit. Nothing here
+searches or knows the client.
 """
 
 from __future__ import annotations

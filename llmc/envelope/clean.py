@@ -1,15 +1,15 @@
-"""Everything that an envelope says, without secrets and with what is hidden made visible: the way out, before `fit`.
+"""Removes secrets from an envelope and makes hidden characters visible, before `fit`.
 
     envelope = clean(envelope, redactor, text_of)
 
-The rows of one file are taken together and in the order of its lines, so that a key of many lines is seen as one even
-if they stand in several items. Rows show only some lines of a file, and a tool may have cut a long one. Where that
-could hide what a secret belongs to (a line of base64, a bare value, a line cut short), the file itself is asked:
-`text_of(root, path)` gives its text, or None. Whatever is secret there on that line is then taken out of the row.
-Without `text_of`, a full line of base64 counts as a key's.
+The rows of one file are redacted together and in line order, so that a key of many lines is recognized even if its
+lines are in several items. Rows contain only some lines of a file, and a tool may have truncated a long one. If that
+could hide the context of a secret (a line of base64, a bare value, a truncated line), the whole file is checked:
+`text_of(root, path)` returns its text, or None. Secrets found on that line are then removed from the row. Without
+`text_of`, a full line of base64 is treated as part of a key.
 
-`data` for machines is cleaned as well; what stands under `root` and `path` is used to ask again, so that only secrets
-are taken out of it. JSON shows hidden characters by itself.
+`data` for programs is cleaned too. Values of `root` and `path` are used in later calls, so only secrets are removed
+from them. JSON escapes hidden characters itself.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ __all__ = ["clean", "clean_text", "without_secrets"]
 
 _T = TypeVar("_T")
 
-# A line that may be the inside of a key.
+# A line that may be part of a key.
 _DOUBTFUL: Final = rb"""(?m)^[ \t>|#*"'+-]*[A-Za-z0-9+/]{40,}={0,2}["'\\n+,;) \t]*$"""
-# A value whose name may stand on another line. In code that is no way of writing, and would be half of all lines.
+# A value whose name may be on another line. Not applied to code, where it would match half of all lines.
 _NAMELESS: Final = re.compile(
     r"""(?im)^[ \t]*-?[ \t]*["']?(?:value|val|default|string)["']?[ \t]*[:=]|<(?:value|string|data)>|"""
     r"""^[ \t]+\S{6,}$|^[ \t]*[\w.-]+:[ \t]*["']?[a-z0-9+/]{8,}={0,2}["']?$"""
 )
 _EXACT: Final = frozenset({"root", "path", "root_id", "folder"})
-# A shorter one may well be a common word of the same file.
+# A shorter secret may be a common word of the same file.
 SHORTEST_ELSEWHERE: Final = 8
 SHORTEST_HALF: Final = 4
 LONGEST_ERROR: Final = 2_000
@@ -66,28 +66,28 @@ def clean(
 
 
 def clean_text(text: str, redactor: Redactor = _BUILT_IN) -> str:
-    """A text that is no envelope: a log line, an error, a request to a model."""
+    """Clean a text outside an envelope: a log line, an error, a request to a model."""
     return visible_text(redactor.redact(text).text)
 
 
 def without_secrets(value: _T, redactor: Redactor = _BUILT_IN) -> _T:
-    """A value of ours that is no answer (a status, an error): every text in it, however deep."""
-    done: Any = value
+    """Redact every string in a value, at any depth, for example in a status or an error."""
+    cleaned: Any = value
     if isinstance(value, str):
-        done = redactor.redact(value).text
+        cleaned = redactor.redact(value).text
     elif isinstance(value, dict):
-        done = {name: without_secrets(inner, redactor) for name, inner in value.items()}
+        cleaned = {name: without_secrets(inner, redactor) for name, inner in value.items()}
     elif isinstance(value, list | tuple):
-        done = type(value)(without_secrets(inner, redactor) for inner in value)
+        cleaned = type(value)(without_secrets(inner, redactor) for inner in value)
     elif is_dataclass(value) and not isinstance(value, type):
-        done = replace(
+        cleaned = replace(
             value, **{each.name: without_secrets(getattr(value, each.name), redactor) for each in fields(value)}
         )
-    return cast("_T", done)
+    return cast("_T", cleaned)
 
 
 class _Cleaning:
-    """One envelope's; it remembers what was found in each file."""
+    """Cleans one envelope and caches the secrets found in each file."""
 
     def __init__(self, redactor: Redactor, text_of: TextOf | None) -> None:
         self._redactor = redactor
@@ -98,7 +98,7 @@ class _Cleaning:
     def envelope(self, envelope: Envelope) -> Envelope:
         rows = self._rows(envelope)
         touched = {at for at, _ in rows}
-        # Titles are many and short, and a look at all of them costs as much as at one.
+        # Titles are many and short; redacting all of them joined costs as much as redacting one.
         of_items = [item.title for group in envelope.groups for item in group.items]
         titles = "\n".join([*(group.title for group in envelope.groups), *of_items])
         secret = bool(self._redactor.redact(titles).findings)
@@ -107,13 +107,13 @@ class _Cleaning:
             group if plain and at not in touched and plain_name(group.title) else self._group(group, at, rows, secret)
             for at, group in enumerate(envelope.groups)
         )
-        said = self._said_in_error if envelope.error else self._said
-        notes = tuple(said(note) for note in envelope.notes)
+        clean_line = self._error_text if envelope.error else self._line
+        notes = tuple(clean_line(note) for note in envelope.notes)
         return replace(
             envelope,
-            found=said(envelope.found),
+            found=clean_line(envelope.found),
             groups=groups,
-            notes=(*notes, redacted_words(self._redacted)) if self._redacted else notes,
+            notes=(*notes, redacted_note(self._redacted)) if self._redacted else notes,
             data=self._data(envelope.data, "", ""),
         )
 
@@ -122,12 +122,12 @@ class _Cleaning:
         return replace(group, title=self._title(group, secret), items=items)
 
     def _rows(self, envelope: Envelope) -> dict[tuple[int, int], dict[int, str]]:
-        """(group, item) → row → its new text, where that is another."""
+        """(group, item) → row → new text, for rows that change."""
         changed: defaultdict[tuple[int, int], dict[int, str]] = defaultdict(dict)
         for (root, path), runs in items_by_file(envelope).items():
             rows = [row for _, _, items in runs for item in items for row in item.rows]
             numbers = [row.number or 0 for row in rows]
-            # Rows without a number keep their place; Python's sort is stable.
+            # Rows without a number keep their position, since the sort is stable.
             order = (
                 sorted(range(len(rows)), key=numbers.__getitem__) if numbers != sorted(numbers) else range(len(rows))
             )
@@ -147,24 +147,24 @@ class _Cleaning:
         return changed
 
     def _file(self, rows: list[Row], root: str, path: str) -> list[str] | None:
-        """The rows of one file, redacted together; None when they stay as they are."""
+        """The rows of one file, redacted together; None if they are unchanged."""
         whole = "\n".join([row.text for row in rows])
         folded = whole.count("\n") >= len(rows)
         if folded:
             whole = "\n".join([row.text.replace("\n", "\\n") for row in rows])
         doubtful = is_doubtful(whole, path)
-        # That a line of base64 is a key's is only guessed where the file cannot be asked.
-        done = self._redactor.redact(whole, path, torn=doubtful and self._findings(root, path) is None).text
-        if doubtful and (found := self._findings(root, path)):
-            lines = zip(done.split("\n"), rows, strict=True)
-            done = "\n".join([asked(text, row, found, path) for text, row in lines])
-        if done != whole:
-            self._redacted += sum(old != new for old, new in zip(whole.split("\n"), done.split("\n"), strict=True))
-        done = visible_text(done, endings=False)
-        return done.split("\n") if rows and (folded or done != whole) else None
+        # A line of base64 is only assumed to be part of a key if the file is not available.
+        cleaned = self._redactor.redact(whole, path, torn=doubtful and self._findings(root, path) is None).text
+        if doubtful and (findings := self._findings(root, path)):
+            lines = zip(cleaned.split("\n"), rows, strict=True)
+            cleaned = "\n".join([without_findings(text, row, findings, path) for text, row in lines])
+        if cleaned != whole:
+            self._redacted += sum(old != new for old, new in zip(whole.split("\n"), cleaned.split("\n"), strict=True))
+        cleaned = visible_text(cleaned, endings=False)
+        return cleaned.split("\n") if rows and (folded or cleaned != whole) else None
 
     def _findings(self, root: str, path: str) -> dict[int, list[SecretFinding]] | None:
-        """The secrets of a file by line; None if it cannot be asked."""
+        """The secrets of a file by line; None if the file is not available."""
         if self._text_of is None or not path:
             return None
         if (root, path) not in self._known:
@@ -188,22 +188,22 @@ class _Cleaning:
         return replace(item, rows=rows, title=title)
 
     def _title(self, group: Group, secret: bool) -> str:
-        """A path mostly, with what a tool says of it behind: what is ours there is kept."""
+        """Usually a path, followed by text that the tool added, which is kept."""
         title = self._redactor.redact(group.title).text if secret else group.title
         path = next((item.path for item in group.items if item.path), "")
-        before, found, behind = title.partition(path) if path else ("", "", title)
-        if found:
-            return visible_name(before + found) + visible(behind)
+        before, match, after = title.partition(path) if path else ("", "", title)
+        if match:
+            return visible_name(before + match) + visible(after)
         return " · ".join(visible_name(part) for part in title.split(" · "))
 
-    def _said(self, text: str, path: str = "") -> str:
+    def _line(self, text: str, path: str = "") -> str:
         return visible(self._redactor.redact(text, path).text) if text else ""
 
-    def _said_in_error(self, text: str) -> str:
-        """An error may have several lines; none of them can be taken for another line of a reply. What was asked for is
-        not said back at any length."""
-        done = visible_text(self._redactor.redact(text).text).replace("\n", "\n  ").replace("\n    ", "\n  ")
-        return done if len(done) <= LONGEST_ERROR else f"{done[: LONGEST_ERROR // 2]} … {done[-LONGEST_ERROR // 2 :]}"
+    def _error_text(self, text: str) -> str:
+        """An error may have several lines, which are indented so that none looks like another part of the reply. A long
+        text, such as a quoted query, is truncated."""
+        text = visible_text(self._redactor.redact(text).text).replace("\n", "\n  ").replace("\n    ", "\n  ")
+        return text if len(text) <= LONGEST_ERROR else f"{text[: LONGEST_ERROR // 2]} … {text[-LONGEST_ERROR // 2 :]}"
 
     def _data(self, value: Any, root: str, path: str) -> Any:
         if isinstance(value, dict):
@@ -227,7 +227,7 @@ class _Cleaning:
 
 
 def items_by_file(envelope: Envelope) -> dict[tuple[str, str], list[_Run]]:
-    """(root, path) → its items in each group that has any text; what has no path is by itself in each group."""
+    """(root, path) → its items in each group with text; items without a path are kept separate for each group."""
     files: dict[tuple[str, str], list[_Run]] = {}
     for at, group in enumerate(envelope.groups):
         if any(item.rows for item in group.items):
@@ -237,7 +237,8 @@ def items_by_file(envelope: Envelope) -> dict[tuple[str, str], list[_Run]]:
 
 
 def runs_of(at: int, group: Group) -> Iterable[tuple[tuple[str, str], _Run]]:
-    """Mostly a group is a file, and its items need not be sorted one by one: a tenth of all cleaning."""
+    """Usually a group is one file, and its items need not be sorted one by one, which would be a tenth of all
+    cleaning."""
     files = {(item.root, item.path) for item in group.items}
     for root, path in files:
         file = (root, path) if path else (f"\0{at}", "")
@@ -248,9 +249,9 @@ def runs_of(at: int, group: Group) -> Iterable[tuple[tuple[str, str], _Run]]:
             yield file, (at, indexes, [group.items[index] for index in indexes])
 
 
-def asked(text: str, row: Row, found: dict[int, list[SecretFinding]], path: str) -> str:
-    """The text of a row without what is secret on this line of its file."""
-    secrets = found.get(row.number or 0)
+def without_findings(text: str, row: Row, findings: dict[int, list[SecretFinding]], path: str) -> str:
+    """The text of a row without the secrets on this line of its file."""
+    secrets = findings.get(row.number or 0)
     if not secrets or not is_doubtful(row.text, path):
         return text
     for secret in secrets:
@@ -258,26 +259,26 @@ def asked(text: str, row: Row, found: dict[int, list[SecretFinding]], path: str)
     return text
 
 
-def redacted_words(lines: int) -> str:
-    """Said in the first line: whoever edits this text must know that it is not what the file holds."""
+def redacted_note(lines: int) -> str:
+    """A note in the first line: before editing, a client must know that the text differs from the file."""
     return f"{lines} line{'' if lines == 1 else 's'} redacted"
 
 
 def plain_name(title: str) -> bool:
-    """Whether it may begin a line as it is."""
+    """Whether the title can begin a line without changes."""
     return " · " not in title and title == title.strip(" ")
 
 
 def is_doubtful(text: str, path: str) -> bool:
-    """Whether the file must be asked what these lines belong to."""
-    # RE2 reads 200 KB of matches in a tenth of the 4 ms that Python's own takes to try every place.
+    """Whether the whole file must be checked for the context of these lines."""
+    # For 200 KB of matches, RE2 takes a tenth of the 4 ms of Python's `re`, which tries every position.
     if "…" in text or compiled(_DOUBTFUL).search(text.encode("utf-8", "surrogatepass")):
         return True
     return kind_of(path) is not ContentKind.CODE and bool(_NAMELESS.search(text))
 
 
 def without(text: str, finding: SecretFinding) -> str:
-    """The text without this secret, or without the half of it that stands before a cut."""
+    """The text without this secret, or without the part of it before a truncation."""
     marker = f"[redacted:{finding.rule}]"
     if finding.secret in text:
         return text.replace(finding.secret, marker)

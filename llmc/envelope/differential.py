@@ -1,10 +1,10 @@
-"""What a client was given already is not given twice: a read that is all known answers in one line.
+"""Differential replies: lines that a session has already received are not sent again.
 
-`SentLines` is the memory of one session: a hash of every line that a `read` showed, by its number. A line counts as
-known only while that number had the very same text when it was last shown, so that no change is ever hidden, a shorter
-file included. Whoever asks may not have what the session was given (its context was compacted, or it is an agent that
-another one sent), so a reply without any text says how to get it, and what was given some hundred thousand tokens ago
-is forgotten here too. Where only some lines are left out, that is said with the first such reply and every tenth.
+`SentLines` is the memory of one session: a hash of every line that `read` has shown, by line number. A line counts as
+known only if the same number had the same text when it was last shown, so changes are never hidden, including a file
+that became shorter. The client may have lost the text (its context was compacted, or it is a sub-agent), so a reply
+without any text explains how to get it, and lines sent more than a hundred thousand tokens ago are forgotten. If only
+some lines are left out, the first such reply and every tenth explain it.
 """
 
 from __future__ import annotations
@@ -23,33 +23,33 @@ if TYPE_CHECKING:
 
 __all__ = ["SentLines", "all_known", "unchanged", "without_known"]
 
-# Some 120,000 tokens, as much as a model has in mind, in 1 MB.
-MOST_LINES: Final = 10_000
-# To leave out fewer saves less than saying so.
-FEWEST: Final = 6
-MOST_SPANS: Final = 4
+# About 120,000 tokens, the size of a model's context, in 1 MB.
+MAX_LINES: Final = 10_000
+# Leaving out fewer lines saves less than the note costs.
+MIN_KNOWN: Final = 6
+MAX_SPANS: Final = 4
 DIGEST: Final = 8
 AGAIN: Final = "fresh=true shows it"
-# Five tokens; in every such reply they were a third of all that llmc added to a session of 600 calls.
-SAID_EVERY: Final = 10
+# Five tokens; in every such reply, they were a third of llmc's overhead in a session of 600 calls.
+HINT_EVERY: Final = 10
 
-File = tuple[str, str, str]  # root, path, which text of it: its lines, or its outline
+File = tuple[str, str, str]  # root, path, and kind of text: lines or outline
 
 
 class SentLines:
-    """The lines that a session has; safe from many threads."""
+    """The lines that a session has received; thread-safe."""
 
-    def __init__(self, most: int = MOST_LINES) -> None:
+    def __init__(self, most: int = MAX_LINES) -> None:
         self._most = most
         self._files: OrderedDict[File, dict[int, bytes]] = OrderedDict()
         self._lock = threading.Lock()
         self._hints = 0
 
     def hint(self) -> tuple[str, ...]:
-        """How to see what is left out, where it is time to say so."""
+        """How to see the omitted lines, if it is time to repeat this."""
         with self._lock:
             self._hints += 1
-            return (AGAIN,) if self._hints % SAID_EVERY == 1 else ()
+            return (AGAIN,) if self._hints % HINT_EVERY == 1 else ()
 
     def __len__(self) -> int:
         with self._lock:
@@ -60,7 +60,7 @@ class SentLines:
             return row.number is not None and self._files.get(file, {}).get(row.number) == digest(row)
 
     def add(self, file: File, rows: Iterable[Row]) -> None:
-        """The file that was given longest ago is forgotten first."""
+        """The file that was sent longest ago is forgotten first."""
         with self._lock:
             known = self._files.pop(file, {})
             known.update((row.number, digest(row)) for row in rows if row.number is not None)
@@ -69,7 +69,7 @@ class SentLines:
                 self._files.popitem(last=False)
 
     def ends_at(self, root: str, path: str, lines: int) -> bool:
-        """Whether the file still has every line that was given; what it has lost makes the rest new as well."""
+        """Whether the file still has every line that was sent. If it became shorter, all its lines are forgotten."""
         with self._lock:
             if max(self._files.get((root, path, ""), {0: b""})) <= lines:
                 return True
@@ -77,29 +77,29 @@ class SentLines:
             return False
 
     def remember(self, envelope: Envelope) -> None:
-        """A reply as it was shown."""
+        """Remember a reply that was sent."""
         for file, item in texts_of(envelope):
             self.add(file, item.rows)
 
 
 def all_known(envelope: Envelope, sent: SentLines, ends: Mapping[tuple[str, str], int]) -> bool:
-    """Whether this reply, as it would be shown, says nothing new. `ends` are the files' numbers of lines."""
+    """Whether the client has all lines of this reply. `ends` are the line counts of the files."""
     shorter = [path for (root, path), lines in ends.items() if not sent.ends_at(root, path, lines)]
     if shorter:
         return False
     texts = list(texts_of(envelope))
     rows = sum(len(item.rows) for _, item in texts)
     whole = len(texts) == sum(1 for _ in envelope.items())
-    return whole and rows >= FEWEST and all(sent.knows(file, row) for file, item in texts for row in item.rows)
+    return whole and rows >= MIN_KNOWN and all(sent.knows(file, row) for file, item in texts for row in item.rows)
 
 
 def unchanged(envelope: Envelope) -> Envelope:
-    """The one line."""
+    """A one-line reply."""
     return replace(envelope, found=f"{envelope.found}, unchanged since you read it", groups=(), notes=(AGAIN,))
 
 
 def without_known(envelope: Envelope, sent: SentLines) -> Envelope:
-    """Only the lines that are new, with a word of the others; as it is, where that would not be shorter or clearer."""
+    """Only the new lines, with a note about the others; unchanged if that would not be shorter or clearer."""
     known: dict[tuple[File, int | None], int] = {
         (file, row.number): row.number
         for file, item in texts_of(envelope)
@@ -108,17 +108,17 @@ def without_known(envelope: Envelope, sent: SentLines) -> Envelope:
     }
     files = {file for file, _ in known}
     gaps = list(spans(sorted(known.values()))) if len(files) == 1 else []
-    if len(known) < FEWEST or not 0 < len(gaps) <= MOST_SPANS:
+    if len(known) < MIN_KNOWN or not 0 < len(gaps) <= MAX_SPANS:
         return envelope
     groups = tuple(
-        replace(group, items=tuple(lessened(item, kind_of(group.title), known) for item in group.items))
+        replace(group, items=tuple(without_rows(item, kind_of(group.title), known) for item in group.items))
         for group in envelope.groups
     )
-    said = ", ".join(f"{first}-{last}" if last > first else str(first) for first, last in gaps)
-    return replace(envelope, groups=groups, notes=(*envelope.notes, f"{said} unchanged", *sent.hint()))
+    ranges = ", ".join(f"{first}-{last}" if last > first else str(first) for first, last in gaps)
+    return replace(envelope, groups=groups, notes=(*envelope.notes, f"{ranges} unchanged", *sent.hint()))
 
 
-def lessened(item: Item, kind: str, known: Mapping[tuple[File, int | None], int]) -> Item:
+def without_rows(item: Item, kind: str, known: Mapping[tuple[File, int | None], int]) -> Item:
     file = (item.root, item.path, kind)
     return replace(item, rows=tuple(row for row in item.rows if (file, row.number) not in known))
 
@@ -131,7 +131,7 @@ def texts_of(envelope: Envelope) -> Iterator[tuple[File, Item]]:
 
 
 def kind_of(title: str) -> str:
-    """An outline has lines of its own under the same numbers."""
+    """Separates an outline from the file's lines, since both use the same line numbers."""
     return title if title == "outline" else ""
 
 

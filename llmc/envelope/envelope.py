@@ -1,9 +1,9 @@
-"""The one value that every tool returns.
+"""The value that every tool returns.
 
-Groups are files mostly, items are places in them ("open result 3" means the third item), rows are lines. `found` says
-in a few words what there is in all; it is content, like paths, line numbers and text. `notes` are frame: what is said
-only because llmc stands between (what is pending, what the index could not know). What fitting adds (`showing`, the
-handle) is frame as well.
+Groups are usually files, items are places in them ("open result 3" means the third item), and rows are lines. `found`
+summarizes the whole result in a few words; it is content, like paths, line numbers and text. `notes` are frame: text
+that exists only because llmc produced the reply (pending changes, limits of the index). The parts that `fit` adds
+(`showing`, the handle) are frame too.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ __all__ = ["Envelope", "Group", "Item", "Row", "failure"]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line. `number` is its number in the file, None for text that has none.
+    """A line. `number` is its line number in the file, or None.
 
-    `longest` is how many characters of it are worth showing, 0 for all. It is cut once secrets are out of it: half of
-    one cannot be told from other text.
+    `longest` is the maximum number of characters to show, 0 for all. The line is cut after redaction, since a truncated
+    secret would not be recognized.
     """
 
     text: str
     number: int | None = None
-    context: bool = False  # it only surrounds what was found
+    context: bool = False  # a line around a match
     longest: int = 0
     end: int = 0  # the last line of the definition that this line opens
     cited: bool = False  # it always has its number
@@ -37,9 +37,9 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One place or thing that can be opened by itself. `start` and `end` say what opening it shows.
+    """A place that can be opened separately, with the lines from `start` to `end`.
 
-    `level` is how much it matters, 0 the most: what is deeper in a tree or an outline gives way first.
+    `level` is its priority, 0 the highest: entries deeper in a tree or outline are dropped first.
     """
 
     rows: tuple[Row, ...] = ()
@@ -53,7 +53,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """`count` is how many the group has in all; it is said where not all of them are shown."""
+    """`count` is the total number of the group's entries; it is shown if not all of them are."""
 
     title: str
     items: tuple[Item, ...]
@@ -62,7 +62,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """`data` is the same answer for machines (`--json`). `error` is the code of a failure, empty for an answer.
+    """`data` is the same result for programs (`--json`). `error` is an error code, empty for a result.
 
     `unit` is what is counted when something is left out, if not items. `in_order`: what stands first matters most, so
     that groups are shown one after the other instead of a little of each. `folded` is what the groups only
@@ -91,7 +91,7 @@ class Envelope:
 
 
 def failure(tool: str, error: LlmcError) -> Envelope:
-    """An error is an answer too: what happened, why, what to do."""
+    """An error as an envelope: what happened, why, and what to do."""
     found = f"{error.message}: {error.reason}" if error.reason else error.message
     notes = (error.hint,) if error.hint else ()
     return Envelope(tool, found, notes=notes, error=error.code, data={"error": error.as_dict()})

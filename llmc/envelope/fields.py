@@ -1,11 +1,10 @@
-"""Structured answers as tables: only the fields that are asked for, in aligned columns, long lists as counts.
+"""Formats structured results as tables: selected fields in aligned columns, long lists as counts.
 
     path                        size
     django/utils/autoreload.py  24,423
 
-An answer for machines is JSON whose keys stand on every row; for a model the same rows cost a third as columns.
-`records_of` finds the rows in such an answer, `select` keeps some fields of each, `columns` writes them down;
-`as_table` does all of that to an envelope.
+JSON repeats the keys in every row; as columns, the same rows cost a model a third. `records_of` finds the rows in a
+result, `select` keeps some fields of each, `columns` formats them; `as_table` does all of that to an envelope.
 """
 
 from __future__ import annotations
@@ -26,23 +25,23 @@ __all__ = ["ALL", "as_table", "columns", "field_names", "records_of", "select"]
 Record = dict[str, Any]
 
 ALL: Final = "*"
-# Rows that are lists have these names.
+# Field names of rows that are lists.
 NAMED: Final = {"lines": ("line", "text", "matched")}
 LISTED: Final = 3
-# A wider cell is not waited for: one long path would push every other row's second column away.
+# Wider cells are not aligned, since one long path would shift the second column of every row.
 WIDEST: Final = 60
 
 
-def field_names(asked: Iterable[str]) -> tuple[str, ...]:
-    """`["a,b", "c"]` as people write it."""
-    return tuple(dict.fromkeys(name for text in asked for name in text.replace(",", " ").split()))
+def field_names(values: Iterable[str]) -> tuple[str, ...]:
+    """The names in a list such as `["a,b", "c"]`."""
+    return tuple(dict.fromkeys(name for text in values for name in text.replace(",", " ").split()))
 
 
 def as_table(envelope: Envelope, names: Sequence[str]) -> Envelope:
-    """The same answer as rows of these fields; each can be opened as before."""
+    """The same result as rows of these fields; each row can still be opened."""
     records = records_of(envelope.data) or records_in_text(envelope.data)
     if not records and envelope.groups:
-        raise QueryError(f"{envelope.tool} has no fields to choose from here", hint="Ask without `fields`.")
+        raise QueryError(f"this result of {envelope.tool} has no fields", hint="Repeat the call without `fields`.")
     chosen = select(records, names)
     head, lines = columns(chosen)
     items = tuple(item_of(record, line) for record, line in zip(records, lines, strict=True))
@@ -57,7 +56,7 @@ def item_of(record: Record, line: str) -> Item:
 
 
 def records_in_text(data: Mapping[str, Any]) -> list[Record]:
-    """A JSON file that holds a table, as it was read."""
+    """The rows of a JSON file that contains a table."""
     try:
         return records_of(json.loads(str(data.get("text", ""))))
     except (ValueError, RecursionError):
@@ -65,8 +64,8 @@ def records_in_text(data: Mapping[str, Any]) -> list[Record]:
 
 
 def records_of(data: Any) -> list[Record]:
-    """The rows of an answer. Lists whose rows are alike are one; of others the longest is it. What stands around a list
-    belongs to each of its rows, so that a match has its path and a symbol its file.
+    """The rows of a result. Lists with the same fields are joined; otherwise the longest list is used. Fields of the
+    enclosing object are added to each row, so that a match has its path and a symbol its file.
     """
     if isinstance(data, list):
         return [row for one in data for row in flat(one)] if data and all(isinstance(one, dict) for one in data) else []
@@ -80,7 +79,7 @@ def records_of(data: Any) -> list[Record]:
 
 
 def flat(record: Mapping[str, Any]) -> Iterator[Record]:
-    """One row for each of its rows, or the record itself."""
+    """One row for each inner row, or the record itself."""
     inner = {name: rows for name, value in record.items() if (rows := inner_rows(name, value))}
     if not inner:
         yield dict(record)
@@ -103,30 +102,30 @@ def inner_rows(name: str, value: Any) -> list[Record]:
 
 
 def select(records: Sequence[Record], names: Sequence[str]) -> list[Record]:
-    """Only these fields of each; QueryError names those that there are."""
+    """Only these fields of each record; QueryError for an unknown field."""
     known = list(dict.fromkeys(name for record in records for name in record))
     if ALL in names:
         return [dict(record) for record in records]
     for name in names:
         if records and name not in known:
             near = get_close_matches(name, known, 1)
-            hint = f"Did you mean {near[0]}?" if near else f"There are {', '.join(known)}."
-            raise QueryError(f"there is no field {name!r} here", hint=hint)
+            hint = f"Did you mean {near[0]}?" if near else f"Available: {', '.join(known)}."
+            raise QueryError(f"unknown field {name!r}", hint=hint)
     return [{name: record.get(name) for name in names} for record in records]
 
 
 def columns(records: Sequence[Record]) -> tuple[str, list[str]]:
-    """(the names, one line for each record), aligned; the last column is as wide as it likes."""
+    """(header, one line for each record), aligned; the width of the last column is not limited."""
     names = list(dict.fromkeys(name for record in records for name in record))
     table = [names, *([cell(record.get(name)) for name in names] for record in records)]
     widths = [min(WIDEST, max(len(row[at]) for row in table)) for at in range(len(names))]
-    table[0] = [name.ljust(widths[at] + (at == 0)) for at, name in enumerate(names)]  # rows stand behind a space
-    written = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in table]
-    return written[0], written[1:]
+    table[0] = [name.ljust(widths[at] + (at == 0)) for at, name in enumerate(names)]  # rows are indented by a space
+    lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in table]
+    return lines[0], lines[1:]
 
 
 def cell(value: Any) -> str:
-    """A list is how many and the first few; what is nothing is a dash, so that columns can be told apart."""
+    """A list is shown as its length and first items; an empty value as a dash, so that columns stay recognizable."""
     if isinstance(value, list | tuple):
         shown = ", ".join(cell(one) for one in value[:LISTED])
         return f"{len(value)}: {shown} …" if len(value) > LISTED else shown or "-"

@@ -1,9 +1,9 @@
-"""Cut an envelope to a budget: what helps most comes first, whole lines only, and what is left out is counted.
+"""Cuts an envelope to a token budget: most useful parts first, whole lines only, left-out parts counted.
 
-The first item of every group comes before the second of any: a reply that must be short names all the files rather
-than one of them in full. What matters less (`level`) waits until all that matters more is in. Several texts that are
-read together share the budget: a short one is whole, the long ones get the same. Within an item its rows are taken from
-the top; the tool put the telling ones there. Only a line that is longer than the whole budget is cut itself.
+The first item of every group comes before the second item of any: a short reply names all files rather than showing one
+of them in full. Items of a lower priority (`level`) are added after all items of a higher one. Several texts that are
+read together share the budget: short ones are complete, long ones get equal shares. Rows of an item are taken from the
+top, where the tool puts the most important ones. A line is cut only if it is longer than the whole budget.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Fitted", "Kept", "fit", "leave", "pick", "shorten"]
 
-Kept = dict[tuple[int, int], int]  # (group, item) → how many of its rows
+Kept = dict[tuple[int, int], int]  # (group, item) → number of rows shown
 
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """`shown` of `total` items are in the envelope; `rest` holds what was cut, in the same order; None when all
-    fitted. `whole` and `kept` make both of them again.
+    """`shown` of `total` items are in the envelope; `rest` holds the others in the same order, None if everything fits.
+    Both can be rebuilt from `whole` and `kept`.
     """
 
     envelope: Envelope
@@ -47,7 +47,7 @@ class Fitted:
 
     @property
     def left(self) -> str:
-        """What the last line counts: items, or lines where the answer is one long text."""
+        """The count in the last line: items, or lines if the result is one long text."""
         if self.rest is None:
             return ""
         if self.rest.unit == "line":
@@ -59,7 +59,7 @@ class Fitted:
 
 
 def shorten(envelope: Envelope) -> Envelope:
-    """Long lines as long as their tool wants them. After `clean`: a secret is whole until it is out."""
+    """Cut long lines to the length that their tool set. Runs after `clean`, which needs complete secrets."""
     groups = tuple(
         replace(group, items=tuple(map(_short_item, group.items))) if _has_long(group.items) else group
         for group in envelope.groups
@@ -69,7 +69,7 @@ def shorten(envelope: Envelope) -> Envelope:
 
 
 def _has_long(items: Iterable[Item]) -> bool:
-    for item in items:  # thousands of them; a generator for each took a sixth of the time of a large reply
+    for item in items:  # thousands of items; a generator for each took a sixth of the time of a large reply
         for row in item.rows:
             if 0 < row.longest < len(row.text):
                 return True
@@ -84,7 +84,7 @@ def _short_row(row: Row) -> Row:
     if not 0 < row.longest < len(row.text):
         return row
     end = row.longest
-    # A marker says what was taken out; half of it says nothing.
+    # Do not cut a redaction marker in half.
     marker = row.text.rfind("[redacted", 0, end + len("[redacted"))
     if 0 <= marker < end <= row.text.find("]", marker):
         end = marker
@@ -92,7 +92,7 @@ def _short_row(row: Row) -> Row:
 
 
 def fit(envelope: Envelope, budget: int) -> Fitted:
-    """The envelope within `budget` tokens, its handle line included; at least its first line."""
+    """The envelope within `budget` tokens, including the handle line; at least its first line."""
     total = sum(len(group.items) for group in envelope.groups)
     left = budget - count_line(head_line(envelope, total, total))
     if fits(envelope, left):
@@ -150,15 +150,15 @@ def everything(envelope: Envelope) -> Kept:
 
 
 SHOWING = 5  # tokens of " · showing 1234"
-# After so many that there was no room for, the reply is full; something small far down is not worth looking for.
-ENOUGH_REFUSED = 8
-# Characters that a token rarely has more of: where so many of them for each token that is left are too many already,
-# the rest of a line need not be counted. A megabyte without a space takes seconds.
+# After this many items that did not fit, the reply is full; a small item far down is not worth searching for.
+MAX_REFUSED = 8
+# Tokens rarely have more characters than this. If this many characters per remaining token already exceed the budget,
+# the rest of the line need not be counted: a megabyte without a space takes seconds.
 LONG_TOKEN = 8
 
 
 def cost_of(line: str, left: int) -> int:
-    """Its tokens, or more than are left."""
+    """The tokens of the line, or any number above `left`."""
     enough = LONG_TOKEN * max(left, 1)
     if len(line) > enough and count_line(line[:enough]) > left + 1:
         return max(left, 0) + 1
@@ -198,7 +198,7 @@ def choose(envelope: Envelope, left: int) -> Kept:
         if rows < min(1, len(item.rows)) or left - heading - cost < 0:
             closed.add(at)
             refused += 1
-            if refused >= ENOUGH_REFUSED:
+            if refused >= MAX_REFUSED:
                 break
             continue
         if rows < len(item.rows):
@@ -210,7 +210,7 @@ def choose(envelope: Envelope, left: int) -> Kept:
 
 
 def by_value(envelope: Envelope) -> Iterator[tuple[int, int, Item]]:
-    """(group, item number, item): the first items of all groups, then the second ones ..., or group after group."""
+    """(group, item number, item): first items of all groups, then second items, and so on; or group after group."""
     groups = [list(enumerate(group.items)) for group in envelope.groups]
     if envelope.in_order:
         for at, items in enumerate(groups):
@@ -249,12 +249,12 @@ def bounded_cost(group: Group, most: int) -> int:
 
 
 def heading_cost(group: Group) -> int:
-    """With its count: it is said once something of the group is left out."""
+    """Including the count, which is shown if part of the group is left out."""
     return count_line(group.title if group.count is None else f"{group.title} · {group.count:,}")
 
 
 def affordable(item: Item, left: int) -> tuple[int, int]:
-    """(rows, tokens): as many whole rows as there is room for."""
+    """(rows, tokens): as many whole rows as fit."""
     spent = count_line(item_line(item)) if item.title else 0
     rows = 0
     for line in row_lines(item.rows):
@@ -266,13 +266,13 @@ def affordable(item: Item, left: int) -> tuple[int, int]:
     return rows, spent
 
 
-# Of any text: no character takes more tokens than it has bytes.
+# For any text: a character has at most as many tokens as bytes.
 MOST_TOKENS = 4
 FEWEST_CHARACTERS = 4
 
 
 def with_first_row_cut(envelope: Envelope, left: int) -> Envelope:
-    """The first line in two, so that there is something to show: else no page of a long line would ever end."""
+    """Split the first line, so that there is something to show; otherwise the pages of a long line would never end."""
     for at, group in enumerate(envelope.groups):
         for index, item in enumerate(group.items):
             if item.rows:
@@ -285,7 +285,7 @@ def with_first_row_cut(envelope: Envelope, left: int) -> Envelope:
 
 
 def halves(row: Row, room: int) -> tuple[Row, ...]:
-    """As many characters as fit, and the others; the row itself when that is all of it."""
+    """The characters that fit, and the rest; the row itself if all of it fits."""
     size = step = max(FEWEST_CHARACTERS, room // MOST_TOKENS)
     while step:
         longer = replace(row, text=f"{row.text[: size + step]}…")
@@ -306,7 +306,7 @@ def pick(envelope: Envelope, kept: Kept) -> tuple[Group, ...]:
 
 
 def leave(envelope: Envelope, kept: Kept) -> tuple[Group, ...]:
-    """What `pick` did not take: whole items, and the lower rows of those that were cut."""
+    """The complement of `pick`: whole items, and the remaining rows of items that were cut."""
     touched = {at for at, _ in kept}
     groups = []
     for at, group in enumerate(envelope.groups):

@@ -1,11 +1,11 @@
-"""What did not fit, kept for a day: put, open, page, item, drop.
+"""Stores results that did not fit into a reply, for a day: put, open, list, drop.
 
-A handle is `h` and a few letters, made from the question and its answer: the same question has the same one as long as
-the answer is the same. It remembers the call, the items and which of them were shown, and a stamp of every file behind
-it, so that a later page can say what changed.
+A handle is `h` and a few letters derived from the call and its result: the same call has the same handle as long as the
+result is the same. It stores the call, the items, which of them were shown, and a stamp of every file, so that a later
+page can report changes.
 
-A user's own processes share their handles (`local`). Any other owner is a client over the network: its handles carry
-128 bits that nobody can work out, and only it can open them.
+The user's own processes share their handles (owner `local`). Any other owner is a client over the network: its handles
+have 128 secret bits, and only that client can open them.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ __all__ = ["HANDLE", "LOCAL", "Handle", "Handles", "Stored"]
 
 LOCAL: Final = "local"
 HANDLE: Final = re.compile(r"h[a-z2-7]{3,32}")
-_THREE: Final = re.compile(r"\d[a-z]")  # letters, digits and letters are three tokens at least
-LETTERS: Final = 4  # a million names; a thousand handles in use make one in a thousand take its second choice
+_THREE: Final = re.compile(r"\d[a-z]")  # letters, digits and letters are at least three tokens
+LETTERS: Final = 4  # a million names; with a thousand handles, one in a thousand needs its second choice
 CHOICES: Final = 96
 LONG: Final = 26  # 130 bits
 RECENT: Final = 8
@@ -54,7 +54,7 @@ Place = tuple[str, str, str]  # root, path, stamp
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What a list of handles shows."""
+    """An entry in the list of handles."""
 
     id: str
     question: str
@@ -67,7 +67,7 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Handle:
-    """`kept` says what of `whole` was shown; `files` are (root, path, stamp) of what is behind it."""
+    """`kept` are the parts of `whole` that were shown; `files` are (root, path, stamp) of its files."""
 
     id: str
     owner: str
@@ -87,7 +87,7 @@ class Handle:
         return replace(self.whole, groups=leave(self.whole, self.kept))
 
     def items(self) -> list[Item]:
-        """As a reader counts them: those of the reply from its top, then those of the next page."""
+        """In the order in which a reader counts them: the items of the reply, then those of the next page."""
         groups = self.whole.groups
         shown = [groups[at].items[index] for at, index in sorted(self.kept)]
         return [*shown, *self.rest.items()]
@@ -121,10 +121,10 @@ class Handles:
         left: str = "",
         files: Sequence[Place] = (),
     ) -> Handle:
-        """`left` is what the reply says of the rest."""
+        """`left` is the reply's description of the rest."""
         body = encode({**pack(whole), "kept": [[*place, rows] for place, rows in kept.items()], "files": files})
-        asked = json.dumps([owner, tool, args], sort_keys=True, default=str)
-        letters = self._letters(f"{asked}\n{body}", owner)
+        call = json.dumps([owner, tool, args], sort_keys=True, default=str)
+        letters = self._letters(f"{call}\n{body}", owner)
         made = time.time()
         head = {
             "version": VERSION,
@@ -141,18 +141,18 @@ class Handles:
         return self._keep(letters, Handle(name, owner, tool, args, whole, kept, tuple(files), made))
 
     def open(self, name: str, owner: str) -> Handle:
-        """Unknown, expired and foreign look the same."""
+        """Raises the same error for unknown, expired and foreign handles."""
         head, body = self._read(name) if HANDLE.fullmatch(name) else ({}, "")
         try:
             if head.get("owner") == owner:
                 recent = self._recent.get(head["letters"])
                 return recent or self._keep(head["letters"], handle_of(name, head, decode(body)))
         except (ValueError, KeyError, TypeError, IndexError):
-            self._forget(name)  # it was damaged
+            self._forget(name)  # damaged
         raise NotFoundError(
-            f"there is no result {name}",
-            reason="it expired, or never was",
-            hint="Ask the question again.",
+            f"no result has the handle {name}",
+            reason="it has expired or never existed",
+            hint="Run the query again.",
             handle=name,
         )
 
@@ -181,15 +181,15 @@ class Handles:
         return dropped
 
     def all(self, owner: str) -> Iterator[Stored]:
-        """The newest first."""
-        found = []
+        """The stored handles, newest first."""
+        handles = []
         for name in list(self._cache.iterkeys()):
             head, body = self._read(name) if HANDLE.fullmatch(name) else ({}, "")
             if head.get("owner") == owner and is_sound(head):
                 question = question_of(head["tool"], head["args"])
                 expires = head["made"] + self._seconds
-                found.append(Stored(name, question, head["made"], expires, head["items"], head["left"], len(body)))
-        yield from sorted(found, key=lambda stored: -stored.made)
+                handles.append(Stored(name, question, head["made"], expires, head["items"], head["left"], len(body)))
+        yield from sorted(handles, key=lambda stored: -stored.made)
 
     def close(self) -> None:
         if self._opened is not None:
@@ -197,13 +197,13 @@ class Handles:
             self._opened = None
 
     def _read(self, name: str) -> tuple[dict[str, Any], str]:
-        """(head, body as it is stored); empty for what is not there or cannot be read."""
+        """(head, stored body); empty if the entry does not exist or cannot be read."""
         try:
             text = self._cache.get(name)
         except sqlite3.OperationalError:
             return {}, ""
         except sqlite3.DatabaseError:
-            self._begin_anew()
+            self._reset()
             return {}, ""
         head, _, body = text.partition("\n") if isinstance(text, str) else ("", "", "")
         try:
@@ -213,24 +213,24 @@ class Handles:
         return (read, body) if isinstance(read, dict) and read.keys() >= HEAD else ({}, "")
 
     def _store(self, name: str, text: str) -> None:
-        """StoreFullError when there is no room for it."""
+        """Raises StoreFullError if there is no space."""
         try:
             self._cache.set(name, text, expire=self._seconds)
         except (sqlite3.Error, OSError) as error:
-            raise StoreFullError("the rest cannot be kept", reason=str(error)) from error
+            raise StoreFullError("the remaining results cannot be stored", reason=str(error)) from error
 
     def _forget(self, name: str) -> None:
         with contextlib.suppress(sqlite3.Error):
             self._cache.delete(name)
 
-    def _begin_anew(self) -> None:
-        """The folder is damaged: what was in it is lost, what comes is not."""
+    def _reset(self) -> None:
+        """Delete a damaged cache, so that new handles can be stored."""
         self.close()
         for name in ("cache.db", "cache.db-wal", "cache.db-shm"):
             Path(self._folder, name).unlink(missing_ok=True)
 
     def _keep(self, letters: str, handle: Handle) -> Handle:
-        """The next page is mostly asked for at once: what it needs is there without being read."""
+        """Keep the handle in memory, since its next page is usually requested soon."""
         self._recent[letters] = handle
         for old in list(self._recent)[:-RECENT]:
             self._recent.pop(old, None)
@@ -247,7 +247,7 @@ class Handles:
         return b32encode(data).decode().lower().rstrip("=")
 
     def _key(self) -> bytes:
-        """Made once, and kept beside the handles: names survive a restart as they do."""
+        """Created once and stored with the handles, so that their names survive a restart."""
         if not self._secret:
             os.makedirs(self._folder, mode=0o700, exist_ok=True)  # noqa: PTH103 - strings, as in Home
             path = Path(self._folder, "key")
@@ -266,7 +266,7 @@ def handle_of(name: str, head: dict[str, Any], packed: dict[str, Any]) -> Handle
     kept = {(at, index): rows for at, index, rows in packed["kept"]}
     files = tuple((root, path, stamp) for root, path, stamp in packed["files"])
     if head["version"] != VERSION:
-        raise ValueError("of another version")
+        raise ValueError("written by another version")
     return Handle(name, head["owner"], head["tool"], head["args"], unpack(packed), kept, files, head["made"])
 
 
@@ -278,13 +278,13 @@ def holds_root(body: str, root: str) -> bool:
 
 
 def is_sound(head: dict[str, Any]) -> bool:
-    """Whether this version wrote it: others may put rows into the cache."""
+    """Whether this version wrote the entry; other programs may write into the cache."""
     kinds = {"version": int, "tool": str, "args": dict, "items": int, "left": str, "made": float}
     return head.get("version") == VERSION and all(isinstance(head.get(name), kind) for name, kind in kinds.items())
 
 
 def names_of(letters: str, owner: str) -> Iterator[str]:
-    """The names to try. A short one is taken from anywhere in the letters, where it costs a model few tokens."""
+    """The names to try. A short name is any part of the letters that costs a model few tokens."""
     if owner == LOCAL:
         short = ["h" + letters[at : at + LETTERS] for at in range(CHOICES)]
         yield from (name for name in short if is_cheap(name))
@@ -293,13 +293,13 @@ def names_of(letters: str, owner: str) -> Iterator[str]:
 
 
 def is_cheap(name: str) -> bool:
-    """Two tokens, as one name in nine; a single one is a word, which could as well be a file."""
-    return not _THREE.search(name) and count(f" {name}") == 2  # noqa: PLR2004 - it says so
+    """Whether the name has two tokens, as one name in nine does. A single token is a word, which could be a file."""
+    return not _THREE.search(name) and count(f" {name}") == 2  # noqa: PLR2004 - named by the docstring
 
 
 def question_of(tool: str, args: dict[str, Any]) -> str:
-    if "output" in args:  # where an output is kept is no part of the question
+    """The call as it could be repeated, without arguments that only limit the reply."""
+    if "output" in args:  # the location of an output is not part of the call
         return f"{tool} {args['command']}"
-    """As it could be asked again; how much of the answer was wanted is no part of it."""
-    said = {name: value for name, value in args.items() if name not in AMOUNTS and value not in (None, "", [], False)}
-    return " ".join([tool, *(f"{name}={value!r}" for name, value in said.items())])
+    shown = {name: value for name, value in args.items() if name not in AMOUNTS and value not in (None, "", [], False)}
+    return " ".join([tool, *(f"{name}={value!r}" for name, value in shown.items())])

@@ -1,8 +1,8 @@
-"""An envelope as plain lists for JSON, and back: a sixth of the text that its fields by name would take.
+"""Serializes an envelope to lists for JSON and back, in a sixth of the size of JSON with field names.
 
-Roots and paths are written once and named by number; the fields of a group's items and rows are columns, since a list
-for every item takes four times as long to make. Writer, reader and `VERSION` live together: what another version
-wrote is not read. `data` for machines is not kept, since whoever wants it asks the question again.
+Roots and paths are written once and referenced by number. The fields of a group's items and rows are stored as columns,
+since a list for every item takes four times as long. Writer, reader and `VERSION` are in this module: entries of
+another version are not read. `data` is not stored; a client that needs it repeats the call.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def items_of(places: list[list[str]], of_items: list[list[Any]], of_rows: list[l
 
 
 def encode(value: Any) -> str:
-    """JSON. orjson is ten times as fast, but refuses names that are not UTF-8."""
+    """JSON. orjson is ten times as fast but rejects names that are not UTF-8."""
     try:
         return orjson.dumps(value).decode()
     except TypeError:
@@ -85,7 +85,7 @@ def encode(value: Any) -> str:
 
 
 def decode(text: str) -> Any:
-    """ValueError when it is no JSON."""
+    """Raises ValueError if the text is not valid JSON."""
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError:

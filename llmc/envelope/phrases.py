@@ -1,4 +1,4 @@
-"""Phrases that replies share: counts with their nouns, notes on freshness."""
+"""Phrases used in several replies: counts with nouns, notes about freshness."""
 
 from __future__ import annotations
 

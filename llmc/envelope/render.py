@@ -1,4 +1,4 @@
-"""An envelope as text for a model: the least that says it all. One function a line, so that `fit` can count them.
+"""Renders an envelope as compact text for a model. One function per kind of line, so that `fit` can count them.
 
 12 matches in 3 files · showing 4
 src/main.py · 8
@@ -37,7 +37,7 @@ __all__ = [
 def render(
     envelope: Envelope, shown: int | None = None, total: int | None = None, handle: str = "", left: str = ""
 ) -> str:
-    """`left` says how much is behind the handle."""
+    """`left` describes how much is behind the handle."""
     return "\n".join(lines(envelope, shown, total, handle, left))
 
 
@@ -57,17 +57,15 @@ def lines(envelope: Envelope, shown: int | None, total: int | None, handle: str,
 
 
 def head_line(envelope: Envelope, shown: int | None, total: int | None) -> str:
-    """What was found, how much of it is shown, and what else must be known: on one line, where no path can be taken
-    for it. The hint of an error has a line of its own.
-    """
-    said = [envelope.found]
-    if showing := showing_words(envelope, shown, total):
-        said.append(showing)
-    return " · ".join(said if envelope.error else [*said, *envelope.notes])
+    """The result, how much of it is shown, and the notes, on one line. The hint of an error has its own line."""
+    parts = [envelope.found]
+    if showing := showing_text(envelope, shown, total):
+        parts.append(showing)
+    return " · ".join(parts if envelope.error else [*parts, *envelope.notes])
 
 
-def showing_words(envelope: Envelope, shown: int | None, total: int | None) -> str:
-    """Digits without commas: each would be a token."""
+def showing_text(envelope: Envelope, shown: int | None, total: int | None) -> str:
+    """Without commas in the number, since each would be a token."""
     return "" if shown is None or shown == total or envelope.unit else f"showing {shown}"
 
 
@@ -135,6 +133,6 @@ def frame_line(left: str, handle: str) -> str:
 def frame_of(
     envelope: Envelope, shown: int | None = None, total: int | None = None, handle: str = "", left: str = ""
 ) -> str:
-    """What of the text is there only because llmc stands between."""
-    parts = [f" · {words}" for words in (showing_words(envelope, shown, total), *envelope.notes) if words]
+    """The part of the text that exists only because llmc produced the reply."""
+    parts = [f" · {text}" for text in (showing_text(envelope, shown, total), *envelope.notes) if text]
     return "".join([*parts, f"\n{frame_line(left, handle)}" if handle else ""])

@@ -1,7 +1,7 @@
-"""What passes between the transport and whoever does the work.
+"""The interface between the transport and the handler of requests.
 
-`server.rpc` (over a socket) and the in-process way make a `RunningRequest` for each request and hand it to a `Handler`,
-which never learns how it was reached. The `Service` is the handler of the daemon; tests have a twin.
+The socket connection and the in-process path create a `RunningRequest` for each request and pass it to a `Handler`,
+which does not depend on the transport. `Service` is the daemon's handler; tests have another one.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ __all__ = ["DEFAULT_MEMORY", "DEFAULT_SECONDS", "ClientInfo", "Handler", "Runnin
 
 JsonObject = dict[str, Any]
 
-# For calls that never reach a tool, whose limits the settings say: `status`, a list of tools, a page.
+# For calls that do not reach a tool, such as `status` or a list of tools; the settings define the limits of tools.
 DEFAULT_SECONDS = 120.0
 DEFAULT_MEMORY = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
 class ClientInfo:
-    """Who asks and from where, as its `hello` said; `pid` is the kernel's word.
+    """The client, as described in its `hello`; the kernel reports `pid`.
 
-    `environ`, `flags` (`key=value`, `--root` among them as `roots=…`) and `config` are what settings are made of: the
-    client itself reads none, which would cost it its quick start.
+    `environ`, `flags` (`key=value`, including `--root` as `roots=…`) and `config` are the inputs of the settings, which
+    the client does not read itself to start quickly.
     """
 
     pid: int
@@ -42,15 +42,15 @@ class ClientInfo:
 
     @property
     def place(self) -> Hashable:
-        """Clients with the same have the same workspace."""
+        """Clients with an equal value have the same workspace."""
         return (self.cwd, frozenset(self.environ.items()), self.flags, self.config)
 
 
 class RunningRequest:
-    """One request while it is worked on; used from the worker's thread. `received_at`: when, by `time.monotonic`.
+    """A request in progress; used in the worker's thread. `received_at` is a `time.monotonic` value.
 
-    `seconds` and `memory` bound it (see `server.call_threads`); infinite `seconds` are for calls that last as long as
-    their client stays, such as a live view.
+    `seconds` and `memory` are its limits (see `server.call_threads`); infinite `seconds` are for calls that last as
+    long as the client is connected, such as a live view.
     """
 
     def __init__(
@@ -69,15 +69,16 @@ class RunningRequest:
         self._cancelled = threading.Event()
 
     def allow(self, seconds: float, memory: int) -> None:
-        """Set the limits of the tool that answers. Only the first counts: a tool that calls others has its own."""
+        """Set the limits of the tool that answers. Only the first call counts: a tool that calls others keeps its
+        own."""
         if not self._allowed:
             self._allowed = True
             self.seconds, self.memory = seconds, memory
 
     def progress(self, event: JsonObject) -> None:
-        """Tell the client how far it is, or a part of the answer; nothing happens when it wants no events or is gone.
+        """Send progress or a part of the result; does nothing if the client wants no events or is gone.
 
-        To be called in the call's own thread: it waits for a client that reads slowly.
+        Call it in the request's own thread, since it waits for a client that reads slowly.
         """
         if self._emit is not None and not self._cancelled.is_set():
             self._emit(event)
@@ -87,7 +88,7 @@ class RunningRequest:
         return self._cancelled.is_set()
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Sleep until cancelled or the time is over; True when cancelled."""
+        """Sleep until cancelled or until the time is over; True if cancelled."""
         return self._cancelled.wait(seconds)
 
     def cancel(self) -> None:
@@ -95,16 +96,16 @@ class RunningRequest:
 
 
 class Handler(Protocol):
-    """Does the work behind the transport. `call` runs in a worker thread, many at once."""
+    """Handles requests. `call` runs in worker threads, concurrently."""
 
     def start(self) -> None:
         """Called once, in a thread, before the first call."""
 
     def call(self, method: str, params: JsonObject, call: RunningRequest) -> object:
-        """The result as JSON values or dataclasses; an LlmcError reaches the client as it is."""
+        """The result as JSON values or dataclasses; an LlmcError is passed to the client."""
 
     def busy(self) -> str | None:
-        """Why the daemon should not leave although no client is there; None when it may."""
+        """Why the daemon should not exit although no client is connected; None if it may."""
 
     def close(self) -> None:
-        """Finish or roll back what is under way; nothing is called afterwards."""
+        """Finish or roll back current work; no other method is called afterwards."""

@@ -1,8 +1,8 @@
-"""The `Disk` under our diskcache: text in, text out, and nothing that is ever run.
+"""A `Disk` for diskcache that stores only text and never executes anything.
 
-diskcache's stored rows choose their own decoder, and one of them is pickle: whoever can write a row runs code
-(CVE-2025-69872, no fixed version). This one takes string keys and text, never asks a row how it wants to be read, and
-opens no file outside its folder. What the text means is the business of whoever stored it.
+In diskcache, each row selects its decoder, and one of them is pickle: a process that can write a row can execute code
+(CVE-2025-69872, no fixed version). This class accepts string keys and text, ignores the decoder of a row, and opens no
+file outside its folder. Callers interpret the text.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ __all__ = ["open_cache"]
 
 
 def open_cache(folder: str, max_bytes: int) -> Any:
-    """A cache in a folder that only its owner may enter; the least used goes first when it is full."""
-    import diskcache  # noqa: PLC0415 - 40 ms that only a cut reply pays
+    """A cache in a private folder; the least recently used entries are deleted first."""
+    import diskcache  # noqa: PLC0415 - 40 ms, only for truncated replies
 
     os.makedirs(folder, mode=0o700, exist_ok=True)  # noqa: PTH103 - strings, as in Home
     return diskcache.Cache(
@@ -32,18 +32,18 @@ def text_disk() -> type:
             return checked(key), True
 
         def get(self, key: object, raw: bool) -> str:
-            """The key of a row; of one that somebody else wrote, a name that nothing has. It is never decoded."""
+            """The key of a row, or an empty string for a row of another program. It is never decoded."""
             return key if raw and isinstance(key, str) else ""
 
         def store(self, value: object, read: bool, key: object = None) -> Any:
             if read:
-                raise TypeError("streams are not stored")
-            # What becomes a file is written as bytes: diskcache writes text line by line, in twice the time.
+                raise TypeError("streams cannot be stored")
+            # Files are written as bytes: diskcache writes text line by line, which takes twice as long.
             text = checked(value)
             return super().store(text if len(text) < self.min_file_size else text.encode(), False, key=key)
 
         def fetch(self, mode: int, filename: str | None, value: object, read: bool) -> str | None:
-            """The row says how it wants to be decoded; it is not asked."""
+            """Ignores `mode`, the decoder that the row selects."""
             del mode
             text = value if filename is None else read_below(self._directory, filename)
             return text if isinstance(text, str) and not read else None
@@ -53,7 +53,7 @@ def text_disk() -> type:
 
 def checked(value: object) -> str:
     if not isinstance(value, str):
-        raise TypeError("only text is stored")
+        raise TypeError("only strings can be stored")
     return value
 
 

@@ -1,8 +1,8 @@
-"""What a reply weighs: tokens of what was found, of the frame, and of what a plain tool would have given instead.
+"""Counts the tokens of a reply: content, frame, and what a plain tool would have returned.
 
-It is counted once, when the reply is made, and carried along: the figures of a session, of `/metrics` and of the ledger
-are the same ones. What was left out is not counted token by token (a whole log would take longer than its answer): its
-characters weigh what those that are shown do.
+They are counted once, when the reply is built; sessions, `/metrics` and the ledger use the same figures. Left-out text
+is not counted token by token, since that could take longer than the call; its size is estimated from the tokens per
+character of the visible text.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ if TYPE_CHECKING:
 
 __all__ = ["TokenAccount", "plain_size", "weigh"]
 
-# Exact for whatever has a budget; megabytes that were asked for with `all` are not worth a second of counting.
+# Replies with a budget are counted exactly; megabytes returned for `all` are estimated, since counting takes a second.
 LARGEST_COUNTED: Final = 64 << 10
-# Of source code in o200k, measured over the demo workspace and Django: 3.3 to 4.1.
+# Per token of source code in o200k; measured on the demo workspace and Django: 3.3 to 4.1.
 CHARACTERS: Final = 3.6
-# The beginning of a file is denser than the rest of it. Without this, what was left out of 60 files of Django was put
-# 2.4 % too high in the median and 3.5 % on average; it must rather be too low.
+# The beginning of a file has more tokens per character than the rest. Without this factor, the estimates for 60 files
+# of Django were 2.4 % too high in the median and 3.5 % on average; they should rather be too low.
 CAUTION: Final = 0.95
-# A reply shorter than this (one line that says "unchanged") does not tell what the text behind it weighs.
+# A shorter reply (such as "unchanged" on one line) is not representative of the left-out text.
 TELLING: Final = 400
-# `plain_size` adds up and does not render; so near, the two are the same text.
+# `plain_size` is computed without rendering; within this tolerance, both are the same text.
 ALIKE: Final = 0.02
 FEW: Final = 24
-# Some 70,000 tokens. No client shows as much, so that there is no need to add up the rest.
+# About 70,000 tokens. No client shows more, so the rest need not be added up.
 ENOUGH: Final = 256 << 10
 
 
 @dataclass(frozen=True, slots=True)
 class TokenAccount:
-    """In tokens. `raw` is what a plain tool would have returned; `fetched`: a handle led here, and `raw` was counted
-    when the handle was given. `tool` is the one that answered, which a gateway may have called. `files` are the places
-    that were read; `cut`: not all of it is shown.
+    """In tokens. `raw` is the size of a plain tool's reply; `fetched`: the reply continues a handle, and `raw` was
+    counted when the handle was created. `tool` is the tool that answered, possibly called by the gateway. `files` are
+    the files that were read; `cut`: the reply is truncated.
     """
 
     content: int
@@ -51,16 +51,16 @@ class TokenAccount:
 
 
 def weigh(text: str, frame: str = "", size: int = 0) -> TokenAccount:
-    """`size` is how many characters a plain tool would have returned; 0 is as many as are here."""
+    """`size` is the number of characters that a plain tool would have returned; 0 means those of this reply."""
     framed = counted(frame)
     content = max(0, counted(text) - framed)
     shown = len(text) - len(frame)
-    if size > ENOUGH:  # nobody has counted further
+    if size > ENOUGH:  # `plain_size` stopped counting here
         size = max(size, shown)
     if not size or abs(size - shown) <= shown * ALIKE + FEW:
         return TokenAccount(content, framed, content)
-    heavy = content / shown if shown >= TELLING else 1 / CHARACTERS
-    return TokenAccount(content, framed, round(content + (size - shown) * heavy * CAUTION))
+    density = content / shown if shown >= TELLING else 1 / CHARACTERS
+    return TokenAccount(content, framed, round(content + (size - shown) * density * CAUTION))
 
 
 def counted(text: str) -> int:
@@ -68,8 +68,8 @@ def counted(text: str) -> int:
 
 
 def plain_size(envelope: Envelope) -> int:
-    """Characters of everything that was found, before anything is cut. The outline that `read` adds to a long file is
-    ours: no plain tool has it."""
+    """Characters of the full result before anything is cut, without the outline that `read` adds to a long file, since
+    no plain tool has one."""
     size = len(envelope.found) + 1
     for group in (*envelope.groups, *envelope.folded):
         if envelope.tool == "read" and group.title == "outline":

@@ -1,13 +1,13 @@
-"""How many tokens is this? Counted exactly as OpenAI's o200k would, offline, in 2 MB of memory.
+"""Counts tokens exactly as OpenAI's o200k does, offline, in 2 MB of memory.
 
-The tokenizers that carry this vocabulary take 0.6 s to load and 65 to 140 MB, which is more than the rest of an idle
-daemon. Counting needs less than encoding: whether a run of bytes is a token, and which of two merges comes first. So
-the package ships one 64-bit hash for each of the 199,998 tokens, in order of rank (`o200k.bin`, made by
-`tools/make_vocabulary.py`), and pieces of text are counted once and remembered: source code repeats itself. A test
-holds the counts against the original.
+The usual tokenizers with this vocabulary take 0.6 s to load and 65 to 140 MB, more than the rest of an idle daemon.
+Counting needs less than encoding: whether a run of bytes is a token, and which of two merges comes first. Therefore the
+package contains only a 64-bit hash for each of the 199,998 tokens, in order of rank (`o200k.bin`, created by
+`tools/make_vocabulary.py`). The counts of pieces are cached, since source code is repetitive. A test compares the
+counts with the original tokenizer.
 
-The sum over lines is never less than the count of the whole, since a piece ends where a line does; whoever adds up
-lines stays below a budget.
+The sum over lines is never less than the count of the whole text, since a piece ends with its line, so code that adds
+up lines stays within a budget.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ PIECE = "|".join(
         r"\s+",
     )
 )
-# The same for ASCII, which most lines are: in half the time, and without a module to load.
+# The same for ASCII, which covers most lines: it takes half the time and needs no other module.
 PLAIN = re.compile(
     PIECE.replace(_UPPER, "[A-Z]")
     .replace(_LOWER, "[a-z]")
@@ -58,26 +58,26 @@ def count(text: str) -> int:
 
 @lru_cache(maxsize=8192)
 def count_line(line: str) -> int:
-    """A line with its end."""
+    """The tokens of a line including its line feed."""
     return count(line + "\n")
 
 
 @cache
 def _pieces() -> Callable[[str], list[str]]:
-    import regex  # noqa: PLC0415 - 25 ms, and only a reply needs it
+    import regex  # noqa: PLC0415 - 25 ms, needed only for replies
 
-    # It would let other threads run in the meantime, and wait for them: 5 ms for a line of 50 characters.
+    # With concurrency it would release the GIL and wait for other threads: 5 ms for a line of 50 characters.
     return partial(regex.compile(PIECE).findall, concurrent=False)
 
 
 @cache
 def _ranks() -> Callable[[bytes], int]:
-    """bytes → rank, NEVER for what is no token."""
-    import numpy as np  # noqa: PLC0415 - likewise
+    """bytes → rank, or NEVER if the bytes are not a token."""
+    import numpy as np  # noqa: PLC0415 - needed only for replies
 
     hashes = np.frombuffer(VOCABULARY.read_bytes(), "<u8")
     order = np.argsort(hashes)
-    # Looking up one number at a time, numpy takes four times as long as bisect over the same memory.
+    # For single lookups, numpy takes four times as long as bisect on the same memory.
     ordered, ranks = hashes[order].astype(np.uint64).data, order.data
 
     @lru_cache(maxsize=65_536)
@@ -98,13 +98,13 @@ def _count_piece(piece: str) -> int:
     return _count_merged(token, rank)
 
 
-# A run of one character, thousands long, is no text: its merges would take quadratic time.
+# A run of thousands of equal characters is not text, and merging it would take quadratic time.
 LONGEST_PIECE = 512
 
 
 @lru_cache(maxsize=4096)
 def _count_merged(token: bytes, rank: Callable[[bytes], int]) -> int:
-    """Byte pairs merged by rank until none is a token."""
+    """Merge byte pairs by rank until no pair is a token."""
     if len(token) > LONGEST_PIECE:
         half = len(token) // 2
         return _count_merged(token[:half], rank) + _count_merged(token[half:], rank)
@@ -114,7 +114,7 @@ def _count_merged(token: bytes, rank: Callable[[bytes], int]) -> int:
         at = ranks.index(best)
         parts[at : at + 2] = [parts[at] + parts[at + 1]]
         del ranks[at]
-        # Only the two pairs that hold the new part have changed.
+        # Only the two pairs with the new part have changed.
         if at < len(ranks):
             ranks[at] = rank(parts[at] + parts[at + 1])
         if at:

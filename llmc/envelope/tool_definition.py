@@ -1,4 +1,4 @@
-"""One entry of the list of tools that a client shows to its model."""
+"""An entry of the tool list that a client passes to its model."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["ToolDefinition"]
 
 @dataclass(frozen=True, slots=True)
 class ToolDefinition:
-    """`reads_only` is for the client, which may then call the tool without asking; no model sees it."""
+    """`reads_only` tells the client that it may call the tool without asking the user; the model does not see it."""
 
     name: str
     description: str

@@ -1,8 +1,8 @@
-"""What cannot be seen is shown: control, bidi, zero-width and tag characters become short ASCII such as `\\u202e`.
+"""Makes hidden characters visible: control, bidi, zero-width and tag characters become ASCII such as `\\u202e`.
 
-A file's content is data. Nobody may hide words in it that only a model reads, turn a line around, or end a line early
-and write the next one of our reply. `visible` is for one line, `visible_text` for several, `visible_name` for a path
-that stands alone on a line. Text without such characters comes back as it is, at 1 GB/s and more.
+File content is data. A file must not be able to hide words that only a model reads, reverse a line, or end a line early
+and forge the next line of the reply. `visible` is for one line, `visible_text` for several, `visible_name` for a path
+at the beginning of a line. Text without such characters is returned unchanged, at 1 GB/s and more.
 
 Lines of a reply cannot be forged: text of a file always follows a line number or a space, and a path, which does not,
 can begin with no space and hold neither the arrow of a handle's line nor the dot of a count.
@@ -15,27 +15,27 @@ from typing import Final
 
 __all__ = ["INVISIBLE", "TERMINAL_ESCAPES", "visible", "visible_name", "visible_text"]
 
-# CSI, OSC (title, links; ended by BEL or ST), character sets and the other short escapes. The bounds keep a sequence
-# that is never ended from eating the rest of the line.
+# CSI, OSC (title, links; terminated by BEL or ST), character sets and other short escapes. The limits prevent an
+# unterminated sequence from consuming the rest of the line.
 TERMINAL_ESCAPES: Final = (
     r"\x1b\[[0-?]{0,64}[ -/]{0,8}[@-~]|\x1b\][^\x07\x1b\n]{0,2048}(?:\x07|\x1b\\)|\x1b[()*+][0-9A-Za-z]|\x1b[=>78MDEHc]"
     r"|\x9b[0-?]{0,64}[ -/]{0,8}[@-~]"
 )
 
-# C0 without tab, DEL, C1, soft hyphen, joiners and fillers that have no width, marks of direction, line and paragraph
-# separators, the invisible operators, the byte order mark, interlinear and musical controls, variation selectors (two
-# in a row can carry bytes; one behind an emoji is how it is written), tags, halves of surrogate pairs.
+# C0 without tab, DEL, C1, soft hyphen, zero-width joiners and fillers, direction marks, line and paragraph separators,
+# invisible operators, the byte order mark, interlinear and musical controls, variation selectors (two in a row can
+# carry data; one after an emoji is normal), tags, lone surrogates.
 _LOW: Final = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
     "\u2060-\u206f\u3164\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff"
 )
-# Those of them that take no place: white space and line ends are kept apart from it.
+# Those of them without width, that is without white space and line ends.
 INVISIBLE: Final = (
     "\x00-\x08\x0e-\x1b\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
     "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff"
 )
 _HIDDEN: Final = f"{_LOW}\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
-# A class that ends with the whole upper planes is looked up and not compared range by range: a third of the time.
+# A class that ends with all upper planes uses a lookup instead of comparing ranges: a third of the time.
 _DOUBTFUL: Final = re.compile(f"[{_LOW}\ufe0e\ufe0f\U00010000-\U0010ffff]")
 _TEXT: Final = re.compile(f"[{_HIDDEN}]|[\ufe0e\ufe0f](?=[\ufe00-\ufe0f])")
 _LINE: Final = re.compile(f"[\n{_HIDDEN}]|[\ufe0e\ufe0f](?=[\ufe00-\ufe0f])")
@@ -45,12 +45,12 @@ _BYTE, _WIDE = 0xFF, 0xFFFF
 
 
 def visible(line: str) -> str:
-    """One line: a line feed inside it is shown too."""
+    """For one line: a line feed is escaped too."""
     return line if _plain(line) else _LINE.sub(_shown, line)
 
 
 def visible_text(text: str, *, endings: bool = True) -> str:
-    """Several lines; the carriage return of a line's ending stays with it, unless endings are none here."""
+    """For several lines. A carriage return in a line ending is kept, unless `endings` is False."""
     if _plain(text.replace("\n", "")) or not _DOUBTFUL.search(text):
         return text
     if not endings or "\r\n" not in text:
@@ -64,7 +64,7 @@ def _visible_but_ending(line: str) -> str:
 
 
 def visible_name(path: str) -> str:
-    """A path that begins a line of the reply."""
+    """For a path at the beginning of a line."""
     return _NAME.sub(_shown, path)
 
 

@@ -1,11 +1,11 @@
-"""logs: what matters in the output of a command?
+"""logs: what is important in the output of a command?
 
-    report = read(lines)            which tests failed, why and where; None where no reader knows the output
-    summary = summarise(lines, ...) the same as groups of an envelope, or both ends of an output that nobody knows
+    report = read(lines)            failed tests with reasons and places; None if no reader recognizes the output
+    summary = summarise(lines, ...) the same as groups of an envelope, or beginning and end of an unknown output
 
-`READERS` has a row for each kind of program: words that such an output contains, and the function that reads it. A
-reader takes what stands in the log and adds nothing. Running commands, keeping outputs and redaction are others'
-business: all of this is pure.
+`READERS` has a row for each kind of program: words that its output contains, and the function that parses it. A reader
+extracts text from the log and adds nothing. All functions are pure; other modules run commands, store outputs and
+redact.
 """
 
 from __future__ import annotations

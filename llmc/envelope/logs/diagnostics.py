@@ -1,7 +1,7 @@
-"""Compilers, type checkers and linters: one complaint, one place. gcc, clang, tsc, mypy, ruff, eslint, javac, rustc ...
+"""Parses diagnostics of compilers, type checkers and linters: gcc, clang, tsc, mypy, ruff, eslint, javac, rustc ...
 
-`FORMS` are the ways in which they write a complaint on one line; `arrows` reads those that put the place below the
-complaint (rustc, ruff), `stylish` those that put the file above (eslint).
+`FORMS` are the one-line formats; `arrows` parses diagnostics with the place on the next line (rustc, ruff), `stylish`
+those with the file above (eslint).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ FORMS: Final = tuple(
         ("tsc", _PATH + r"\((?P<line>\d+),\d+\): (?P<grade>error|warning) (?P<code>TS\d+): (?P<why>.+)$"),
         ("tsc", _PATH + r":(?P<line>\d+):\d+ - (?P<grade>error|warning) (?P<code>TS\d+): (?P<why>.+)$"),
         ("mypy", r"(?P<path>\S+\.pyi?)" + _LINE + r": (?P<grade>error): (?P<why>.+?)(?:  \[(?P<code>[\w-]+)\])?$"),
-        # An old Gradle writes the name of the task right in front of javac's line.
+        # Old versions of Gradle write the task name directly before javac's line.
         ("compiler", r"(?::\w+(?=/))?" + _PATH + _LINE + r": (?P<grade>(?:fatal )?error|warning): " + _FLAGGED),
         ("linker", _PATH + r":(?P<line>)\(\.\w+\S*\): (?P<why>(?:undefined|multiple) .+)$"),
         ("ruff", r"(?P<path>\S+\.(?:pyi?|ipynb)):(?P<line>\d+):\d+: " + _RULE + r" (?:\[\*\] )?(?P<why>.+)$"),
@@ -39,7 +39,7 @@ FORMS: Final = tuple(
         ("make", r"(?P<name>g?make(?:\[\d+\])?): \*\*\* (?P<why>.+)$"),
     )
 )  # fmt: skip
-MYPY: Final = 2  # its row above
+MYPY: Final = 2  # index of its row above
 _USED: Final = re.compile(_PATH + r":(?P<line>\d+):\d+: +required from here$")
 _LABEL: Final = re.compile(r" *\|[ |]*\^+ (?P<label>\S.*)$")
 _ARROW: Final = re.compile(r"\s*--> (?P<path>.+?):(?P<line>\d+):\d+$")
@@ -73,27 +73,27 @@ def one_line_each(lines: Sequence[str]) -> Iterator[tuple[str, LogProblem]]:
         for runner, form in FORMS:
             match = form.match(line)
             if match:
-                said = match.groupdict()
-                if runner == "mypy" and not said["code"]:
-                    said = unwrapped(lines, at, said)
-                yield runner, from_here(lines, at, problem_of(said, at, follow(lines, at)))
+                fields = match.groupdict()
+                if runner == "mypy" and not fields["code"]:
+                    fields = unwrap(lines, at, fields)
+                yield runner, relocate(lines, at, problem_of(fields, at, excerpt_end(lines, at)))
                 break
 
 
-def unwrapped(lines: Sequence[str], at: int, said: dict[str, str | None]) -> dict[str, str | None]:
-    """`mypy --pretty` breaks a long complaint at the terminal's width."""
+def unwrap(lines: Sequence[str], at: int, fields: dict[str, str | None]) -> dict[str, str | None]:
+    """Join a message that `mypy --pretty` wrapped at the terminal's width."""
     below = lines[at + 1] if at + 1 < len(lines) else ""
     if not below or below.startswith((" ", "Found ")) or FORMS[MYPY][1].match(below):
-        return said
-    why, _, code = f"{said['why']} {below}".rstrip("]").rpartition("[")
-    return {**said, "why": why.rstrip(), "code": code} if below.endswith("]") else said
+        return fields
+    why, _, code = f"{fields['why']} {below}".rstrip("]").rpartition("[")
+    return {**fields, "why": why.rstrip(), "code": code} if below.endswith("]") else fields
 
 
-def from_here(lines: Sequence[str], at: int, problem: LogProblem) -> LogProblem:
-    """A template of a library that the project used wrongly: the place is where it was used."""
+def relocate(lines: Sequence[str], at: int, problem: LogProblem) -> LogProblem:
+    """For an error in a library template, use the place in the project where the template is used."""
     if not is_foreign(problem.path) and not problem.path.startswith("/usr/include/"):
         return problem
-    for line in reversed(lines[max(0, at - MOST_EXCERPT) : at]):
+    for line in reversed(lines[max(0, at - MAX_EXCERPT) : at]):
         used = _USED.match(line)
         if used:
             place = f"{problem.path}:{problem.line}"
@@ -103,22 +103,24 @@ def from_here(lines: Sequence[str], at: int, problem: LogProblem) -> LogProblem:
     return problem
 
 
-def follow(lines: Sequence[str], at: int) -> int:
-    """The excerpt below a complaint belongs to it."""
+def excerpt_end(lines: Sequence[str], at: int) -> int:
+    """The end of the indented excerpt below a diagnostic."""
     end = at + 1
-    while end < len(lines) and end < at + MOST_EXCERPT and lines[end].startswith((" ", "\t")):
+    while end < len(lines) and end < at + MAX_EXCERPT and lines[end].startswith((" ", "\t")):
         end += 1
     return end
 
 
-MOST_EXCERPT: Final = 30
+MAX_EXCERPT: Final = 30
 
 
-def problem_of(said: dict[str, str | None], at: int, end: int) -> LogProblem:
-    warning = "warning" in (said.get("grade") or "").lower()
-    name = (said.get("code") or said.get("name") or "").rstrip(":")
-    why = one_line([said["why"] or ""])
-    return LogProblem(name, why, said.get("path") or "", int(said.get("line") or 0), "", at + 1, end, warning=warning)
+def problem_of(fields: dict[str, str | None], at: int, end: int) -> LogProblem:
+    warning = "warning" in (fields.get("grade") or "").lower()
+    name = (fields.get("code") or fields.get("name") or "").rstrip(":")
+    why = one_line([fields["why"] or ""])
+    return LogProblem(
+        name, why, fields.get("path") or "", int(fields.get("line") or 0), "", at + 1, end, warning=warning
+    )
 
 
 def arrows(lines: Sequence[str]) -> Iterator[tuple[str, LogProblem]]:
@@ -130,8 +132,8 @@ def arrows(lines: Sequence[str]) -> Iterator[tuple[str, LogProblem]]:
             end = next((each for each in range(at, len(lines)) if not lines[each].strip()), len(lines))
             label = next((found["label"] for each in lines[at:end] if (found := _LABEL.match(each))), "")
             why = f"{match['why']}: {label}" if label and match.re is _GRADED else match["why"]
-            said = {**match.groupdict(), "path": place["path"], "line": place["line"], "why": why}
-            yield "rustc" if match.re is _GRADED else "ruff", problem_of(said, at - 1, end)
+            fields = {**match.groupdict(), "path": place["path"], "line": place["line"], "why": why}
+            yield "rustc" if match.re is _GRADED else "ruff", problem_of(fields, at - 1, end)
 
 
 def stylish(lines: Sequence[str]) -> Iterator[tuple[str, LogProblem]]:

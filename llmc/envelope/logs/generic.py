@@ -1,6 +1,6 @@
-"""Output of a program that nobody here knows: tracebacks, lines that speak of an error, repetition folded, both ends.
+"""Summarizes the output of unknown programs: tracebacks, lines that mention an error, repetition collapsed.
 
-Nothing is guessed: what is shown are lines of the output with their numbers.
+It shows only lines of the output, with their numbers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["KeptLine", "errors", "folded", "read_tracebacks"]
 
-# What a program says when it gives up, then what may only be a word of a sentence.
+# Clear error messages first, then words that may only be part of a sentence.
 _LOUD: Final = re.compile(
     r"(?i)^\W*(?:error|fatal|panic|exception|err!)\b|\b(?:error|fatal|exception):|\b\w+(?:Error|Exception)\b"
     r"|\bsegmentation fault\b|\bpermission denied\b|\bno such file or directory\b|\bout of memory\b|\bcore dumped\b"
@@ -31,7 +31,7 @@ _HARMLESS: Final = re.compile(
     r"(?i)\b(?:0|no|without) (?:\w+ )?(?:errors?|failures?|failed)\b|\b(?:errors?|failures?)[./(]"
     r"|--[\w-]*(?:error|fail)|-Werror"
 )
-# One of these is in every line that the patterns above take; looking for them is ten times as quick.
+# Every line that matches the patterns above contains one of these, and searching for them is ten times as fast.
 _HINT: Final = re.compile(
     "err|fatal|panic|exception|fault|denied|no such|memory|dumped|caused|not found|fail|cannot|could not|unable|abort"
     "|killed|timed|time|undefined"
@@ -39,20 +39,21 @@ _HINT: Final = re.compile(
 _NUMBERS: Final = re.compile(r"0x[0-9a-fA-F]+|[0-9a-f]{12,}|\d+(?:[.,:]\d+)*")
 _WORD: Final = re.compile(r"[^\W\d_]{3}")
 MOST_ERRORS: Final = 12
-MOST_CHECKED: Final = 2_000  # characters of a line that are looked at
+MOST_CHECKED: Final = 2_000  # characters of a line that are checked
 FEWEST_ALIKE: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
 class KeptLine:
-    """A line of the output and its number, from 1; the first of many that are alike says how many follow."""
+    """A line of the output and its number, from 1; the first of several similar lines gives the number of the
+    others."""
 
     number: int
     text: str
 
 
 def read_tracebacks(log: LogLines) -> LogReport | None:
-    """Exceptions of Python programs that are no tests; of a chain the last."""
+    """Exceptions of Python programs outside tests."""
     problems: list[LogProblem] = []
     for each in tracebacks(log.lines):
         own = [frame for frame in each.frames if not is_foreign(frame.path)] or list(each.frames)
@@ -72,10 +73,10 @@ def read_tracebacks(log: LogLines) -> LogReport | None:
 
 
 def errors(lines: Sequence[str]) -> list[int]:
-    """Indexes of the lines that speak of an error, each kind once: loud ones, or else quiet ones."""
+    """Indexes of the lines that mention an error, each kind once: clear messages, or else possible ones."""
     for pattern in (_LOUD, _QUIET):
         found: dict[str, int] = {}
-        first = dict(zip(reversed(lines), range(len(lines) - 1, -1, -1), strict=True))  # text → where it first stands
+        first = dict(zip(reversed(lines), range(len(lines) - 1, -1, -1), strict=True))  # text → first index
         for line, at in reversed(first.items()):
             text = line[:MOST_CHECKED]
             if not _HINT.search(text.lower()):
@@ -90,13 +91,13 @@ def errors(lines: Sequence[str]) -> list[int]:
 
 
 def shape(line: str) -> str:
-    """The line without what changes from one to the next of its kind; a line of figures alone is its own kind."""
+    """The line with numbers replaced, to recognize similar lines; a line of numbers only is returned unchanged."""
     kind = _NUMBERS.sub("#", line).strip()
     return kind if _WORD.search(kind) else line
 
 
 def folded(lines: Sequence[str], start: int, end: int) -> list[KeptLine]:
-    """The lines from index `start` to `end`; runs that repeat each other are one line that says how many."""
+    """The lines from index `start` to `end`; runs of similar lines become one line with their number."""
     return list(_folded(lines, start, end))
 
 

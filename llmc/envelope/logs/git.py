@@ -1,6 +1,6 @@
-"""git log, status, diff and show: commits on one line each, changes by file with counts and hunks.
+"""Compacts git log, status, diff and show: one line per commit, changes by file with counts and hunks.
 
-These are not problems but content, so that what is read here becomes groups of the reply and not a report.
+These outputs are content and not problems, so they become groups of the reply instead of a report.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _BRANCH: Final = re.compile(r"(?:On branch (?P<name>.+)|(?P<detached>HEAD detach
 
 @dataclass(frozen=True, slots=True)
 class Compact:
-    """What there is in all, and its groups."""
+    """A summary of the output, and its groups."""
 
     found: str
     groups: tuple[Group, ...]
@@ -110,7 +110,7 @@ def changed_files(lines: Sequence[str], start: int, end: int) -> list[Group]:
 
 
 def file_of(lines: Sequence[str], start: int, end: int) -> Group:
-    """`path · +10 -3`, its hunks as items; what is no hunk (a rename, a new file, binary) is said in the title."""
+    """`path · +10 -3` with its hunks as items; other changes (a rename, a new file, binary) are in the title."""
     hunks = [at for at in range(start, end) if _HUNK.match(lines[at])]
     head = lines[start : hunks[0] if hunks else end]
     match = _FILE.match(lines[start])
@@ -139,7 +139,7 @@ def counts(lines: Sequence[str], sign: str, start: int, end: int) -> list[int]:
 
 
 def hunk_of(lines: Sequence[str], start: int, end: int) -> list[Item]:
-    """Its beginning and the rest of it: of a reply that must be short, every file has its beginning first."""
+    """The beginning and the rest of a hunk, so that a short reply shows the beginning of every file first."""
     match = _HUNK.match(lines[start])
     assert match is not None
     rows = [Row(f"@{match['start']}{match['within'].rstrip()}")]

@@ -1,4 +1,4 @@
-"""go test: messages stand below `--- FAIL`, or before it with `-v`; the package is named afterwards."""
+"""Parses go test: messages follow `--- FAIL`, or precede it with `-v`; the package is named afterwards."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def tests(lines: Sequence[str]) -> list[LogProblem]:
     found: list[LogProblem] = []
     open_: dict[str, Test] = {}
     early: defaultdict[str, list[tuple[str, int, str]]] = defaultdict(list)
-    began: dict[str, int] = {}  # with -v a test is told from where it began
+    began: dict[str, int] = {}  # with -v, a problem starts where the test began
     current, depth = "", 0
     for at, line in enumerate(lines):
         if (run := _RUN.match(line)) is not None:
@@ -101,7 +101,7 @@ def take_panic(open_: dict[str, Test], current: str, line: str, at: int) -> None
 
 
 def closed(tests_: dict[str, Test], package: str) -> list[LogProblem]:
-    """A test that failed only because a test inside it did says nothing of its own."""
+    """Skip tests that failed only because a subtest failed."""
     parents = {name.rpartition("/")[0] for name in tests_ if "/" in name}
     wanted = [test for test in tests_.values() if test.messages or test.panic or test.name not in parents]
     return [problem_of(test, package) for test in wanted]

@@ -1,4 +1,4 @@
-"""jest (`● suite › test`) and vitest (`FAIL file > suite > test`)."""
+"""Parses jest (`● suite › test`) and vitest (`FAIL file > suite > test`)."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def read_jest(log: LogLines) -> LogReport | None:
         end = body_end(lines, at)
         path = file_above(lines, at)
         name = lines[at][4:]
-        # A long run ends with all failures once more.
+        # A long run repeats all failures at the end.
         if name != "Console" and (path, name) not in problems:
             problems[path, name] = jest_problem(lines, at, end, path)
     return LogReport("jest", verdict, tuple(problems.values()))
@@ -75,7 +75,7 @@ def jest_problem(lines: Sequence[str], start: int, end: int, path: str) -> LogPr
 
 
 def jest_reason(body: Sequence[str]) -> str:
-    """The matcher with what was expected and received, or the first line."""
+    """The matcher with the expected and received values, or the first line."""
     first = next((line for line in body if line), "")
     values = [f"{match[1]}: {match[2]}" for line in body if (match := _VALUE.match(line))]
     if not values and first.startswith("expect("):
@@ -99,7 +99,7 @@ def vitest_problem(lines: Sequence[str], start: int) -> LogProblem:
     assert match is not None
     path = match["path"]
     end = next((at for at in range(start + 1, len(lines)) if _ENDS.match(lines[at])), len(lines))
-    # Tests that failed alike are listed together, and the reason stands below the last of them.
+    # Tests that failed for the same reason are listed together, with the reason below the last of them.
     body = [line.strip() for line in lines[start + 1 : end] if not _FAIL.match(line)]
     frames = [StackFrame(found["path"], int(found["line"])) for line in body if (found := _WHERE.match(line))]
     own = next((frame for frame in frames if frame.path == path), None)

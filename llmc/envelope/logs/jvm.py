@@ -1,4 +1,4 @@
-"""Maven's surefire and Gradle: a class, a method, an exception, and the frame of the test class."""
+"""Parses Maven's surefire and Gradle: a class, a method, an exception, and the frame of the test class."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def read_maven(log: LogLines) -> LogReport | None:
     verdict = next((match[1] for line in reversed(lines) if (match := _TOTAL.match(line))), "")
     verdict = verdict or next((match[1] for line in reversed(lines) if (match := _BUILD.match(line))), "")
     problems = [surefire(lines, at) for at in heads]
-    # What Maven could not even start says so in one long sentence.
+    # If Maven could not start the tests, it prints one long sentence.
     failed = () if heads else ((at, match) for at, line in enumerate(lines) if (match := _GOAL.match(line)))
     problems += [LogProblem("", one_line([match["why"]]), first=at + 1, last=at + 1) for at, match in failed]
     return LogReport("maven", verdict, tuple(problems)) if problems or verdict else None
@@ -58,7 +58,7 @@ def surefire(lines: Sequence[str], at: int) -> LogProblem:
 
 
 def traced(lines: Sequence[str], at: int, owner: str, method: str) -> LogProblem:
-    """The exception below a head and the frame of the test's class in its stack."""
+    """The exception below a heading, and the frame of the test class in its stack."""
     end = at + 1
     while end < len(lines) and lines[end].strip() and not (end > at + 1 and _SUREFIRE.match(lines[end])):
         end += 1
@@ -79,7 +79,7 @@ def traced(lines: Sequence[str], at: int, owner: str, method: str) -> LogProblem
 
 
 def path_of(owner: str, file: str) -> str:
-    """`shop.PriceTest` in PriceTest.java → shop/PriceTest.java, as far as the log says it."""
+    """`shop.PriceTest` in PriceTest.java → shop/PriceTest.java, as far as the log contains it."""
     package = owner.rpartition(".")[0].replace(".", "/")
     return f"{package}/{file}" if package else file
 

@@ -1,4 +1,4 @@
-"""Lines of a log that name a place, and the tracebacks that are made of them."""
+"""Places in a log, and Python tracebacks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 __all__ = ["StackFrame", "Traceback", "clip", "is_foreign", "one_line", "tracebacks"]
 
 _FRAME: Final = re.compile(r'\s*File "(?P<path>[^"]+)", line (?P<line>\d+)(?:, in (?P<function>.+))?$')
-# Frames of interpreters, libraries and test runners: never the place that a person wants to see.
+# Frames of interpreters, libraries and test runners, which are not part of the user's project.
 _FOREIGN: Final = re.compile(
     r"site-packages/|dist-packages/|node_modules/|/lib/python\d|/usr/lib/|/usr/local/go/|/rustc/|\.cargo/registry/"
     r"|^node:|^internal/|<frozen |/pkg/mod/|/vendor/|jdk\.internal|java\.base"
@@ -33,7 +33,7 @@ class StackFrame:
 
 @dataclass(frozen=True, slots=True)
 class Traceback:
-    """Python's: `why` is the line of the exception."""
+    """A Python traceback; `why` is the line of the exception."""
 
     frames: tuple[StackFrame, ...]
     why: str
@@ -46,7 +46,7 @@ def is_foreign(path: str) -> bool:
 
 
 def tracebacks(lines: Sequence[str], start: int = 0, end: int | None = None) -> list[Traceback]:
-    """Every traceback between two lines, in order; of a chain each part."""
+    """Every traceback between two lines, in order; each part of a chain separately."""
     found: list[Traceback] = []
     at, end = start, len(lines) if end is None else end
     while at < end:
@@ -79,5 +79,5 @@ def one_line(parts: Sequence[str], separator: str = " ") -> str:
 
 
 def clip(text: str, longest: int = LONGEST_WHY) -> str:
-    """Never more than this of one line; the whole is behind the handle."""
+    """Truncate a line; the handle gives access to all of it."""
     return text if len(text) <= longest else f"{text[:longest].rstrip()}…"

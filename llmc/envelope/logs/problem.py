@@ -1,4 +1,4 @@
-"""What a reader finds in the output of a program: problems, each with its name, its reason and its place."""
+"""The result of reading a program's output: problems, each with name, reason and place."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["LogLines", "LogProblem", "LogReport"]
 
 @dataclass(frozen=True, slots=True)
 class LogLines:
-    """The lines of an output as a terminal would show them; `text` is the same, for looking up a marker quickly."""
+    """The lines of an output as a terminal would show them; `text` is all of them, for fast searches."""
 
     lines: tuple[str, ...]
     text: str
@@ -21,10 +21,10 @@ class LogLines:
 
 @dataclass(frozen=True, slots=True)
 class LogProblem:
-    """One failing test or one complaint of a compiler or linter.
+    """A failed test, or a diagnostic of a compiler or linter.
 
-    `path` and `line` are its place as the program named it, `raised` is where the error came from when that is
-    elsewhere. `first` and `last` are the lines of the output, from 1, that tell all of it.
+    `path` and `line` are its place as the program reported it; `raised` is where the error was raised, if that is
+    elsewhere. `first` and `last` are its lines in the output, from 1.
     """
 
     name: str
@@ -39,7 +39,7 @@ class LogProblem:
 
 @dataclass(frozen=True, slots=True)
 class LogReport:
-    """What one program had to say; `verdict` is its own last word, or a count where it has none."""
+    """The problems of one program; `verdict` is its own summary line, or a count."""
 
     runner: str
     verdict: str

@@ -1,7 +1,7 @@
-"""pytest: the sections ERRORS and FAILURES tell where and why, the short summary tells which.
+"""Parses pytest: the sections ERRORS and FAILURES have places and reasons, the short summary lists the tests.
 
-All styles of traceback (`--tb`), xdist and runs that were interrupted; the summary's reasons are cut to the terminal's
-width, so they only serve where no section says more.
+Supports all traceback styles (`--tb`), xdist and interrupted runs. The reasons in the summary are cut to the terminal's
+width, so they are used only if there is no section.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _CAPTURED: Final = re.compile(r"-+ Captured .* -+$")
 
 @dataclass(frozen=True, slots=True)
 class PytestEntry:
-    """What stands below one title of a section; `first` and `last` are indexes."""
+    """The text below one title of a section; `first` and `last` are indexes."""
 
     title: str
     first: int
@@ -105,7 +105,7 @@ def reason(lines: Sequence[str], start: int, end: int) -> str:
 
 
 def plain(why: str) -> str:
-    """That an assertion failed is said by the test's being here."""
+    """Without the prefix of an assertion error, since a listed test has failed."""
     return re.sub(r"^AssertionError: (?=\S)", "", why)
 
 
@@ -120,7 +120,7 @@ def frames_of(lines: Sequence[str], start: int, end: int) -> Iterator[StackFrame
 
 
 def summary(lines: Sequence[str]) -> Iterator[LogProblem]:
-    """FAILED and ERROR lines of the short summary; those of the progress where the run did not get so far."""
+    """FAILED and ERROR lines of the short summary, or of the progress output if the run was interrupted."""
     begin = next((at for at, line in enumerate(lines) if " short test summary info " in line), None)
     for at in range(begin or 0, len(lines)):
         if begin is not None:
@@ -136,30 +136,30 @@ def named(identifier: str, why: str, at: int) -> LogProblem:
     return LogProblem(inner.replace("::", ".") or path, one_line([plain(why)]), path, first=at + 1, last=at + 1)
 
 
-def matched(entries: list[PytestEntry], told: dict[int, LogProblem], listed: list[LogProblem]) -> list[LogProblem]:
-    """Each line of the summary with the section that tells it: by name, in order."""
+def matched(entries: list[PytestEntry], detailed: dict[int, LogProblem], listed: list[LogProblem]) -> list[LogProblem]:
+    """Match each line of the summary with its section, by name and in order."""
     waiting: defaultdict[str, deque[LogProblem]] = defaultdict(deque)
     for entry in entries:
-        waiting[told[id(entry)].name].append(told[id(entry)])
-    found = []
+        waiting[detailed[id(entry)].name].append(detailed[id(entry)])
+    problems = []
     for one in listed:
         more = waiting[one.name].popleft() if waiting[one.name] else None
         if more is None:
-            found.append(one)
+            problems.append(one)
             continue
         here = more.line if same_file(more.path, one.path) else 0
         raised = more.raised if here or not more.path else f"{more.path}:{more.line}"
         why = more.why or one.why
-        found.append(replace(more, path=one.path, line=here, raised=raised, why=why))
-    return found
+        problems.append(replace(more, path=one.path, line=here, raised=raised, why=why))
+    return problems
 
 
-def same_file(told: str, listed: str) -> bool:
-    return told == listed or told.endswith(f"/{listed}") or listed.endswith(f"/{told}")
+def same_file(path: str, listed: str) -> bool:
+    return path == listed or path.endswith(f"/{listed}") or listed.endswith(f"/{path}")
 
 
 def plain_places(lines: Sequence[str]) -> list[re.Match[str]]:
-    """`--tb=line`: one line for each failure, in order, and no titles."""
+    """`--tb=line`: one line per failure, in order and without titles."""
     inside, found = False, []
     for line in lines:
         begins = _SECTION.match(line)
@@ -186,7 +186,7 @@ def with_lines(problems: list[LogProblem], places: list[re.Match[str]]) -> list[
 
 
 def crashed(lines: Sequence[str]) -> list[LogProblem]:
-    """pytest itself went wrong."""
+    """Internal errors of pytest."""
     inner = [at for at, line in enumerate(lines) if line.startswith("INTERNALERROR>")]
     if not inner:
         return []

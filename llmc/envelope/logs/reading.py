@@ -1,4 +1,4 @@
-"""Which reader knows this output? Several may: a build compiles, lints and tests in one go."""
+"""Chooses the readers for an output. Several may apply, since a build compiles, lints and tests in one run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["READERS", "LogReader", "read"]
 
 @dataclass(frozen=True, slots=True)
 class LogReader:
-    """`markers`: unless one of them is in the output, the reader need not look."""
+    """`markers`: the reader is skipped unless the output contains one of them."""
 
     name: str
     markers: tuple[str, ...]
@@ -39,7 +39,7 @@ READERS: Final = (
 
 
 def read(lines: Sequence[str]) -> LogReport | None:
-    """What all readers that know this output say, in the order of the output; None where none does."""
+    """The problems of all readers that recognize the output, in its order; None if none does."""
     log = LogLines.of(tuple(lines))
     reports = [
         report
@@ -49,8 +49,8 @@ def read(lines: Sequence[str]) -> LogReport | None:
     if not reports:
         return None
     tests = [report for report in reports if report.runner not in WEAK]
-    told = [(each.first, each.last) for report in tests for each in report.problems]
-    kept = [report if report in tests else outside(report, told) for report in reports]
+    ranges = [(each.first, each.last) for report in tests for each in report.problems]
+    kept = [report if report in tests else outside(report, ranges) for report in reports]
     kept = [report for report in kept if report.problems or report.runner not in WEAK]
     problems = sorted((one for report in kept for one in report.problems), key=lambda one: (one.warning, one.first))
     verdict = " · ".join(dict.fromkeys(report.verdict for report in kept if report.verdict))
@@ -61,12 +61,12 @@ def read(lines: Sequence[str]) -> LogReport | None:
     )
 
 
-# A traceback or a line like a compiler's inside of a failing test is that test's.
+# A traceback inside the output of a failed test belongs to that test.
 WEAK: Final = frozenset({"python"})
 
 
-def outside(report: LogReport, told: Sequence[tuple[int, int]]) -> LogReport:
+def outside(report: LogReport, ranges: Sequence[tuple[int, int]]) -> LogReport:
     kept: list[LogProblem] = [
-        one for one in report.problems if not any(first <= one.first <= last for first, last in told)
+        one for one in report.problems if not any(first <= one.first <= last for first, last in ranges)
     ]
     return LogReport(report.runner, report.verdict if kept else "", tuple(kept))

@@ -1,4 +1,4 @@
-"""cargo test: `---- name stdout ----` and a panic with its place. Compiler errors are read by `diagnostics`."""
+"""Parses cargo test: `---- name stdout ----` and a panic with its place. `diagnostics` parses compiler errors."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def reason(lines: Sequence[str], start: int, end: int) -> str:
 
 
 def place_of(lines: Sequence[str], start: int, end: int, name: str, panic: re.Match[str]) -> tuple[str, int, str]:
-    """(path, line, raised): the test's own line where a backtrace has it, else where it panicked."""
+    """(path, line, raised): the line of the test if the backtrace has it, else the place of the panic."""
     there, number = panic["place"], int(panic["line"])
     for at in range(start, end - 1):
         if lines[at].rstrip().endswith(f"::{name}") and (own := _AT.match(lines[at + 1])):

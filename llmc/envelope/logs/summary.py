@@ -1,4 +1,4 @@
-"""An output as groups of an envelope: failing tests by file, changes by file, or both ends of what nobody knows.
+"""Summarizes an output as groups of an envelope: failed tests or changes by file, or its beginning and end.
 
     exit 1 · pytest · 2 failed, 310 passed in 4.51s
     tests/test_price.py
@@ -6,8 +6,8 @@
      15 test_rebate_takes_a_tenth: assert 90.0 == 91
     +5,188 lines → h4k2
 
-The number in front is the line of the file that the group names. An item's `start` and `end` are lines of the output:
-opening it shows the traceback. What is left out is the caller's to say, who keeps the whole output.
+The number at the start of a line is the line in the group's file. An item's `start` and `end` are lines of the output,
+so opening it shows the traceback. The caller stores the whole output and reports what is left out.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ if TYPE_CHECKING:
 
 __all__ = ["Summary", "summarise"]
 
-# Programs whose output is what was asked for: a line of it that reads like a compiler's complaint is none.
+# Programs that print file contents or lists, where a line that looks like a diagnostic is not one.
 PLAIN: Final = frozenset({
     *("cat", "head", "tail", "grep", "egrep", "fgrep", "rg", "ag", "find", "fd", "ls", "tree", "echo", "printf"),
     *("sed", "awk", "cut", "sort", "uniq", "wc", "jq", "less", "more", "git"),
 })  # fmt: skip
 GIT: Final = {"log": git.read_log, "show": git.read_log, "diff": git.read_changes, "status": git.read_status}
-# A summary of 16 failures has 600 tokens at most: reasons are cut further where there are many.
+# A summary of 16 failures has at most 600 tokens; with more failures, the reasons are cut further.
 GOAL: Final = 520
 CLIPS: Final = (300, 180, 120, 80, 50)
 LONGEST_NAME: Final = 160
-MOST_COUNTED: Final = 600
+MAX_COUNTED: Final = 600
 START_LINES, END_LINES = 6, 14
 AROUND_BEFORE, AROUND_AFTER = 1, 2
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """`whole`: every line of the output is in the groups. `words` say what there is in all."""
+    """`whole`: every line of the output is in the groups. `words` summarize it."""
 
     words: tuple[str, ...]
     groups: tuple[Group, ...]
@@ -64,28 +64,28 @@ def summarise(
     relative: Callable[[str], str] = lambda path: path,
     budget: int = 1_200,
 ) -> Summary:
-    """`relative` makes of a path in the log one of the root."""
+    """`relative` converts a path in the log to a path in the root."""
     program = command[0].rpartition("/")[2] if command else ""
     if program == "git":
-        compact = compacted(lines, command)
+        compact = summarise_git(lines, command)
         if compact is not None:
             return compact
     whole = cost_of_all(lines)
     report = None if program in PLAIN else read(lines)
     if report is not None and (report.problems or exit_code in (0, None)):
-        told = told_by(report, relative)
-        return told if whole > min(budget, max(SMALL, cost(told.groups))) else all_of(lines, report)
+        summary = summarise_report(report, relative)
+        return summary if whole > min(budget, max(SMALL, cost(summary.groups))) else show_all(lines, report)
     if whole <= budget:
-        return all_of(lines, report)
+        return show_all(lines, report)
     return both_ends(lines, report, failed=exit_code not in (0, None))
 
 
-# Below this an output is shown as it is, whatever a reader makes of it.
+# An output with fewer tokens is shown unchanged.
 SMALL: Final = 60
 
 
 def cost_of_all(lines: Sequence[str]) -> float:
-    return sum(count_line(f" {line}") for line in lines) if len(lines) <= MOST_COUNTED else float("inf")
+    return sum(count_line(f" {line}") for line in lines) if len(lines) <= MAX_COUNTED else float("inf")
 
 
 def cost(groups: Iterable[Group]) -> int:
@@ -93,15 +93,15 @@ def cost(groups: Iterable[Group]) -> int:
     return sum(count_line(line) for group in lines for line in group)
 
 
-def all_of(lines: Sequence[str], report: LogReport | None = None) -> Summary:
+def show_all(lines: Sequence[str], report: LogReport | None = None) -> Summary:
     rows = tuple(Row(line) for line in lines)
     words = tuple(word for word in (report.runner, report.verdict) if word) if report else ()
     groups = (Group("", (Item(rows, start=1, end=len(lines)),)),) if rows else ()
     return Summary(() if rows else (*words, "no output"), groups, whole=True, in_order=True, report=report)
 
 
-def compacted(lines: Sequence[str], command: Sequence[str]) -> Summary | None:
-    """git's own subcommands, where their output is in git's own form."""
+def summarise_git(lines: Sequence[str], command: Sequence[str]) -> Summary | None:
+    """Summarize git's subcommands, if the output has git's default format."""
     words = [word for word in command[1:] if not word.startswith("-")]
     reader = next((GIT[word] for word in words if word in GIT), None)
     found = reader(lines) if reader else None
@@ -112,7 +112,7 @@ def compacted(lines: Sequence[str], command: Sequence[str]) -> Summary | None:
     return Summary((found.found,), found.groups, in_order=found.in_order)
 
 
-def told_by(report: LogReport, relative: Callable[[str], str]) -> Summary:
+def summarise_report(report: LogReport, relative: Callable[[str], str]) -> Summary:
     words = tuple(word for word in (report.runner, report.verdict) if word)
     for longest in CLIPS:
         groups = by_file(report.problems, relative, longest)
@@ -123,34 +123,34 @@ def told_by(report: LogReport, relative: Callable[[str], str]) -> Summary:
     return Summary(words, groups, in_order=True, report=report)
 
 
-# So many do not fit anyway: those that do are better told.
+# More failures than this do not fit anyway, so those that fit get longer reasons.
 MANY: Final = 40
 
 
 def by_file(problems: Sequence[LogProblem], relative: Callable[[str], str], longest: int) -> tuple[Group, ...]:
     files: dict[str, list[Item]] = {
         "": []
-    }  # what has no place comes first: below a title it would seem to belong there
-    told = ""
+    }  # problems without a place come first, since below a title they would seem to belong to that file
+    previous = ""
     for alike in subtests(problems):
         path = relative(alike[0].path) if alike[0].path else ""
         listed = files.setdefault(path, [])
         for problem in alike[:SUBTESTS]:
-            row = Row(written(problem, path, relative, longest, told), problem.line or None)
+            row = Row(problem_text(problem, path, relative, longest, previous), problem.line or None)
             listed.append(Item((row,), start=problem.first, end=problem.last))
-            told = test_of(problem)
+            previous = test_of(problem)
         if more := alike[SUBTESTS:]:
-            said = Row(f"and {len(more)} more of {told}", alike[0].line or None)
-            listed.append(Item((said,), start=more[0].first, end=more[-1].last))
+            note = Row(f"and {len(more)} more of {previous}", alike[0].line or None)
+            listed.append(Item((note,), start=more[0].first, end=more[-1].last))
     return tuple(Group(path, tuple(items)) for path, items in files.items() if items)
 
 
-# One test may fail a hundred times, each time with other parameters: after three it is clear how.
+# A test may fail for many parameters; three examples are enough.
 SUBTESTS: Final = 3
 
 
 def subtests(problems: Sequence[LogProblem]) -> list[list[LogProblem]]:
-    """The problems in order; those of one test at one line, each with parameters of its own, together."""
+    """The problems in order, grouped by test and line if they differ only in their parameters."""
     alike: dict[object, list[LogProblem]] = {}
     for number, problem in enumerate(problems):
         test = test_of(problem)
@@ -159,15 +159,17 @@ def subtests(problems: Sequence[LogProblem]) -> list[list[LogProblem]]:
 
 
 def test_of(problem: LogProblem) -> str:
-    """The test that a problem with parameters, `test_x (n=1)`, belongs to; empty for any other."""
+    """The test of a problem with parameters, such as `test_x (n=1)`; empty for other problems."""
     test, _, parameters = problem.name.partition(" (")
     return test if parameters.endswith(")") and "=" in parameters and " " not in test else ""
 
 
-def written(problem: LogProblem, path: str, relative: Callable[[str], str], longest: int, told: str = "") -> str:
-    """A subtest of the test that was `told` last says its parameters only."""
+def problem_text(
+    problem: LogProblem, path: str, relative: Callable[[str], str], longest: int, previous: str = ""
+) -> str:
+    """A subtest of the `previous` test shows only its parameters."""
     name = clip(problem.name, LONGEST_NAME) if problem.name != path else ""
-    name = name.removeprefix(f"{told} ") if told else name
+    name = name.removeprefix(f"{previous} ") if previous else name
     grade = "warning " if problem.warning else ""
     why = clip(problem.why, longest)
     text = grade + (f"{name}: {why}" if name and why else name or why)
@@ -179,7 +181,7 @@ def written(problem: LogProblem, path: str, relative: Callable[[str], str], long
 
 
 def both_ends(lines: Sequence[str], report: LogReport | None, *, failed: bool) -> Summary:
-    """What speaks of an error if the command failed, the end, the start."""
+    """The lines that mention an error if the command failed, then the end and the beginning of the output."""
     total = len(lines)
     end = max(0, total - END_LINES)
     start = min(START_LINES, end)
@@ -188,7 +190,7 @@ def both_ends(lines: Sequence[str], report: LogReport | None, *, failed: bool) -
         found = [at for at in errors(lines) if start <= at < end]
         if found:
             groups.append(Group("errors", tuple(around(lines, at, start, end) for at in found)))
-    tail = folded(lines, backed(lines, end), total)
+    tail = folded(lines, tail_start(lines, end), total)
     groups.append(Group("end", tuple(Item((Row(one.text, one.number),), start=one.number) for one in tail)))
     head = folded(lines, 0, start)
     if head:
@@ -197,8 +199,8 @@ def both_ends(lines: Sequence[str], report: LogReport | None, *, failed: bool) -
     return Summary((*words, git.plural(total, "line")), tuple(groups), in_order=True, report=report)
 
 
-def backed(lines: Sequence[str], end: int) -> int:
-    """Empty lines at the end are no news."""
+def tail_start(lines: Sequence[str], end: int) -> int:
+    """Move the start of the tail up by the number of blank lines at the end."""
     last = len(lines)
     while last > end and not lines[last - 1].strip():
         last -= 1

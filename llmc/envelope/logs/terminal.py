@@ -1,8 +1,7 @@
-"""What a terminal would show of these bytes: colours gone, progress bars as they ended, one string for each line.
+"""Resolves terminal control sequences: colours are removed, progress bars appear in their final state.
 
-A carriage return goes back to the start of the line and what follows is written over it; a backspace goes back by one.
-Sequences that move about in the screen are dropped, since an output has no screen. What is left and cannot be seen is
-made visible by the envelope.
+After a carriage return the line is overwritten from its start; a backspace moves back by one. Cursor movements across
+the screen are dropped, since an output has no screen. `envelope.visible` makes other hidden characters visible.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ __all__ = ["as_shown", "shown_line"]
 
 _ESCAPES: Final = re.compile(TERMINAL_ESCAPES)
 _ERASE: Final = re.compile(r"\x1b\[[012]?K")
-# A line longer than this is data; writing over it cell by cell would take as long as it is.
+# Longer lines are data; processing them character by character would be slow.
 LONGEST_DRAWN: Final = 20_000
 
 
@@ -41,7 +40,7 @@ def shown_line(line: str) -> str:
 
 
 def drawn(line: str) -> str:
-    """Characters written into cells, as the cursor goes; DEL stands for "erase to the end of the line" here."""
+    """Write characters into cells as a cursor would; DEL is used here for "erase to the end of the line"."""
     if len(line) > LONGEST_DRAWN:
         return line.rpartition("\r")[2]
     cells: list[str] = []

@@ -1,4 +1,4 @@
-"""unittest, and what is built on it (Django's runner): a rule of `=`, FAIL or ERROR with a name, a traceback."""
+"""Parses unittest and runners based on it (Django's): a rule of `=`, FAIL or ERROR with a name, a traceback."""
 
 from __future__ import annotations
 
@@ -79,6 +79,6 @@ def name_of(match: re.Match[str]) -> tuple[str, str]:
 
 
 def place_of(frames: Sequence[StackFrame], method: str) -> StackFrame | None:
-    """Where the test stood: its own last frame, or the first that is the project's."""
+    """The place in the test: its own last frame, or the first frame of the project."""
     own = [frame for frame in frames if frame.function == method]
     return own[-1] if own else frames[0] if frames else None
