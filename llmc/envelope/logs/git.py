@@ -117,14 +117,14 @@ def file_of(lines: Sequence[str], start: int, end: int) -> Group:
     assert match is not None
     path = next((found["path"] for line in head if (found := _NEW.match(line)) and found["path"] != "/dev/null"), "")
     path = path or match["names"].rpartition(" b/")[2].rstrip('"')
-    said = [word for mark, word in SAID if any(line.startswith(mark) for line in head)]
+    labels = [word for mark, word in LABELS if any(line.startswith(mark) for line in head)]
     added, removed = (sum(counts(lines, sign, hunks[0] if hunks else end, end)) for sign in "+-")
-    title = " ".join([path, *([f"+{added} -{removed}"] if hunks else []), *said])
+    title = " ".join([path, *([f"+{added} -{removed}"] if hunks else []), *labels])
     parts = [part for at, stop in zip(hunks, [*hunks[1:], end], strict=False) for part in hunk_of(lines, at, stop)]
     return Group(title, (Item(start=start + 1, end=end), *parts))
 
 
-SAID: Final = (
+LABELS: Final = (
     ("new file", "(new)"),
     ("deleted file", "(deleted)"),
     ("rename from", "(renamed)"),

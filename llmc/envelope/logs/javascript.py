@@ -81,8 +81,8 @@ def jest_reason(body: Sequence[str]) -> str:
     if not values and first.startswith("expect("):
         values = [" ".join(line.rstrip(",").split()) for line in body if _CHANGED.match(line)][:SHOWN_CHANGES]
     matcher = _MATCHER.match(first)
-    said = matcher[1] if matcher and values else first
-    return one_line([said, ", ".join(values)], ": " if matcher else " ")
+    headline = matcher[1] if matcher and values else first
+    return one_line([headline, ", ".join(values)], ": " if matcher else " ")
 
 
 def read_vitest(log: LogLines) -> LogReport | None:

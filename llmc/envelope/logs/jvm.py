@@ -64,13 +64,13 @@ def traced(lines: Sequence[str], at: int, owner: str, method: str) -> LogProblem
         end += 1
     body = lines[at + 1 : end]
     brief = _BRIEF.match(body[0]) if body else None
-    told = [brief["why"]] if brief else [line for line in body if not _STACK.match(line)]
+    message = [brief["why"]] if brief else [line for line in body if not _STACK.match(line)]
     frames = [(match["where"] or "", match["file"], match["line"]) for line in body if (match := _AT.match(line))]
     if brief:
         frames = [("", brief["file"], brief["line"])]
     simple = owner.rpartition(".")[2].partition("$")[0]
     own = next((each for each in frames if each[1].partition(".")[0] == simple), None)
-    name, why = f"{simple}.{method}", one_line([_ASSERTED.sub("", line.strip()) for line in told[:2]])
+    name, why = f"{simple}.{method}", one_line([_ASSERTED.sub("", line.strip()) for line in message[:2]])
     if own is None:
         return LogProblem(name, why, first=at + 1, last=end)
     first = next((each for each in frames if not each[0].startswith(_RUNNERS)), own)

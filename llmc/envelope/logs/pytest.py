@@ -50,8 +50,8 @@ def read(log: LogLines) -> LogReport | None:
     verdict = next((match[1] for line in reversed(lines) if (match := _VERDICT.match(line))), "")
     if not (entries or listed or verdict):
         return None
-    told = {id(entry): problem_of(lines, entry) for entry in entries}
-    problems = matched(entries, told, listed) if listed else list(told.values())
+    detailed = {id(entry): problem_of(lines, entry) for entry in entries}
+    problems = matched(entries, detailed, listed) if listed else list(detailed.values())
     problems += crashed(lines)
     if any(match["rest"] for match in plain_places(lines)):
         problems = with_lines(problems, plain_places(lines))
@@ -99,9 +99,9 @@ def reason(lines: Sequence[str], start: int, end: int) -> str:
     while lines[first - 1].startswith("E"):
         first -= 1
     block = [lines[at][1:].strip() for at in range(first, last + 1)]
-    told = [plain(text) for text in block if text]
-    more = told[1:2] if told and told[0].endswith(":") else []
-    return one_line(told[:1] + more)
+    texts = [plain(text) for text in block if text]
+    more = texts[1:2] if texts and texts[0].endswith(":") else []
+    return one_line(texts[:1] + more)
 
 
 def plain(why: str) -> str:

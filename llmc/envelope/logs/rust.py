@@ -37,11 +37,11 @@ def read(log: LogLines) -> LogReport | None:
     totals = {word: sum(int(match[word]) for match in results) for word in ("failed", "passed", "ignored")}
     verdict = ", ".join(f"{total} {word}" for word, total in totals.items() if total)
     problems = [problem_of(lines, at, end_of(lines, at)) for at in entries]
-    told = {problem.name for problem in problems}
+    reported = {problem.name for problem in problems}
     problems += [
         LogProblem(match["name"], "", first=at + 1, last=at + 1)
         for at in failed
-        if (match := _FAILED.match(lines[at])) and match["name"] not in told
+        if (match := _FAILED.match(lines[at])) and match["name"] not in reported
     ]
     return LogReport("cargo test", verdict, tuple(problems))
 
@@ -72,12 +72,12 @@ def problem_of(lines: Sequence[str], start: int, end: int) -> LogProblem:
 
 
 def reason(lines: Sequence[str], start: int, end: int) -> str:
-    said = []
+    message = []
     for line in lines[start:end]:
         if not line.strip() or line.startswith(_STOPS):
             break
-        said.append(line)
-    return one_line(said, "; ")
+        message.append(line)
+    return one_line(message, "; ")
 
 
 def place_of(lines: Sequence[str], start: int, end: int, name: str, panic: re.Match[str]) -> tuple[str, int, str]:
