@@ -120,10 +120,10 @@ def test_the_incident_responder_knows_service_severity_and_runbook(world: World)
         (("test", "depot-expert", "--arg", "topic"), 2, "is not NAME=VALUE"),
         (("test", "depot-expert", "--arg", f"topic={'x' * 9_000}"), 2, "longer than 8000 characters"),
         (("test", "depotexpert", "--arg", "topic=x"), 1, "Did you mean depot-expert?"),
-        (("test", "zzz"), 1, "There are architect, "),
+        (("test", "zzz"), 1, "Available: architect, "),
         (("show", "corier"), 1, "Did you mean courier?"),
         (("test", "lost", "--arg", "topic=x"), 1, "{topc}"),
-        (("init", "../evil"), 2, "cannot be a name"),
+        (("init", "../evil"), 2, "invalid name"),
     ],
 )
 def test_what_is_asked_wrongly_is_told(world: World, command: tuple[str, ...], code: int, said: str) -> None:
@@ -136,7 +136,7 @@ def test_the_check_of_the_settings_names_what_a_persona_has_wrong(world: World) 
     code, _, err = world.llmc("config", "check")
     assert code == 2
     assert 'agents.lost.tools: there is no tool "raed"; did you mean read?' in err
-    assert "agents.lost.system_prompt: {topc} is no argument of it; did you mean {topic}?" in err
+    assert "agents.lost.system_prompt: {topc} is not one of its arguments; did you mean {topic}?" in err
     assert re.search(r"llmc\.toml:\d+: agents\.lost\.tools", err)
     assert "problems: 2" in err
     # Whatever else is asked goes on.
@@ -146,11 +146,11 @@ def test_the_check_of_the_settings_names_what_a_persona_has_wrong(world: World) 
 @pytest.mark.parametrize(
     ("script", "said"),
     [
-        ("return {", "odd.lua does not parse: odd.lua:1:"),
+        ("return {", "odd.lua has a syntax error: odd.lua:1:"),
         ("error('no luck')", "odd.lua failed: odd.lua:1: no luck"),
-        ("return 7", "returns no table `agent`"),
-        ("return {}", "it defines no function agent.resolve"),
-        ("return { tools = 'search', resolve = function() end }", "agent.tools must be a list of texts"),
+        ("return 7", "does not return a table `agent`"),
+        ("return {}", "it does not define the function agent.resolve"),
+        ("return { tools = 'search', resolve = function() end }", "agent.tools must be a list of strings"),
         (
             "return { tools = { 'serach' }, resolve = function() end }",
             'there is no tool "serach"; did you mean search?',
@@ -170,7 +170,7 @@ def test_a_script_that_is_not_there_is_listed_with_the_reason(world: World) -> N
     world.write("gone.toml", "[agents.script.gone]\npath = 'agents/gone.lua'\n")
     code, out, _ = world.llmc("--config", "gone.toml", "agent", "list")
     assert code == 0
-    assert "cannot be used: the script of gone cannot be read" in out
+    assert "not usable: the script of gone cannot be read" in out
 
 
 def test_a_stranger_may_bring_a_prompt_and_no_script(world: World) -> None:

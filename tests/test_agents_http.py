@@ -91,7 +91,7 @@ def test_a_prompt_is_resolved(server: Served) -> None:
         ("depot-exprt", "{}", (404, "not_found"), "Did you mean depot-expert?"),
         ("depot-expert", "{}", (400, "bad_request"), "topic"),
         ("depot-expert", '{"arguments": {"topic": ""}}', (400, "bad_request"), "topic"),
-        ("depot-expert", '{"arguments": {"topic": ["x"]}}', (400, "bad_request"), "must be a text"),
+        ("depot-expert", '{"arguments": {"topic": ["x"]}}', (400, "bad_request"), "must be a string"),
         ("depot-expert", '{"arguments": {"topic": "x", "tpoic": "y"}}', (400, "bad_request"), "Did you mean topic?"),
         ("depot-expert", '{"arguments": "topic"}', (400, "bad_request"), "must be an object"),
         ("depot-expert", "[]", (400, "bad_request"), "must be an object"),
@@ -121,7 +121,7 @@ def test_tools_are_those_of_the_persona_and_no_other_runs(server: Served) -> Non
     assert asked(server, "POST", "/tools/search?agent=courier", json={"query": "retry"}).status_code == 200
     refused = asked(server, "POST", "/tools/outline?agent=courier", json={"path": "src"})
     assert refused.status_code == 404
-    assert "outline is not among the tools of courier" in refused.json()["error"]["message"]
+    assert "outline is not available to courier" in refused.json()["error"]["message"]
     around = asked(server, "POST", "/tools/llmc?agent=courier", json={"name": "outline", "args": {}})
     assert around.status_code == 404
     unknown = asked(server, "GET", "/tools/list?agent=coureir")

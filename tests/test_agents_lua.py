@@ -109,8 +109,8 @@ GREEDY = {
     "a reply of two megabytes": "return { system = ('x'):rep(2 << 20) }",
 }
 SHAPES = {
-    "nothing": ("return nil", "returned no table"),
-    "a text": ("return 'x'", "returned no table"),
+    "nothing": ("return nil", "did not return a table"),
+    "a text": ("return 'x'", "did not return a table"),
     "no system": ("return { messages = {} }", "returned no `system`"),
     "an empty system": ("return { system = ' ' }", "returned no `system`"),
     "a number for system": ("return { system = 7 }", "returned no `system`"),
@@ -121,14 +121,14 @@ SHAPES = {
         "return { system = 'x', messages = { { role = 'user', content = {} } } }",
         "message 1 needs",
     ),
-    "tools as text": ("return { system = 'x', tools = 'search' }", "tools must be a list of texts"),
-    "a function": ("return { system = print }", "a function cannot leave the script"),
+    "tools as text": ("return { system = 'x', tools = 'search' }", "tools must be a list of strings"),
+    "a function": ("return { system = print }", "a value of type function cannot be returned"),
     "an error": ("error('no luck')", "no luck"),
     "an error that is a table": ("error({})", "it raised a table"),
-    "a finaliser": ("setmetatable({}, { __gc = function() while true do end end })", "__gc is not there"),
+    "a finaliser": ("setmetatable({}, { __gc = function() while true do end end })", "__gc is not available"),
     "an unknown call": ("return context.delete('x')", "attempt to call a nil value"),
-    "a search without words": ("return context.search({})", "context.search wants a query"),
-    "an unknown mode": ("return context.search({ query = 'x', mode = 'psychic' })", "there is no mode 'psychic'"),
+    "a search without words": ("return context.search({})", "context.search requires a query"),
+    "an unknown mode": ("return context.search({ query = 'x', mode = 'psychic' })", "unknown mode 'psychic'"),
     "a file that is not there": ("return context.get('nothing/here.py')", "there is no 'nothing/here.py'"),
     "a file outside": ("local x = context.get('../../etc/passwd')", "script.lua:1: this path is not in the workspace"),
     "a thousand calls": ("for i = 1, 1000 do pcall(context.search, { query = 'retry' }) end", "more than 50 times"),
@@ -318,7 +318,7 @@ def test_a_script_that_never_ends_describing_itself_holds_a_list_up_once(
     registry = AgentRegistry()
     registry.register(LuaAgent("endless", path, 30.0, {}))
     (info,) = registry.list()
-    assert info.description == "cannot be used: endless.lua took longer than 2 seconds"
+    assert info.description == "not usable: endless.lua took longer than 2 seconds"
     assert [registry.list()[0] for _ in range(5)] == [info] * 5
     assert len(runs) == 1
     path.write_text("return { description = 'Well\u202e\\n now', resolve = function() end }")

@@ -188,7 +188,7 @@ def test_a_server_that_is_one_persona_has_its_tools_its_prompt_and_no_other(worl
         assert "docs/returns.md" in said
         assert [tool.name for tool in (await connected.list_tools()).tools] == ["search", "read"]
         assert [one.name for one in (await connected.list_prompts()).prompts] == ["depot-expert"]
-        with pytest.raises(MCPError, match="grep is not among the tools of depot-expert: search, read"):
+        with pytest.raises(MCPError, match="grep is not available to depot-expert: search, read"):
             await connected.call_tool("grep", {"pattern": "x"})
         with pytest.raises(MCPError, match="this server is depot-expert"):
             await connected.get_prompt("plain")

@@ -105,9 +105,9 @@ def test_a_persona_may_be_async(workspace: Workspace) -> None:
     ("act", "said"),
     [
         (lambda _: dict[str, str]()["x"], "KeyError"),
-        (lambda _: "a text", "returned no AgentPrompt"),
-        (lambda _: None, "returned no AgentPrompt"),
-        (lambda _: AgentPrompt(7), "returned no AgentPrompt"),  # type: ignore[arg-type]
+        (lambda _: "a text", "did not return an AgentPrompt"),
+        (lambda _: None, "did not return an AgentPrompt"),
+        (lambda _: AgentPrompt(7), "did not return an AgentPrompt"),  # type: ignore[arg-type]
         (lambda context: [context.sources() for _ in range(1_000)], "more than 50 times"),
     ],
 )

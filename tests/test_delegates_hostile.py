@@ -67,7 +67,7 @@ def test_a_server_that_floods_is_cut_off_and_started_again(world: World) -> None
         return broken, await gateway(using, "flood.echo", text="again")
 
     broken, again = talk(world, act)
-    assert "the server died while flood ran" in broken
+    assert "the server exited during flood" in broken
     assert '{"text": "again"}' in again
 
 
@@ -78,7 +78,7 @@ def test_an_answer_that_is_too_long_fails_alone(world: World) -> None:
         return await gateway(using, "long.long"), await gateway(using, "long.echo", text="still here")
 
     too_long, after = talk(world, act)
-    assert "the answer is larger than 4 MB" in too_long
+    assert "the response is larger than 4 MB" in too_long
     assert "still here" in after
     assert len(starts(state)) == 1
 
@@ -92,7 +92,7 @@ def test_a_server_that_dies_fails_the_call_and_comes_back(world: World) -> None:
         return died, await gateway(using, "dies.echo", text="back")
 
     died, back = talk(world, act)
-    assert "the server died while die ran" in died
+    assert "the server exited during die" in died
     assert "back" in back
 
 

@@ -52,7 +52,7 @@ def test_a_command_tells_its_exit_code_and_its_failing_tests(world: World) -> No
 def test_the_whole_output_is_behind_the_handle(world: World) -> None:
     reply = world.shell("yes parcel", SYNTAX, seconds=1)
     assert reply["text"].startswith("stopped after 1 s")
-    assert "in the middle not kept" in reply["text"]
+    assert "in the middle omitted" in reply["text"]
     page = world.llmc("read", reply["handle"], "--budget", "200").stdout
     assert page.split("\n")[1] == "1 parcel"
     assert "→ h" in page

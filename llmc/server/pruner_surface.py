@@ -1,7 +1,7 @@
-"""The pruner profile as a surface: three tools, the identity of the contract, and texts as they are.
+"""The pruner profile as a surface: three tools, the server name of the contract, and plain text replies.
 
-There are no budgets, handles or frames here: a client of this profile knows nothing of llmc. Where the client stands is
-`MCP_PRUNER_CWD`, else its folder; roots and settings are those of that folder.
+There are no budgets, handles or frames, because clients of this profile do not know llmc. The working directory is
+`MCP_PRUNER_CWD`, else the client's folder; roots and settings are those of that folder.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from llmc.envelope.token_accounting import weigh
 from llmc.extend.pruner.actions import Contained, Free
 from llmc.extend.pruner.config import Config, config_of
 from llmc.extend.pruner.contract import INVALID, NAME, TOOLS, VERSION, ActionError, ProgramResult, call, definitions
-from llmc.extend.pruner.node_errors import said
+from llmc.extend.pruner.node_errors import one_line_error
 from llmc.tool import ToolRequest
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ INVALID_PARAMS: Final = -32602
 
 @dataclass(frozen=True)
 class PrunerSurface:
-    """`fixed`: its tools never change, and there is nothing besides them."""
+    """`fixed`: the tools never change, and the surface offers nothing else."""
 
     service: Service
     fixed = True
@@ -55,20 +55,20 @@ class PrunerSurface:
     def instructions(self) -> str:
         return ""
 
-    def definitions(self, visit: RequestContext) -> tuple[ToolDefinition, ...]:
+    def definitions(self, context: RequestContext) -> tuple[ToolDefinition, ...]:
         found = definitions()
-        names, before = tuple(one.name for one in found), visit.session.listed
-        visit.session.listed = names
+        names, before = tuple(one.name for one in found), context.session.listed
+        context.session.listed = names
         if names != before:
-            self.service.ledger.listed(visit.session, found, "")
+            self.service.ledger.listed(context.session, found, "")
         return found
 
-    def unknown(self, visit: RequestContext, name: str) -> str:
-        del visit
+    def unknown(self, context: RequestContext, name: str) -> str:
+        del context
         return "" if name in TOOLS else INVALID
 
     def polish(self, message: dict[str, Any]) -> dict[str, Any]:
-        """A reply never says `isError`, and what is wrong with parameters has one name."""
+        """Remove `isError` from replies, and use one message for invalid parameters."""
         result, error = message.get("result"), message.get("error")
         if isinstance(result, dict):
             result.pop("isError", None)
@@ -76,25 +76,25 @@ class PrunerSurface:
             error["message"] = INVALID
         return message
 
-    def call(self, visit: RequestContext, name: str, args: dict[str, Any], call_: RunningRequest) -> Reply:
-        """Never an error of the protocol's, unless the arguments are of the wrong type."""
-        started, actions = time.perf_counter(), LateResult(self.service, visit, call_)
+    def call(self, context: RequestContext, name: str, args: dict[str, Any], call_: RunningRequest) -> Reply:
+        """Run a tool; only arguments of the wrong type are protocol errors."""
+        started, actions = time.perf_counter(), LateResult(self.service, context, call_)
         text = call(name, args, actions)
         weight = weigh(text, size=len(text) + actions.pruned if actions.pruned else 0)
         reply = Reply(text, weight=replace(weight, tool=name))
-        self.service.ledger.note(visit.session, name, time.perf_counter() - started, reply)
+        self.service.ledger.note(context.session, name, time.perf_counter() - started, reply)
         return reply
 
 
 class LateResult:
-    """The actions, made when the arguments have been found right; settings that are wrong are said in the reply."""
+    """Creates the actions on first use, after the arguments are validated; settings errors appear in the reply."""
 
-    def __init__(self, service: Service, visit: RequestContext, call_: RunningRequest) -> None:
+    def __init__(self, service: Service, context: RequestContext, call_: RunningRequest) -> None:
         self._service = service
-        self._visit = visit
+        self._context = context
         self._call = call_
-        self._made: Actions | None = None
-        self.pruned = 0  # characters that were left out
+        self._actions_cache: Actions | None = None
+        self.pruned = 0  # characters removed by the pruner
 
     def read(self, path: str) -> str:
         return self._actions().read(path)
@@ -106,37 +106,37 @@ class LateResult:
         return self._actions().grep(pattern, path)
 
     def prune(self, code: str, query: str) -> str:
-        kept = self._actions().prune(code, query)
-        self.pruned += len(code) - len(kept)
-        return kept
+        pruned_code = self._actions().prune(code, query)
+        self.pruned += len(code) - len(pruned_code)
+        return pruned_code
 
     def _actions(self) -> Actions:
-        if self._made is None:
+        if self._actions_cache is None:
             try:
-                self._made = self._make()
+                self._actions_cache = self._make()
             except LlmcError as error:
-                raise ActionError(said(error)) from None
-        return self._made
+                raise ActionError(one_line_error(error)) from None
+        return self._actions_cache
 
     def _make(self) -> Actions:
-        """The client as if it stood in the folder that the contract's variable names."""
-        there = standing(self._visit.client)
-        settings = self._service.settings_of(there)
+        """Create the actions for the folder named by the contract's variable."""
+        client = in_pruner_folder(self._context.client)
+        settings = self._service.settings_of(client)
         envelope = settings.envelope
         config: Config = config_of(
-            there.environ, there.cwd, url=envelope.pruner_url, milliseconds=envelope.pruner_timeout_ms
+            client.environ, client.cwd, url=envelope.pruner_url, milliseconds=envelope.pruner_timeout_ms
         )
 
         def cancelled() -> bool:
             return self._call.cancelled
 
-        if not settings.server.pruner.contained and self._visit.session.owner == LOCAL:
+        if not settings.server.pruner.contained and self._context.session.owner == LOCAL:
             return Free(config, redactor_for(settings.redaction), cancelled, Denylist(settings.index.deny))
-        workspace = self._service.workspace(RunningRequest(there))
-        session = self._visit.session
-        asked = ToolRequest("bash", {}, workspace, self._service.handles, session, call=self._call)
-        return Contained(config, redactor_for(settings.redaction), cancelled, asked)
+        workspace = self._service.workspace(RunningRequest(client))
+        session = self._context.session
+        request = ToolRequest("bash", {}, workspace, self._service.handles, session, call=self._call)
+        return Contained(config, redactor_for(settings.redaction), cancelled, request)
 
 
-def standing(client: ClientInfo) -> ClientInfo:
+def in_pruner_folder(client: ClientInfo) -> ClientInfo:
     return replace(client, cwd=config_of(client.environ, client.cwd).cwd)

@@ -1,11 +1,11 @@
-"""delegates: who works behind one call? Downstream MCP servers, and a cheap model that uses them.
+"""delegates: downstream MCP servers, and cheap models that use them on behalf of one call.
 
-    fleet.py       which servers run, for whom (`Fleet.hold`); `downstream` is one of them, `link` one connection to it,
-                   `transport` the ways there, `pins` what its tools were when the user allowed them
-    offer.py       what all this adds to the tools of a client: `Offer`, of its settings and of the servers as they are
-    delegate.py    a tool of the user's own: arguments in, the last words of a model out; `loop` is the conversation,
-                   `inside` the tools in it
-    passthrough.py a downstream tool itself, behind the gateway
+    fleet.py       which servers run, and for whom (`Fleet.hold`); `downstream` is one server, `link` its connection,
+                   `transport` its transports, `pins` the descriptions of its tools when the user allowed them
+    offer.py       the tools that delegates and servers add for a client: `Offer`, from settings and server state
+    delegate.py    a delegate as a tool: arguments in, the final answer of a model out; `loop` is the conversation,
+                   `toolbox` the tools of its model
+    passthrough.py a downstream tool offered directly, through the gateway
 
-Nothing is imported here: most daemons have no servers, and `mcp` and `pydantic_ai` take most of a second each.
+Nothing is imported here: most daemons have no servers, and `mcp` and `pydantic_ai` take almost a second each.
 """

@@ -1,7 +1,7 @@
-"""What a downstream tool answered, as text: a server may send anything, and a model should read little of it.
+"""Converts the result of a downstream tool to text, whatever the server sent.
 
-Texts are joined; images, sounds and other binaries are named with their kind and size and never passed on; what is far
-too long is cut here already, before it is cleaned, fitted and kept behind a handle like every other reply.
+Text blocks are joined. Images, audio and other binary content are replaced by their type and size. Very long text is
+truncated here, before it is cleaned, fitted and stored behind a handle like every other reply.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from llmc.base.text import split_lines
 
 __all__ = ["lines_of", "text_of"]
 
-# Beyond this nobody reads on; to clean a megabyte takes half a second.
+# Longer results are not useful, and cleaning a megabyte takes half a second.
 MOST_CHARS = 1_000_000
 MOST_BLOCKS = 1_000
 MOST_LINES = 20_000
 
 
 def text_of(raw: object) -> tuple[str, bool]:
-    """(text, whether the server calls it an error)."""
+    """(text, whether the server reports an error)."""
     if not isinstance(raw, dict):
-        return "the server's answer is no result", True
+        return "the server returned an invalid result", True
     blocks = raw.get("content")
     parts = [block_text(block) for block in blocks[:MOST_BLOCKS]] if isinstance(blocks, list) else []
     if isinstance(blocks, list) and len(blocks) > MOST_BLOCKS:
@@ -44,11 +44,11 @@ def lines_of(text: str) -> list[str]:
 
 def block_text(block: Any) -> str:
     if not isinstance(block, dict):
-        return "[something that is no content]"
+        return "[invalid content block]"
     kind = block.get("type")
     if kind == "text":
-        said = block.get("text")
-        return said if isinstance(said, str) else "[a text that is none]"
+        text_value = block.get("text")
+        return text_value if isinstance(text_value, str) else "[invalid text block]"
     if kind in {"image", "audio"}:
         return f"[{kind} {word(block.get('mimeType'))} {size_of(block.get('data'))}]"
     if kind == "resource":
@@ -60,10 +60,10 @@ def block_text(block: Any) -> str:
 
 def resource_text(resource: Any) -> str:
     if not isinstance(resource, dict):
-        return "[a resource that is none]"
-    said = resource.get("text")
-    if isinstance(said, str):
-        return f"{word(resource.get('uri'))}\n{said}"
+        return "[invalid resource]"
+    text_value = resource.get("text")
+    if isinstance(text_value, str):
+        return f"{word(resource.get('uri'))}\n{text_value}"
     return f"[binary {word(resource.get('uri'))} {word(resource.get('mimeType'))} {size_of(resource.get('blob'))}]"
 
 
@@ -72,6 +72,6 @@ def word(value: object) -> str:
 
 
 def size_of(encoded: object) -> str:
-    """Of base64, without decoding it."""
+    """The decoded size of base64 data, computed without decoding it."""
     count = len(encoded) * 3 // 4 if isinstance(encoded, str) else 0
     return f"{count / 1024:.0f} KB" if count >= 1024 else f"{count} bytes"  # noqa: PLR2004 - a kilobyte

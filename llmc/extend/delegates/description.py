@@ -1,8 +1,8 @@
-"""A tool as a downstream server describes it, once it was looked at: what it says is shown to models, so it is data.
+"""The checked description of a downstream tool. Models read descriptions, so they are treated as untrusted data.
 
-A description is cleaned and cut, a schema must be a JSON object of bounded size, and a `$ref` that leads out of it is
-taken away: nothing is ever fetched for it. `digest` is over what the server said, so that a change is noticed. What a
-schema means for llmc's own surfaces (arguments, a signature) is made here as well.
+Descriptions are cleaned and truncated. A schema must be a JSON object of bounded size; a `$ref` that leads out of it is
+removed, and nothing is ever fetched. `digest` covers the server's original text, so changes are detected. This module
+also derives llmc arguments and signatures from a schema.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from typing import Any
 from llmc.envelope.visible import visible_text
 from llmc.tool import Argument
 
-__all__ = ["ToolDescription", "arguments_of", "described", "harmless"]
+__all__ = ["ToolDescription", "arguments_of", "parse_description", "without_external_refs"]
 
-# Desktop Commander's longest is 5,100 characters; what is longer is no description.
+# The longest description of Desktop Commander has 5,100 characters.
 LONGEST_DESCRIPTION = 6_000
 LONGEST_SCHEMA = 64 << 10
 DEEPEST_SCHEMA = 32
@@ -29,7 +29,7 @@ KINDS = {"string": "string", "integer": "integer", "boolean": "boolean", "object
 
 @dataclass(frozen=True, slots=True)
 class ToolDescription:
-    """`key` is how it is held: two servers may both have a `search`."""
+    """`key` includes the server, since two servers may both have a `search`."""
 
     server: str
     name: str
@@ -48,42 +48,42 @@ class ToolDescription:
         return re.split(r"(?<=[.!?])\s", line, maxsplit=1)[0][:160]
 
 
-def described(server: str, raw: object) -> ToolDescription | str:
-    """The tool, or why it cannot be one."""
+def parse_description(server: str, raw: object) -> ToolDescription | str:
+    """The description, or the reason why it is invalid."""
     if not isinstance(raw, dict) or not isinstance(raw.get("name"), str):
         return "it has no name"
     name, schema = raw["name"], raw.get("inputSchema")
     if not NAME.fullmatch(name):
-        return "its name is not made of letters, digits, dots, dashes, slashes and underscores"
+        return "its name contains characters other than letters, digits, dots, dashes, slashes and underscores"
     if not isinstance(schema, dict) or schema.get("type", "object") != "object":
-        return "its schema is no JSON schema of an object"
-    said = raw.get("description")
-    text = said if isinstance(said, str) else ""
+        return "its schema is not a JSON schema of an object"
+    raw_text = raw.get("description")
+    text = raw_text if isinstance(raw_text, str) else ""
     try:
         packed = json.dumps([name, text, schema], sort_keys=True)
-        cleared = harmless(schema)
+        cleaned = without_external_refs(schema)
     except (ValueError, RecursionError, TypeError):
         return "its schema is nested too deeply"
     if len(packed) > LONGEST_SCHEMA:
         return f"its description and schema are larger than {LONGEST_SCHEMA >> 10} KB"
     digest = hashlib.sha256(packed.encode("utf-8", "surrogatepass")).hexdigest()[:32]
     return ToolDescription(
-        server, name, visible_text(text[:LONGEST_DESCRIPTION]), {**cleared, "type": "object"}, digest
+        server, name, visible_text(text[:LONGEST_DESCRIPTION]), {**cleaned, "type": "object"}, digest
     )
 
 
-def harmless(schema: Any, depth: int = 0) -> Any:
-    """The schema without references to anywhere else; ValueError when it is nested too deeply."""
+def without_external_refs(schema: Any, depth: int = 0) -> Any:
+    """The schema without references outside itself; ValueError when it is nested too deeply."""
     if depth > DEEPEST_SCHEMA:
         raise ValueError("nested too deeply")
     if isinstance(schema, dict):
         return {
-            name: harmless(value, depth + 1)
+            name: without_external_refs(value, depth + 1)
             for name, value in schema.items()
             if name not in {"$ref", "$dynamicRef", "$schema", "$id"} or (name == "$ref" and is_inside(value))
         }
     if isinstance(schema, list):
-        return [harmless(value, depth + 1) for value in schema]
+        return [without_external_refs(value, depth + 1) for value in schema]
     return visible_text(schema) if isinstance(schema, str) else schema
 
 
@@ -92,17 +92,17 @@ def is_inside(reference: object) -> bool:
 
 
 def arguments_of(schema: dict[str, Any]) -> tuple[Argument, ...]:
-    """The properties of a schema, the required ones first. What the kinds of llmc do not know is taken as it is."""
+    """The properties of a schema as arguments, required ones first; unknown types become `value`."""
     properties = schema.get("properties")
     required = schema.get("required")
     needed = [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
     known = properties if isinstance(properties, dict) else {}
     ordered = sorted(known, key=lambda name: name not in needed)
-    return tuple(foreign(name, known[name], required=name in needed) for name in ordered)
+    return tuple(argument_of(name, known[name], required=name in needed) for name in ordered)
 
 
-def foreign(name: str, schema: object, *, required: bool) -> Argument:
-    """Its values are the other server's to judge."""
+def argument_of(name: str, schema: object, *, required: bool) -> Argument:
+    """An argument whose values the downstream server validates."""
     return Argument(name, kind_of(schema), help_of(schema), required, text="foreign", low=None, high=None)
 
 
@@ -116,11 +116,11 @@ def kind_of(schema: object) -> str:
 
 
 def help_of(schema: object) -> str:
-    """Its description on one line, and what it may be."""
+    """The description on one line, and the allowed values."""
     if not isinstance(schema, dict):
         return ""
-    said = schema.get("description")
-    parts = [" ".join(said.split())[:LONGEST_HELP] if isinstance(said, str) else ""]
+    raw_text = schema.get("description")
+    parts = [" ".join(raw_text.split())[:LONGEST_HELP] if isinstance(raw_text, str) else ""]
     allowed = schema.get("enum")
     if isinstance(allowed, list):
         parts.append(f"One of {', '.join(str(one) for one in allowed)[:LONGEST_HELP]}.")

@@ -1,9 +1,9 @@
-"""Every downstream server of the daemon: which run, for whom, until when.
+"""All downstream servers of the daemon: which ones run, and for whom.
 
-A holder (an `llmc serve`, a listener, one call of a command line) names the servers of its settings; equal ones are
-started once and shared, all side by side, and leave some seconds after the last holder. One thread with a loop of its
-own has all connections and conversations, so that a server that blocks or floods never holds up the daemon's loop. The
-SDK is imported when the first server is wanted.
+A holder (an `llmc serve`, a listener, one CLI call) requests the servers of its settings. Identical servers are started
+once and shared, and stop a few seconds after their last holder has released them. One thread with its own event loop
+runs all connections and conversations, so a server that blocks or floods cannot delay the daemon's loop. The SDK is
+imported when the first server is needed.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from llmc.extend.delegates.downstream import Downstream
     from llmc.settings import Mcp
 
-    Place = tuple[str, Mapping[str, str]]  # the folder and the variables that a server is started with
+    Place = tuple[str, Mapping[str, str]]  # the working directory and environment of a server
 
 __all__ = ["Fleet"]
 
 log = logs.get("delegates")
 
-# A client that reconnects, or asks once more, finds them warm.
+# A client that reconnects soon finds its servers still running.
 LINGER_SECONDS = 5.0
 CLOSE_SECONDS = 10.0
 POLL_SECONDS = 0.05
@@ -44,7 +44,7 @@ T = TypeVar("T")
 
 
 class Fleet:
-    """Safe from many threads."""
+    """Thread-safe."""
 
     def __init__(self, home: Home) -> None:
         self._pins = Pins(f"{home.path}/pins.json")
@@ -57,7 +57,7 @@ class Fleet:
         self._closed = False
 
     def hold(self, holder: str, mcps: Mapping[str, Mcp], place: Place) -> dict[str, Downstream]:
-        """The servers of these entries for this holder, instead of what it held before; new ones are started."""
+        """Hold these servers instead of the previous ones, starting new ones; returns them by name."""
         wanted = {fingerprint(name, mcp, place): (name, mcp) for name, mcp in mcps.items() if mcp.enabled}
         with self._lock:
             if not self._closed and wanted:
@@ -70,22 +70,22 @@ class Fleet:
             else:
                 self._holders.pop(holder, None)
             held = {name: self._servers[key] for key, (name, _) in wanted.items() if key in self._servers}
-        self._let_go(before - wanted.keys())
+        self._drop_later(before - wanted.keys())
         return held
 
     def release(self, holder: str) -> None:
         with self._lock:
             held = self._holders.pop(holder, frozenset())
             self._listeners.pop(holder, None)
-        self._let_go(held)
+        self._drop_later(held)
 
-    def listen(self, holder: str, tell: Callable[[], None]) -> None:
-        """Call it, in the fleet's thread, whenever a server of this holder shows something else."""
+    def listen(self, holder: str, listener: Callable[[], None]) -> None:
+        """Call the listener, in the fleet's thread, whenever the state of one of this holder's servers changes."""
         with self._lock:
-            self._listeners[holder] = tell
+            self._listeners[holder] = listener
 
     def settle(self, servers: Iterable[Downstream], seconds: float) -> None:
-        """Wait until each has started or failed, but no longer than this."""
+        """Wait until each server has started or failed, at most this long."""
         waiting = [server for server in servers if server.state.status == "starting"]
         if waiting:
             ending = self.submit(all_settled(waiting))
@@ -94,10 +94,10 @@ class Fleet:
             ending.cancel()
 
     def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
-        return asyncio.run_coroutine_threadsafe(work, self._running())
+        return asyncio.run_coroutine_threadsafe(work, self._ensure_loop())
 
     def run(self, work: Coroutine[Any, Any, T], cancelled: Callable[[], bool]) -> T:
-        """In the loop, from another thread, until it ends; a cancellation goes down to whatever it waits for."""
+        """Run a coroutine in the loop and wait for it from another thread; cancellation is passed on."""
         ending = self.submit(work)
         while True:
             try:
@@ -115,7 +115,7 @@ class Fleet:
             return list(self._servers.values())
 
     def close(self) -> None:
-        """End all of them; nothing is started afterwards."""
+        """Stop all servers; none can be started afterwards."""
         with self._lock:
             self._closed = True
             tasks, self._tasks = list(self._tasks.values()), {}
@@ -126,7 +126,7 @@ class Fleet:
         for task in tasks:
             task.cancel()
         last = time.monotonic() + CLOSE_SECONDS
-        while time.monotonic() < last and asyncio.run_coroutine_threadsafe(others(), loop).result():
+        while time.monotonic() < last and asyncio.run_coroutine_threadsafe(other_tasks(), loop).result():
             time.sleep(POLL_SECONDS)
         loop.call_soon_threadsafe(loop.stop)
 
@@ -136,11 +136,11 @@ class Fleet:
         load_sdk()
         from llmc.extend.delegates.downstream import Downstream  # noqa: PLC0415 - the SDK, 0.8 s
 
-        server = Downstream(name, mcp, place, (self._pins, pin_of(name, mcp)), self._told)
+        server = Downstream(name, mcp, place, (self._pins, pin_of(name, mcp)), self._notify)
         self._servers[key] = server
-        self._tasks[key] = asyncio.run_coroutine_threadsafe(server.live(), self._running())
+        self._tasks[key] = asyncio.run_coroutine_threadsafe(server.live(), self._ensure_loop())
 
-    def _running(self) -> asyncio.AbstractEventLoop:
+    def _ensure_loop(self) -> asyncio.AbstractEventLoop:
         if self._loop is None:
             self._loop = asyncio.new_event_loop()
             threading.Thread(target=self._work, args=(self._loop,), name="llmc-delegates", daemon=True).start()
@@ -153,15 +153,15 @@ class Fleet:
 
     # ---- in the loop ----
 
-    def _told(self, server: Downstream) -> None:
+    def _notify(self, server: Downstream) -> None:
         with self._lock:
             key = next((key for key, one in self._servers.items() if one is server), "")
-            theirs = [who for who, held in self._holders.items() if key in held]
-            tell = [self._listeners[who] for who in theirs if who in self._listeners]
-        for one in tell:
+            holders = [holder for holder, held in self._holders.items() if key in held]
+            listener = [self._listeners[holder] for holder in holders if holder in self._listeners]
+        for one in listener:
             one()
 
-    def _let_go(self, keys: Iterable[str]) -> None:
+    def _drop_later(self, keys: Iterable[str]) -> None:
         loop = self._loop
         if loop is not None:
             for key in keys:
@@ -180,25 +180,25 @@ async def all_settled(servers: Iterable[Downstream]) -> None:
     await asyncio.gather(*(server.settled() for server in servers))
 
 
-async def others() -> int:
+async def other_tasks() -> int:
     return len(asyncio.all_tasks()) - 1
 
 
 def fingerprint(name: str, mcp: Mcp, place: Place) -> str:
-    """Equal for servers that may be shared: what they are given is part of it, so only its hash is kept."""
+    """Equal for servers that may be shared. It covers secrets, so only the hash is stored."""
     load_sdk()
     from llmc.extend.delegates.transport import environment_of  # noqa: PLC0415 - the SDK
 
     try:
         environ = environment_of(mcp, place[1])
         headers = {key: value.reveal() for key, value in mcp.headers.items()}
-    except Exception as error:  # noqa: BLE001 - a secret that is not there; the start says so
+    except Exception as error:  # noqa: BLE001 - a missing secret; starting the server reports it
         environ, headers = {"missing": str(error)}, {}
     parts = [name, mcp.command, mcp.args, mcp.transport, mcp.url, place[0], environ, headers]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def pin_of(name: str, mcp: Mcp) -> str:
-    """Its name among the pins: another command is another server, also under the same name."""
+    """The key of a server in the pin file; it includes the command, since a name may be reused."""
     parts = [mcp.command, mcp.args, mcp.url]
     return f"{name} {hashlib.sha256(json.dumps(parts).encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"

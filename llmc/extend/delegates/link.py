@@ -1,8 +1,8 @@
-"""One connection to a downstream server: the handshake, its list of tools, calls, and the moment when it ends.
+"""One connection to a downstream server: handshake, tool list, calls, and detection of its end.
 
-The SDK's session shakes hands and answers what a server asks of its client (nothing is offered to it). Lists and calls
-are sent as plain requests: a server that lies about one schema loses that tool and not all, and no schema of its is
-ever compiled, which could fetch a reference.
+The SDK session performs the handshake and answers requests from the server, which is offered no capabilities. Lists and
+calls are sent as raw requests: one invalid schema makes only that tool unusable, and schemas of the server are never
+compiled, which could fetch references.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 
 from llmc import __version__
 from llmc.base.errors import ToolExecutionError
-from llmc.extend.delegates.transport import opened
+from llmc.extend.delegates.transport import open_streams
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -26,21 +26,21 @@ if TYPE_CHECKING:
 
     from mcp.shared.dispatcher import CallOptions
 
-    from llmc.extend.delegates.transport import Words
+    from llmc.extend.delegates.transport import StderrTail
     from llmc.settings import Mcp
 
-__all__ = ["Link", "connected"]
+__all__ = ["Link", "connect"]
 
 MOST_PAGES, MOST_TOOLS = 50, 1_000
 LIST_SECONDS = 20.0
 PING_SECONDS = 5.0
-# So many messages without an answer to anything that was asked are a flood.
-MOST_UNASKED = 20_000
+# This many messages without a single response count as flooding.
+MOST_UNSOLICITED = 20_000
 ABOUT = types.Implementation(name="llmc", version=__version__)
 
 
 class Link:
-    """`ended` is set when the other end has gone, `relist` when it says that its tools are others now."""
+    """`ended` is set when the connection is lost, `relist` when the server announces changed tools."""
 
     def __init__(
         self, dispatcher: JSONRPCDispatcher[Any], session: ClientSession, ended: asyncio.Event, *, remote: bool
@@ -52,7 +52,7 @@ class Link:
         self._session = session
 
     async def tools(self) -> list[object]:
-        """As the server says, page by page."""
+        """The raw tool list of the server, all pages."""
         found: list[object] = []
         cursor: str | None = None
         for _ in range(MOST_PAGES):
@@ -65,21 +65,23 @@ class Link:
         return found[:MOST_TOOLS]
 
     async def call(self, name: str, arguments: Mapping[str, Any], seconds: float) -> object:
-        """Its raw result. Giving up tells the server so; ToolExecutionError when it does not come."""
+        """The raw result of a call; ToolExecutionError when it fails. Cancelling it notifies the server."""
         try:
             return await self._ask("tools/call", {"name": name, "arguments": dict(arguments)}, seconds)
         except MCPError as error:
-            code, said = error.error.code, error.error.message
+            code, message = error.error.code, error.error.message
             if code == types.REQUEST_TIMEOUT:
-                raise ToolExecutionError(f"{name} did not answer", reason=f"not in {seconds:.0f} s") from None
+                raise ToolExecutionError(f"{name} did not answer", reason=f"timed out after {seconds:.0f} s") from None
             if self._remote:
-                await self._look()
+                await self._check_alive()
             if self.ended.is_set():
-                raise ToolExecutionError(f"the server died while {name} ran", hint="It is started again.") from None
-            raise ToolExecutionError(f"{name} failed", reason=str(said)[:2_000]) from None
+                raise ToolExecutionError(
+                    f"the server exited during {name}", hint="It is being restarted; try again."
+                ) from None
+            raise ToolExecutionError(f"{name} failed", reason=str(message)[:2_000]) from None
 
-    async def _look(self) -> None:
-        """Whether the other end still knows us: over HTTP a server may go, and come back, unseen."""
+    async def _check_alive(self) -> None:
+        """Ping the server: over HTTP it may have restarted unnoticed and lost the session."""
         try:
             await self._ask("ping", {}, PING_SECONDS)
         except MCPError as error:
@@ -91,25 +93,25 @@ class Link:
         options: CallOptions = {"timeout": seconds, "headers": {"mcp-protocol-version": version} if version else {}}
         return await self._dispatcher.send_raw_request(method, params, options)
 
-    async def heard(self, message: object) -> None:
+    async def on_message(self, message: object) -> None:
         if isinstance(message, types.ToolListChangedNotification):
             self.relist.set()
 
 
 @contextlib.asynccontextmanager
-async def connected(
-    mcp: Mcp, cwd: str, environ: Mapping[str, str], words: Words, seconds: float
+async def connect(
+    mcp: Mcp, cwd: str, environ: Mapping[str, str], stderr: StderrTail, seconds: float
 ) -> AsyncIterator[Link]:
-    """A server that has shaken hands within so many seconds."""
-    async with opened(mcp, cwd, environ, words) as (reading, writing):
+    """Connect to a server and complete the handshake within this many seconds."""
+    async with open_streams(mcp, cwd, environ, stderr) as (reading, writing):
         ended = asyncio.Event()
         dispatcher: JSONRPCDispatcher[Any] = JSONRPCDispatcher(MonitoredStream(reading, ended), writing)
         link: list[Link] = []
 
-        async def hear(message: object) -> None:
-            await link[0].heard(message)
+        async def forward(message: object) -> None:
+            await link[0].on_message(message)
 
-        session = ClientSession(dispatcher=dispatcher, message_handler=hear, client_info=ABOUT)
+        session = ClientSession(dispatcher=dispatcher, message_handler=forward, client_info=ABOUT)
         link.append(Link(dispatcher, session, ended, remote=mcp.transport != "stdio"))
         async with session:
             async with asyncio.timeout(seconds):
@@ -118,12 +120,12 @@ async def connected(
 
 
 class MonitoredStream:
-    """A stream of messages that tells when it has ended; one that only ever says things unasked is ended here."""
+    """A message stream that signals its end; it ends when the server floods it with unsolicited messages."""
 
     def __init__(self, inner: Any, ended: asyncio.Event) -> None:
         self._inner = inner
         self._ended = ended
-        self._unasked = 0
+        self._unsolicited = 0
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
@@ -142,8 +144,8 @@ class MonitoredStream:
 
     def _count(self, message: Any) -> None:
         answers = isinstance(getattr(message, "message", None), types.JSONRPCResponse | types.JSONRPCError)
-        self._unasked = 0 if answers else self._unasked + 1
-        if self._unasked > MOST_UNASKED:
+        self._unsolicited = 0 if answers else self._unsolicited + 1
+        if self._unsolicited > MOST_UNSOLICITED:
             raise StopAsyncIteration
 
     async def __aenter__(self) -> Self:

@@ -1,8 +1,8 @@
-"""The conversation of a delegate: a model asks for tools, gets what they answer, and at last says something.
+"""The conversation of a delegate: a model calls tools, receives their results, and finally answers.
 
-Bounded in every direction: rounds, tokens, tools at once, and a deadline that whoever runs it sets. The last round has
-no tools, so that a model which would go on for ever must answer. What it calls is looked up in the tools that it was
-given, each time: a name that it made up, or was talked into, leads nowhere. Messages and providers are pydantic-ai's.
+Rounds, tokens and concurrent calls are bounded, and the caller sets a deadline. The last round offers no tools, so the
+model must answer. Every call is looked up in the tools that the model was given, so invented names have no effect.
+Messages and providers come from pydantic-ai.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ if TYPE_CHECKING:
 
     from llmc.settings import Delegate, Provider
 
-__all__ = ["ConversationRecord", "DelegateTools", "ModelToolCall", "converse", "warm"]
+__all__ = ["ConversationRecord", "DelegateTool", "ModelToolCall", "converse", "warm"]
 
 log = logs.get("delegates")
 
-# More in one round is a model that has lost its way.
+# A model that makes more calls in one round has lost track.
 MOST_CALLS = 16
 LONGEST_ANSWER = 4_096
 EXTRAS = {"anthropic": "anthropic", "google": "google", "openai": "openai"}
-LAST_ROUND = "No more tools can be used. Answer now, with what you have."
-NOTHING_SAID = "You said nothing. Answer in words."
+LAST_ROUND = "No more tool calls are possible. Answer now with what you have."
+EMPTY_REPLY = "Your reply was empty. Answer in text."
 
 
 @dataclass(frozen=True, slots=True)
-class DelegateTools:
-    """A tool as the model sees it; `key` is how it is held."""
+class DelegateTool:
+    """A tool as the model sees it; `key` is `server::tool`."""
 
     key: str
     description: str
@@ -60,7 +60,7 @@ class ModelToolCall:
 
 @dataclass(slots=True)
 class ConversationRecord:
-    """What happened so far; it is kept whether the conversation ends well or not."""
+    """What happened so far, available even if the conversation fails."""
 
     made: list[ModelToolCall] = field(default_factory=list)
     rounds: int = 0
@@ -69,78 +69,78 @@ class ConversationRecord:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """Who talks to whom, within which bounds."""
+    """The model, its tools and the limits of a conversation."""
 
     model: Any
     provider: Provider
     delegate: Delegate
-    tools: Callable[[], Mapping[str, DelegateTools]]
+    tools: Callable[[], Mapping[str, DelegateTool]]
     record: ConversationRecord
 
 
 async def converse(
     provider: Provider,
     delegate: Delegate,
-    words: tuple[str, str],
-    tools: Callable[[], Mapping[str, DelegateTools]],
+    prompts: tuple[str, str],
+    tools: Callable[[], Mapping[str, DelegateTool]],
     record: ConversationRecord,
 ) -> str:
-    """The model's last words. `words` are what it is told and what it is asked; `tools` are looked at in each round."""
-    with usable(provider):
+    """The final answer of the model. `prompts` are system prompt and question; `tools` is called in each round."""
+    with import_errors_as_config(provider):
         async with open_model(provider, delegate.model) as model:
             from pydantic_ai.messages import ModelRequest, SystemPromptPart, UserPromptPart  # noqa: PLC0415 - an extra
 
-            system, question = words
+            system, question = prompts
             messages: list[Any] = [ModelRequest(parts=[SystemPromptPart(system), UserPromptPart(question)])]
             return await rounds(Conversation(model, provider, delegate, tools, record), messages)
 
 
 def warm(provider: Provider) -> None:
-    """Import what a conversation needs, in the caller's thread: it takes seconds, and others talk in the loop."""
-    with contextlib.suppress(ImportError):  # whoever opens the model says what is missing
+    """Import the libraries in the caller's thread: it takes seconds and would block other conversations."""
+    with contextlib.suppress(ImportError):  # opening the model reports what is missing
         import_module("pydantic_ai.direct")
         import_module(f"pydantic_ai.models.{EXTRAS[provider.kind]}")
 
 
 @contextlib.contextmanager
-def usable(provider: Provider) -> Iterator[None]:
-    """A library that is not there is said by how to get it."""
+def import_errors_as_config(provider: Provider) -> Iterator[None]:
+    """Turn a missing library into an error that says how to install it."""
     try:
         yield
     except ImportError as error:
         missing = EXTRAS[provider.kind]
         raise ConfigError(
-            f"models of {missing} cannot be used",
+            f"{missing} models are not available",
             reason=f"{error.name or missing} is not installed",
             hint=f"pip install 'llmc[models]', or pip install 'pydantic-ai-slim[{missing}]'",
         ) from None
 
 
-async def rounds(talk: Conversation, messages: list[Any]) -> str:
+async def rounds(conversation: Conversation, messages: list[Any]) -> str:
     from pydantic_ai.messages import ModelRequest, TextPart, ToolCallPart, UserPromptPart  # noqa: PLC0415 - an extra
 
-    record, said_nothing = talk.record, False
+    record, was_empty = conversation.record, False
     while True:
         record.rounds += 1
-        is_last = record.rounds >= talk.delegate.max_steps or record.tokens >= talk.delegate.max_tokens
+        is_last = record.rounds >= conversation.delegate.max_steps or record.tokens >= conversation.delegate.max_tokens
         if is_last and record.rounds > 1:
             messages.append(ModelRequest(parts=[UserPromptPart(LAST_ROUND)]))
-        tools = {} if is_last and record.rounds > 1 else talk.tools()
-        reply = await requested(talk, messages, tools)
+        tools = {} if is_last and record.rounds > 1 else conversation.tools()
+        reply = await request_reply(conversation, messages, tools)
         calls = [part for part in reply.parts if isinstance(part, ToolCallPart)]
         text = "\n".join(part.content for part in reply.parts if isinstance(part, TextPart)).strip()
         if text and not calls:
             return text
-        if is_last or (said_nothing and not calls):
-            why = "it did not come to an end" if calls else "it said nothing"
+        if is_last or (was_empty and not calls):
+            why = "it kept calling tools" if calls else "its replies were empty"
             raise ModelError("the model gave no answer", reason=f"{why} in {record.rounds} rounds")
         messages.append(reply)
-        said_nothing = not calls
-        parts = await answers(talk, calls, tools) if calls else [UserPromptPart(NOTHING_SAID)]
+        was_empty = not calls
+        parts = await run_tools(conversation, calls, tools) if calls else [UserPromptPart(EMPTY_REPLY)]
         messages.append(ModelRequest(parts=parts))
 
 
-async def requested(talk: Conversation, messages: list[Any], tools: Mapping[str, DelegateTools]) -> Any:
+async def request_reply(conversation: Conversation, messages: list[Any], tools: Mapping[str, DelegateTool]) -> Any:
     from pydantic_ai.direct import model_request  # noqa: PLC0415 - an extra
     from pydantic_ai.models import ModelRequestParameters  # noqa: PLC0415 - likewise
     from pydantic_ai.tools import ToolDefinition  # noqa: PLC0415 - likewise
@@ -149,67 +149,67 @@ async def requested(talk: Conversation, messages: list[Any], tools: Mapping[str,
         ToolDefinition(name=name, description=one.description, parameters_json_schema=one.schema, strict=False)
         for name, one in tools.items()
     ]
-    wanted = ModelRequestParameters(function_tools=shown, allow_text_output=True)
+    tool = ModelRequestParameters(function_tools=shown, allow_text_output=True)
     settings: Any = {"max_tokens": LONGEST_ANSWER, "temperature": 0.0}
-    async with request_slot(talk.provider):
+    async with request_slot(conversation.provider):
         try:
             reply = await model_request(
-                talk.model, messages, model_settings=settings, model_request_parameters=wanted, instrument=False
+                conversation.model, messages, model_settings=settings, model_request_parameters=tool, instrument=False
             )
         except (LlmcError, ImportError):
             raise
-        except Exception as error:  # noqa: BLE001 - whatever a client library raises
-            log.info("a model failed", error=type(error).__name__)
+        except Exception as error:  # noqa: BLE001 - client libraries raise anything
+            log.info("model call failed", error=type(error).__name__)
             raise ModelError("the model did not answer", reason=reason_of(error)) from None
-    talk.record.tokens += reply.usage.total_tokens or count(str(reply.parts))
+    conversation.record.tokens += reply.usage.total_tokens or count(str(reply.parts))
     return reply
 
 
 def reason_of(error: BaseException) -> str:
-    """Its kind and status: the rest may hold what was sent."""
+    """The type and HTTP status of an error; its message may contain the request."""
     status = getattr(error, "status_code", None)
     return f"{type(error).__name__}{f' {status}' if isinstance(status, int) else ''}"
 
 
-async def answers(talk: Conversation, calls: list[Any], tools: Mapping[str, DelegateTools]) -> list[Any]:
-    """What each call brought, in their order; some run at once."""
+async def run_tools(conversation: Conversation, calls: list[Any], tools: Mapping[str, DelegateTool]) -> list[Any]:
+    """Run the calls with limited concurrency; results in the order of the calls."""
     from pydantic_ai.messages import ToolReturnPart  # noqa: PLC0415 - an extra
 
-    slots = asyncio.Semaphore(talk.delegate.parallel)
+    slots = asyncio.Semaphore(conversation.delegate.parallel)
 
     async def one(number: int, call: Any) -> Any:
         async with slots:
-            text = "too many calls at once" if number >= MOST_CALLS else await answered(talk, call, tools)
+            text = "too many calls at once" if number >= MOST_CALLS else await run_tool(conversation, call, tools)
         return ToolReturnPart(tool_name=call.tool_name, content=text, tool_call_id=call.tool_call_id)
 
     return list(await asyncio.gather(*(one(number, call) for number, call in enumerate(calls))))
 
 
-async def answered(talk: Conversation, call: Any, tools: Mapping[str, DelegateTools]) -> str:
-    """A failure is an answer too: the model may try another way."""
-    began, arguments = time.perf_counter(), call.args
-    wanted = tools.get(call.tool_name)
-    if wanted is None:
-        log.warning("a model called what it may not", tool=str(call.tool_name)[:80])
-        text = f"{call.tool_name} is none of your tools: {', '.join(tools)}"
+async def run_tool(conversation: Conversation, call: Any, tools: Mapping[str, DelegateTool]) -> str:
+    """The result of one call; a failure is returned as text, so the model can try something else."""
+    started, arguments = time.perf_counter(), call.args
+    tool = tools.get(call.tool_name)
+    if tool is None:
+        log.warning("model called an unknown tool", tool=str(call.tool_name)[:80])
+        text = f"{call.tool_name} is not one of your tools: {', '.join(tools)}"
     else:
         try:
-            text = await wanted.run(parsed(arguments))
+            text = await tool.run(parse_arguments(arguments))
         except LlmcError as error:
             text = f"error: {error}"
-    said = arguments if isinstance(arguments, str) else json.dumps(arguments or {}, default=str)
-    name = wanted.key if wanted else str(call.tool_name)
-    seconds = round(time.perf_counter() - began, 3)
-    log.debug("tool used", tool=name, round=talk.record.rounds, seconds=seconds, characters=len(text))
-    talk.record.made.append(ModelToolCall(talk.record.rounds, name, said, text, seconds))
+    argument_text = arguments if isinstance(arguments, str) else json.dumps(arguments or {}, default=str)
+    name = tool.key if tool else str(call.tool_name)
+    seconds = round(time.perf_counter() - started, 3)
+    log.debug("tool used", tool=name, round=conversation.record.rounds, seconds=seconds, characters=len(text))
+    conversation.record.made.append(ModelToolCall(conversation.record.rounds, name, argument_text, text, seconds))
     return text
 
 
-def parsed(arguments: Any) -> dict[str, Any]:
+def parse_arguments(arguments: Any) -> dict[str, Any]:
     try:
         found = json.loads(arguments) if isinstance(arguments, str) and arguments.strip() else arguments or {}
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        raise ModelError("the arguments are no JSON object")
+        raise ModelError("the arguments are not a JSON object")
     return found

@@ -1,8 +1,8 @@
-"""What the user's delegates and servers add to the tools of a client, at this moment.
+"""The tools that delegates and downstream servers currently add for a client.
 
-Made anew for each request, of the client's settings and of the servers as they are: a delegate is registered while all
-of its servers answer, an exposed tool while its own does. Names that llmc has itself are not given away. Safe to read
-from any thread.
+Computed for each request from the client's settings and the state of the servers: a delegate is offered while all of
+its servers run, an exposed tool while its server runs. Names of built-in tools cannot be overridden. Safe to read from
+any thread.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Offer:
         environ: Mapping[str, str],
         reserved: tuple[str, ...],
     ) -> None:
-        """`reserved` are the names of the built-in tools, which no delegate can have."""
+        """`reserved` are the names of the built-in tools."""
         self._fleet = fleet
         self._reserved = reserved
         self.servers = servers
@@ -53,11 +53,11 @@ class Offer:
         self.exposed = {name: Exposed(one, fleet) for name, one in servers.items() if settings.mcps[name].expose}
 
     def settle(self) -> None:
-        """Wait for servers that are just being started, as long as a client that lists tools would."""
+        """Wait for servers that are starting, as long as a client listing tools would wait."""
         self._fleet.settle(self.servers.values(), LIST_SECONDS)
 
     def delegates(self, allowed: frozenset[str] | None) -> tuple[Tool, ...]:
-        """Those that can work now, in the order of the settings."""
+        """The available delegates, in the order of the settings."""
         free = [one for name, one in self.workers.items() if allowed is None or name in allowed]
         return tuple(tool_of(one) for one in free if not one.missing())
 
@@ -65,12 +65,12 @@ class Offer:
         return tuple(one for one in self.delegates(allowed) if one.profiles)
 
     def tools(self, allowed: frozenset[str] | None) -> tuple[Tool, ...]:
-        """All that can be called now."""
+        """All tools that can be called now."""
         exposed = [tool for one in self.exposed.values() for tool in one.tools().values()]
         return (*self.delegates(allowed), *(one for one in exposed if self.open_to(one.name, allowed)))
 
     def find(self, name: str) -> Tool | None:
-        """By its name; a delegate also when it cannot work, so that it can say why."""
+        """A tool by name; unavailable delegates are included, so that calling them reports the reason."""
         if name in self.workers:
             return tool_of(self.workers[name])
         server = next((one for one in self.exposed.values() if name.startswith(f"{one.name}.")), None)
@@ -80,13 +80,13 @@ class Offer:
         return server.find(name.removeprefix(f"{server.name}."))
 
     def open_to(self, name: str, allowed: frozenset[str] | None) -> bool:
-        """Whether a session that is narrowed to `allowed` may use it; a server there stands for all its tools."""
+        """Whether a session restricted to `allowed` may use it; the name of a server allows all its tools."""
         if allowed is None or name in allowed:
             return True
         return any(name.startswith(f"{server}.") for server in allowed & self.exposed.keys())
 
     def knows(self, name: str) -> bool:
-        """Whether it may be one of these; waits for nothing."""
+        """Whether the name may be one of these tools; does not wait."""
         return name in self.workers or any(name.startswith(f"{server}.") for server in self.exposed)
 
     def names(self, allowed: frozenset[str] | None) -> list[str]:
@@ -94,24 +94,24 @@ class Offer:
         return [name for name in every if self.open_to(name, allowed)]
 
     def listing(self, server: str) -> Envelope | None:
-        """The tools of an exposed server; None when there is no such."""
+        """The tools of an exposed server; None for an unknown one."""
         if server not in self.exposed or server in self._reserved or server in self.workers:
             return None
         self._fleet.settle([self.exposed[server].downstream], LIST_SECONDS)
         return self.exposed[server].listing()
 
     def lines(self, allowed: frozenset[str] | None) -> list[str]:
-        """The exposed servers, one line of the menu each."""
+        """One menu line per exposed server."""
         return [one.line() for one in self.exposed.values() if self.any_open(one, allowed)]
 
     def any_open(self, exposed: Exposed, allowed: frozenset[str] | None) -> bool:
         return allowed is None or any(self.open_to(name, allowed) for name in exposed.tools())
 
     def suffix(self, allowed: frozenset[str] | None) -> str:
-        """What the gateway's own definition says of them, so that a model knows that they are there."""
+        """A sentence for the gateway's description, so that models know about these servers."""
         shown = [one for one in self.exposed.values() if one.tools() and self.any_open(one, allowed)]
-        told = [f"{one.name} ({len(one.tools())} tools)" for one in shown]
-        return f" Also {', '.join(told)}." if told else ""
+        counts = [f"{one.name} ({len(one.tools())} tools)" for one in shown]
+        return f" Also {', '.join(counts)}." if counts else ""
 
 
 def within(servers: Mapping[str, Downstream], names: Iterable[str]) -> dict[str, Downstream]:

@@ -1,9 +1,9 @@
-"""A downstream tool itself, behind the gateway: its server is one line of the menu, whatever it has.
+"""Downstream tools offered through the gateway; each server takes one line of the menu.
 
 llmc                                    desktop-commander: 26 tools, such as read_file, write_file
-llmc name=desktop-commander             one line for each
-llmc name=desktop-commander.read_file   what that takes, once in a session
-… args={"path": "a.txt"}                runs it; the answer goes the way of every reply
+llmc name=desktop-commander             one line per tool
+llmc name=desktop-commander.read_file   its signature, once per session
+… args={"path": "a.txt"}                runs it; the result is fitted like every reply
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from llmc.base.errors import ToolExecutionError
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.phrases import plural
 from llmc.extend.delegates.content import text_of
-from llmc.extend.delegates.delegate import AMOUNTS
+from llmc.extend.delegates.delegate import SIZE_ARGUMENTS
 from llmc.extend.delegates.description import arguments_of
 from llmc.tool import FOCUS, Tool
 from llmc.tool_schema import call_form
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 __all__ = ["Exposed"]
 
 CALL_SECONDS = 60.0
-# A line of the menu costs at most some 50 tokens with these.
+# These keep a menu line below about 50 tokens.
 NAMED, NAMED_CHARS = 6, 110
 
 
 @dataclass(frozen=True, slots=True)
 class Exposed:
-    """One server and those of its tools that its entry exposes."""
+    """One server and the tools that its entry exposes."""
 
     downstream: Downstream
     fleet: Fleet
@@ -49,12 +49,12 @@ class Exposed:
         return tool in self.downstream.mcp.expose or "*" in self.downstream.mcp.expose
 
     def tools(self) -> dict[str, Tool]:
-        """By the names that a client uses: `server.tool`."""
+        """The usable tools by client name, `server.tool`."""
         usable = self.downstream.state.usable
         return {f"{self.name}.{name}": self._tool(one) for name, one in usable.items() if self.exposes(name)}
 
     def find(self, name: str) -> Tool | None:
-        """One of its tools, by its own name; of a server that does not run, one that says so."""
+        """One of its tools by its own name; for a server that is not running, a tool that reports this."""
         state = self.downstream.state
         if name in state.known and self.exposes(name):
             return self._tool(state.known[name])
@@ -63,49 +63,49 @@ class Exposed:
         schema: dict[str, object] = {"type": "object", "additionalProperties": True}
         return Tool(f"{self.name}.{name}", self.trouble(), self._fail, (), input_schema=schema)
 
-    def _fail(self, _asked: ToolRequest) -> Envelope:
+    def _fail(self, _request: ToolRequest) -> Envelope:
         raise ToolExecutionError(f"{self.name} is not running", reason=self.downstream.state.reason)
 
-    def _tool(self, described: ToolDescription) -> Tool:
-        mine = arguments_of(described.schema)
+    def _tool(self, description: ToolDescription) -> Tool:
+        mine = arguments_of(description.schema)
         taken = {one.name for one in mine}
         return Tool(
-            name=f"{self.name}.{described.name}",
-            summary=described.description.strip() or described.name,
-            run=lambda asked: self._run(described, asked),
+            name=f"{self.name}.{description.name}",
+            summary=description.description.strip() or description.name,
+            run=lambda request: self._run(description, request),
             own_seconds=lambda _: CALL_SECONDS,
-            arguments=(*mine, *(one for one in AMOUNTS if one.name not in taken)),
+            arguments=(*mine, *(one for one in SIZE_ARGUMENTS if one.name not in taken)),
             budget="read_budget",
             profiles=frozenset(),
-            brief=described.brief,
+            brief=description.brief,
             schema=tuple(taken) or (FOCUS.name,),
             topics=frozenset(),
             repeatable=False,
             has_side_effects=True,
-            input_schema=described.schema,
+            input_schema=description.schema,
         )
 
-    def _run(self, described: ToolDescription, asked: ToolRequest) -> Envelope:
-        """Asked again whether it may: settings and descriptions change."""
-        from llmc.extend.delegates.toolbox import enveloped  # noqa: PLC0415 - only here
+    def _run(self, description: ToolDescription, request: ToolRequest) -> Envelope:
+        """Run the tool. Permission is checked again, since settings and descriptions change."""
+        from llmc.extend.delegates.toolbox import text_envelope  # noqa: PLC0415 - only here
 
-        if not self.exposes(described.name):
-            raise ToolExecutionError(f"{described.key} is not exposed")
-        known = {one.name for one in arguments_of(described.schema)}
-        ours = {FOCUS.name, *(one.name for one in AMOUNTS)} - known
-        given = {name: value for name, value in asked.args.items() if name not in ours}
-        work = self.downstream.call(described.name, given, CALL_SECONDS)
+        if not self.exposes(description.name):
+            raise ToolExecutionError(f"{description.key} is not exposed")
+        known = {one.name for one in arguments_of(description.schema)}
+        ours = {FOCUS.name, *(one.name for one in SIZE_ARGUMENTS)} - known
+        given = {name: value for name, value in request.args.items() if name not in ours}
+        work = self.downstream.call(description.name, given, CALL_SECONDS)
         try:
-            raw = self.fleet.run(work, lambda: asked.cancelled)
+            raw = self.fleet.run(work, lambda: request.cancelled)
         except asyncio.CancelledError:
-            raise ToolExecutionError(f"{described.key} was cancelled") from None
+            raise ToolExecutionError(f"{description.key} was cancelled") from None
         text, failed = text_of(raw)
         if failed:
-            raise ToolExecutionError(f"{described.key} failed", reason=text[:4_000])
-        return enveloped(f"{self.name}.{described.name}", text)
+            raise ToolExecutionError(f"{description.key} failed", reason=text[:4_000])
+        return text_envelope(f"{self.name}.{description.name}", text)
 
     def line(self) -> str:
-        """All of it in one line of the menu."""
+        """The menu line of the server."""
         names = [name.removeprefix(f"{self.name}.") for name in self.tools()]
         shown: list[str] = []
         for name in names[:NAMED]:
@@ -119,7 +119,7 @@ class Exposed:
         return f"{self.name}: {state.status}{f', {state.reason}' if state.reason else ''}"
 
     def listing(self) -> Envelope:
-        """One line for each tool, and what is off, and why."""
+        """One line per tool, and the tools that are disabled, with the reason."""
         tools = self.tools()
         state = self.downstream.state
         items = [Item((Row(f"{call_form(one)} {one.brief}".rstrip()),)) for one in tools.values()]

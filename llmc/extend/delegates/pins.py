@@ -1,7 +1,7 @@
-"""What each downstream tool was when the user first allowed it: a tool that says something else today is off.
+"""Pins the description of each downstream tool when it is first seen; a tool that changes is disabled.
 
-Digests of description and schema, by server, in one file of the home. A tool that was never seen is taken as it is,
-since the user has just named its server; one that changed waits for `llmc delegate trust`.
+The file in the home stores digests of description and schema by server. A new tool is accepted as it is, because the
+user configured its server; a changed one needs `llmc delegate trust`.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ Known = dict[str, dict[str, str]]
 
 
 class Pins:
-    """Safe from many threads; the daemon is the only process that writes."""
+    """Thread-safe. The daemon is the only process that writes the file."""
 
     def __init__(self, path: str) -> None:
         self._path = Path(path)
         self._lock = threading.Lock()
 
     def changed(self, server: str, tools: Iterable[ToolDescription]) -> frozenset[str]:
-        """Those of the tools that are not what they were; new ones are remembered. All of them when the file is
-        damaged: what it held is not known any more."""
+        """The tools whose description changed; new tools are added. All tools when the file is damaged, since the
+        pinned descriptions are unknown."""
         found = {one.name: one.digest for one in tools}
         with self._lock:
             known = self._read()
@@ -46,7 +46,7 @@ class Pins:
             return frozenset(name for name, digest in found.items() if mine[name] != digest)
 
     def trust(self, server: str, tools: Iterable[ToolDescription]) -> None:
-        """They are right as they are now."""
+        """Pin the current descriptions of these tools."""
         with self._lock:
             known = self._read() or {}
             known.setdefault(server, {}).update({one.name: one.digest for one in tools})
@@ -64,7 +64,7 @@ class Pins:
 
     def _write(self, known: Known) -> None:
         temporary = self._path.with_name(f"{self._path.name}.new")
-        with contextlib.suppress(OSError):  # a full disk: they are asked about again
+        with contextlib.suppress(OSError):  # after a full disk, the tools count as new again
             with open(temporary, "w", encoding="utf-8", opener=_private) as file:
                 json.dump(known, file, indent=1, sort_keys=True)
             temporary.replace(self._path)

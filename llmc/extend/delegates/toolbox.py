@@ -1,8 +1,8 @@
-"""The tools of a delegate's model: downstream ones and llmc's own, under names that no two of them share.
+"""The tools of a delegate's model, from downstream servers and from llmc, under unique names.
 
-Whatever a tool answers goes the way of every reply before the model sees it: without secrets, cut to a budget, the rest
-behind a handle, which `llmc__more` opens. Which tools there are is decided here, at each call, by the delegate's own
-list and by what its servers offer now; a description that changed takes a tool away.
+Results are processed like every reply before the model sees them: redacted, cut to a budget, and the rest stored behind
+a handle that `llmc__more` opens. The set of tools is computed at each call from the delegate's list and the state of
+its servers; tools with a changed description are left out.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from llmc.base.errors import QueryError, ToolExecutionError
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.phrases import plural
 from llmc.extend.delegates.content import lines_of, text_of
-from llmc.extend.delegates.loop import DelegateTools
+from llmc.extend.delegates.loop import DelegateTool
 from llmc.state.connected_sessions import ConnectedSession
 from llmc.tool import Argument, Tool
 from llmc.tool_schema import definition_of
@@ -30,109 +30,107 @@ if TYPE_CHECKING:
     from llmc.settings import Delegate
     from llmc.tool import ToolRequest
 
-__all__ = ["OWN", "DelegateToolbox", "enveloped", "shown_name"]
+__all__ = ["OWN", "DelegateToolbox", "model_name", "text_envelope"]
 
 OWN = "llmc"
 MORE = "llmc__more"
-# A round with four tools then fits in the 8,000 tokens that a small local model has.
+# With this, a round of four calls fits into the 8,000 tokens of a small local model.
 STEP_BUDGET = 1_500
-# Some characters are cleaned and fitted in a millisecond, which a change of threads takes as well.
+# Shorter text is processed in the loop: it takes about as long as switching threads.
 QUICK = 10_000
-LONGEST_NAME = 64  # what the providers take
-STEP_ARGUMENTS = (Argument("budget", "integer", "Tokens that the reply may take."),)
+LONGEST_NAME = 64  # the limit of the providers
+STEP_ARGUMENTS = (Argument("budget", "integer", "Token budget of the reply."),)
 MORE_SCHEMA = {"type": "object", "properties": {"handle": {"type": "string"}}, "required": ["handle"]}
 
 
 @dataclass(frozen=True, slots=True)
 class DelegateToolbox:
-    """For one call of one delegate; `last` is the moment of the monotonic clock at which it must end."""
+    """The tools for one call of one delegate; `last` is its deadline on the monotonic clock."""
 
-    asked: ToolRequest
+    request: ToolRequest
     delegate: Delegate
     servers: Mapping[str, Downstream]
     last: float
 
-    def tools(self) -> dict[str, DelegateTools]:
-        """By the names that the model sees."""
-        found: dict[str, DelegateTools] = {}
+    def tools(self) -> dict[str, DelegateTool]:
+        """The tools by the names that the model sees."""
+        found: dict[str, DelegateTool] = {}
         for server, names in self.delegate.internal_tools.items():
-            made = self._own(names) if server == OWN else self._theirs(server, names)
-            for inside in made:
-                found[shown_name(inside.key, found)] = inside
+            found_tools = self._own_tools(names) if server == OWN else self._downstream_tools(server, names)
+            for inside in found_tools:
+                found[model_name(inside.key, found)] = inside
         if found:
-            found[MORE] = DelegateTools(f"{OWN}::more", "The rest of a result, by its handle.", MORE_SCHEMA, self._more)
+            found[MORE] = DelegateTool(f"{OWN}::more", "The rest of a result, by its handle.", MORE_SCHEMA, self._more)
         return found
 
-    def _theirs(self, server: str, names: tuple[str, ...]) -> list[DelegateTools]:
+    def _downstream_tools(self, server: str, names: tuple[str, ...]) -> list[DelegateTool]:
         downstream = self.servers.get(server)
-        known = downstream.state.known if downstream else {}  # one that is being started again is waited for
+        known = downstream.state.known if downstream else {}  # calls wait for a server that is restarting
         wanted = list(known) if names == ("*",) else names
         return [
-            DelegateTools(
-                known[name].key, known[name].description, known[name].schema, partial(self._call, known[name])
-            )
+            DelegateTool(known[name].key, known[name].description, known[name].schema, partial(self._call, known[name]))
             for name in wanted
             if name in known
         ]
 
-    def _own(self, names: tuple[str, ...]) -> list[DelegateTools]:
-        settings = self.asked.workspace.settings
-        runtime = self.asked.tools
+    def _own_tools(self, names: tuple[str, ...]) -> list[DelegateTool]:
+        settings = self.request.workspace.settings
+        runtime = self.request.tools
         tools = [runtime.get(name) for name in names if name in runtime.names() and name != OWN]
-        made = [definition_of(one) for one in tools if runtime.is_offered(one, settings)]
+        found_tools = [definition_of(one) for one in tools if runtime.is_offered(one, settings)]
         return [
-            DelegateTools(f"{OWN}::{one.name}", one.description, one.schema, partial(self._ask, one.name))
-            for one in made
+            DelegateTool(f"{OWN}::{one.name}", one.description, one.schema, partial(self._call_own, one.name))
+            for one in found_tools
         ]
 
-    async def _call(self, described: ToolDescription, arguments: dict[str, Any]) -> str:
-        """Asked again whether it may: the list that the model saw may be old."""
-        downstream = self.servers[described.server]
-        if described.name not in downstream.state.known:
-            raise ToolExecutionError(f"{described.key} may not be used now")
-        raw = await downstream.call(described.name, arguments, self._left())
+    async def _call(self, description: ToolDescription, arguments: dict[str, Any]) -> str:
+        """Call a downstream tool. Permission is checked again, since the model's list may be outdated."""
+        downstream = self.servers[description.server]
+        if description.name not in downstream.state.known:
+            raise ToolExecutionError(f"{description.key} is currently not available")
+        raw = await downstream.call(description.name, arguments, self._left())
         text, failed = text_of(raw)
-        shown = partial(self._enclosed, described.key, text, failed=failed)
+        shown = partial(self._fit, description.key, text, failed=failed)
         return shown() if len(text) < QUICK else await asyncio.to_thread(shown)
 
     def _left(self) -> float:
         return max(0.1, self.last - asyncio.get_running_loop().time())
 
-    def _enclosed(self, key: str, text: str, *, failed: bool) -> str:
-        envelope = enveloped(key, text)
+    def _fit(self, key: str, text: str, *, failed: bool) -> str:
+        envelope = text_envelope(key, text)
         wrapper = Tool(key, "", lambda _: envelope, STEP_ARGUMENTS, budget="read_budget")
-        reply = self.asked.step(key, {"budget": STEP_BUDGET}, self._session(frozenset({key})), wrapper)
+        reply = self.request.step(key, {"budget": STEP_BUDGET}, self._session(frozenset({key})), wrapper)
         return f"error: {reply.text}" if failed else reply.text
 
-    async def _ask(self, name: str, arguments: dict[str, Any]) -> str:
+    async def _call_own(self, name: str, arguments: dict[str, Any]) -> str:
         return await asyncio.to_thread(self._answer, name, arguments)
 
     async def _more(self, arguments: dict[str, Any]) -> str:
         handle = arguments.get("handle")
-        if not isinstance(handle, str) or not self.asked.handles.has(handle.partition(":")[0], self.asked.owner):
-            raise QueryError("there is no such handle", hint="It stands at the end of a result that was cut.")
+        if not isinstance(handle, str) or not self.request.handles.has(handle.partition(":")[0], self.request.owner):
+            raise QueryError("unknown handle", hint="Handles are at the end of shortened results.")
         return await asyncio.to_thread(self._answer, "read", {"target": handle})
 
     def _answer(self, name: str, arguments: dict[str, Any]) -> str:
-        """In a session of its own, with the owner's handles and nothing that was sent to others."""
-        takes_budget = any(argument.name == "budget" for argument in self.asked.tools.get(name).arguments)
+        """Call an llmc tool in a temporary session with the owner's handles and no history of sent lines."""
+        takes_budget = any(argument.name == "budget" for argument in self.request.tools.get(name).arguments)
         given = {"budget": STEP_BUDGET, **arguments} if takes_budget else arguments
-        return self.asked.step(name, given, self._session(frozenset({name}))).text
+        return self.request.step(name, given, self._session(frozenset({name}))).text
 
     def _session(self, allowed: frozenset[str]) -> ConnectedSession:
-        return ConnectedSession(f"delegate-{id(self)}", self.asked.owner, allowed=allowed)
+        return ConnectedSession(f"delegate-{id(self)}", self.request.owner, allowed=allowed)
 
 
-def enveloped(name: str, text: str) -> Envelope:
-    """A text of others: the first line is ours and says whose it is, the rest stands behind a space."""
+def text_envelope(name: str, text: str) -> Envelope:
+    """Untrusted text as an envelope: llmc writes the first line, and every other line is indented."""
     lines = lines_of(text)
     found = f"{name} · {plural(len(lines), 'line')}" if lines else f"{name} · empty"
     groups = (Group("", (Item(tuple(Row(line) for line in lines)),)),) if lines else ()
     return Envelope(name, found, groups, unit="line")
 
 
-def shown_name(key: str, taken: Mapping[str, DelegateTools]) -> str:
-    """`server__tool` in the letters that providers allow; a number where two would be alike."""
+def model_name(key: str, taken: Mapping[str, DelegateTool]) -> str:
+    """`server__tool` in the characters that providers allow; a number makes it unique."""
     plain = re.sub(r"[^A-Za-z0-9_-]", "_", key.replace("::", "__"))[:LONGEST_NAME]
     name, number = plain, 2
     while name in taken or name == MORE:

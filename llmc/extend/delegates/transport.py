@@ -1,8 +1,8 @@
-"""The ways to a downstream server: a program's stdin and stdout, streamable HTTP, SSE.
+"""Transports to downstream servers: stdio of a program, streamable HTTP, SSE.
 
-Over stdio a server gets a handful of variables and those that its entry names, in a process group of its own that ends
-with it. A line that is too long is passed by, and the call that it answered fails; one that floods is cut off. Over
-HTTP requests go to the configured address, without redirects to others and without a proxy of the environment.
+A stdio server gets a few environment variables plus those of its entry, and runs in its own process group, which is
+killed with it. A line that is too long fails the call it belongs to; a server that floods is disconnected. HTTP
+requests go only to the configured address: no redirects and no proxies from the environment.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ if TYPE_CHECKING:
 
     Streams = tuple[Any, Any]
 
-__all__ = ["Words", "environment_of", "opened"]
+__all__ = ["StderrTail", "environment_of", "open_streams"]
 
-# What a program needs to find itself; everything else must be named in the entry's `env`.
+# Variables that programs generally need; all others must be set in `env` of the entry.
 INHERITED = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER")
-# The largest answers of the servers that were looked at have some hundred kilobytes.
+# The largest results of known servers have a few hundred kilobytes.
 LONGEST_LINE = 4 << 20
-# So much without an answer to anything that was asked is a flood.
+# This many bytes without a single response count as flooding.
 MOST_BYTES = 32 << 20
 LEAVE_SECONDS = 2.0
 HTTP_SECONDS, SILENT_SECONDS = 30.0, 3_600.0
 
 
-class Words:
-    """The last that a server wrote to stderr, for who wonders why it does not run; without its secrets."""
+class StderrTail:
+    """The last lines a server wrote to stderr, without its secrets, to explain why it failed."""
 
     def __init__(self, secrets: tuple[str, ...] = ()) -> None:
         self._secrets = tuple(secret for secret in secrets if secret)
@@ -61,34 +61,34 @@ class Words:
 
     @property
     def last(self) -> str:
-        said = [line for line in self._lines if line.strip()]
-        told = next(
-            (line for line in reversed(said) if re.search(r"error|not found|cannot|no such", line, re.IGNORECASE)), ""
+        lines = [line for line in self._lines if line.strip()]
+        error_line = next(
+            (line for line in reversed(lines) if re.search(r"error|not found|cannot|no such", line, re.IGNORECASE)), ""
         )
-        return told or (said[-1] if said else "")
+        return error_line or (lines[-1] if lines else "")
 
 
 def environment_of(mcp: Mcp, environ: Mapping[str, str]) -> dict[str, str]:
-    kept = {name: environ[name] for name in INHERITED if name in environ}
-    return {**kept, **{name: value.reveal() for name, value in mcp.env.items()}}
+    inherited = {name: environ[name] for name in INHERITED if name in environ}
+    return {**inherited, **{name: value.reveal() for name, value in mcp.env.items()}}
 
 
 @contextlib.asynccontextmanager
-async def opened(mcp: Mcp, cwd: str, environ: Mapping[str, str], words: Words) -> AsyncIterator[Streams]:
+async def open_streams(mcp: Mcp, cwd: str, environ: Mapping[str, str], stderr: StderrTail) -> AsyncIterator[Streams]:
     if mcp.transport == "stdio":
-        async with program(mcp, cwd, environ, words) as lines:
+        async with program(mcp, cwd, environ, stderr) as lines:
             yield lines, lines
         return
     if not is_plain(mcp.url):
-        raise ConfigError("its url is no plain address", hint="For example http://127.0.0.1:8080/mcp")
+        raise ConfigError("its url is not a plain URL", hint="For example http://127.0.0.1:8080/mcp")
     headers = {name: value.reveal() for name, value in mcp.headers.items()}
     if mcp.transport == "sse":
-        from mcp.client.sse import sse_client  # noqa: PLC0415 - few are reached in this way
+        from mcp.client.sse import sse_client  # noqa: PLC0415 - rarely used
 
         async with sse_client(mcp.url, headers, HTTP_SECONDS, SILENT_SECONDS, client_for) as streams:
             yield streams
         return
-    from mcp.client.streamable_http import streamable_http_client  # noqa: PLC0415 - likewise
+    from mcp.client.streamable_http import streamable_http_client  # noqa: PLC0415 - only needed for HTTP
 
     async with (
         client_for(headers) as client,
@@ -98,15 +98,15 @@ async def opened(mcp: Mcp, cwd: str, environ: Mapping[str, str], words: Words) -
 
 
 def client_for(headers: dict[str, str] | None = None, timeout: Any = None, auth: Any = None) -> Any:
-    """Of a stream of events the SDK bounds each."""
-    import httpx2  # noqa: PLC0415 - likewise
+    """The HTTP client; the SDK bounds the size of each server-sent event."""
+    import httpx2  # noqa: PLC0415 - only needed for HTTP
 
     wait = timeout or httpx2.Timeout(HTTP_SECONDS, read=SILENT_SECONDS)
     return web_client(LONGEST_LINE, wait, seconds=SILENT_SECONDS, headers=headers, auth=auth, events=False)
 
 
 @contextlib.asynccontextmanager
-async def program(mcp: Mcp, cwd: str, environ: Mapping[str, str], words: Words) -> AsyncIterator[PipeLines]:
+async def program(mcp: Mcp, cwd: str, environ: Mapping[str, str], stderr: StderrTail) -> AsyncIterator[PipeLines]:
     process = await asyncio.create_subprocess_exec(
         mcp.command,
         *mcp.args,
@@ -118,23 +118,23 @@ async def program(mcp: Mcp, cwd: str, environ: Mapping[str, str], words: Words) 
         start_new_session=True,
         limit=LONGEST_LINE,
     )
-    listening = asyncio.create_task(overheard(process, words))
+    listening = asyncio.create_task(collect_stderr(process, stderr))
     try:
         yield PipeLines(process)
     finally:
-        await asyncio.shield(ended(process))
+        await asyncio.shield(stop(process))
         listening.cancel()
 
 
-async def overheard(process: asyncio.subprocess.Process, words: Words) -> None:
+async def collect_stderr(process: asyncio.subprocess.Process, stderr: StderrTail) -> None:
     assert process.stderr is not None
     while part := await process.stderr.read(4096):
         for line in part.splitlines():
-            words.add(line)
+            stderr.add(line)
 
 
-async def ended(process: asyncio.subprocess.Process) -> None:
-    """It may leave by itself when its stdin closes; whatever it started goes with it."""
+async def stop(process: asyncio.subprocess.Process) -> None:
+    """Close stdin, wait for the program to exit, then kill its process group."""
     assert process.stdin is not None
     process.stdin.close()
     with contextlib.suppress(TimeoutError):
@@ -145,7 +145,7 @@ async def ended(process: asyncio.subprocess.Process) -> None:
 
 
 class PipeLines(Stream):
-    """Over the pipes of a program."""
+    """Messages over the stdio of a program."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdin is not None
@@ -160,7 +160,7 @@ class PipeLines(Stream):
             try:
                 message = types.jsonrpc_message_adapter.validate_python(orjson.loads(line), by_name=False)
             except (ValueError, ValidationError):
-                continue  # a program that prints where it should speak
+                continue  # not a message: the program prints to stdout
             if isinstance(message, types.JSONRPCResponse | types.JSONRPCError):
                 self._bytes = 0
             return SessionMessage(message)
@@ -171,7 +171,7 @@ class PipeLines(Stream):
             raise StopAsyncIteration
 
     async def _line(self) -> bytes:
-        """The next line. Of one that is too long only its id is looked for, and the call is told."""
+        """The next line. A line that is too long is replaced by an error response with its id."""
         head = tail = b""
         size = 0
         while True:
@@ -188,7 +188,7 @@ class PipeLines(Stream):
             if not head:
                 return line
             found = id_of(head, tail + line)
-            if found is None or not found.isdigit():  # the ids that we give are numbers
+            if found is None or not found.isdigit():  # llmc uses numeric ids
                 raise StopAsyncIteration
             return refusal(int(found))
 
@@ -200,5 +200,5 @@ class PipeLines(Stream):
 
 
 def refusal(identifier: int) -> bytes:
-    why = f"the answer is larger than {LONGEST_LINE >> 20} MB"
+    why = f"the response is larger than {LONGEST_LINE >> 20} MB"
     return orjson.dumps({"jsonrpc": "2.0", "id": identifier, "error": {"code": types.INTERNAL_ERROR, "message": why}})

@@ -1,4 +1,4 @@
-"""What a persona is: a name, a sentence, tools, arguments, and a function from arguments to a prompt.
+"""The base class of personas: a name, a description, tools, arguments, and a function from arguments to a prompt.
 
     class DatabaseExpert(Agent):
         name = "db-expert"
@@ -10,7 +10,7 @@
             found = context.search(f"{args.get('database', '')} schema", limit=5)
             return AgentPrompt("You know this schema:\\n" + "\\n".join(hit.title for hit in found))
 
-Inline and Lua personas are subclasses of the same `Agent`. A resolution gets its own `context` and keeps nothing.
+Inline and Lua personas are subclasses of `Agent` too. Each resolution gets its own `context` and keeps no state.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
     from llmc.extend.personas.context import AgentContext
     from llmc.extend.personas.model import AgentArgument, AgentPrompt
 
-__all__ = ["LONGEST_ARGUMENT", "Agent", "checked_arguments", "real_tools"]
+__all__ = ["LONGEST_ARGUMENT", "Agent", "check_arguments", "real_tools"]
 
 LONGEST_ARGUMENT = 8_000
-# Names of the document that personas were ordered with.
+# Tool names from the original specification of personas.
 ALIASES = {"get": "read", "sources": "list_roots"}
 
 
 class Agent:
-    """To be subclassed. Without `tools` it sees all of them."""
+    """Base class of personas. Without `tools`, all tools are available."""
 
     name: str = ""
     description: str = ""
@@ -45,11 +45,11 @@ class Agent:
     source: ClassVar[str] = "python"
 
     def resolve(self, args: dict[str, str], context: AgentContext) -> AgentPrompt | Awaitable[AgentPrompt]:
-        """The prompt for a conversation; `async def` will do as well."""
+        """The prompt for a conversation; may be an `async def`."""
         raise NotImplementedError
 
     def complete(self, argument: str, typed: str) -> list[str]:
-        """What the value of an argument could be, for programs that offer it; `values` of the argument otherwise."""
+        """Completions for the value of an argument; by default its `values`."""
         del typed
         return [value for one in self.arguments if one.name == argument for value in one.values]
 
@@ -67,13 +67,13 @@ def real_tools(names: tuple[str, ...] | list[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(ALIASES.get(name, name) for name in names))
 
 
-def checked_arguments(info: AgentInfo, given: Mapping[str, Any]) -> dict[str, str]:
-    """Texts by name, or what is wrong with them. An empty one counts as not given."""
+def check_arguments(info: AgentInfo, given: Mapping[str, Any]) -> dict[str, str]:
+    """The arguments as strings; ArgumentError for unknown, missing or invalid ones. Empty strings count as missing."""
     known = [argument.name for argument in info.arguments]
     for name in given:
         if name not in known:
             near = get_close_matches(name, known, 1)
-            takes = f"It takes {', '.join(known)}." if known else "It takes none."
+            takes = f"Available: {', '.join(known)}." if known else "It takes no arguments."
             raise ArgumentError(
                 f"{info.name} has no argument {name!r}", hint=f"Did you mean {near[0]}?" if near else takes
             )
@@ -86,7 +86,7 @@ def checked_arguments(info: AgentInfo, given: Mapping[str, Any]) -> dict[str, st
 
 def as_text(info: AgentInfo, name: str, value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise ArgumentError(f"the argument {name!r} of {info.name} must be a text")
+        raise ArgumentError(f"the argument {name!r} of {info.name} must be a string")
     text = str(value)
     if len(text) > LONGEST_ARGUMENT:
         raise ArgumentError(f"the argument {name!r} of {info.name} is longer than {LONGEST_ARGUMENT} characters")

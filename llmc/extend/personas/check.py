@@ -1,7 +1,7 @@
-"""What is wrong with the personas of the settings, before anybody asks for one: `llmc config check`.
+"""Checks the personas in the settings before they are used: `llmc config check`.
 
-A wrong persona does no harm to anything else, so this is no reason to refuse the settings; a script is run as far as it
-describes itself, in its own process as always.
+An invalid persona affects nothing else, so the settings are still accepted. Scripts are run only to describe
+themselves, in their sandbox as always.
 """
 
 from __future__ import annotations
@@ -61,15 +61,15 @@ def inline_problems(agent: AgentEntry, known: KnownTools) -> Iterator[tuple[str,
     for part, template in templates:
         for wrong in unknown_names(template, set(names)):
             near = nearest(wrong, names)
-            hint = f"did you mean {{{near}}}?" if near else f"write {{{{{wrong}}}}} for the braces themselves"
-            yield part, f"{{{wrong}}} is no argument of it", hint
+            hint = f"did you mean {{{near}}}?" if near else f"write {{{{{wrong}}}}} for literal braces"
+            yield part, f"{{{wrong}}} is not one of its arguments", hint
     for twice in sorted({name for name in names if names.count(name) > 1}):
         yield "arguments", f'two arguments are named "{shown(twice)}"', ""
 
 
 def script_problems(name: str, script: AgentScript, known: KnownTools) -> Iterator[tuple[str, str]]:
     try:
-        info = LuaAgent(name, script.path, script.timeout, script.config).described()
+        info = LuaAgent(name, script.path, script.timeout, script.config).describe()
     except LlmcError as error:
         yield f"{error.message}: {error.reason}" if error.reason else error.message, error.hint
         return

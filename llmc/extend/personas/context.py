@@ -1,7 +1,7 @@
-"""What a persona may ask of the user's index while it is resolved: search, get, sources.
+"""The index queries available to a persona while it is resolved: search, get, sources.
 
-Everything that comes back is redacted, with what is hidden made visible, cut to a budget in whole lines, and counted.
-One context serves one resolution: all its searches see the roots at the same moment.
+All results are redacted, hidden characters are made visible, and text is cut to a token budget at line boundaries. One
+context serves one resolution, and all its searches see the same state of the roots.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST_CALLS", "AgentContext", "ContextDocument", "ContextPassage", "ContextSource"]
 
-# A persona that wants more than this wants the tools, which its model has.
+# A persona that needs more calls should leave them to its model, which has the tools.
 MOST_CALLS = 50
 MOST_RESULTS = 50
 SEARCH_BUDGET, GET_BUDGET, LARGEST_BUDGET = 1_200, 2_000, 8_000
 MODES = ("keyword", "hybrid", "semantic")
-# A passage with less room than this says nothing.
+# A passage with fewer tokens than this is not useful.
 LEAST_SHARE = 24
-# What stands right above the best line often says what it is about.
+# Lines directly above the best line often explain it.
 LEAD = 2
 
 
 @dataclass(frozen=True, slots=True)
 class ContextPassage:
-    """A passage. `id` is what `get`, and the tool `read`, open."""
+    """A passage. `get` and the tool `read` accept its `id`."""
 
     id: str
     title: str
@@ -95,40 +95,40 @@ class AgentContext:
     def search(
         self, query: str, *, limit: int = 5, mode: str = "hybrid", source: str = "", budget: int = SEARCH_BUDGET
     ) -> list[ContextPassage]:
-        """The best passages, one for each file, within `budget` tokens. `source` is a root's name or a folder."""
+        """The best passages, one per file, within `budget` tokens. `source` is the name of a root or a folder."""
         self._count()
         self.searches += 1
         if mode not in MODES:
-            raise QueryError(f"there is no mode {mode!r}", hint=f"There are {', '.join(MODES)}.")
+            raise QueryError(f"unknown mode {mode!r}", hint=f"Available: {', '.join(MODES)}.")
         views, under = self._within(source)
         if not views or not query.strip():
             return []
         off = frozenset({"vectors"}) if mode == "keyword" else frozenset()
         request = SearchRequest(
-            query, PathFilter(under=under), limit=bounded(limit, 1, MOST_RESULTS), per_file=1, off=off
+            query, PathFilter(under=under), limit=clamp(limit, 1, MOST_RESULTS), per_file=1, off=off
         )
         result = search(views, request)
         self.notes += [note for note in freshness_notes(result.pending, result.share) if note not in self.notes]
         hits = [(file, hit) for file in result.files for hit in file.hits[:1]]
         texts = self._clean([item_of(file, hit) for file, hit in hits])
-        return self._shared(hits, texts, bounded(budget, LEAST_SHARE, LARGEST_BUDGET))
+        return self._fit_passages(hits, texts, clamp(budget, LEAST_SHARE, LARGEST_BUDGET))
 
-    def get(self, id: str, *, budget: int = GET_BUDGET) -> ContextDocument:  # noqa: A002 - the contract calls it so
-        """A passage of `search`, or `path`, `path:10-40`, `path::symbol`."""
+    def get(self, id: str, *, budget: int = GET_BUDGET) -> ContextDocument:  # noqa: A002 - the name in the public API
+        """The text of a passage found by `search`, or of `path`, `path:10-40`, `path::symbol`."""
         self._count()
         self.fetches += 1
-        root_index, path, start, end = self._located(id)
+        root_index, path, start, end = self._locate(id)
         lines = lines_of(root_index.root_fs, path)
         start, end = max(1, start), min(end or len(lines), len(lines))
         rows = tuple(Row(line, number) for number, line in enumerate(lines[start - 1 : end], start))
         (text,) = self._clean([Item(rows, "", root_index.root.id, path, start, end)])
-        kept, _ = cut(text, bounded(budget, LEAST_SHARE, LARGEST_BUDGET))
+        kept, _ = cut(text, clamp(budget, LEAST_SHARE, LARGEST_BUDGET))
         shown = shown_path(self._workspace, root_index.root.id, path)
         body = "\n".join(kept)
         return ContextDocument(id, shown, path, root_index.root.name, start, end, body, cut=len(kept) < len(text))
 
     def sources(self) -> list[ContextSource]:
-        """The roots by name, with how many files each has."""
+        """The roots by name, with their number of files."""
         self._count()
         found = []
         for root_index in self._workspace.root_indexes:
@@ -140,7 +140,7 @@ class AgentContext:
         self._calls += 1
         if self._calls > MOST_CALLS:
             raise TooManyCallsError(
-                f"it asked the index more than {MOST_CALLS} times", hint="Search once with a larger limit instead."
+                f"it queried the index more than {MOST_CALLS} times", hint="Search once with a larger limit instead."
             )
 
     @cached_property
@@ -148,7 +148,7 @@ class AgentContext:
         return self._workspace.views()
 
     def _within(self, source: str) -> tuple[list[View], tuple[str, ...]]:
-        """A source that is not there holds nothing, as in the document that personas were ordered with."""
+        """The views and folders of a source; an unknown source is empty, as the specification requires."""
         if not source:
             return self._views, ()
         named = [view for view in self._views if view.root.name == source]
@@ -158,28 +158,30 @@ class AgentContext:
         held = [view for view in self._views if folder and (seen := view.root_fs.stat(folder)) and str(seen.kind)]
         return held, (folder,)
 
-    def _located(self, name: str) -> tuple[RootIndex, str, int, int]:
+    def _locate(self, name: str) -> tuple[RootIndex, str, int, int]:
         if name in self._known:
             root, path, start, end = self._known[name]
             return self._workspace.root_index(root), path, start, end
         target = parse_target(name)
         root_index, path = self._workspace.locate(target.path)
         if not path:
-            raise NotFoundError(f"{name} is a folder", hint="Name a file.")
+            raise NotFoundError(f"{name} is a folder", hint="Give the path of a file.")
         if target.symbol:
             view = next(view for view in self._views if view.root.id == root_index.root.id)
             target = find_symbol(view, path, target)
         return root_index, path, *span(target)
 
     def _clean(self, items: Sequence[Item]) -> list[list[str]]:
-        """The lines of each, as they may leave."""
+        """The cleaned and redacted lines of each item."""
         envelope = Envelope("agent", "", tuple(Group("", (item,)) for item in items))
         redact = redactor_for(self._workspace.settings.redaction)
         cleaned = clean(envelope, redact, self._workspace.text_of, data=False)
         return [[row.text.rstrip() for row in item.rows] for item in cleaned.items()]
 
-    def _shared(self, hits: list[tuple[FileHits, Hit]], texts: list[list[str]], budget: int) -> list[ContextPassage]:
-        """Each passage may take an equal part of what is left."""
+    def _fit_passages(
+        self, hits: list[tuple[FileHits, Hit]], texts: list[list[str]], budget: int
+    ) -> list[ContextPassage]:
+        """Cut the passages to the budget; each gets an equal share of what is left."""
         names = {root_index.root.id: root_index.root.name for root_index in self._workspace.root_indexes}
         found: list[ContextPassage] = []
         for at, ((file, hit), text) in enumerate(zip(hits, texts, strict=True)):
@@ -201,7 +203,7 @@ class AgentContext:
 
 
 class TooManyCallsError(AgentError):
-    """Ends the resolution: a script that catches it would go on."""
+    """Ends the resolution, even if a script catches errors."""
 
 
 def item_of(file: FileHits, hit: Hit) -> Item:
@@ -210,7 +212,7 @@ def item_of(file: FileHits, hit: Hit) -> Item:
 
 
 def excerpt(lines: list[str], hit: Hit, budget: int) -> tuple[list[str], int]:
-    """All of it, or the line that names it and then from where it answers best."""
+    """All lines if they fit, else the first line and the lines around the best match."""
     kept, used = cut(lines, budget)
     best = hit.lines[0] - hit.start_line if hit.lines else 0
     if len(kept) > best or kept == lines or best >= len(lines):
@@ -222,7 +224,7 @@ def excerpt(lines: list[str], hit: Hit, budget: int) -> tuple[list[str], int]:
 
 
 def cut(lines: list[str], budget: int) -> tuple[list[str], int]:
-    """As many lines as there is room for, and what they cost; what is left out is marked."""
+    """As many lines as fit, and their token count; an ellipsis marks the cut."""
     used = 0
     for at, line in enumerate(lines):
         cost = count_line(f" {line}")
@@ -236,5 +238,5 @@ def span(target: Target) -> tuple[int, int]:
     return target.start, target.end
 
 
-def bounded(value: int, low: int, high: int) -> int:
+def clamp(value: int, low: int, high: int) -> int:
     return max(low, min(high, value))

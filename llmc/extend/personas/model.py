@@ -1,6 +1,6 @@
-"""The values of personas: what a list shows of one, and what it becomes when it is asked for.
+"""Values of personas: their description in lists, and the prompt they resolve to.
 
-They are the contract of the endpoints, of MCP and of `llmc.agents`; `as_dict` is what goes out.
+They define the HTTP endpoints, MCP prompts and `llmc.agents`; `as_dict` is the wire format.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ ROLES: Final = ("user", "assistant", "system")
 
 @dataclass(frozen=True, slots=True)
 class AgentArgument:
-    """`values` are offered when it is typed; `complete` offers `folders` or `files` of the roots instead."""
+    """`values` are offered as completions; `complete` offers `folders` or `files` of the roots instead."""
 
     name: str
     description: str = ""
@@ -29,7 +29,7 @@ class AgentArgument:
 
 @dataclass(frozen=True, slots=True)
 class AgentInfo:
-    """`source` is `toml`, `lua` or `python`; `place` is the file or class behind it. No `tools` means all."""
+    """`source` is `toml`, `lua` or `python`; `place` is its file or class. Empty `tools` means all tools."""
 
     name: str
     description: str
@@ -70,7 +70,7 @@ class AgentPrompt:
 
 @dataclass(frozen=True, slots=True)
 class ResolvedPersona:
-    """A prompt and what it took. `notes` are what a script printed, and searches that could not be made."""
+    """A prompt and its cost. `notes` are lines printed by a script and failed searches."""
 
     info: AgentInfo
     prompt: AgentPrompt

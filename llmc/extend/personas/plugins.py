@@ -1,7 +1,7 @@
-"""Personas written in Python: registered by a program that has llmc inside, or by an installed package.
+"""Personas written in Python: registered by a program that embeds llmc, or by an installed package.
 
-A package names its class in the entry point group `llmc.agents`. Only installed packages count, those in the
-environment's own folders: a checkout that somebody stands in never does, whatever lies there.
+A package declares its class in the entry point group `llmc.agents`. Only packages in the site folders of the
+environment count; the current directory is never searched.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ _lock = threading.Lock()
 
 
 def register(agent: Agent | type[Agent]) -> Agent:
-    """In this process. The last of a name counts."""
-    made: Any = agent() if isinstance(agent, type) else agent
-    if not isinstance(made, Agent) or not made.name:
-        raise TypeError("an agent is an instance of llmc.agents.Agent, and has a name")
+    """Register a persona in this process, replacing one with the same name."""
+    instance: Any = agent() if isinstance(agent, type) else agent
+    if not isinstance(instance, Agent) or not instance.name:
+        raise TypeError("an agent must be an instance of llmc.agents.Agent with a name")
     with _lock:
-        _registered[made.name] = made
-    return made
+        _registered[instance.name] = instance
+    return instance
 
 
 def unregister(name: str) -> None:
@@ -51,18 +51,18 @@ def registered() -> dict[str, Agent]:
 
 @cache
 def installed() -> dict[str, Agent]:
-    """Once for a process; one that cannot be loaded is logged and passed by."""
+    """Personas of installed packages, loaded once per process; failures are logged and skipped."""
     found: dict[str, Agent] = {}
     for point in entry_points():
         try:
-            made: Any = point.load()
-            made = made() if isinstance(made, type) else made
-            if not isinstance(made, Agent) or not made.name:
-                raise TypeError("it is no llmc.agents.Agent with a name")  # noqa: TRY301 - logged like all others
-        except Exception as error:  # noqa: BLE001 - a stranger's package must not stop us
+            instance: Any = point.load()
+            instance = instance() if isinstance(instance, type) else instance
+            if not isinstance(instance, Agent) or not instance.name:
+                raise TypeError("it is not an llmc.agents.Agent with a name")  # noqa: TRY301 - logged like all others
+        except Exception as error:  # noqa: BLE001 - a broken package must not affect the others
             log.warning("agent not loaded", entry_point=point.value, reason=f"{type(error).__name__}: {error}")
         else:
-            found[made.name] = made
+            found[instance.name] = instance
     return found
 
 

@@ -22,7 +22,7 @@ end
 local encode
 
 local function encode_table(value, depth)
-  if depth > DEEPEST then error("a table is nested too deeply, or holds itself", 0) end
+  if depth > DEEPEST then error("a table is nested too deeply or contains itself", 0) end
   local parts, length = {}, rawlen(value)
   local count = 0
   for _ in next, value do count = count + 1 end
@@ -42,7 +42,7 @@ function encode(value, depth)
   if kind == "nil" or kind == "boolean" then return value == nil and "null" or tostring(value) end
   if kind == "string" then return quoted(value) end
   if kind == "table" then return encode_table(value, depth or 0) end
-  if kind ~= "number" then error("a " .. kind .. " cannot leave the script", 0) end
+  if kind ~= "number" then error("a value of type " .. kind .. " cannot be returned", 0) end
   if mathtype(value) == "integer" then return format("%d", value) end
   if value ~= value or value == 1 / 0 or value == -1 / 0 then return "null" end
   return format("%.17g", value)
@@ -135,7 +135,7 @@ end
 -- A finaliser would run when the next script is under way.
 local setmetatable = setmetatable
 allowed.setmetatable = function(table, meta)
-  if type(meta) == "table" and rawget(meta, "__gc") ~= nil then error("__gc is not there", 2) end
+  if type(meta) == "table" and rawget(meta, "__gc") ~= nil then error("__gc is not available", 2) end
   return setmetatable(table, meta)
 end
 
@@ -172,9 +172,9 @@ return function(source, name, what, given)
   local done, result = pcall(function()
     local returned = chunk()
     local agent = returned or allowed.agent
-    if type(agent) ~= "table" then error("the script returns no table `agent`", 0) end
+    if type(agent) ~= "table" then error("the script does not return a table `agent`", 0) end
     if what == "describe" then return described(agent) end
-    if type(agent.resolve) ~= "function" then error("agent.resolve is no function", 0) end
+    if type(agent.resolve) ~= "function" then error("agent.resolve is not a function", 0) end
     local asked = decode(given)
     return agent.resolve(asked.args, asked.config, context)
   end)

@@ -1,8 +1,8 @@
-"""Which personas are there, and what does one of them say?
+"""The registry of personas: listing and resolving them.
 
-A registry is made of the settings that hold for one request, so that a change of a file is seen at the next one. Later
-sources take the name of earlier ones: built-in, Python, then the settings. Resolving is the same for all: arguments are
-checked, a fresh context is lent, whatever comes out is redacted and counted.
+A registry is built from the settings of one request, so changed files take effect with the next one. Later sources
+override earlier ones of the same name: built-in, Python, settings. All personas are resolved in the same way: arguments
+are checked, a new context is created, and the prompt is redacted and its tokens are counted.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from llmc.envelope.clean import clean_text, without_secrets
 from llmc.envelope.redact.redactor import Redactor, redactor_for
 from llmc.envelope.tokens import count
 from llmc.envelope.visible import visible
-from llmc.extend.personas.base import checked_arguments
+from llmc.extend.personas.base import check_arguments
 from llmc.extend.personas.builtin import built_in
 from llmc.extend.personas.context import AgentContext
 from llmc.extend.personas.inline import TomlAgent
@@ -49,16 +49,16 @@ class AgentRegistry:
 
     @classmethod
     def from_settings(cls, settings: Settings, sources: Mapping[str, SettingSource] | None = None) -> Self:
-        """With `sources` an inline persona knows the file that it stands in."""
-        made = cls()
-        made._redactor = redactor_for(settings.redaction)
-        made._agents.update({**built_in(), **registered()})
+        """With `sources`, inline personas know the file that defines them."""
+        registry = cls()
+        registry._redactor = redactor_for(settings.redaction)
+        registry._agents.update({**built_in(), **registered()})
         for name, entry in settings.agents.items():
             source = (sources or {}).get(f"agents.{name}.system_prompt")
-            made._agents[name] = TomlAgent(name, entry, source.name if source else "")
+            registry._agents[name] = TomlAgent(name, entry, source.name if source else "")
         for name, script in settings.agent_scripts.items():
-            made._agents[name] = LuaAgent(name, script.path, script.timeout, script.config)
-        return made
+            registry._agents[name] = LuaAgent(name, script.path, script.timeout, script.config)
+        return registry
 
     def register(self, agent: Agent) -> None:
         self._agents[agent.name] = agent
@@ -70,20 +70,20 @@ class AgentRegistry:
         return iter(self._agents[name] for name in sorted(self._agents))
 
     def list(self) -> tuple[AgentInfo, ...]:
-        """By name, so that the list is the same each time."""
-        return tuple(shown(agent.info(), self._redactor) for agent in self)
+        """All personas, sorted by name."""
+        return tuple(clean_info(agent.info(), self._redactor) for agent in self)
 
     def find(self, name: str) -> Agent:
         if name in self._agents:
             return self._agents[name]
         near = get_close_matches(name, self._agents, 1)
-        known = f"There are {', '.join(sorted(self._agents))}."
+        known = f"Available: {', '.join(sorted(self._agents))}."
         raise NotFoundError(f"there is no agent {name!r}", hint=f"Did you mean {near[0]}?" if near else known)
 
     def describe(self, name: str) -> AgentInfo:
-        """As `list` has it, but one that cannot be used is an error."""
+        """The entry of `list`, but an unusable persona raises an error."""
         agent = self.find(name)
-        return agent.described() if isinstance(agent, LuaAgent) else agent.info()
+        return agent.describe() if isinstance(agent, LuaAgent) else agent.info()
 
     def resolve(self, workspace: Workspace, name: str, given: Mapping[str, Any]) -> ResolvedPersona:
         agent = self.find(name)
@@ -92,12 +92,12 @@ class AgentRegistry:
         context = AgentContext(workspace)
         try:
             info = self.describe(name)
-            prompt = prompted(agent, checked_arguments(info, given), context)
+            prompt = resolve_agent(agent, check_arguments(info, given), context)
         except LlmcError as error:
-            raise said_safely(error, redact) from None
-        prompt = cleaned(prompt, redact)
+            raise redact_error(error, redact) from None
+        prompt = clean_prompt(prompt, redact)
         return ResolvedPersona(
-            shown(info, redact),
+            clean_info(info, redact),
             prompt,
             context.searches,
             context.fetches,
@@ -108,26 +108,26 @@ class AgentRegistry:
         )
 
 
-def shown(info: AgentInfo, redact: Redactor) -> AgentInfo:
-    """A description may be a stranger's: one line, nothing hidden in it, no secret."""
+def clean_info(info: AgentInfo, redact: Redactor) -> AgentInfo:
+    """Descriptions are untrusted: reduce them to one visible line without secrets."""
     clean = without_secrets(info, redact)
     arguments = tuple(replace(one, description=visible(one.description)) for one in clean.arguments)
     return replace(clean, description=visible(clean.description), arguments=arguments)
 
 
-def prompted(agent: Agent, args: dict[str, str], context: AgentContext) -> AgentPrompt:
+def resolve_agent(agent: Agent, args: dict[str, str], context: AgentContext) -> AgentPrompt:
     if isinstance(agent, TomlAgent | LuaAgent):
         return agent.resolve(args, context)
-    prompt = in_time(agent, args, context)
+    prompt = run_with_timeout(agent, args, context)
     if not isinstance(prompt, AgentPrompt) or not isinstance(prompt.system, str):
-        raise AgentError(f"{agent.name} returned no AgentPrompt")
+        raise AgentError(f"{agent.name} did not return an AgentPrompt")
     return prompt
 
 
-def in_time(agent: Agent, args: dict[str, str], context: AgentContext) -> Any:
-    """Python cannot be stopped from outside: after the time nobody waits for it any more, and its thread goes on."""
+def run_with_timeout(agent: Agent, args: dict[str, str], context: AgentContext) -> Any:
+    """Resolve with a timeout. Python code cannot be stopped, so after a timeout its thread keeps running."""
     future: Future[Any] = Future()
-    threading.Thread(target=fulfil, args=(future, agent, args, context), name="llmc-agent", daemon=True).start()
+    threading.Thread(target=resolve_into, args=(future, agent, args, context), name="llmc-agent", daemon=True).start()
     try:
         return future.result(agent.timeout)
     except NotDoneError:
@@ -140,25 +140,25 @@ def in_time(agent: Agent, args: dict[str, str], context: AgentContext) -> Any:
         raise AgentError(f"{agent.name} failed", reason=f"{type(error).__name__}: {error}") from error
 
 
-def fulfil(future: Future[Any], agent: Agent, args: dict[str, str], context: AgentContext) -> None:
+def resolve_into(future: Future[Any], agent: Agent, args: dict[str, str], context: AgentContext) -> None:
     try:
         found: Any = agent.resolve(args, context)
-        future.set_result(asyncio.run(awaited(found)) if inspect.isawaitable(found) else found)
-    except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
+        future.set_result(asyncio.run(await_value(found)) if inspect.isawaitable(found) else found)
+    except BaseException as error:  # noqa: BLE001 - raised again in the waiting thread
         future.set_exception(error)
 
 
-async def awaited(found: Any) -> Any:
+async def await_value(found: Any) -> Any:
     return await found
 
 
-def cleaned(prompt: AgentPrompt, redact: Redactor) -> AgentPrompt:
-    """What the index gave is clean already; a prompt may also come from a script that knows a secret of its own."""
+def clean_prompt(prompt: AgentPrompt, redact: Redactor) -> AgentPrompt:
+    """Redact the prompt: context from the index is already clean, but a script may contain secrets."""
     messages = tuple(PromptMessage(one.role, clean_text(one.content, redact)) for one in prompt.messages)
     return AgentPrompt(clean_text(prompt.system, redact), tuple(prompt.tools), messages)
 
 
-def said_safely(error: LlmcError, redact: Redactor) -> LlmcError:
+def redact_error(error: LlmcError, redact: Redactor) -> LlmcError:
     error.message, error.reason, error.hint = (
         clean_text(text, redact) for text in (error.message, error.reason, error.hint)
     )

@@ -1,8 +1,7 @@
-"""Running a script in a process of its own, and ending it in time.
+"""Runs scripts in worker processes and kills them on timeout.
 
-One warm worker waits for the next job and leaves after a minute without any, so that an idle daemon is one process. A
-second script at the same time gets a worker of its own. Each job has a fresh Lua state; a worker that was ended, or
-has had its share of jobs, is not used again.
+One warm worker waits for the next job and exits after an idle minute, so an idle daemon is a single process. Concurrent
+scripts get workers of their own. Each job has a fresh Lua state; a worker is replaced after a kill or a number of jobs.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ __all__ = ["LuaPool", "Printed", "ScriptJob", "pool"]
 WORKER = Path(__file__).with_name("worker.py")
 IDLE_SECONDS = 60.0
 MOST_JOBS = 200
-# Scripts at once, each of which may use a core for as long as its timeout; more wait a little.
+# Concurrent scripts, each of which may use a core until its timeout; further ones wait briefly.
 MOST_WORKERS = 4
 ROOM_SECONDS = 5.0
 START_SECONDS = 20.0
@@ -42,7 +41,7 @@ Printed = list[str]
 
 
 class ScriptJob:
-    """`what` is `describe` or `resolve`; `given` holds args and config."""
+    """`what` is `describe` or `resolve`; `given` contains args and config."""
 
     def __init__(self, name: str, source: str, what: str, given: dict[str, Any], seconds: float) -> None:
         self.name = name
@@ -53,14 +52,14 @@ class ScriptJob:
 
 
 class GoneError(Exception):
-    """The worker ended by itself: the kernel stopped it, or it was killed."""
+    """The worker exited unexpectedly: a limit of the kernel stopped it, or it was killed."""
 
 
 class ScriptWorker:
     def __init__(self) -> None:
         spec = find_spec("lupa")
         if spec is None or spec.origin is None:
-            raise AgentError("Lua is not installed", hint="Install llmc again: it needs the package lupa.")
+            raise AgentError("Lua is not installed", hint="Reinstall llmc: it requires the package lupa.")
         self.jobs = 0
         self._rest = b""
         self._process = subprocess.Popen(
@@ -76,14 +75,14 @@ class ScriptWorker:
             self._receive(time.monotonic() + START_SECONDS)
         except (GoneError, TimeoutError) as error:
             self.end()
-            raise AgentError("the process for Lua scripts does not start", reason=str(error)) from None
+            raise AgentError("the process for Lua scripts did not start", reason=str(error)) from None
 
     @property
     def alive(self) -> bool:
         return self._process.poll() is None
 
     def run(self, job: ScriptJob, answer: Answer, printed: Printed) -> Any:
-        """What the script returned. Raises TimeoutError, GoneError, AgentError."""
+        """The value returned by the script. Raises TimeoutError, GoneError, AgentError."""
         self.jobs += 1
         deadline = time.monotonic() + job.seconds
         self._send(job.line)
@@ -92,13 +91,13 @@ class ScriptWorker:
             if kind == "done":
                 return json.loads(text)
             if kind == "error":
-                raise wrong(job, json.loads(text))
+                raise script_error(job, json.loads(text))
             if kind == "print":
                 if len(printed) < MOST_PRINTED:
                     printed.append(str(json.loads(text))[:LONGEST_PRINTED])
             else:
-                asked = json.loads(text)
-                self._send(json.dumps(answer(asked["name"], listed(asked["args"]))))
+                call = json.loads(text)
+                self._send(json.dumps(answer(call["name"], as_list(call["args"]))))
 
     def end(self) -> None:
         self._process.kill()
@@ -136,7 +135,7 @@ class ScriptWorker:
 
 
 class LuaPool:
-    """From any thread."""
+    """Thread-safe."""
 
     def __init__(self) -> None:
         self._spare: ScriptWorker | None = None
@@ -146,7 +145,7 @@ class LuaPool:
 
     def run(self, job: ScriptJob, answer: Answer, printed: Printed) -> Any:
         if not self._room.acquire(timeout=ROOM_SECONDS):
-            raise AgentTimeoutError(f"{job.name} was not begun", reason=f"{MOST_WORKERS} scripts run already")
+            raise AgentTimeoutError(f"{job.name} was not started", reason=f"{MOST_WORKERS} scripts are running")
         try:
             worker = self._take()
             fit = False
@@ -157,10 +156,10 @@ class LuaPool:
                 fit = error.context.get("stage") in ("parse", "run", "shape")
                 raise
             except TimeoutError:
-                hint = "Raise `timeout` in its section, or let it do less."
+                hint = "Increase `timeout` in its section, or make it do less."
                 raise AgentTimeoutError(f"{job.name} took longer than {job.seconds:g} seconds", hint=hint) from None
             except (GoneError, ValueError, RecursionError):
-                reason = "its process was ended: too much memory or time"
+                reason = "its process was killed for using too much memory or time"
                 raise AgentError(f"{job.name} failed", reason=reason) from None
             finally:
                 self._give_back(worker, fit=fit)
@@ -199,13 +198,13 @@ class LuaPool:
         worker.end()
 
 
-def wrong(job: ScriptJob, told: dict[str, Any]) -> AgentError:
-    stage, message = str(told.get("stage")), str(told.get("message"))
-    heads = {"parse": "does not parse", "shape": "returns what cannot be used"}
+def script_error(job: ScriptJob, failure: dict[str, Any]) -> AgentError:
+    stage, message = str(failure.get("stage")), str(failure.get("message"))
+    heads = {"parse": "has a syntax error", "shape": "returned an invalid value"}
     return AgentError(f"{job.name} {heads.get(stage, 'failed')}", reason=message, stage=stage)
 
 
-def listed(args: Any) -> list[Any]:
+def as_list(args: Any) -> list[Any]:
     return args if isinstance(args, list) else []
 
 

@@ -1,6 +1,6 @@
-"""A persona to begin with, as Lua, TOML or Python: what `llmc agent init` writes, and what to do with it.
+"""Templates for new personas in Lua, TOML or Python, written by `llmc agent init`.
 
-Nothing that is there is overwritten; a section is put at the end of a settings file that has none of that name.
+Existing files are never overwritten; a TOML section is appended to the settings file.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ KINDS = ("lua", "toml", "python")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 LUA = """\
--- What the model should be, and what it should know before the conversation begins.
--- There is context.search, context.get and context.sources; no files, no network, no other programs.
+-- The role of the model, and what it should know before the conversation starts.
+-- Available: context.search, context.get and context.sources; no files, network or other programs.
 
 local agent = {{}}
 
@@ -107,7 +107,7 @@ include = ["{module}.py"]
 
 @dataclass(frozen=True, slots=True)
 class ScaffoldResult:
-    """The files that were written, relative to the folder, and what to do next."""
+    """The files written, relative to the folder, and the next step for the user."""
 
     files: tuple[str, ...]
     then: str
@@ -115,7 +115,7 @@ class ScaffoldResult:
 
 def scaffold(folder: Path, name: str, kind: str, user_file: str) -> ScaffoldResult:
     if not NAME.fullmatch(name):
-        raise QueryError(f"{name!r} cannot be a name", hint="Letters, digits, dots, dashes and underscores.")
+        raise QueryError(f"invalid name {name!r}", hint="Use letters, digits, dots, dashes and underscores.")
     return {"lua": lua, "toml": toml, "python": python}[kind](folder, name, user_file)
 
 
@@ -132,7 +132,7 @@ def toml(folder: Path, name: str, _user_file: str) -> ScaffoldResult:
     section = TOML.format(name=name if "." not in name else f'"{name}"')
     before = path.read_text("utf-8") if path.exists() else ""
     if re.search(rf'(?m)^\s*\[\s*agents\.(?:"{re.escape(name)}"|{re.escape(name)})\s*\]', before):
-        raise ConfigError(f"llmc.toml has an agent {name} already", hint="Take another name, or edit it there.")
+        raise ConfigError(f"llmc.toml already has an agent {name}", hint="Use another name, or edit it there.")
     gap = "\n" if before and not before.endswith("\n\n") else ""
     path.write_text(f"{before}{gap}{section}", "utf-8")
     return ScaffoldResult(("llmc.toml",), f"Try it: llmc agent test {name} --arg topic=...")
@@ -144,7 +144,9 @@ def python(folder: Path, name: str, _user_file: str) -> ScaffoldResult:
     files = {f"agents/{name}/pyproject.toml": PROJECT, f"agents/{name}/{module}.py": PYTHON}
     for path, text in files.items():
         write(folder / path, text.format(name=name, module=module, cls=cls))
-    then = f"Install it beside llmc and start a new daemon:\n\n  pip install ./agents/{name} && llmc stop\n"
+    then = (
+        f"Install it in the environment of llmc and restart the daemon:\n\n  pip install ./agents/{name} && llmc stop\n"
+    )
     return ScaffoldResult(tuple(files), then)
 
 
@@ -154,6 +156,6 @@ def write(path: Path, text: str) -> None:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
-        raise ConfigError(f"{path} is there already", hint="Take another name, or remove it.") from None
+        raise ConfigError(f"{path} already exists", hint="Use another name, or remove the file.") from None
     except OSError as error:
         raise ConfigError(f"{path} cannot be written", reason=error.strerror or "") from None

@@ -1,10 +1,10 @@
-"""The process in which persona scripts run: Lua, one job after the other, each in a state of its own.
+"""The process that runs persona scripts: Lua, one job after the other, each in a fresh state.
 
-Run as a script with nothing of llmc imported (`python -I -S worker.py FOLDER-OF-LUPA`), so that it is there in 50 ms.
-Jobs come as lines of JSON on stdin, what a script says goes out as lines on stdout. Before the first job the process
-gives up what it will not need: files, programs, sockets (no descriptor can be opened, and on Linux the kernel refuses
-the calls and every path), memory beyond a limit. `prelude.lua` is what a script sees; no Python object is ever handed
-to it. Time is the host's business, which ends this process; a limit on CPU stands behind it should the host be gone.
+Run as a script that imports nothing from llmc (`python -I -S worker.py FOLDER-OF-LUPA`), so it starts in 50 ms. Jobs
+arrive as lines of JSON on stdin; messages of a script are written as lines to stdout. Before the first job the process
+drops what it does not need: files, programs, sockets (no descriptor can be opened, and on Linux the kernel refuses the
+system calls and every path), and memory beyond a limit. A script sees only `prelude.lua` and no Python objects. The
+host enforces timeouts by killing this process; a CPU limit is the fallback if the host is gone.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ LUA_BYTES, ALL_BYTES = 64 << 20, 512 << 20
 LARGEST_MESSAGE = 1 << 20
 PR_SET_NO_NEW_PRIVS = 38
 CREATE_RULESET, RESTRICT_SELF = 444, 446
-EVERY_FILE = (1 << 13) - 1  # all rights of the first Landlock; later ones are refinements
+EVERY_FILE = (1 << 13) - 1  # all access rights of Landlock version 1
 ENDS = (b"done", b"error")
 PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 22, 2
-LOAD, EQUAL, AT_LEAST, RETURN = 0x20, 0x15, 0x35, 0x06  # of the kernel's packet filter
-OTHER_NUMBERS = 0x40000000  # x86_64 has a second set of them
+LOAD, EQUAL, AT_LEAST, RETURN = 0x20, 0x15, 0x35, 0x06  # BPF instructions
+OTHER_NUMBERS = 0x40000000  # the x32 system calls of x86_64
 ALLOW, REFUSE = 0x7FFF0000, 0x00050001
 # open, openat, openat2, socket, connect, execve, execveat, fork, vfork, clone, clone3, ptrace, process_vm_readv, kill,
-# unlink, unlinkat, rename, renameat2: each machine's own numbers, behind its name in the kernel.
+# unlink, unlinkat, rename, renameat2: system call numbers per architecture.
 FORBIDDEN = {
     "x86_64": (0xC000003E, (2, 257, 437, 41, 42, 59, 322, 57, 58, 56, 435, 101, 310, 62, 87, 263, 82, 316)),
     "aarch64": (0xC00000B7, (56, 437, 198, 203, 221, 281, 220, 435, 117, 270, 129, 35, 276)),
@@ -74,7 +74,7 @@ def confine() -> None:
 
 
 def refuse_paths(libc: Any) -> None:
-    """Landlock (5.13) without a rule: no file can be read, written or executed."""
+    """Landlock (5.13) without rules: no file can be read, written or executed."""
     handled = (ctypes.c_uint64 * 1)(EVERY_FILE)
     ruleset = libc.syscall(CREATE_RULESET, ctypes.byref(handled), 8, 0)
     if ruleset >= 0:
@@ -82,12 +82,12 @@ def refuse_paths(libc: Any) -> None:
 
 
 def refuse_calls(libc: Any) -> None:
-    """A seccomp filter: what would open, connect, start or look into something fails with EPERM."""
+    """A seccomp filter: system calls that open, connect, start or inspect something fail with EPERM."""
     machine = FORBIDDEN.get(os.uname().machine)
     if machine is None:
         return
     architecture, calls = machine
-    last = len(calls) + 1  # how far the last step, which refuses, is from the first comparison
+    last = len(calls) + 1  # jump distance from the first comparison to the refusing instruction
     steps = [(LOAD, 0, 0, 4), (EQUAL, 1, 0, architecture), (RETURN, 0, 0, REFUSE), (LOAD, 0, 0, 0)]
     steps += [(AT_LEAST, last, 0, OTHER_NUMBERS)]
     steps += [(EQUAL, last - 1 - at, 0, number) for at, number in enumerate(calls)]
@@ -99,22 +99,22 @@ def refuse_calls(libc: Any) -> None:
 
 
 def allow_seconds(seconds: float) -> None:
-    """So much CPU from now on; the kernel ends the process then."""
+    """Limit the CPU time from now on; the kernel kills the process at the limit."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     soft = int(used.ru_utime + used.ru_stime + seconds) + 2
     resource.setrlimit(resource.RLIMIT_CPU, (soft, resource.RLIM_INFINITY))
 
 
 def run_one(runtime: Any, prelude: bytes, job: dict[str, Any], answers: Any, replies: int) -> None:
-    """The state is gone, with all its memory, before the last word is said: the next job finds nothing of it."""
+    """Run one job. Its Lua state is freed before the result is sent, so the next job finds nothing of it."""
     try:
-        said = played(runtime, prelude, job, answers, replies)
-    except Exception as error:  # noqa: BLE001 - whatever it is, the host is told
-        said = (b"error", json.dumps({"stage": "run", "message": f"{type(error).__name__}: {error}"}).encode())
-    say(replies, *said)
+        message = run_script(runtime, prelude, job, answers, replies)
+    except Exception as error:  # noqa: BLE001 - every error is reported to the host
+        message = (b"error", json.dumps({"stage": "run", "message": f"{type(error).__name__}: {error}"}).encode())
+    say(replies, *message)
 
 
-def played(runtime: Any, prelude: bytes, job: dict[str, Any], answers: Any, replies: int) -> tuple[bytes, bytes]:
+def run_script(runtime: Any, prelude: bytes, job: dict[str, Any], answers: Any, replies: int) -> tuple[bytes, bytes]:
     lua = runtime(
         encoding=None,
         register_eval=False,
@@ -125,22 +125,22 @@ def played(runtime: Any, prelude: bytes, job: dict[str, Any], answers: Any, repl
     begin = lua.execute(prelude)
     texts = (job[name].encode("utf-8", "surrogatepass") for name in ("source", "name", "what", "given"))
     running = begin.coroutine(*texts)
-    said: tuple[bytes, bytes] = running.send(None)
-    while said[0] not in ENDS:
-        say(replies, *said)
-        said = running.send(answer(answers) if said[0] == b"call" else (None,))
-    return said
+    message: tuple[bytes, bytes] = running.send(None)
+    while message[0] not in ENDS:
+        say(replies, *message)
+        message = running.send(answer(answers) if message[0] == b"call" else (None,))
+    return message
 
 
 def answer(answers: Any) -> tuple[bool, bytes]:
-    """(whether it failed, JSON), as the host found it."""
+    """(whether the call failed, JSON result) from the host."""
     failed, text = json.loads(answers.readline())
     return bool(failed), text.encode("utf-8", "surrogatepass")
 
 
 def say(replies: int, kind: bytes, text: bytes) -> None:
     if len(text) > LARGEST_MESSAGE:
-        kind, text = b"error", b'{"stage":"shape","message":"what it said is longer than 1 MiB"}'
+        kind, text = b"error", b'{"stage":"shape","message":"its result is longer than 1 MiB"}'
     if replies < 0:
         return
     line = memoryview(json.dumps([kind.decode(), text.decode("utf-8", "replace")]).encode() + b"\n")

@@ -1,9 +1,9 @@
-"""pruner: the tools `read`, `bash` and `grep` of an MCP server called mcp-pruner, to the letter of its contract.
+"""pruner: the tools `read`, `bash` and `grep`, compatible with the MCP server mcp-pruner.
 
-A client that was written against that server is served by `llmc serve --profile pruner` without a change: the same
-names, arguments, texts and errors. `contract` is what can be seen from outside, `config` the variables that it reads,
-`acting` what is done inside the roots (the default) or anywhere (`server.pruner.contained = false`), `surface` how a
-client reaches it.
+A client written for that server works unchanged with `llmc serve --profile pruner`: the same names, arguments, replies
+and errors. `contract` is the observable behaviour, `config` reads its environment variables, and `actions` works inside
+the roots (the default) or anywhere (`server.pruner.contained = false`). `server/pruner_surface.py` connects it to
+clients.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What the three tools do: `Contained` through the door and under the shell policy, `Free` as any program would.
+"""The actions behind the three tools: `Contained` uses `RootFs` and the shell policy, `Free` has no restrictions.
 
-Secrets are taken out of everything, before it goes to a pruner and before it goes to the client. Contained, hidden
-characters are made visible as well; free, the text is otherwise as it was, as the contract has it. A pruner that fails
-is logged, and the text stays whole.
+All text is redacted before it is sent to a pruner or to the client. `Contained` also makes hidden characters visible;
+`Free` leaves text otherwise unchanged, as the contract requires. If the pruner fails, the failure is logged and the
+text is returned unpruned.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from llmc.envelope.handles import LOCAL
 from llmc.envelope.visible import visible_text
 from llmc.extend.pruner.contract import ActionError, ProgramResult
 from llmc.extend.pruner.endpoint import Endpoint, PrunerError, ask
-from llmc.extend.pruner.node_errors import as_node, refused, said
+from llmc.extend.pruner.node_errors import as_node, node_refusal, one_line_error
 from llmc.extend.pruner.uncontained import LARGEST, run_free, whole_file
 from llmc.extend.shell.denied import refusal_of, without_denied_lines
 
@@ -41,7 +41,7 @@ GREP: Final = ("grep", "-rn", "--color=never")
 
 @dataclass(frozen=True)
 class Pruning:
-    """What both have in common. `cancelled`: whether nobody waits any more."""
+    """The common part. `cancelled`: whether the client cancelled the call."""
 
     config: Config
     redactor: Redactor
@@ -66,7 +66,7 @@ class Pruning:
 
 @dataclass(frozen=True)
 class Free(Pruning):
-    """Nothing but denied files is out of reach; for clients that are trusted as their user is."""
+    """No restrictions but the denylist; for clients that are trusted like the user."""
 
     denylist: Denylist
 
@@ -81,12 +81,12 @@ class Free(Pruning):
             raise ActionError(as_node(error, "open", full)) from None
 
     def bash(self, command: str) -> ProgramResult:
-        return self._ran(["bash", "-c", command])
+        return self._run(["bash", "-c", command])
 
     def grep(self, pattern: str, path: str) -> ProgramResult:
-        return self._ran([*GREP, pattern, path])
+        return self._run([*GREP, pattern, path])
 
-    def _ran(self, words: Sequence[str]) -> ProgramResult:
+    def _run(self, words: Sequence[str]) -> ProgramResult:
         try:
             code, stdout, stderr = run_free(words, self.config.cwd, self.cancelled)
         except (OSError, ValueError) as error:
@@ -98,14 +98,14 @@ class Free(Pruning):
 class Contained(Pruning):
     """Inside the roots of `asked`, with the programs that the policy allows."""
 
-    asked: ToolRequest
+    request: ToolRequest
 
     def outgoing(self, text: str, path: str = "") -> str:
         return visible_text(self.redactor.redact(text, path).text)
 
     def read(self, path: str) -> str:
         try:
-            root_index, inside = self.asked.workspace.locate(path)
+            root_index, inside = self.request.workspace.locate(path)
             if not inside:
                 raise ActionError("EISDIR: illegal operation on a directory, read")
             data, _ = root_index.root_fs.read(inside, LARGEST, follow=True)
@@ -114,52 +114,54 @@ class Contained(Pruning):
         except NotFoundError:
             raise ActionError(f"ENOENT: no such file or directory, open '{path}'") from None
         except ReadError as error:
-            raise ActionError(refused(error, path)) from None
+            raise ActionError(node_refusal(error, path)) from None
         except LlmcError as error:
-            raise ActionError(said(error)) from None
+            raise ActionError(one_line_error(error)) from None
         return self.outgoing(self.decoded(data), inside)
 
     def bash(self, command: str) -> ProgramResult:
         from llmc.extend.shell.checking import check  # noqa: PLC0415 - only where a command runs
 
-        if self.asked.owner != LOCAL and not self.asked.workspace.settings.shell.enabled:
+        if self.request.owner != LOCAL and not self.request.workspace.settings.shell.enabled:
             raise ActionError("commands over the network are switched off (shell.enabled)")
-        asked = replace(self.asked, args={"command": command})
-        return self._ran(lambda: check(asked))
+        request = replace(self.request, args={"command": command})
+        return self._run(lambda: check(request))
 
     def grep(self, pattern: str, path: str) -> ProgramResult:
-        """An option in the place of a pattern or a path is taken for what it stands for."""
+        """Run grep; a pattern or path that looks like an option is not treated as one."""
         from llmc.extend.shell.checking import CheckedCommand, folder_of  # noqa: PLC0415 - likewise
 
         def planned() -> CheckedCommand:
-            cwd = folder_of(self.asked)
-            self.asked.workspace.locate(path if os.path.isabs(path) else os.path.join(cwd, path))  # noqa: PTH117, PTH118
+            cwd = folder_of(self.request)
+            self.request.workspace.locate(path if os.path.isabs(path) else os.path.join(cwd, path))  # noqa: PTH117, PTH118
             words = (*GREP, "-e", pattern, "--", path)
-            if (refusal := refusal_of(self.asked.workspace, cwd, ["grep", path])) is not None:
+            if (refusal := refusal_of(self.request.workspace, cwd, ["grep", path])) is not None:
                 raise refusal
             return CheckedCommand(({"join": "", "commands": [{"words": list(words), "redirects": []}]},), words, cwd)
 
         try:
-            return self._ran(planned)
+            return self._run(planned)
         except NotFoundError:
             return ProgramResult("", f"grep: {path}: No such file or directory\n", 2)
 
-    def _ran(self, plan: Callable[[], Any]) -> ProgramResult:
+    def _run(self, plan: Callable[[], Any]) -> ProgramResult:
         try:
             return self._in_its_folders(plan())
         except NotFoundError:
             raise
         except (LlmcError, OSError, ValueError) as error:
-            raise ActionError(said(error) if isinstance(error, LlmcError) else as_node(error, "spawn bash")) from None
+            raise ActionError(
+                one_line_error(error) if isinstance(error, LlmcError) else as_node(error, "spawn bash")
+            ) from None
 
     def _in_its_folders(self, checked: Any) -> ProgramResult:
-        """As the shell tool runs it, but with the errors apart from the output."""
+        """Run it like the shell tool, but with stderr separate from stdout."""
         from llmc.extend.shell.checking import with_safe_git  # noqa: PLC0415 - likewise
         from llmc.extend.shell.landlock import fence_of, shell_home  # noqa: PLC0415 - likewise
         from llmc.extend.shell.policy import environment  # noqa: PLC0415 - likewise
         from llmc.extend.shell.run import CommandPlan, run  # noqa: PLC0415 - likewise
 
-        workspace = self.asked.workspace
+        workspace = self.request.workspace
         settings = workspace.settings.shell
         top = Path(shell_home(workspace.registry.home))
         home = top / "home"
@@ -177,7 +179,7 @@ class Contained(Pruning):
                 environ,
                 settings.seconds,
                 settings.output_bytes,
-                fence=True,  # whatever `shell.contained` says, this is the contained way
+                fence=True,  # always fenced here, whatever `shell.contained` says
                 readable=fence.readable,
                 writable=fence.writable,
             )
@@ -191,7 +193,7 @@ class Contained(Pruning):
 
 
 def with_errors_apart(pipelines: Sequence[Mapping[str, Any]], target: str) -> tuple[dict[str, Any], ...]:
-    """Each command's errors go to a file first; what it redirects itself comes after, and holds."""
+    """Redirect stderr of each command to a file; its own redirections come later and take precedence."""
     apart = {"fd": 2, "target": target, "append": True}
     return tuple(
         {

@@ -1,6 +1,6 @@
-"""What the pruner profile reads from its client's environment: the three variables of the contract.
+"""The three environment variables of the pruner contract, read from the client's environment.
 
-Standard library only: `llmc serve` says what is wrong with them on stderr before anything else is there.
+Standard library only: `llmc serve` reports invalid values on stderr before anything else is loaded.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ class Config:
 
 
 def config_of(environ: Mapping[str, str], cwd: str, *, url: str = "", milliseconds: int = USUAL_MS) -> Config:
-    """`cwd`, `url` and `milliseconds` hold where a variable is not set; without any, the contract's own default."""
+    """`cwd`, `url` and `milliseconds` apply when a variable is not set; otherwise the defaults of the contract."""
     given = environ.get(PRUNER_TIMEOUT)
-    usable, said = timeout_ms(given) if given is not None else (milliseconds, f"is not set; {milliseconds} is used")
+    usable, warning = timeout_ms(given) if given is not None else (milliseconds, f"is not set; {milliseconds} is used")
     return Config(
         environ.get(PRUNER_URL, url or DEFAULT_URL),
         usable,
         environ.get(CWD) or cwd,
-        (f"{PRUNER_TIMEOUT} {said}",) if said else (),
+        (f"{PRUNER_TIMEOUT} {warning}",) if warning else (),
     )

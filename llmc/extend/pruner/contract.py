@@ -1,7 +1,7 @@
-"""The contract of the pruner profile: definitions, arguments, the texts that come back, and when pruning is tried.
+"""The contract of the pruner profile: definitions, arguments, replies, and when output is pruned.
 
-What is done behind it is an `Actions`; nothing here opens a file or starts a program. Whatever goes wrong in a tool is
-a text in an ordinary reply; only arguments of the wrong shape are refused by the protocol.
+An `Actions` does the work; this module opens no files and starts no programs. Failures of a tool are text in an
+ordinary reply; only invalid arguments are protocol errors.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from llmc.envelope.tool_definition import ToolDefinition
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["NAME", "VERSION", "ActionError", "Actions", "ProgramResult", "call", "checked", "definitions"]
+__all__ = ["NAME", "VERSION", "ActionError", "Actions", "ProgramResult", "call", "check_arguments", "definitions"]
 
 NAME: Final = "mcp-pruner"
 VERSION: Final = "1.0.0"
@@ -25,7 +25,7 @@ NO_OUTPUT: Final = "(no output)"
 NO_MATCHES: Final = "(no matches found)"
 FOUND, NOT_FOUND = 0, 1  # exit codes of grep
 
-# tool → (what it does, required arguments, optional arguments), each argument a text
+# tool → (description, required arguments, optional arguments); all arguments are strings
 TOOLS: Final[dict[str, tuple[str, dict[str, str], dict[str, str]]]] = {
     "read": (
         "Read a file. With context_focus_question, only what answers it.",
@@ -46,12 +46,12 @@ TOOLS: Final[dict[str, tuple[str, dict[str, str], dict[str, str]]]] = {
 
 
 class ActionError(Exception):
-    """A file that cannot be read, or a program that cannot be started; the message is for the reply."""
+    """A file cannot be read or a program cannot be started; the message is part of the reply."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramResult:
-    """What a program wrote; `code` is None when a signal ended it."""
+    """The output of a program; `code` is None when a signal ended it."""
 
     stdout: str
     stderr: str
@@ -59,7 +59,7 @@ class ProgramResult:
 
 
 class Actions(Protocol):
-    """What the tools do. Texts are free of secrets when they come from here."""
+    """The actions of the tools. They return redacted text."""
 
     def read(self, path: str) -> str: ...
 
@@ -77,24 +77,24 @@ def definitions() -> tuple[ToolDefinition, ...]:
 
 def definition(name: str) -> ToolDefinition:
     description, required, optional = TOOLS[name]
-    asked = {QUESTION: "A question; only what answers it is returned."}
+    focus = {QUESTION: "A question; only what answers it is returned."}
     properties = {
-        argument: {"type": "string", "description": words} for argument, words in (required | optional | asked).items()
+        argument: {"type": "string", "description": words} for argument, words in (required | optional | focus).items()
     }
     return ToolDefinition(name, description, {"type": "object", "properties": properties, "required": list(required)})
 
 
 def call(name: str, args: Mapping[str, Any], actions: Actions) -> str:
     """The text of the reply; InvalidParamsError for an unknown tool or arguments of the wrong type."""
-    given = checked(name, args)
+    given = check_arguments(name, args)
     question = given.get(QUESTION, "")
-    # An empty question is none.
+    # An empty question counts as no question.
     prune = (lambda text: actions.prune(text, question)) if question else (lambda text: text)
     return ANSWERS[name](actions, given, prune)
 
 
-def checked(name: str, args: Mapping[str, Any]) -> dict[str, str]:
-    """Types and nothing else; what the contract does not name is passed by."""
+def check_arguments(name: str, args: Mapping[str, Any]) -> dict[str, str]:
+    """Check the types of the arguments; unknown arguments are ignored."""
     if name not in TOOLS:
         raise InvalidParamsError(INVALID)
     _, required, optional = TOOLS[name]
@@ -105,7 +105,7 @@ def checked(name: str, args: Mapping[str, Any]) -> dict[str, str]:
 
 
 def read(actions: Actions, args: Mapping[str, str], prune: Callable[[str], str]) -> str:
-    """An empty file is pruned too; an error never."""
+    """Empty files are pruned too; errors are not."""
     try:
         text = actions.read(args["file_path"])
     except ActionError as error:
@@ -114,30 +114,30 @@ def read(actions: Actions, args: Mapping[str, str], prune: Callable[[str], str])
 
 
 def bash(actions: Actions, args: Mapping[str, str], prune: Callable[[str], str]) -> str:
-    """What is pruned is the assembled output; that there was none is said afterwards."""
+    """The assembled output is pruned; the notice about empty output is added afterwards."""
     try:
-        ran = actions.bash(args["command"])
+        result = actions.bash(args["command"])
     except ActionError as error:
         return f"Error executing command: {error}"
-    output = ran.stdout
-    if ran.stderr:
-        output += f"\n[stderr]\n{ran.stderr}"
-    if ran.code != 0:
-        output += f"\n[exit code: {'null' if ran.code is None else ran.code}]"
+    output = result.stdout
+    if result.stderr:
+        output += f"\n[stderr]\n{result.stderr}"
+    if result.code != 0:
+        output += f"\n[exit code: {'null' if result.code is None else result.code}]"
     return prune(output) or NO_OUTPUT
 
 
 def grep(actions: Actions, args: Mapping[str, str], prune: Callable[[str], str]) -> str:
     """Only matches are pruned."""
     try:
-        ran = actions.grep(args["pattern"], args.get("path", "."))
+        result = actions.grep(args["pattern"], args.get("path", "."))
     except ActionError as error:
         return f"Error executing grep: {error}"
-    if ran.code == NOT_FOUND:
+    if result.code == NOT_FOUND:
         return NO_MATCHES
-    if ran.code != FOUND and ran.stderr:
-        return f"Error: {ran.stderr}"
-    return prune(ran.stdout) if ran.stdout else NO_MATCHES
+    if result.code != FOUND and result.stderr:
+        return f"Error: {result.stderr}"
+    return prune(result.stdout) if result.stdout else NO_MATCHES
 
 
 ANSWERS: Final = {"read": read, "bash": bash, "grep": grep}

@@ -1,8 +1,8 @@
-"""A `swe-pruner` service over HTTP, whose answers are checked.
+"""Client of a `swe-pruner` service over HTTP, whose responses are validated.
 
-`{code, query}` goes out by POST, and the first text among `pruned_code`, `content` and `text` of the JSON that comes
-back is the pruned one. `exchange` bounds size and time; the caller has redacted `code` before. Any failure is a
-`PrunerError` with a few words for a reader, and the unpruned text is shown instead.
+`{code, query}` is sent by POST; the first string among `pruned_code`, `content` and `text` in the JSON response is the
+pruned text. `exchange` bounds size and time; the caller redacts `code` first. Any failure is a `PrunerError` with a
+short reason, and the unpruned text is used instead.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ OK: Final = 200
 
 
 class PrunerError(Exception):
-    """Why there is no pruned text."""
+    """Why there is no pruned text; the message completes "the pruner …"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +37,9 @@ class Endpoint:
 
 
 def ask(endpoint: Endpoint, code: str, query: str, cancelled: Callable[[], bool] = lambda: False) -> str:
-    """The pruned text. The whole exchange must be done within the time, however slowly the bytes come."""
+    """The pruned text. The timeout covers the whole exchange, however slowly bytes arrive."""
     if len(code) > LARGEST_TEXT:
-        raise PrunerError("the text is too long for it")
+        raise PrunerError("was not called: the text is too long")
     check(endpoint.url)
     body = json.dumps({"code": code, "query": query}).encode("ascii")
     seconds = endpoint.timeout_ms / 1000
@@ -51,13 +51,13 @@ def ask(endpoint: Endpoint, code: str, query: str, cancelled: Callable[[], bool]
     except ExchangeTimeoutError:
         raise PrunerError("was cancelled" if cancelled() else f"did not answer within {seconds:g} s") from None
     except ExchangeSizeError:
-        raise PrunerError(f"answered more than {LARGEST_REPLY >> 20} MB") from None
+        raise PrunerError(f"returned more than {LARGEST_REPLY >> 20} MB") from None
     except ExchangeError as error:
         raise PrunerError(f"cannot be reached ({error.kind})") from None
     finally:
         exchanger.close()
     if status != OK:
-        raise PrunerError(f"answered {status}")
+        raise PrunerError(f"returned status {status}")
     return text_of(answer)
 
 
@@ -68,16 +68,16 @@ def check(url: str) -> None:
     except ValueError:
         usable = False
     if not usable:
-        raise PrunerError("has no usable address")
+        raise PrunerError("has no valid URL")
 
 
 def text_of(data: bytes) -> str:
     try:
         answer = json.loads(data)
     except (ValueError, RecursionError):
-        raise PrunerError("answered no JSON") from None
+        raise PrunerError("did not return valid JSON") from None
     texts = (answer.get(name) for name in FIELDS) if isinstance(answer, dict) else ()
     for text in texts:
         if isinstance(text, str):
             return text
-    raise PrunerError("answered no text")
+    raise PrunerError("returned no text")

@@ -1,4 +1,4 @@
-"""What went wrong, as the contract's own runtime (Node) puts it: `ENOENT: no such file or directory, open 'x'`."""
+"""Error messages in the format of Node, as the contract requires: `ENOENT: no such file or directory, open 'x'`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from llmc.base.errors import LlmcError
     from llmc.base.root_fs import ReadError
 
-__all__ = ["as_node", "refused", "said"]
+__all__ = ["as_node", "node_refusal", "one_line_error"]
 
 REFUSED: Final = {
     ReadRefusal.FOLDER: "EISDIR: illegal operation on a directory, read",
@@ -23,21 +23,21 @@ REFUSED: Final = {
 }
 
 
-def refused(error: ReadError, path: str) -> str:
+def node_refusal(error: ReadError, path: str) -> str:
     if error.refusal == ReadRefusal.DENYLIST:
         return f"EACCES: {error.reason}, open '{path}'"
     words = REFUSED.get(ReadRefusal(error.refusal))
     return words.format(path) if words else f"EIO: {error.reason}, open '{path}'"
 
 
-def said(error: LlmcError) -> str:
-    """An error of ours in one line."""
+def one_line_error(error: LlmcError) -> str:
+    """An `LlmcError` on one line."""
     text = f"{error.message}: {error.reason}" if error.reason else error.message
     return f"{text}. {error.hint}" if error.hint else text
 
 
 def as_node(error: Exception, act: str, path: str = "") -> str:
-    """As the contract's own runtime puts it: `ENOENT: no such file or directory, open 'x'`."""
+    """An exception in the format of Node."""
     number = error.errno if isinstance(error, OSError) and error.errno else errno.EINVAL
     code = errno.errorcode.get(number, "EIO")
     if number == errno.EISDIR:

@@ -1,4 +1,4 @@
-"""Files and programs without containment: whatever the daemon's user may do, but never without an end."""
+"""Reads files and runs programs without containment, with the rights of the daemon's user, but with bounds."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ __all__ = ["LARGEST", "run_free", "whole_file"]
 
 LARGEST: Final = 16 << 20  # bytes of a file or an output
 LOOK_SECONDS: Final = 0.1
-GRACE_SECONDS: Final = 2.0  # between asking a command to end and ending it
+GRACE_SECONDS: Final = 2.0  # between SIGTERM and SIGKILL
 
 
 def whole_file(path: str) -> bytes:
-    """Without waiting for whoever should write into a pipe, and without end for what has none."""
+    """The content of a file; does not block on pipes, and fails for files over the limit."""
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     with open(fd, "rb", buffering=0) as file:  # noqa: PTH123 - a descriptor
         data = bytearray()
@@ -32,7 +32,7 @@ def whole_file(path: str) -> bytes:
 
 
 def run_free(words: Sequence[str], cwd: str, cancelled: Callable[[], bool]) -> tuple[int | None, bytes, bytes]:
-    """(exit code or None, stdout, stderr). There is no time limit; it ends when nobody waits for it any more."""
+    """(exit code or None, stdout, stderr). There is no time limit; the program is killed when the call is cancelled."""
     process = subprocess.Popen(
         words, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
     )
@@ -51,14 +51,14 @@ def run_free(words: Sequence[str], cwd: str, cancelled: Callable[[], bool]) -> t
     code = process.wait()
     for reader, stream in zip(readers, (process.stdout, process.stderr), strict=True):
         reader.join(GRACE_SECONDS)
-        # Something that left the group may hold it still; its reader then ends with it.
+        # A process that left the group may still hold the stream; its reader ends with that process.
         if stream is not None and not reader.is_alive():
             stream.close()
     return (code if code >= 0 else None), bytes(outputs[0]), bytes(outputs[1])
 
 
 def drain(stream: Any, output: bytearray) -> None:
-    """To its end; what is over the limit is counted and dropped."""
+    """Read a stream to its end; bytes over the limit are dropped and counted."""
     dropped = 0
     while piece := stream.read1(1 << 16):
         room = max(0, LARGEST - len(output))
@@ -69,7 +69,7 @@ def drain(stream: Any, output: bytearray) -> None:
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
-    """The whole process group: asked first, then ended."""
+    """Terminate the whole process group, then kill it."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         try:
             os.killpg(process.pid, number)

@@ -1,7 +1,7 @@
-"""shell: how is a command run, and what of it may be?
+"""shell: running commands, and deciding which may run.
 
-`line` reads a command line without a shell, `policy` says whether each program of it may run and how, `warden` is the
-process that runs it and ends whatever it started, `capture` holds both ends of what it wrote, `outputs` keeps that
-behind a handle, `enriched` knows which commands the index answers better. `llmc te` uses the same parts, without the
-policy: there a person runs a command of their own.
+`command_line` parses a command line without a shell, `policy` decides whether and how each program may run,
+`supervisor` is the process that runs it and kills whatever it started, `capture` keeps both ends of its output,
+`outputs` stores the output behind a handle, and `rewrite` recognizes commands that the index answers better. `llmc te`
+uses the same modules without the policy, because there a person runs their own command.
 """

@@ -1,4 +1,4 @@
-"""The tables of the policy: what may run, and what an allowed program must not be asked for."""
+"""The tables of the policy: allowed commands, and flags that allowed programs must not be given."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ GIT: Final = (
 GIT_LISTS: Final = (
     *("branch --list", "tag --list", "tag -l", "stash list", "stash show", "reflog show", "submodule status"),
 )
-# One more word and they would make or change something.
+# Allowed only exactly as written: further words would create or change something.
 EXACT: Final = frozenset({
     *("git branch", "git branch -a", "git branch -r", "git branch -v", "git branch -vv", "git branch --show-current"),
     *("git tag", "git remote", "git remote -v", "git worktree list", "npm --version"),
@@ -117,7 +117,7 @@ BUILDING: Final = {
     "cmake": ("--build",),
     "pip": ("list", "show", "freeze", "check"),
 }
-# Every word that is no option must be a goal, not only the first.
+# For these, every word that is not an option must be an allowed goal.
 GOALS: Final = frozenset({"mvn", "gradle", "./mvnw", "./gradlew"})
 MORE_GOALS: Final = frozenset({"clean", "classes", "testClasses", "compileTestJava", "compileKotlin", "test-compile"})
 TOOLS: Final = (
@@ -133,12 +133,12 @@ ALLOWED: Final = frozenset({
     *(f"git {words}" for words in (*GIT, *GIT_LISTS)),
     *(f"{program} {words}" for program, all_words in BUILDING.items() for words in all_words),
 })  # fmt: skip
-# Where a project keeps its own tools; whoever runs its tests runs its code anyway.
+# Folders with a project's own tools; running its tests runs its code anyway.
 LOCAL: Final = re.compile(r"(?:\./)?(?:\.venv/bin|venv/bin|env/bin|node_modules/\.bin|vendor/bin)/(?P<name>[\w.+-]+)")
 LOCAL_NAMES: Final = frozenset(entry.split()[0] for entry in (*TOOLS, *PYTHON))
 
-# Flags by which an allowed program runs another, loads code, or writes where it was not asked to. A word that begins
-# so is refused, in any abbreviation that the program itself would take.
+# Flags that make an allowed program run another program, load code or write files. A word that starts with one is
+# refused, including the abbreviations that the program accepts.
 REFUSED: Final = {
     "find": r"-(?:exec|execdir|ok|okdir|delete|fprint|fprint0|fprintf|fls|files0-from)$",
     "rg": r"--pre(?:$|=)|--hostname-bin|--search-zip|-[a-zA-Z]*z$",
@@ -206,7 +206,7 @@ FORCED_GIT: Final = {
     "annotate": ("--no-textconv",),
     "status": ("--ignore-submodules=dirty",),
 }
-# What a repository may name in its own settings and git would then run.
+# Git settings through which a repository could make git run a program.
 SETTINGS: Final = (
     *("core.fsmonitor=false", "core.hooksPath=/dev/null", "core.pager=cat", "core.editor=false", "core.askPass="),
     *("core.sshCommand=false", "core.gitProxy=", "core.alternateRefsCommand=", "core.attributesFile=/dev/null"),
@@ -220,7 +220,7 @@ GIT_SAFE: Final = (
 )
 GIT_BEFORE: Final = frozenset({"--no-pager", "--no-optional-locks", "--literal-pathspecs", "-P"})
 
-# What a command gets of the environment: where programs are and how to speak, nothing that could be a secret.
+# Environment variables passed to commands: paths and locale, nothing that could be a secret.
 ENVIRONMENT: Final = (
     *("PATH", "LANG", "LANGUAGE", "TZ", "USER", "LOGNAME", "JAVA_HOME", "GOROOT", "SSL_CERT_FILE", "SSL_CERT_DIR"),
 )

@@ -1,6 +1,6 @@
-"""Both ends of an output: the first and the last bytes are kept, those between are counted.
+"""Captures both ends of an output: the first and last bytes are kept, those between are counted.
 
-An output may never end, so its keeper has a bound: half of it for the beginning, half for the end.
+An output may be endless, so memory is bounded: half of the limit is for the beginning, half for the end.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ __all__ = ["Capture", "Captured"]
 
 @dataclass(frozen=True, slots=True)
 class Captured:
-    """`dropped` bytes and lines between head and tail were not kept; without any, the tail is empty."""
+    """`dropped` bytes and lines between head and tail were discarded; if there are none, the tail is empty."""
 
     head: bytes
     tail: bytes = b""
@@ -26,7 +26,7 @@ class Captured:
 
 
 class Capture:
-    """Takes an output piece by piece."""
+    """Collects an output piece by piece."""
 
     def __init__(self, limit: int) -> None:
         self._half = max(1, limit // 2)
@@ -46,7 +46,7 @@ class Capture:
         if piece:
             self._tail.append(piece)
             self._tail_size += len(piece)
-            # Whole pieces go: a bound that is passed by one piece is a bound all the same.
+            # Whole pieces are dropped, so the bound may be exceeded by one piece.
             while self._tail_size - len(self._tail[0]) >= self._half:
                 self._drop(self._tail.popleft())
 
@@ -59,7 +59,7 @@ class Capture:
         head, tail = bytes(self._head), b"".join(self._tail)
         if not self._dropped:
             return Captured(head + tail)
-        # Half a line is none: what is cut in two on either side belongs to what was dropped.
+        # Partial lines at either cut count as dropped.
         keep, rest = _at_line_end(head)
         lost, _, end = tail.partition(b"\n") if b"\n" in tail else (b"", b"", tail)
         lines = self._dropped_lines + (1 if tail.startswith(lost) and lost else 0)

@@ -1,8 +1,8 @@
-"""A command line, read without a shell: words with quotes, `|`, `&&`, `||`, `;`, and a few redirections.
+"""Parses a command line without a shell: words with quotes, `|`, `&&`, `||`, `;`, and a few redirections.
 
-No shell ever sees the line, so that nothing in it can mean more than what is read here. Whatever a shell would expand
-(variables, substitutions, braces, `~`) or start by itself (`&`, subshells, here-documents) is refused with a word on
-what to do instead. Unquoted globs are expanded later, by whoever knows the folder.
+No shell ever sees the line, so it cannot mean more than what is parsed here. Anything that a shell would expand
+(variables, substitutions, braces, `~`) or start on its own (`&`, subshells, here-documents) is refused with a hint on
+what to do instead. `checking` expands unquoted globs later, in the working directory.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ REFUSED: Final = {
     ")": ("a subshell", "Run the commands one after the other."),
     "<<": ("a here-document", "Write the text to a file first."),
     ";;": ("a case of a shell script", "Run the commands one by one."),
-    "\n": ("several lines", "Run the commands one by one."),
+    "\n": ("a command of several lines", "Run the commands one by one."),
     "<&": ("this redirection", "Use 2>&1, > FILE or < FILE."),
 }
 GLOB: Final = frozenset("*?[")
 
 
 class Join(StrEnum):
-    """What stands before a pipeline."""
+    """The operator before a pipeline."""
 
     FIRST = ""
     THEN = ";"
@@ -43,7 +43,7 @@ class Join(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ShellWord:
-    """`glob`: it has an unquoted `*`, `?` or `[`; `pattern` is then the word with what was quoted escaped."""
+    """`glob`: it has an unquoted `*`, `?` or `[`; `pattern` is then the word with quoted characters escaped."""
 
     text: str
     pattern: str = ""
@@ -80,11 +80,11 @@ class _Operator:
 
 
 def parse(line: str) -> tuple[Pipeline, ...]:
-    """QueryError where a shell would do more than start programs."""
+    """Parse the line; QueryError for syntax that does more than start programs."""
     if len(line) > LONGEST_LINE:
-        raise QueryError(f"a command of {len(line):,} characters is too long", hint=f"At most {LONGEST_LINE:,}.")
+        raise QueryError(f"the command is too long ({len(line):,} characters)", hint=f"At most {LONGEST_LINE:,}.")
     if "\0" in line:
-        raise QueryError("a command cannot hold a NUL")
+        raise QueryError("a command cannot contain a NUL byte")
     pipelines: list[Pipeline] = []
     commands: list[Command] = []
     join = Join.FIRST
@@ -129,20 +129,20 @@ def _redirect(tokens: list[ShellWord | _Operator], at: int, words: list[ShellWor
     mark = tokens[at].text
     if mark in REFUSED or mark == "|&":
         what, hint = REFUSED.get(mark, ("`|&`", "Write `2>&1 |`."))
-        raise QueryError(f"{what} is not run", hint=hint)
+        raise QueryError(f"{what} is not supported", hint=hint)
     fd = 0 if mark == "<" else 1
     if words and words[-1].text in {"\x011", "\x012", "\x010"}:
         fd = int(words.pop().text[1])
     target = tokens[at + 1] if at + 1 < len(tokens) else None
     if not isinstance(target, ShellWord) or target.glob:
-        raise QueryError(f"what stands behind {mark} must be one file", hint="Quote its name.")
+        raise QueryError(f"{mark} must be followed by one file name", hint="Quote the name.")
     if mark == ">&":
         if (fd, target.text) not in {(2, "1"), (1, "2")}:
-            raise QueryError("this redirection is not read", hint="Use 2>&1, > FILE or < FILE.")
-        # All that is written goes one way, so that the other direction is the same.
+            raise QueryError("unsupported redirection", hint="Use 2>&1, > FILE or < FILE.")
+        # Both outputs go to the same place, so the direction does not matter.
         return [Redirect(2, "")], at + 2
     if (mark == "<") != (fd == 0):
-        raise QueryError("this redirection is not read", hint="Use 2>&1, > FILE or < FILE.")
+        raise QueryError("unsupported redirection", hint="Use 2>&1, > FILE or < FILE.")
     made = [Redirect(fd, target.text, append=mark == ">>")]
     return [*made, Redirect(2, "")] if mark == "&>" else made, at + 2
 
@@ -208,13 +208,13 @@ def _quoted(line: str, at: int) -> tuple[str, int]:
 
 
 def _refuse_expansion(line: str, at: int, start: int) -> None:
-    """A lone `$`, as at the end of a regular expression, is only a character; so it is for a shell."""
+    """Refuse expansions. A lone `$`, as at the end of a regular expression, is a plain character, as in a shell."""
     character, after = line[at], line[at + 1 : at + 2]
     if character == "`" or (character == "$" and after and (after.isalnum() or after in "_({[?!@*#$-'\"")):
         raise QueryError(
             "variables and substitutions are not expanded",
             reason=f"{line[at : at + 12]!r}",
-            hint="Write out what they stand for, or put the text in single quotes.",
+            hint="Write the value itself, or put the text in single quotes.",
         )
     if character == "~" and at == start:
         raise QueryError("`~` is not expanded", hint="Give a path inside the root.")

@@ -1,8 +1,8 @@
-"""What of a command may not be shown: the output of one that names a denied file, and lines that quote such a file.
+"""Keeps denied files out of commands: refuses commands that name one, and removes output lines that quote one.
 
-The door refuses denied files to llmc's own tools, but a command opens files by itself. So a command line is read for
-the names in it, and its output for lines that begin with a path, as those of a recursive grep do. A program that
-copies a file under another name is beyond this.
+`RootFs` denies these files to llmc's own tools, but a command opens files by itself. So the command line is searched
+for file names, and its output for lines that start with a path, like those of a recursive grep. A program that copies a
+file to another name is not detected.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 __all__ = ["refusal_of", "without_denied_lines"]
 
-# Names may stand in flags (`--file=.env`), revisions (`HEAD:.env`) and lines for a shell (`cat .env|head`).
+# Names occur in flags (`--file=.env`), revisions (`HEAD:.env`) and shell lines (`cat .env|head`).
 _NAME: Final = re.compile(r"""[^\s'"`|&;<>(){}=:,]+""")
 # `path:12:text` of a match, `path-12-text` of a line around it.
 _QUOTED: Final = (re.compile(r"(?:\./)?([^:]{1,400}):"), re.compile(r"(?:\./)?(.{1,400}?)-\d+-"))
 
 
 def refusal_of(workspace: Workspace, cwd: str, words: Sequence[str]) -> ReadError | None:
-    """The refusal of the first denied file that a command line names."""
+    """The error for the first denied file in a command line, if any."""
     is_git = words[:1] == ["git"]
     for name in dict.fromkeys(name for word in words[1:] or words for name in _NAME.findall(word)):
         refusal = _refusal(workspace, cwd, name, must_exist=not is_git)
@@ -40,7 +40,7 @@ def refusal_of(workspace: Workspace, cwd: str, words: Sequence[str]) -> ReadErro
 
 
 def without_denied_lines(workspace: Workspace, cwd: str, lines: Iterable[str]) -> tuple[str, ...]:
-    """Lines such as `.env:3:TOKEN=...` without what they quote."""
+    """The lines with quoted content of denied files removed, such as `.env:3:TOKEN=...`."""
 
     @lru_cache(maxsize=4096)
     def is_denied(name: str) -> bool:

@@ -1,7 +1,7 @@
-"""Which files a contained command may have: the system's programs to read, the roots and a few folders to write.
+"""The files a contained command may access: system programs are readable, the roots and a few folders writable.
 
-The user's home is not among them: keys, tokens and histories lie there. A command has a home of its own below
-LLMC_HOME, where tools keep their caches from one run to the next, and a folder for temporary files that goes with it.
+The user's home is not accessible, since it contains keys, tokens and histories. Commands have their own home below
+LLMC_HOME, where tools keep caches between runs, and a temporary folder that is deleted after the run.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ __all__ = ["Fence", "fence_of", "shell_home"]
 SYSTEM: Final = (
     *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/etc", "/nix", "/snap", "/gnu"),
     *("/sys", "/run/systemd/resolve", "/var/lib/dpkg", "/dev", "/Library", "/System"),
-    # Not all of /proc: the environment of every process of the user can be read there, Landlock or not.
+    # Not all of /proc: it exposes the environment of every process of the user, even with Landlock.
     *(f"/proc/{name}" for name in ("cpuinfo", "meminfo", "stat", "sys", "filesystems", "version", "loadavg", "uptime")),
 )
 DEVICES: Final = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/shm", "/dev/fd")  # noqa: S108
-# Below one of these there is more than programs: only the folder itself is opened.
+# These contain more than programs: only the `bin` folder itself is readable.
 NOT_ALONE: Final = frozenset({".local", ".cargo", ""})
 
 
@@ -43,7 +43,7 @@ def shell_home(home: Home) -> str:
 
 
 def fence_of(workspace: Workspace, environ: Mapping[str, str], own: Sequence[str], more: Sequence[str]) -> Fence:
-    """`own` are the home and the temporary folder of the command, `more` what the user's settings add."""
+    """`own` are the command's home and temporary folder, `more` the writable folders from the settings."""
     user = os.path.realpath(os.path.expanduser("~"))  # noqa: PTH111 - likewise
     programs = {folder for entry in environ.get("PATH", "").split(os.pathsep) for folder in around(entry, user)}
     roots = [root_index.root.path for root_index in workspace.root_indexes]
@@ -56,8 +56,8 @@ def fence_of(workspace: Workspace, environ: Mapping[str, str], own: Sequence[str
 
 
 def around(entry: str, user: str) -> list[str]:
-    """A folder of programs and what they need: beside `bin` lie `lib` and `share`. Links of its own are followed, since
-    many a `bin` holds nothing but links to one installation.
+    """A folder of programs and the installation around it (`lib`, `share`). Links are followed, since many `bin`
+    folders contain only links to an installation.
     """
     if not os.path.isabs(entry) or not os.path.isdir(entry):  # noqa: PTH112, PTH117 - likewise
         return []
@@ -84,7 +84,7 @@ def prefix_of(python: str) -> str:
 
 
 def repositories(workspace: Workspace) -> list[str]:
-    """A linked work tree keeps its history in the main one."""
+    """Repositories of linked work trees, whose history is in the main work tree."""
     found = []
     for root_index in workspace.root_indexes:
         try:

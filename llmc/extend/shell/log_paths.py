@@ -1,4 +1,4 @@
-"""What a log calls a file, as a path of the root: absolute, relative to the command's folder, or a package's name."""
+"""Maps paths in logs to paths in a root: absolute, relative to the command's folder, or package names."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["namer"]
 
 
 def namer(workspace: Workspace, cwd: str) -> Callable[[str], str]:
-    """A path of no root stays as the log has it."""
+    """A function from a logged path to a displayed path; paths outside the roots are unchanged."""
 
     @lru_cache(maxsize=4096)
     def name(path: str) -> str:
@@ -38,7 +38,7 @@ def namer(workspace: Workspace, cwd: str) -> Callable[[str], str]:
 
 
 def by_ending(workspace: Workspace, root_index: RootIndex, path: str) -> str | None:
-    """Go names a package and Java a class: the one file that ends so, or that is left when the module's name goes."""
+    """The only file that matches the end of the path, for logs with Go packages or Java classes."""
     known = workspace.registry.writer_thread(root_index).store.catalog.files(root_index.root.id)
     parts = path.split("/")
     for start in range(len(parts)):

@@ -1,8 +1,8 @@
-"""Whole outputs, kept for as long as their handles: cleaned once, then read in pages.
+"""Complete command outputs, stored as long as their handles: cleaned once, then read in pages.
 
-An output can be far larger than a reply, so that it is no part of the handle but a file beside it, which a page reads
-from. What is written there is what may leave: decoded, as a terminal would show it, without secrets, hidden characters
-visible. A line that is longer than a page is kept as several.
+An output can be far larger than a reply, so it is stored in a file next to the handle, and pages are read from it. The
+file contains what may be shown: decoded as a terminal would display it, redacted, with hidden characters visible. Lines
+longer than a page are split.
 """
 
 from __future__ import annotations
@@ -33,30 +33,30 @@ NAME: Final = re.compile(r"[0-9a-f]{32}")
 
 @dataclass(frozen=True, slots=True)
 class StoredOutput:
-    """`binary` says why the output is no text; it has no lines then."""
+    """`binary` is why the output is not text; it has no lines then."""
 
     lines: tuple[str, ...]
     binary: str = ""
 
 
 def cleaned(captured: Captured, redactor: Redactor) -> StoredOutput:
-    head = shown(captured.head)
+    head = decode_lines(captured.head)
     if isinstance(head, Binary):
         return StoredOutput((), head.reason)
     lines = head
     if captured.dropped:
-        tail = shown(captured.tail)
-        between = f"… {captured.dropped:,} bytes, some {captured.dropped_lines:,} lines, were not kept …"
+        tail = decode_lines(captured.tail)
+        between = f"… {captured.dropped:,} bytes (about {captured.dropped_lines:,} lines) omitted …"
         lines = [*head, between, *([] if isinstance(tail, Binary) else tail)]
-    # Redacted as one text: a key of many lines is seen as one.
+    # Redacted as one string, so that multi-line keys are recognized.
     lines = visible_text(redactor.redact("\n".join(lines)).text, endings=False).split("\n") if lines else []
     if any(len(line) > LONGEST_LINE for line in lines):
         lines = [piece for line in lines for piece in pieces(line)]
     return StoredOutput(tuple(lines))
 
 
-def shown(data: bytes) -> list[str] | Binary:
-    """The lines, or why there are none. A few NULs do not make a text binary."""
+def decode_lines(data: bytes) -> list[str] | Binary:
+    """The lines, or why the data is binary. A few NUL bytes do not make text binary."""
     text = decode(data)
     if isinstance(text, Binary) and data.count(0) <= len(data) * NUL_SHARE:
         without = decode(data.replace(b"\0", b""))
@@ -72,7 +72,7 @@ def pieces(line: str) -> list[str]:
 
 
 class Outputs:
-    """`hours` and `max_bytes` are those of handles."""
+    """`hours` and `max_bytes` are the limits of handles."""
 
     def __init__(self, home: Home, *, hours: float, max_bytes: int) -> None:
         self._folder = os.path.join(home.path, "outputs")  # noqa: PTH118 - strings, as in Home
@@ -80,7 +80,7 @@ class Outputs:
         self._max_bytes = max_bytes
 
     def put(self, lines: tuple[str, ...]) -> str:
-        """Its name; the same output has the same one."""
+        """Store an output and return its name; equal outputs have the same name."""
         data = "\n".join(lines).encode("utf-8", "backslashreplace")
         name = blake2b(data, digest_size=16).hexdigest()
         os.makedirs(self._folder, mode=0o700, exist_ok=True)  # noqa: PTH103 - likewise
@@ -99,14 +99,14 @@ class Outputs:
             with os.fdopen(os.open(self._path(name), os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
                 data = file.read()
         except OSError:
-            raise NotFoundError("this output is no longer kept", hint="Run the command again.") from None
+            raise NotFoundError("this output has expired", hint="Run the command again.") from None
         return data.decode("utf-8", "replace").split("\n") if data else []
 
     def _path(self, name: str) -> str:
         return os.path.join(self._folder, f"{name}.txt")  # noqa: PTH118 - likewise
 
     def _sweep(self, newest: str) -> None:
-        """What is too old goes, then the oldest until the rest is small enough."""
+        """Delete expired outputs, then the oldest until the rest fits."""
         with os.scandir(self._folder) as entries:
             files = sorted(
                 ((entry.stat().st_mtime, entry.stat().st_size, entry.path) for entry in entries), reverse=True

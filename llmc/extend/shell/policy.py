@@ -1,9 +1,9 @@
-"""What may run: deny by default. A list of command prefixes, flags that make a harmless program run another one, and
-paths that must stay inside the roots.
+"""Which commands may run, deny by default: allowed command prefixes, refused flags, and paths that must stay inside
+the roots.
 
-An entry of the list is a few words: `ls` allows it with any arguments, `git log` only that subcommand, and a name with
-a slash (`./gradlew`) exactly this file. Programs without a slash are found in the system's PATH, never in a root. The
-table of flags holds for entries of the user's, too: whoever wants `find -exec` runs the program behind it.
+An entry is one or more words: `ls` allows any arguments, `git log` only that subcommand, and a name with a slash
+(`./gradlew`) exactly that file. Programs without a slash are found in the system's PATH, never in a root. The refused
+flags also apply to entries of the user: instead of `find -exec`, run the program directly.
 """
 
 from __future__ import annotations
@@ -41,23 +41,23 @@ __all__ = ["Policy", "environment", "inside_of"]
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """`inside` raises OutsideError for a path that leaves the roots; it is asked for all that could be one."""
+    """`inside` raises OutsideError for a path outside the roots; it is called for every possible path."""
 
     allow: tuple[str, ...] = ()
     builtin: bool = True
     inside: Callable[[str], None] = lambda _path: None
 
     def command(self, words: Sequence[str]) -> list[str]:
-        """The words to run, hardened; QueryError says what is not allowed and how to allow it."""
+        """The hardened words to run; QueryError explains what is not allowed and how to allow it."""
         program = words[0]
         if "=" in program.partition("/")[0]:
-            raise QueryError("variables cannot be set for a command", reason=program.partition("=")[0])
-        bare = strip_git(words) if program == "git" else as_known(words)
+            raise QueryError("environment variables cannot be set for a command", reason=program.partition("=")[0])
+        bare = strip_git(words) if program == "git" else plain_name(words)
         if not self._is_allowed(bare):
-            raise QueryError(f"`{named(bare)}` is not on the list of commands that may run", hint=hint_for(bare))
+            raise QueryError(f"`{display_name(bare)}` is not an allowed command", hint=hint_for(bare))
         check_flags(bare)
         self._check_paths(words)
-        return hardened(words, bare) if program == "git" else list(words)
+        return harden_git(words, bare) if program == "git" else list(words)
 
     def _is_allowed(self, words: Sequence[str]) -> bool:
         if starts_with(words, self.allow):
@@ -75,7 +75,7 @@ class Policy:
         return starts_with(words, ALLOWED) or starts_with(plain, ALLOWED)
 
     def _check_paths(self, words: Sequence[str]) -> None:
-        """Every word that could name a file outside; also behind `=` and behind a short flag (`-f/etc/passwd`)."""
+        """Check every word that could be a path, including parts after `=` and after a short flag (`-f/etc/passwd`)."""
         if "/" in words[0]:
             self.inside(words[0])
         for word in words[1:]:
@@ -84,8 +84,8 @@ class Policy:
                     self.inside(text)
                 except OutsideError as error:
                     raise OutsideError(
-                        f"{word!r} leads out of the roots",
-                        reason="a command may only name what is inside",
+                        f"{word!r} is outside the roots",
+                        reason="commands may only name paths inside the roots",
                         hint="Give a path inside the root.",
                     ) from error
 
@@ -94,8 +94,8 @@ def starts_with(words: Sequence[str], entries: Iterable[str]) -> bool:
     return any(list(words[: len(entry)]) == entry for entry in (each.split() for each in entries) if entry)
 
 
-def as_known(words: Sequence[str]) -> list[str]:
-    """`.venv/bin/pytest` by its plain name, where it is one of a project's own tools."""
+def plain_name(words: Sequence[str]) -> list[str]:
+    """Replace `.venv/bin/pytest` by its plain name if it is a project's own tool."""
     local = LOCAL.fullmatch(words[0])
     return [local["name"] if local and local["name"] in LOCAL_NAMES else words[0], *words[1:]]
 
@@ -118,7 +118,7 @@ def check_flags(words: Sequence[str]) -> None:
 
 
 def possible_paths(word: str) -> list[str]:
-    """The word, its parts, and what may stand right behind a short flag."""
+    """The word, its parts, and what may follow a short flag directly."""
     parts = [word, *word.split("=")[1:], word.partition(":")[2], *re.split(r"[,:;]", word)]
     parts += [part.partition("@")[2] for part in parts]
     parts += [match[1] for part in parts if (match := re.match(r"-[A-Za-z](.+)", part))]
@@ -126,9 +126,9 @@ def possible_paths(word: str) -> list[str]:
 
 
 def inside_of(roots: Sequence[str], cwd: str) -> Callable[[str], None]:
-    """A check that a text, taken as a path in `cwd`, leads to nothing outside the roots; links are followed.
+    """A check that a string, read as a path in `cwd`, stays inside the roots; links are followed.
 
-    A text like `/api/v1` that no folder of the machine could hold is a text and no path.
+    A string such as `/api/v1` whose folder does not exist is not a path.
     """
 
     def check(text: str) -> None:
@@ -139,13 +139,13 @@ def inside_of(roots: Sequence[str], cwd: str) -> Callable[[str], None]:
             return
         real = os.path.realpath(full)
         if not any(paths.inside(real, root) is not None for root in roots) and real != os.devnull:
-            raise OutsideError("this path is not in the workspace")
+            raise OutsideError("this path is outside the workspace")
 
     return check
 
 
 def strip_git(words: Sequence[str]) -> list[str]:
-    """git without the options before its subcommand that change nothing of what it may do."""
+    """The git words without harmless options before the subcommand."""
     rest = list(words[1:])
     while rest and rest[0].startswith("-") and rest[0] != "--version":
         if rest[0] == "-C" and len(rest) > 1:
@@ -157,20 +157,20 @@ def strip_git(words: Sequence[str]) -> list[str]:
     return ["git", *rest]
 
 
-def hardened(words: Sequence[str], bare: Sequence[str]) -> list[str]:
-    """A repository's own settings cannot make git run anything."""
+def harden_git(words: Sequence[str], bare: Sequence[str]) -> list[str]:
+    """Add options that stop the repository's settings from making git run programs."""
     before = list(words[1 : len(words) - len(bare) + 1])
     subcommand = bare[1] if len(bare) > 1 else ""
     return ["git", *GIT_SAFE, *before, subcommand, *FORCED_GIT.get(subcommand, ()), *bare[2:]]
 
 
-def named(words: Sequence[str]) -> str:
-    """The program, with its subcommand where it seems to have one."""
+def display_name(words: Sequence[str]) -> str:
+    """The program, with its subcommand if it seems to have one."""
     return " ".join(words[:2]) if len(words) > 1 and re.fullmatch(r"[a-z][\w:-]*", words[1]) else words[0]
 
 
 def hint_for(words: Sequence[str]) -> str:
-    return f'The user allows it with `allow = ["{named(words)}"]` below [shell] in their own llmc.toml.'
+    return f'The user can allow it with `allow = ["{display_name(words)}"]` below [shell] in their own llmc.toml.'
 
 
 def environment(environ: dict[str, str], names: Sequence[str], home: str, temporary: str, agent: str) -> dict[str, str]:
@@ -178,15 +178,15 @@ def environment(environ: dict[str, str], names: Sequence[str], home: str, tempor
     from asking, paging and colouring.
     """
     wanted = {*ENVIRONMENT, *names}
-    kept = {name: value for name, value in environ.items() if name in wanted or name.startswith("LC_")}
-    path = [part for part in kept.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(part)]  # noqa: PTH117
+    inherited = {name: value for name, value in environ.items() if name in wanted or name.startswith("LC_")}
+    path = [part for part in inherited.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(part)]  # noqa: PTH117
     own = {
         "PATH": os.pathsep.join(path), "HOME": home, "TMPDIR": temporary, "TERM": "dumb", "NO_COLOR": "1", "CI": "1",
         "PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_EDITOR": "false",
         "GIT_ATTR_NOSYSTEM": "1", "PYTHONDONTWRITEBYTECODE": "1", "npm_config_update_notifier": "false",
     }  # fmt: skip
-    # Java takes neither its home nor its temporary folder from the environment.
+    # Java reads neither its home nor its temporary folder from the environment.
     java = f"-Duser.home={home} -Djava.io.tmpdir={temporary}"
     own |= {"GRADLE_USER_HOME": f"{home}/.gradle", "GRADLE_OPTS": java, "MAVEN_OPTS": java}
-    return {**kept, **own, **({"TE_AGENT_ID": agent} if agent else {})}
+    return {**inherited, **own, **({"TE_AGENT_ID": agent} if agent else {})}

@@ -1,9 +1,8 @@
-"""Which commands the index answers: grep, rg, find, cat, head, tail, ls -R and tree, where every flag is understood.
+"""Rewrites commands that the index can answer: grep, rg, find, cat, head, tail, ls -R and tree.
 
-`enriched` gives the tool and its arguments that say the same as the command line, or None: then the command runs. What
-it does not know for certain it does not know. The one liberty is that ignored files are searched only where they, or a
-folder around them, are named.
-Standard library only: `llmc te` decides this before it asks anybody.
+`enriched` returns the equivalent tool call, or None, in which case the command runs. A command with any flag that is
+not fully understood is not rewritten. The one deliberate difference: ignored files are searched only if they, or a
+folder around them, are named. Standard library only: `llmc te` calls this before it contacts the daemon.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _GREP_FLAGS: Final = {
     "--ignore-case": "ignore_case", "--word-regexp": "word", "--fixed-strings": "fixed", "--count": "count",
     "--files-with-matches": "files", "--invert-match": "invert",
 }  # fmt: skip
-# They change how a match is printed, which the envelope does in its own way.
+# Flags that only change how a match is printed, which the envelope decides.
 _GREP_SHOWN: Final = frozenset({
     *"nHIshE", "--line-number", "--with-filename", "--no-messages", "--extended-regexp", "--color=never",
     "--no-heading", "--heading", "--color=auto", "--binary-files=without-match", "-rn", "-nr",
@@ -78,7 +77,7 @@ def grep(program: str, words: list[str]) -> Answer | None:
 
 
 def grep_flag(program: str, word: str, rest: list[str], args: dict[str, Any], patterns: list[str]) -> str | None:
-    """What the flag means for the caller (r, E), "" for nothing; None where it is not understood."""
+    """The meaning of the flag for the caller (r, E) or ""; None when it is not understood."""
     if word.startswith("--"):
         return long_flag(program, word, rest, args, patterns)
     meant = ""
@@ -133,7 +132,7 @@ def take_value(program: str, letter: str, value: str, args: dict[str, Any], patt
 
 
 def from_basic(pattern: str) -> str | None:
-    """A basic regular expression as ripgrep writes it; None where the two disagree on more than backslashes."""
+    """Convert a basic regular expression to ripgrep syntax; None if more than backslashes differ."""
     if "[" in pattern and (re.search(r"\[[^]]*(?:\\|&&|--|~~|\[)", pattern) or "[]" in pattern or "[^]" in pattern):
         return None
     made: list[str] = []
@@ -149,7 +148,7 @@ def from_basic(pattern: str) -> str | None:
             elif after and after in _SAME:
                 made.append(f"\\{after}")
             else:
-                return None  # a back-reference, or an escape that only one of them knows
+                return None  # a back-reference, or an escape that only one of them supports
             at += 2
             continue
         if character == "*" and (not made or made[-1] in {"(", "|", "^"}):
@@ -162,7 +161,7 @@ def from_basic(pattern: str) -> str | None:
 
 
 def is_common(pattern: str) -> bool:
-    """An extended expression that means the same to ripgrep."""
+    """Whether an extended expression has the same meaning in ripgrep."""
     escapes = re.findall(r"\\(.)", pattern)
     return from_basic(re.sub(r"[(){}+?|]", "", pattern)) is not None and all(
         each in _SAME or each in _BRE_ONLY for each in escapes
@@ -170,7 +169,7 @@ def is_common(pattern: str) -> bool:
 
 
 def find(_program: str, words: list[str]) -> Answer | None:
-    """`find [PATH] -type f -name GLOB`; without `-type f` only for names that no folder has."""
+    """`find [PATH] -type f -name GLOB`; without `-type f` only for names with an extension, which folders lack."""
     path = words.pop(0) if words and not words[0].startswith(("-", "(", "!")) else "."
     args: dict[str, Any] = {}
     files = False
@@ -186,7 +185,7 @@ def find(_program: str, words: list[str]) -> Answer | None:
     name = args.get("name", "")
     if not files and not re.fullmatch(r"\*\.[A-Za-z0-9]{1,5}", name):
         return None
-    # A word without a wildcard is a part of a path to the index, and the whole name to find.
+    # Without a wildcard, the index matches part of a path, but find matches the whole name.
     if name and not any(mark in name for mark in "*?["):
         args = {"name": "", "glob": [f"**/{name}"]}
     return "find", {**args, "path": [path] if path not in {".", "./"} else []}
@@ -207,7 +206,7 @@ def head(_program: str, words: list[str]) -> Answer | None:
 
 
 def tail(_program: str, words: list[str]) -> Answer | None:
-    """`tail -n +20 FILE`; where the last lines begin only the file knows, so those are read by tail itself."""
+    """`tail -n +20 FILE`; without `+` the first line number is unknown, so tail itself runs."""
     count, paths = counted(words)
     if not count or len(paths) != 1 or not re.fullmatch(r"\+[1-9]\d*", count) or not is_target(paths[0]):
         return None
@@ -215,7 +214,7 @@ def tail(_program: str, words: list[str]) -> Answer | None:
 
 
 def counted(words: list[str]) -> tuple[str | None, list[str]]:
-    """(-n N, files); None where there is another flag."""
+    """(value of -n, files); None if there is another flag."""
     count, paths = "10", []
     words = list(words)
     while words:
@@ -235,7 +234,7 @@ def counted(words: list[str]) -> tuple[str | None, list[str]]:
 
 
 def is_target(path: str) -> bool:
-    """A path that `read` cannot take for a range, a symbol or a handle."""
+    """Whether `read` cannot mistake the path for a range, a symbol or a handle."""
     return path != "-" and ":" not in path and not re.fullmatch(r"h[a-z2-7]{3,32}", path)
 
 

@@ -1,4 +1,4 @@
-"""Running a plan: start the warden, read what comes, stop it when the time is over or nobody waits any more."""
+"""Runs a command plan: starts the supervisor, collects its output, and stops it on timeout or cancellation."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 
 __all__ = ["CommandOutcome", "CommandPlan", "run"]
 
-WARDEN: Final = str(Path(__file__).with_name("supervisor.py"))
+SUPERVISOR: Final = str(Path(__file__).with_name("supervisor.py"))
 PIECE: Final = 1 << 16
 LOOK_SECONDS: Final = 0.1
-# The warden keeps the time itself; this is for one that does not.
+# The supervisor enforces the time limit itself; this is the margin before it is killed.
 GRACE_SECONDS: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class CommandPlan:
-    """`pipelines` as `line` reads them, hardened by `policy`; `fence`: nothing but `readable` and `writable`."""
+    """`pipelines` as parsed and hardened; `fence`: only `readable` and `writable` paths are accessible."""
 
     pipelines: tuple[Mapping[str, Any], ...]
     cwd: str
@@ -45,7 +45,7 @@ class CommandPlan:
 
 @dataclass(frozen=True, slots=True)
 class CommandOutcome:
-    """`code` is None when the command was stopped; `left` processes were still running and have been ended."""
+    """`code` is None when the command was stopped; `left` processes were still running and have been killed."""
 
     output: Captured
     code: int | None
@@ -64,23 +64,23 @@ def run(plan: CommandPlan, cancelled: Callable[[], bool] = lambda: False) -> Com
     finally:
         os.close(written)
     try:
-        output = listen(process, plan, cancelled)
-        said = os.read(report, PIECE)
+        output = collect_output(process, plan, cancelled)
+        raw_report = os.read(report, PIECE)
     finally:
         os.close(report)
         end(process)
-    told: dict[str, Any] = json.loads(said) if said else {"code": None, "stopped": "killed"}
-    if told.get("problem"):
-        name = Path(told.get("program") or "").name or "the program"
-        hint = "Is it installed, and in the PATH of the daemon?" if told["code"] == NOT_FOUND else ""
-        raise QueryError(f"{name} could not be started", reason=told["problem"], hint=hint)
+    outcome: dict[str, Any] = json.loads(raw_report) if raw_report else {"code": None, "stopped": "killed"}
+    if outcome.get("problem"):
+        name = Path(outcome.get("program") or "").name or "the program"
+        hint = "Check that it is installed and in the PATH of the daemon." if outcome["code"] == NOT_FOUND else ""
+        raise QueryError(f"{name} could not be started", reason=outcome["problem"], hint=hint)
     return CommandOutcome(
         output,
-        told["code"],
-        told.get("signal", 0),
-        told.get("stopped", ""),
-        told.get("left", 0),
-        told.get("fenced", False),
+        outcome["code"],
+        outcome.get("signal", 0),
+        outcome.get("stopped", ""),
+        outcome.get("left", 0),
+        outcome.get("fenced", False),
         time.monotonic() - started,
     )
 
@@ -89,9 +89,9 @@ NOT_FOUND: Final = 127
 
 
 def start(plan: CommandPlan, report: int) -> subprocess.Popen[bytes]:
-    """-I -S: nothing of the environment or of site-packages takes part, and it starts in 15 ms."""
+    """Start the supervisor. -I -S ignore the environment and site-packages, so it starts in 15 ms."""
     process = subprocess.Popen(
-        [sys.executable, "-I", "-S", WARDEN],
+        [sys.executable, "-I", "-S", SUPERVISOR],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -101,7 +101,7 @@ def start(plan: CommandPlan, report: int) -> subprocess.Popen[bytes]:
         start_new_session=True,
     )
     assert process.stdin is not None
-    said = {
+    raw_report = {
         "pipelines": plan.pipelines,
         "cwd": plan.cwd,
         "seconds": plan.seconds,
@@ -112,21 +112,21 @@ def start(plan: CommandPlan, report: int) -> subprocess.Popen[bytes]:
         "parent": os.getpid(),
     }
     with contextlib.suppress(BrokenPipeError), process.stdin as pipe:
-        pipe.write(json.dumps(said).encode())
+        pipe.write(json.dumps(raw_report).encode())
     return process
 
 
-def listen(process: subprocess.Popen[bytes], plan: CommandPlan, cancelled: Callable[[], bool]) -> Captured:
-    """Until the warden has closed its output, which it does when all below it has ended."""
+def collect_output(process: subprocess.Popen[bytes], plan: CommandPlan, cancelled: Callable[[], bool]) -> Captured:
+    """Read until the supervisor closes its output, after all processes below it have ended."""
     assert process.stdout is not None
     capture = Capture(plan.limit)
     deadline = time.monotonic() + plan.seconds + GRACE_SECONDS
-    told = ended = False
+    outcome = ended = False
     with selectors.DefaultSelector() as selector:
         selector.register(process.stdout, selectors.EVENT_READ)
         while time.monotonic() < deadline:
-            if cancelled() and not told:
-                told = True
+            if cancelled() and not outcome:
+                outcome = True
                 process.send_signal(signal.SIGTERM)
             if selector.select(LOOK_SECONDS):
                 piece = os.read(process.stdout.fileno(), PIECE)
@@ -136,7 +136,7 @@ def listen(process: subprocess.Popen[bytes], plan: CommandPlan, cancelled: Calla
             elif ended:
                 break
             else:
-                # What it wrote last may have come after the look above: there is one more.
+                # Its last output may have arrived after the select above, so there is one more round.
                 ended = process.poll() is not None
     process.stdout.close()
     return capture.done()
@@ -145,7 +145,7 @@ def listen(process: subprocess.Popen[bytes], plan: CommandPlan, cancelled: Calla
 def end(process: subprocess.Popen[bytes]) -> None:
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(1.0)
-    # Also after a warden that somebody ended: what is left of its group goes with it.
+    # The supervisor may have been killed: kill what is left of its process group.
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()

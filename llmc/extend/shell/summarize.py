@@ -1,4 +1,4 @@
-"""What a command did, as an envelope: its exit code, what its output says, and where the whole of it is."""
+"""Summarizes a finished command as an envelope: exit code, summary of the output, and a handle to all of it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["FinishedCommand", "outputs_of", "page_of", "tell"]
 
 @dataclass(frozen=True, slots=True)
 class FinishedCommand:
-    """A command that has run: `words` as asked for, `cwd` where. `code` is None when it was stopped."""
+    """A command that has run: `words` as requested, in `cwd`. `code` is None when it was stopped."""
 
     words: Sequence[str]
     cwd: str
@@ -40,53 +40,55 @@ class FinishedCommand:
     agent: str = ""
 
 
-def outputs_of(asked: ToolRequest) -> Outputs:
-    settings = asked.workspace.settings.envelope
-    return Outputs(asked.workspace.registry.home, hours=settings.handle_ttl_hours, max_bytes=settings.handle_bytes)
+def outputs_of(request: ToolRequest) -> Outputs:
+    settings = request.workspace.settings.envelope
+    return Outputs(request.workspace.registry.home, hours=settings.handle_ttl_hours, max_bytes=settings.handle_bytes)
 
 
-def tell(asked: ToolRequest, wanted: Tool, done: FinishedCommand) -> Envelope:
-    if (refusal := refusal_of(asked.workspace, done.cwd, list(done.words))) is not None:
+def tell(request: ToolRequest, tool: Tool, finished: FinishedCommand) -> Envelope:
+    if (refusal := refusal_of(request.workspace, finished.cwd, list(finished.words))) is not None:
         raise refusal
-    kept = cleaned(done.output, redactor_for(asked.workspace.settings.redaction))
-    kept = replace(kept, lines=without_denied_lines(asked.workspace, done.cwd, kept.lines))
-    words = verdict(done)
-    if kept.binary:
-        words.append(f"{done.output.size:,} bytes that are no text ({kept.binary})")
+    stored = cleaned(finished.output, redactor_for(request.workspace.settings.redaction))
+    stored = replace(stored, lines=without_denied_lines(request.workspace, finished.cwd, stored.lines))
+    summary_words = verdict(finished)
+    if stored.binary:
+        summary_words.append(f"{finished.output.size:,} bytes of binary data ({stored.binary})")
     summary = summarise(
-        kept.lines,
-        command=done.words,
-        exit_code=done.code if done.code is not None else -1,
-        relative=namer(asked.workspace, done.cwd),
-        budget=budget_of(asked, wanted) - HEAD_TOKENS,
+        stored.lines,
+        command=finished.words,
+        exit_code=finished.code if finished.code is not None else -1,
+        relative=namer(request.workspace, finished.cwd),
+        budget=budget_of(request, tool) - HEAD_TOKENS,
     )
-    if not kept.binary:
-        words += summary.words
-    if done.output.dropped:
-        words.append(f"{done.output.dropped:,} bytes in the middle not kept")
-    name = outputs_of(asked).put(kept.lines) if kept.lines and not summary.whole else ""
-    data = machine(done, summary, kept.lines, name, text=asked.flag("all"))
+    if not stored.binary:
+        summary_words += summary.words
+    if finished.output.dropped:
+        summary_words.append(f"{finished.output.dropped:,} bytes in the middle omitted")
+    name = outputs_of(request).put(stored.lines) if stored.lines and not summary.whole else ""
+    data = data_of(finished, summary, stored.lines, name, text=request.flag("all"))
     groups = summary.groups
-    if asked.flag("all") or asked.text(FOCUS.name):  # a question is asked of all of it, not of its summary
-        groups = (Group("", (Item(tuple(Row(line) for line in kept.lines)),)),) if kept.lines else ()
-    return Envelope(wanted.name, " · ".join(words), groups, data=data, in_order=summary.in_order)
+    if request.flag("all") or request.text(
+        FOCUS.name
+    ):  # a focus question applies to the whole output, not to the summary
+        groups = (Group("", (Item(tuple(Row(line) for line in stored.lines)),)),) if stored.lines else ()
+    return Envelope(tool.name, " · ".join(summary_words), groups, data=data, in_order=summary.in_order)
 
 
 HEAD_TOKENS = 30
 
 
-def verdict(done: FinishedCommand) -> list[str]:
-    """`exit 1`, or how it ended otherwise."""
-    words = [f"exit {done.code}"]
-    if done.stopped:
-        words = {"time": [f"stopped after {done.seconds:.0f} s"], "cancelled": ["cancelled"]}.get(
-            done.stopped, ["killed"]
+def verdict(finished: FinishedCommand) -> list[str]:
+    """`exit 1`, or how else it ended."""
+    summary_words = [f"exit {finished.code}"]
+    if finished.stopped:
+        summary_words = {"time": [f"stopped after {finished.seconds:.0f} s"], "cancelled": ["cancelled"]}.get(
+            finished.stopped, ["killed"]
         )
-    elif done.signal:
-        words.append(signal_name(done.signal))
-    if done.left and not done.stopped:
-        words.append(f"ended {plural(done.left, 'process')} that it left running")
-    return words
+    elif finished.signal:
+        summary_words.append(signal_name(finished.signal))
+    if finished.left and not finished.stopped:
+        summary_words.append(f"killed {plural(finished.left, 'process')} that it left running")
+    return summary_words
 
 
 def signal_name(number: int) -> str:
@@ -96,31 +98,33 @@ def signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def machine(done: FinishedCommand, summary: Summary, lines: Sequence[str], name: str, *, text: bool) -> dict[str, Any]:
+def data_of(
+    finished: FinishedCommand, summary: Summary, lines: Sequence[str], name: str, *, text: bool
+) -> dict[str, Any]:
     report = summary.report
     return {
-        "command": list(done.words),
-        "exit": done.code,
-        "signal": done.signal,
-        "stopped": done.stopped,
-        "seconds": round(done.seconds, 3),
-        "agent": done.agent,
+        "command": list(finished.words),
+        "exit": finished.code,
+        "signal": finished.signal,
+        "stopped": finished.stopped,
+        "seconds": round(finished.seconds, 3),
+        "agent": finished.agent,
         "runner": report.runner if report else "",
         "verdict": report.verdict if report else "",
         "problems": [asdict(problem) for problem in report.problems] if report else [],
         "lines": len(lines),
-        "bytes": done.output.size,
-        "dropped_bytes": done.output.dropped,
+        "bytes": finished.output.size,
+        "dropped_bytes": finished.output.dropped,
         "output": {"id": name, "lines": len(lines), "from": 1} if name else {},
         **({"text": "\n".join(lines)} if text or summary.whole else {}),
     }
 
 
-def page_of(asked: ToolRequest, question: str, name: str, first: int, last: int) -> Envelope:
-    """Lines of an output, as many as a reply could hold; what does not fit is behind the next handle."""
-    lines = outputs_of(asked).lines(name)
+def page_of(request: ToolRequest, question: str, name: str, first: int, last: int) -> Envelope:
+    """Lines of a stored output, as many as a reply can hold; the next handle continues."""
+    lines = outputs_of(request).lines(name)
     last = min(last, len(lines))
-    most = last if asked.flag("all") else first + asked.workspace.settings.envelope.cap
+    most = last if request.flag("all") else first + request.workspace.settings.envelope.cap
     rows = tuple(Row(line, number) for number, line in enumerate(lines[first - 1 : min(last, most)], first))
     found = f"{question} · lines {first}-{last}"
     data = {"output": {"id": name, "lines": last, "from": first}, "text": "\n".join(row.text for row in rows)}

@@ -1,12 +1,12 @@
-"""The process that runs a command and answers for everything that it starts.
+"""The process that runs a command and kills everything that it started.
 
-Run as a script, with nothing of llmc imported, so that it is there in 20 ms. It makes itself the parent of every orphan
-below it (a subreaper, Linux), so that a grandchild that leaves its session or its parent is still found; it
-lets the programs have no files but those of the plan (Landlock, Linux 5.13); it starts them; and before it
-ends, for whatever reason, it ends all of them. If the daemon dies, the kernel tells the warden, and it does the same.
+Run as a script that imports nothing from llmc, so it starts in 20 ms. It becomes the parent of every orphan below it (a
+subreaper, Linux), so grandchildren that leave their session or parent are still found. It restricts the programs to the
+files of the plan (Landlock, Linux 5.13), starts them, and kills all of them before it exits for any reason. If the
+daemon dies, the kernel signals the supervisor, which does the same.
 
-The plan comes as JSON on stdin, the outcome goes as JSON to the descriptor that the plan names. What the programs write
-goes to stdout. On other systems there is neither subreaper nor Landlock: then the process group is ended.
+The plan arrives as JSON on stdin; the outcome is written as JSON to the descriptor named in the plan. Program output
+goes to stdout. Other systems have neither subreaper nor Landlock; there only the process group is killed.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ SINCE_REFER, SINCE_TRUNCATE, SINCE_SCOPED = 2, 3, 6  # versions of Landlock
 STDERR = 2
 LINUX = sys.platform.startswith("linux")
 NOT_FOUND, NOT_EXECUTABLE = 127, 126
-# After this many rounds something cannot be ended (a process in the kernel's hands); it is reported.
+# After this many rounds a process cannot be killed (uninterruptible in the kernel); it is reported.
 ROUNDS = 400
 ENDED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 class Stopped(BaseException):
-    """The time is over, or nobody waits any more."""
+    """The command timed out or was cancelled."""
 
     def __init__(self, why: str) -> None:
         super().__init__(why)
@@ -71,7 +71,7 @@ def prepare(plan: dict[str, Any], outcome: dict[str, Any]) -> None:
         libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
         if os.getppid() != plan["parent"]:
-            raise SystemExit(1)  # it died before the kernel was asked
+            raise SystemExit(1)  # the parent died before the signal was set up
         if plan["fence"]:
             fence.build(libc, plan["readable"], plan["writable"])
             outcome["fenced"] = fence.ruleset >= 0
@@ -82,7 +82,7 @@ def prepare(plan: dict[str, Any], outcome: dict[str, Any]) -> None:
 def stopper(why: str) -> Any:
     def stop(_number: int, _frame: object) -> None:
         for number in (signal.SIGALRM, *ENDED):
-            signal.signal(number, signal.SIG_IGN)  # once is enough
+            signal.signal(number, signal.SIG_IGN)  # ignore further signals
         raise Stopped(why)
 
     return stop
@@ -93,7 +93,7 @@ def failed_start(error: OSError) -> int:
 
 
 def run_all(pipelines: list[dict[str, Any]], cwd: str) -> tuple[int, int]:
-    """As a shell would: `&&` goes on after success, `||` after failure, `;` always."""
+    """Run the pipelines like a shell: `&&` continues after success, `||` after failure, `;` always."""
     code, number = 0, 0
     for pipeline in pipelines:
         if (pipeline["join"] == "&&" and code) or (pipeline["join"] == "||" and not code):
@@ -128,7 +128,7 @@ def run_pipeline(commands: list[dict[str, Any]], cwd: str) -> tuple[int, int]:
 
 
 def streams(command: dict[str, Any], before: Any, *, last: bool) -> tuple[Any, Any, Any, list[Any]]:
-    """(stdin, stdout, stderr, what was opened); without a redirection both outputs are the reply's."""
+    """(stdin, stdout, stderr, opened files); without redirections both outputs go to the supervisor's stdout."""
     stdin: Any = before if before is not None else subprocess.DEVNULL
     stdout: Any = None if last else subprocess.PIPE
     stderr: Any = sys.stdout
@@ -148,7 +148,7 @@ def streams(command: dict[str, Any], before: Any, *, last: bool) -> tuple[Any, A
 
 
 def opened_file(redirect: dict[str, Any]) -> Any:
-    """Its last part is no link, whatever it was when it was checked."""
+    """Open the target of a redirection; it must not be a symbolic link, whatever it was when it was checked."""
     writing = os.O_WRONLY | os.O_CREAT | (os.O_APPEND if redirect["append"] else os.O_TRUNC)
     flags = os.O_RDONLY if redirect["fd"] == 0 else writing
     fd = os.open(redirect["target"], flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
@@ -156,8 +156,8 @@ def opened_file(redirect: dict[str, Any]) -> Any:
 
 
 def end_all() -> int:
-    """End every process below this one, and say how many there were. They are stopped first, so that none can start
-    another while the rest is being ended.
+    """Kill every process below this one, and return how many there were. They are stopped first, so that none can
+    start another meanwhile.
     """
     ended: set[int] = set()
     for _ in range(ROUNDS):
@@ -187,7 +187,7 @@ def reap() -> None:
 
 
 def descendants() -> set[int]:
-    """Every process below this one that still runs."""
+    """Every running process below this one."""
     if not os.path.isdir("/proc/self"):  # noqa: PTH112 - pathlib would take 10 ms to import
         return set()
     children: dict[int, list[int]] = {}
@@ -212,8 +212,8 @@ def descendants() -> set[int]:
 
 
 class Confinement:
-    """What the programs give up for good: every file but some, and, where the kernel can (6.12), signals to anybody
-    but each other, so that they cannot end their warden. It is put on by each of them right before it starts.
+    """Landlock restrictions of the programs: access only to listed files and, on Linux 6.12, signals only among
+    themselves, so that they cannot kill the supervisor. Each program applies them right before it starts.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""The personas that are there without any settings. Each is a file of this folder, written as a user would write it."""
+"""The built-in personas. Each is a file in this folder, written as a user would write it."""
 
 from __future__ import annotations
 
