@@ -107,7 +107,7 @@ def test_it_leaves_when_nobody_has_needed_it_for_a_while(place: Place) -> None:
     place.wait_until_free()
     assert not Path(place.home.socket).exists()
     assert Path(place.home.path, "closed").exists()
-    assert events_of(place)[-2:] == ["leaving", "left"]
+    assert events_of(place)[-2:] == ["exiting", "exited"]
 
 
 def test_it_stays_while_a_client_is_there_or_work_is_under_way(place: Place) -> None:

@@ -156,8 +156,8 @@ def test_a_closed_connection_cancels_its_calls(place: Place, wire: Wire) -> None
         (b'{"id": true, "method": "echo"}', "no id"),
         (b'{"id": 1, "method": 5}', "malformed"),
         (b'{"id": 1, "method": "echo", "params": [1]}', "malformed"),
-        (b'{"method": "stream", "kind": "nobody"}', "cannot begin"),
-        (b'{"method": "stream", "kind": {}}', "cannot begin"),
+        (b'{"method": "stream", "kind": "nobody"}', "cannot start"),
+        (b'{"method": "stream", "kind": {}}', "cannot start"),
         (b"x" * (MAX_MESSAGE + 2), "too large"),
     ],
 )

@@ -102,7 +102,7 @@ class _Foreground:
         self._view.join(timeout=1)
         if self._error is not None and not isinstance(self._error, DaemonGoneError):
             raise self._error
-        return INTERRUPTED if self._daemon.left_for == "SIGINT" else 0
+        return INTERRUPTED if self._daemon.exit_reason == "SIGINT" else 0
 
     def _show_progress(self) -> None:
         try:

@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from llmc.base import words
-from llmc.base.bm25 import asked_terms, bm25
+from llmc.base.bm25 import bm25, query_terms
 from llmc.base.errors import NotFoundError
 from llmc.retrieval.commit_log import load_log, refresh
 
@@ -134,7 +134,7 @@ def _about(view: View, target: str) -> tuple[HistoryKind, tuple[str, ...]]:
 
 def _mentioning(commits: Sequence[GitCommit], text: str) -> list[GitCommit]:
     """The commits whose messages have the words, best first."""
-    wanted = asked_terms(word for word in words.query_words(text) if not word.stop)
+    wanted = query_terms(word for word in words.query_words(text) if not word.stop)
     analysed = [words.body(commit.message).split() for commit in commits]
     counts = [{term: body.count(term) for term in wanted if term in body} for body in analysed]
     scores = bm25(counts, [len(body) for body in analysed], wanted)

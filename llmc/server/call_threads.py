@@ -41,11 +41,11 @@ Answer = TypeVar("Answer")
 
 # How often limits are checked: a runaway loop in Python allocates some 100 MB in this time.
 TICK_SECONDS: Final = 0.1
-# A call that is asked to stop gets this long before its thread is interrupted, and between two interruptions.
+# How long a call may take to stop before its thread is interrupted, and between two interruptions.
 GRACE_SECONDS: Final = 2.0
-# A call that its client has cancelled may need to end processes of its own first.
+# A cancelled call may have to end its own processes first.
 CANCELLED_SECONDS: Final = 10.0
-# An idle thread ends after this; a pool of an idle daemon holds none.
+# Idle threads end after this time; the pool of an idle daemon has none.
 IDLE_SECONDS: Final = 60.0
 PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
 
@@ -65,7 +65,7 @@ class Job:
     thread: threading.Thread | None = None
     began: float = math.inf
     resident: int = 0
-    stopping: float = 0.0  # when its thread was last asked or told to stop
+    stopping: float = 0.0  # when its thread was last asked to stop or interrupted
 
     @property
     def seconds(self) -> float:
@@ -86,7 +86,7 @@ class Job:
                 self.future.set_exception(error)
 
     def cpu_seconds(self) -> float:
-        """What its thread has computed; 0 where the system does not tell."""
+        """The CPU time of its thread; 0 where the system does not provide it."""
         clock = getattr(time, "pthread_getcpuclockid", None)
         if clock is None or self.thread is None or self.thread.ident is None:
             return 0.0
@@ -134,7 +134,7 @@ class CallThreads(Executor):
         return await asyncio.wrap_future(self.submit_call(act, call))
 
     def shutdown(self, wait: bool = False, *, cancel_futures: bool = True) -> None:  # noqa: ARG002 - Executor's signature
-        """Idle threads end; nobody waits for the others. Jobs that have not begun are cancelled."""
+        """End idle threads without waiting for busy ones, and cancel jobs that have not started."""
         with self._changed:
             self._closed = True
             for job in self._waiting if cancel_futures else ():
@@ -189,7 +189,7 @@ def execute(pool: CallThreads, job: Job) -> None:
     WATCHDOG.add(pool, job)
     try:
         result = job.act()
-    except BaseException as error:  # noqa: BLE001 - whatever a call raises is the answer, and the thread goes on
+    except BaseException as error:  # noqa: BLE001 - any exception is the result of the call; the thread continues
         WATCHDOG.remove(job)
         job.finish(error)
     else:
@@ -285,12 +285,12 @@ class Watchdog:
 
 
 def raise_in(thread: int, error: type[BaseException]) -> None:
-    """At the thread's next step of Python code; a call into native code is not broken off."""
+    """Raise at the thread's next Python instruction; native code is not interrupted."""
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(error))
 
 
 def resident_bytes() -> int:
-    """What the process holds in memory; 0 where the system does not tell, and memory is then not bounded."""
+    """Resident memory of the process; 0 where the system does not provide it, and memory is then not bounded."""
     try:
         with open("/proc/self/statm", "rb") as file:  # noqa: PTH123 - read before each call; Path doubles its cost
             return int(file.read().split()[1]) * PAGE_BYTES

@@ -31,11 +31,11 @@ __all__ = ["ClientConnection"]
 
 log = logs.get("rpc")
 
-# Calls of one client that are worked on at once: a quarter of the threads.
+# Concurrent calls of one client: a quarter of the threads.
 FAIR_SHARE = 4
-# Calls of one client that may wait; the next request then stays in the socket, and so does a cancellation.
+# Queued calls of one client; beyond this, requests (and cancellations) stay in the socket.
 MAX_WAITING = 1_000
-# Calls that want events may never end by themselves; each has a thread.
+# Calls with events may run indefinitely; each has a thread.
 MAX_WATCHING = 32
 
 _sessions = itertools.count(1)
@@ -54,7 +54,7 @@ class ClientConnection:
         self._free = asyncio.Event()
 
     async def serve(self) -> None:
-        """Until the client goes; then whatever it still had under way is cancelled."""
+        """Serve until the client disconnects, then cancel its running calls."""
         try:
             while (line := await self._line()) is not None:
                 message = self._parse(line)
@@ -70,7 +70,7 @@ class ClientConnection:
             self._writer.close()
 
     def close(self) -> None:
-        """The daemon leaves: say so to every call that has no answer yet."""
+        """The daemon stops: answer every open call with an error."""
         for running in self._running.values():
             running.refuse("leaving", "the daemon is stopping")
         self._cancel_all()
@@ -82,7 +82,7 @@ class ClientConnection:
     # ---- reading ----
 
     async def _line(self) -> bytes | None:
-        """The next line; None at the end. A line over the limit is passed by and answered with an error."""
+        """The next line, or None at the end. A line over the limit is skipped and answered with an error."""
         too_long = False
         while True:
             try:
@@ -100,7 +100,7 @@ class ClientConnection:
                 return line
 
     def _parse(self, line: bytes) -> JsonObject:
-        """A message, or an empty one when it was broken and has been answered."""
+        """The message, or an empty one when it was invalid and an error was sent."""
         try:
             message = decode(line)
         except ValueError as error:
@@ -112,7 +112,7 @@ class ClientConnection:
         return {}
 
     async def _room(self) -> None:
-        """Hold back the next request while this client does not read, or has too much under way."""
+        """Wait while this client does not read its replies or has too many calls queued."""
         await self._writer.drain()
         while len(self._waiting) >= MAX_WAITING:
             self._free.clear()
@@ -127,11 +127,16 @@ class ClientConnection:
         identifier, method, params = message.get("id"), message.get("method"), message.get("params") or {}
         watched = message.get("events") is True
         if isinstance(identifier, bool) or not isinstance(identifier, int | str):
-            self._fail(None, "bad_request", "the request has no id", "it must be a number or a text")
+            self._fail(None, "bad_request", "the request has no id", "it must be a number or a string")
         elif not isinstance(method, str) or not isinstance(params, dict):
-            self._fail(identifier, "bad_request", "the request is malformed", "`method` is a text, `params` an object")
+            self._fail(
+                identifier,
+                "bad_request",
+                "the request is malformed",
+                "`method` must be a string and `params` an object",
+            )
         elif identifier in self._running:
-            self._fail(identifier, "bad_request", "the id is in use", "a call with this id is under way")
+            self._fail(identifier, "bad_request", "the id is in use", "a call with this id is running")
         elif method in self._server.instant:
             self._answer_now(identifier, method, params)
         elif watched and self._watching >= MAX_WATCHING:
@@ -204,7 +209,7 @@ class ClientConnection:
     # ---- streams ----
 
     async def _stream(self, message: JsonObject) -> bool:
-        """Hand the connection over as plain bytes; False when nobody takes such a stream."""
+        """Hand the connection over to a stream handler; False when there is none for this kind."""
         kind = message.pop("kind", None)
         message.clear()
         try:
@@ -221,10 +226,10 @@ class ClientConnection:
 
     async def _find_stream(self, kind: Any) -> StreamHandler:
         if self._running:
-            raise DaemonError("the stream cannot begin", reason="calls are under way")
+            raise DaemonError("cannot start the stream", reason="calls are running")
         handler = await self._server.stream(kind) if self._server.stream and isinstance(kind, str) else None
         if handler is None:
-            raise DaemonError("the stream cannot begin", reason=f"no stream of kind {kind!r}")
+            raise DaemonError("cannot start the stream", reason=f"unknown kind {kind!r}")
         return handler
 
     def _fail(self, identifier: Id, code: str, message: str, reason: str = "") -> None:
@@ -241,7 +246,7 @@ def _text(params: JsonObject, name: str, default: str) -> str:
 
 
 def _texts(params: JsonObject, name: str) -> dict[str, str]:
-    """A table of texts; a list of texts becomes its keys."""
+    """A table of strings; the items of a list become its keys."""
     value = params.get(name)
     pairs = value.items() if isinstance(value, dict) else ((each, "") for each in value or ())
     return {key: text for key, text in pairs if isinstance(key, str) and isinstance(text, str)}

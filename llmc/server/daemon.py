@@ -1,8 +1,8 @@
-"""The one process of a user that owns the index: when it begins, when it ends, and what holds it.
+"""The daemon: the single process of a user that owns the index. This module is its lifecycle.
 
-It takes the lock, listens, and says so at once; the handler (settings, stores, watcher) is opened in a thread
-meanwhile, and calls wait for it. It leaves on a signal, on `stop`, for a newer llmc, when nobody has needed it for a
-while, and when its home was removed. How bytes travel is `server.rpc`; what calls do is the handler.
+It takes the lock and listens at once; a thread opens the handler (settings, stores, watcher) meanwhile, and calls wait
+for it. It exits on a signal, on `stop`, for a newer llmc, when it is idle, and when its home was removed. `server.rpc`
+is the transport; the handler answers the calls.
 """
 
 from __future__ import annotations
@@ -39,25 +39,25 @@ __all__ = ["Daemon", "Opened", "end_now"]
 
 log = logs.get("daemon")
 
-# Replies that are nearly there are waited for; a build is told to stop at once.
+# How long running calls may take to finish; builds are stopped at once.
 GRACE_SECONDS = 5.0
-# A batch is committed or rolled back well within; what is not is redone at the next start.
+# Enough to commit or roll back a batch; anything unfinished is redone at the next start.
 CLOSE_SECONDS = 30.0
-# One stat each: a home or a socket that somebody removed is noticed.
+# How often the home and the socket are checked, with one stat each.
 TEND_SECONDS = 5.0
-# With a handler that could not be opened there is nothing to stay for; the next start may find the cause mended.
+# Exit soon when the handler could not be opened; the problem may be fixed at the next start.
 BROKEN_SECONDS = 5.0
 BUSY_SECONDS = 60.0
-# Whoever started the daemon asks first.
+# The first call comes from the client that started the daemon.
 WARM_SECONDS = 1.0
-# 64 clients, a descriptor for each watched root and open segment; macOS grants 256 unless asked.
+# 64 clients, and a descriptor per watched root and open segment; the default on macOS is 256.
 DESCRIPTORS = 16_384
 
 
 class Opened(NamedTuple):
-    """What the daemon serves. `streams` take over a connection as plain bytes, by their kind. `warm` prepares, in a
-    thread of its own, what a later client would otherwise wait for; it is called once, when nobody waits. `tend` is
-    called every few seconds then.
+    """What the daemon serves. `streams` take over a connection as plain bytes, by kind. `warm` is called once when no
+    call is running, to prepare in a thread what a later client would wait for. `tend` is called every few seconds
+    while idle.
     """
 
     handler: Handler
@@ -68,8 +68,8 @@ class Opened(NamedTuple):
 
 
 class Daemon:
-    """`command` is how others read who runs it. In the `foreground` a person holds it open: it then neither leaves when
-    idle nor makes room for a newer llmc."""
+    """`command` describes the process to others. In the `foreground` a person keeps it running, so it neither exits
+    when idle nor makes way for a newer llmc."""
 
     def __init__(
         self,
@@ -87,16 +87,16 @@ class Daemon:
         self._stay = stay or foreground
         self._on_ready = on_ready
         self._owner = Owner(os.getpid(), __version__, build_number(), time.time(), command, foreground)
-        self.left_for = ""
+        self.exit_reason = ""
         self._opened: Future[Opened] = Future()
         self._idle_seconds = 0.0
         self._idle: asyncio.TimerHandle | None = None
-        self._leaving = asyncio.Event()
+        self._exiting = asyncio.Event()
         self._server: RpcServer
         self._loop: asyncio.AbstractEventLoop
 
     def run(self) -> None:
-        """Until it is stopped; DaemonRunningError when another one owns the home."""
+        """Run until stopped; DaemonRunningError when another daemon owns the home."""
         _prepare_process()
         self._home.make()
         with DaemonLock(self._home) as lock:
@@ -105,31 +105,31 @@ class Daemon:
             asyncio.run(self._serve(lock))
 
     def stop(self, why: str) -> None:
-        """Begin to leave; from any thread."""
-        with contextlib.suppress(RuntimeError):  # it has left already
-            self._loop.call_soon_threadsafe(self._leave_for, why)
+        """Start to exit. Thread-safe."""
+        with contextlib.suppress(RuntimeError):  # it has already exited
+            self._loop.call_soon_threadsafe(self._begin_exit, why)
 
     async def _serve(self, lock: DaemonLock) -> None:
         self._loop = asyncio.get_running_loop()
-        instant = {"hello": self._hello, "stop": self._asked_to_stop}
+        instant = {"hello": self._hello, "stop": self._on_stop}
         self._server = RpcServer(
-            self._work, instant=instant, stream=self._stream, on_change=self._mind_idle, log_path=self._home.log
+            self._work, instant=instant, stream=self._stream, on_change=self._update_idle_timer, log_path=self._home.log
         )
-        self._take_signals()
+        self._install_signals()
         await self._server.listen(self._home.socket)
         log.info("listening", pid=os.getpid(), version=__version__, socket=self._home.socket)
         self._on_ready()
         opening = self._in_thread(self._open, "llmc-open")
-        tending = asyncio.create_task(self._tend(lock))
-        await self._leaving.wait()
+        tending = asyncio.create_task(self._check_home(lock))
+        await self._exiting.wait()
         tending.cancel()
-        await self._leave(opening)
+        await self._exit(opening)
 
     def _open(self) -> None:
         try:
             opened = self._build()
             opened.handler.start()
-        except BaseException as error:  # every call is answered with it
+        except BaseException as error:  # every call is answered with this error
             log.exception("could not open")
             self._idle_seconds = BROKEN_SECONDS
             self._opened.set_exception(error)
@@ -138,10 +138,10 @@ class Daemon:
             self._idle_seconds = opened.idle_seconds
             self._opened.set_result(opened)
             self._loop.call_soon_threadsafe(self._loop.call_later, WARM_SECONDS, self._warm_when_quiet, opened)
-        self._loop.call_soon_threadsafe(self._mind_idle)
+        self._loop.call_soon_threadsafe(self._update_idle_timer)
 
     def _warm_when_quiet(self, opened: Opened) -> None:
-        """Not while somebody waits for an answer or a build: it takes most of a second of processor time."""
+        """Warm up unless calls or a build are running, as it takes almost a second of CPU time."""
         if not self._server.quiet.is_set() or opened.handler.busy():
             self._loop.call_later(WARM_SECONDS, self._warm_when_quiet, opened)
         else:
@@ -168,11 +168,11 @@ class Daemon:
             "log": self._home.log,
         }
 
-    def _asked_to_stop(self, params: JsonObject, client: ClientInfo) -> JsonObject:
-        """`polite` comes from a newer llmc that would rather run its own."""
+    def _on_stop(self, params: JsonObject, client: ClientInfo) -> JsonObject:
+        """`polite` is sent by a newer llmc that wants to start its own daemon."""
         if params.get("polite") and self._foreground:
             return {"leaving": False, "reason": f"it runs in the foreground: {self._owner.describe()}"}
-        self._leave_for(f"asked by pid {client.pid}, llmc {client.version}")
+        self._begin_exit(f"stopped by pid {client.pid}, llmc {client.version}")
         return {"leaving": True, "pid": self._owner.pid}
 
     def _status(self) -> DaemonStatus:
@@ -191,50 +191,50 @@ class Daemon:
             log=self._home.log,
         )
 
-    def _mind_idle(self) -> None:
-        """A client came or went."""
+    def _update_idle_timer(self) -> None:
+        """Start or cancel the idle timer; called when a client connects or disconnects."""
         if self._idle is not None:
             self._idle.cancel()
             self._idle = None
         if not self._server.connections and self._idle_seconds and not self._stay:
-            self._idle = self._loop.call_later(self._idle_seconds, self._leave_if_idle)
+            self._idle = self._loop.call_later(self._idle_seconds, self._exit_if_idle)
 
-    def _leave_if_idle(self) -> None:
+    def _exit_if_idle(self) -> None:
         busy = None if self._opened.exception() else self._opened.result().handler.busy()
         if busy is None:
-            self._leave_for("idle")
+            self._begin_exit("idle")
         else:
             log.debug("not idle", reason=busy)
-            self._idle = self._loop.call_later(min(self._idle_seconds, BUSY_SECONDS), self._leave_if_idle)
+            self._idle = self._loop.call_later(min(self._idle_seconds, BUSY_SECONDS), self._exit_if_idle)
 
-    def _leave_for(self, why: str) -> None:
-        if not self._leaving.is_set():
-            log.info("leaving", reason=why)
-            self.left_for = why
-            self._leaving.set()
+    def _begin_exit(self, why: str) -> None:
+        if not self._exiting.is_set():
+            log.info("exiting", reason=why)
+            self.exit_reason = why
+            self._exiting.set()
 
-    async def _tend(self, lock: DaemonLock) -> None:
-        """Notice that the home was removed under us, and put back a socket that a cleaner of /tmp took away."""
+    async def _check_home(self, lock: DaemonLock) -> None:
+        """Exit when the home was removed, and restore a socket that a cleaner of /tmp deleted."""
         while True:
             await asyncio.sleep(TEND_SECONDS)
             if not lock.is_ours():
-                self._leave_for("the home was removed or replaced")
+                self._begin_exit("the home was removed or replaced")
             elif not self._server.is_reachable():
                 log.warning("the socket was removed; listening again")
                 self._home.make()
                 self._server.stop_listening()
                 await self._server.listen(self._home.socket)
             if self._server.quiet.is_set() and self._opened.done() and not self._opened.exception():
-                await self._in_thread(self._tend_handler, "llmc-tend")
+                await self._in_thread(self._run_tend, "llmc-tend")
 
-    def _tend_handler(self) -> None:
+    def _run_tend(self) -> None:
         try:
             self._opened.result().tend()
         except Exception:
             log.exception("could not tend")
 
-    async def _leave(self, opening: asyncio.Future[None]) -> None:
-        """Nobody new; replies that are under way; then the handler; the lock goes last, with the process."""
+    async def _exit(self, opening: asyncio.Future[None]) -> None:
+        """Stop listening, finish running calls, close the handler; the lock is released last, with the process."""
         self._server.stop_listening()
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._server.quiet.wait(), GRACE_SECONDS)
@@ -242,8 +242,8 @@ class Daemon:
         closing = self._in_thread(self._close, "llmc-close")
         done, _ = await asyncio.wait({opening, closing}, timeout=CLOSE_SECONDS, return_when=asyncio.ALL_COMPLETED)
         if closing not in done:
-            log.warning("left before the handler was closed", seconds=CLOSE_SECONDS)
-        log.info("left")
+            log.warning("exited before the handler was closed", seconds=CLOSE_SECONDS)
+        log.info("exited")
 
     def _close(self) -> None:
         try:
@@ -251,13 +251,13 @@ class Daemon:
         except BaseException:
             log.exception("could not close")
 
-    def _take_signals(self) -> None:
+    def _install_signals(self) -> None:
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-                self._loop.add_signal_handler(number, self._leave_for, signal.Signals(number).name)
+                self._loop.add_signal_handler(number, self._begin_exit, signal.Signals(number).name)
 
     def _in_thread(self, act: Callable[[], None], name: str) -> asyncio.Future[None]:
-        """Not a pool's thread: the process may end while this one hangs."""
+        """Run in a daemon thread, not in a pool: the process may exit while it hangs."""
         done = self._loop.create_future()
 
         def run() -> None:
@@ -270,7 +270,7 @@ class Daemon:
 
 
 def end_now(code: int) -> NoReturn:
-    """End the process without waiting for threads: what they hold was closed, or is redone at the next start."""
+    """Exit without waiting for threads; unfinished work is redone at the next start."""
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)

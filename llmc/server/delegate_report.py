@@ -1,7 +1,7 @@
-"""`llmc delegate`: what the user's servers and delegates are and do, for a person at a terminal.
+"""`llmc delegate`: reports on the user's servers and delegates, for a person at a terminal.
 
-`list` waits for every server's first start and says of each what it offers, what is off and why. `test` runs one
-delegate or exposed tool. `trust` confirms descriptions that changed.
+`list` waits for the first start of every server and shows what each offers, what is disabled and why. `test` runs one
+delegate or exposed tool. `trust` accepts changed descriptions.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["report"]
 
-# A person waits longer than a client's start.
+# A person waits longer than a starting client.
 SETTLE_SECONDS = 60.0
 
 
@@ -34,9 +34,9 @@ def report(service: Service, params: JsonObject, call: RunningRequest) -> JsonOb
         return {"servers": [], "delegates": []}
     service.fleet.settle(offer.servers.values(), SETTLE_SECONDS)
     if params.get("trust"):
-        return trusted(service, offer, str(params["trust"]), [str(name) for name in params.get("tools") or ()])
+        return trust_tools(service, offer, str(params["trust"]), [str(name) for name in params.get("tools") or ()])
     if params.get("test"):
-        return tested(service, offer, params, call)
+        return run_test(service, offer, params, call)
     disabled = [name for name, one in settings.mcps.items() if not one.enabled]
     off = [{"name": name, "status": "off", "reason": "enabled = false"} for name in disabled]
     return {
@@ -66,19 +66,23 @@ def server_data(server: Downstream, settings: Settings) -> JsonObject:
 
 def delegate_data(name: str, offer: Offer) -> JsonObject:
     if name in TOOLS:
-        return {"name": name, "status": "failed", "reason": f"{name} is a tool of llmc itself; choose another name"}
+        return {
+            "name": name,
+            "status": "failed",
+            "reason": f"{name} is the name of a built-in tool; choose another name",
+        }
     worker = offer.workers[name]
     why = worker.missing()
     about: dict[str, Any] = {"provider": worker.delegate.provider, "model": worker.delegate.model}
     return {"name": name, "status": "failed" if why else "ready", "reason": why, **about}
 
 
-def tested(service: Service, offer: Offer, params: JsonObject, call: RunningRequest) -> JsonObject:
+def run_test(service: Service, offer: Offer, params: JsonObject, call: RunningRequest) -> JsonObject:
     name = str(params["test"])
     if offer.find(name) is None:
         names = offer.names(None)
         near = get_close_matches(name, names, 1)
-        hint = f"Did you mean {near[0]}?" if near else f"There are {', '.join(names) or 'none'}."
+        hint = f"Did you mean {near[0]}?" if near else f"Available: {', '.join(names) or 'none'}."
         raise NotFoundError(f"there is no delegate {name!r}", hint=hint)
     workspace = service.bare_workspace(call)
     request = ToolRequest(name, params.get("args") or {}, workspace, service.handles, call=call, extra_tools=offer)
@@ -86,13 +90,13 @@ def tested(service: Service, offer: Offer, params: JsonObject, call: RunningRequ
     return {"text": reply.text, "data": reply.data, "error": reply.error}
 
 
-def trusted(service: Service, offer: Offer, name: str, tools: list[str]) -> JsonObject:
-    """Everywhere: the same server may run for another folder as well."""
+def trust_tools(service: Service, offer: Offer, name: str, tools: list[str]) -> JsonObject:
+    """Accept changed descriptions, in every instance of the server."""
     server = offer.servers.get(name)
     if server is None:
         near = get_close_matches(name, offer.servers, 1)
-        hint = f"Did you mean {near[0]}?" if near else f"There are {', '.join(offer.servers)}."
-        raise NotFoundError(f"there is no server {name!r} that runs", hint=hint)
+        hint = f"Did you mean {near[0]}?" if near else f"Available: {', '.join(offer.servers)}."
+        raise NotFoundError(f"no server named {name!r} is running", hint=hint)
     unknown = [tool for tool in tools if tool not in server.state.tools]
     if unknown:
         near = get_close_matches(unknown[0], server.state.tools, 1)

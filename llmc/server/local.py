@@ -1,7 +1,7 @@
-"""The handler for one process: the daemon opens it behind its socket, `--no-daemon` without one.
+"""Opens the service in this process: for the daemon behind its socket, or directly with `--no-daemon`.
 
-Everything heavy is imported here, when it is called. Without a daemon the lock is still taken, since there must be one
-writer; a home that cannot be written is replaced by a folder that lasts as long as the command.
+Heavy modules are imported here, when they are needed. Without a daemon the lock is still taken, since there must be
+only one writer. A home that is not writable is replaced by a temporary folder for the duration of the command.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ if TYPE_CHECKING:
 
 __all__ = ["ask_here", "open_service", "opened_here", "stream_here"]
 
-# As the daemon has it: a batch is committed or rolled back well within.
+# As in the daemon: enough to commit or roll back a batch.
 CLOSE_SECONDS = 30.0
-# A reply is made of thousands of small values that live for milliseconds. Looking for garbage after every 700 of them,
-# as Python does, takes a third of the slowest replies: 46 ms → 31 ms (p95) for 200 KB of matches on a busy machine.
-# After 50,000 instead of 20,000 a search takes 14.4 ms instead of 16.1, and the daemon has no more memory.
+# A reply consists of thousands of short-lived values. Python's default of a collection per 700 allocations takes a
+# third of the slowest replies: 46 ms → 31 ms (p95) for 200 KB of matches on a busy machine. With 50,000 instead of
+# 20,000, a search takes 14.4 ms instead of 16.1, and the daemon uses no more memory.
 GARBAGE = (50_000, 20, 20)
 
 
 class LocalCaller(Protocol):
-    """Who asks, as the thin client describes it (`client.daemon_client`)."""
+    """The caller, as the thin client describes it (`client.daemon_client`)."""
 
     @property
     def home(self) -> Home: ...
@@ -60,7 +60,7 @@ class LocalCaller(Protocol):
 
 
 def open_service(home: Home, environ: Mapping[str, str], *, alone: bool = False) -> Opened:
-    """The service with the user's own settings; those of a client's folder come with each call."""
+    """Open the service with the user's settings; settings of the client's folder are loaded per call."""
     from llmc.envelope.redact.redactor import Redactor  # noqa: PLC0415 - likewise
     from llmc.server import mcp  # noqa: PLC0415 - asyncio is not needed without a daemon
     from llmc.server.daemon import Opened  # noqa: PLC0415 - likewise
@@ -91,7 +91,7 @@ def ask_here(
     *,
     on_event: Callable[[dict[str, Any]], None] | None = None,
 ) -> Any:
-    """One call, answered in this process."""
+    """Answer one call in this process."""
     with opened_here(caller.home, caller.environ, caller.notify) as opened:
         return _plain(
             _interruptible(opened.handler, method, params, RunningRequest(_client(caller), on_event, seconds=math.inf))
@@ -99,7 +99,7 @@ def ask_here(
 
 
 def stream_here(caller: LocalCaller) -> tuple[socket.socket, bytes]:
-    """As `Connection.stream("mcp")`, with this process at the other end too."""
+    """Like `Connection.stream("mcp")`, but served by this process."""
     ours, theirs = socket.socketpair()
     begun: Future[None] = Future()
     threading.Thread(target=_serve_here, args=(caller, theirs, begun), name="llmc-serve").start()
@@ -160,7 +160,7 @@ def _writable(home: Home, notify: Callable[[str], None]) -> Iterator[Home]:
     if usable:
         yield home
         return
-    notify(f"{home.path} cannot be written; the index is made in a temporary folder")
+    notify(f"{home.path} is not writable; using a temporary folder for the index")
     with tempfile.TemporaryDirectory(prefix="llmc-") as folder:
         temporary = Home(folder)
         temporary.make()
@@ -172,12 +172,12 @@ def _acquire(lock: DaemonLock) -> None:
     try:
         lock.acquire(owner)
     except DaemonRunningError as error:
-        error.hint = "Leave out --no-daemon to use it, or end it with `llmc stop`."
+        error.hint = "Omit --no-daemon to use it, or stop it with `llmc stop`."
         raise
 
 
 def _interruptible(handler: Handler, method: str, params: dict[str, Any], call: RunningRequest) -> object:
-    """In a thread, so that Ctrl-C cancels the call as a client would, instead of striking anywhere in a commit."""
+    """Run the call in a thread, so that Ctrl-C cancels it cleanly instead of interrupting a commit."""
     from llmc.server.call_threads import CallThreads  # noqa: PLC0415 - asyncio, which a client of the daemon spares
 
     with CallThreads(1, "llmc-call") as threads:
@@ -191,7 +191,7 @@ def _interruptible(handler: Handler, method: str, params: dict[str, Any], call: 
 
 
 def _plain(result: object) -> Any:
-    """What a client would have got: JSON values."""
+    """The result as JSON values, as a client would receive it."""
     from llmc.server.wire import decode, encode_line  # noqa: PLC0415 - orjson, which few need
 
     return decode(encode_line({"result": result}))["result"]

@@ -1,7 +1,7 @@
-"""Personas as a server shows them: those that this asker may have, resolved in its workspace.
+"""Personas for the server: those available to a client, resolved in its workspace.
 
-MCP, HTTP and the command line ask here. As instructions of a server (`llmc serve --agent`) a persona is resolved once
-for a minute; everything else is made anew each time.
+Used by MCP, HTTP and the CLI. As server instructions (`llmc serve --agent`), a resolved persona is cached for a minute;
+all other requests resolve it again.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ __all__ = ["Personas", "Watch"]
 log = logs.get("agents")
 
 INSTRUCTIONS_SECONDS = 60.0
-MOST_KEPT = 64
+MOST_CACHED = 64
 
-_said: dict[tuple[str, ...], tuple[float, str]] = {}
+_instructions_cache: dict[tuple[str, ...], tuple[float, str]] = {}
 _lock = threading.Lock()
 
 
@@ -44,10 +44,10 @@ class Personas:
     def __init__(self, service: Service) -> None:
         self._service = service
 
-    def infos(self, visit: RequestContext) -> tuple[AgentInfo, ...]:
-        """A server that is one persona has no other."""
-        infos = self._registry(visit.client).list()
-        return tuple(info for info in infos if visit.session.agent in ("", info.name))
+    def infos(self, context: RequestContext) -> tuple[AgentInfo, ...]:
+        """The available personas; a server started as one persona offers only that one."""
+        infos = self._registry(context.client).list()
+        return tuple(info for info in infos if context.session.agent in ("", info.name))
 
     def resolve(
         self, client: ClientInfo, name: str, args: Mapping[str, Any], call: RunningRequest | None = None
@@ -61,7 +61,7 @@ class Personas:
             raise
 
     def complete(self, client: ClientInfo, name: str, argument: str, typed: str) -> list[str]:
-        """What the value could be: those first that begin with what is typed, then those that hold it."""
+        """Completions: values that start with the typed text, then values that contain it."""
         agent = self._registry(client).find(name)
         info = agent.info()
         known = {one.name: one for one in info.arguments}
@@ -69,23 +69,23 @@ class Personas:
             raise ArgumentError(f"{name} has no argument {argument!r}")
         values = agent.complete(argument, typed)
         if known[argument].complete:
-            values += offered(self._workspace(RunningRequest(client)), known[argument].complete)
+            values += completions(self._workspace(RunningRequest(client)), known[argument].complete)
         wanted = typed.lower()
         fitting = [value for value in dict.fromkeys(values) if wanted in value.lower()]
         return sorted(fitting, key=lambda value: not value.lower().startswith(wanted))
 
     def instructions(self, client: ClientInfo, settings: Settings, name: str) -> str:
-        """The persona's prompt as one text; where it cannot be made, what there is to say about it."""
+        """The persona's prompt as one string; if it cannot be resolved, a sentence with the reason."""
         pairs = settings.server.agent_arguments
         key = (name, client.cwd, client.config, *client.flags, *pairs)
         with _lock:
-            made, text = _said.get(key, (0.0, ""))
-        if time.monotonic() - made > INSTRUCTIONS_SECONDS:
+            resolved_at, text = _instructions_cache.get(key, (0.0, ""))
+        if time.monotonic() - resolved_at > INSTRUCTIONS_SECONDS:
             text = self._instructions(client, name, dict(pair.partition("=")[::2] for pair in pairs))
             with _lock:
-                _said[key] = (time.monotonic(), text)
-                while len(_said) > MOST_KEPT:
-                    del _said[next(iter(_said))]
+                _instructions_cache[key] = (time.monotonic(), text)
+                while len(_instructions_cache) > MOST_CACHED:
+                    del _instructions_cache[next(iter(_instructions_cache))]
         return text
 
     def _instructions(self, client: ClientInfo, name: str, args: dict[str, str]) -> str:
@@ -93,9 +93,9 @@ class Personas:
             prompt = self.resolve(client, name, args).prompt
         except LlmcError as error:
             log.warning("agent has no instructions", agent=name, reason=str(error))
-            return f"You are to work as {name}, whose prompt cannot be made: {error}"
-        said = (message.content for message in prompt.messages if message.role != "assistant")
-        return "\n\n".join([prompt.system, *said])
+            return f"You should act as {name}, but its prompt is not available: {error}"
+        messages = (message.content for message in prompt.messages if message.role != "assistant")
+        return "\n\n".join([prompt.system, *messages])
 
     def _registry(self, client: ClientInfo) -> AgentRegistry:
         return AgentRegistry.from_settings(self._service.settings_of(client))
@@ -111,7 +111,7 @@ class Personas:
 
 
 class Watch:
-    """Whether personas are others than they were. Settings are read again only when their files have changed."""
+    """Detects changed personas. Settings are read again only when their files have changed."""
 
     def __init__(self, service: Service, client: ClientInfo) -> None:
         self._service = service
@@ -119,23 +119,23 @@ class Watch:
         self._files: object = None
         self._scripts: tuple[Path, ...] = ()
         self._agents: object = None
-        self._look()
+        self._reload()
         self._stamps = self._stamp_scripts()
 
     def changed(self) -> bool:
-        other = self._look()
+        other = self._reload()
         stamps = self._stamp_scripts()
         other, self._stamps = other or stamps != self._stamps, stamps
         return other
 
-    def _look(self) -> bool:
+    def _reload(self) -> bool:
         files = [stamp(path) for path in self._settings_files()]
         if files == self._files:
             return False
         try:
             settings = self._service.settings_of(self._client)
         except LlmcError:
-            return False  # half a file is no change; the next look sees the whole
+            return False  # the file is probably being written; the next check sees all of it
         self._files = files
         self._scripts = tuple(script.path for script in settings.agent_scripts.values())
         before, self._agents = self._agents, (settings.agents, settings.agent_scripts)
@@ -159,7 +159,7 @@ def stamp(path: Path | None) -> object:
     return (path, found and (found.st_mtime_ns, found.st_size, found.st_ino))
 
 
-def offered(workspace: Workspace, kind: str) -> list[str]:
+def completions(workspace: Workspace, kind: str) -> list[str]:
     """`folders` or `files` of the roots, shallow ones first."""
     paths = {
         path

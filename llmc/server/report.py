@@ -1,4 +1,4 @@
-"""From what the indexer knows to what `llmc status` says."""
+"""Builds the values of `llmc status` from the state of the indexer."""
 
 from __future__ import annotations
 

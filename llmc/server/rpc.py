@@ -1,9 +1,8 @@
-"""The daemon's end of the socket: many clients, many requests at once on each, none in the way of another.
+"""The daemon's end of the socket: many clients with concurrent requests that do not block each other.
 
-An asyncio loop reads and writes; calls run in threads, so that the loop never waits for work. Requests that want
-events (a build, a live view) may last for hours and have threads of their own; all others share a small pool.
-`server.connection` talks with one client, `server.wire` knows the bytes, a `Handler` does the work, and `server.daemon`
-decides when to end.
+An asyncio loop reads and writes; calls run in threads, so the loop never waits for work. Requests with events (a build,
+a live view) may last for hours and have their own threads; all others share a small pool. `client_connection` handles
+one client, `wire` encodes messages, a `Handler` does the work, and `daemon` decides when to stop.
 """
 
 from __future__ import annotations
@@ -41,12 +40,12 @@ __all__ = ["RpcServer"]
 
 log = logs.get("rpc")
 
-# A query waits for the disk and for the watcher's barrier, so more threads than cores; the GIL makes many more useless.
+# Queries wait for the disk and the watcher, so more threads than cores; the GIL makes many more useless.
 WORKERS = 16
-# Each is a client that looks on; a thread that waits costs some 50 KB.
+# One per client that receives events; a waiting thread costs about 50 KB.
 WATCHERS = 256
 BACKLOG = 1024
-# How long a client that does not read may hold up the end; its last replies are then lost.
+# How long a client that does not read may delay the exit; its last replies are then lost.
 CLOSING_SECONDS = 1.0
 
 
@@ -66,7 +65,7 @@ class RpcServer:
         self.stream = stream
         self.connections: set[ClientConnection] = set()
         self.calls = 0
-        self.quiet = asyncio.Event()  # set while nobody waits for a reply that comes by itself
+        self.quiet = asyncio.Event()  # set while no call without events is running
         self.quiet.set()
         self._work = work
         self._on_change = on_change
@@ -79,7 +78,7 @@ class RpcServer:
         self._watchers = CallThreads(WATCHERS, "llmc-watch")
 
     async def listen(self, path: str) -> None:
-        """Take the place of whatever socket is at `path`; only the holder of the daemon's lock may do so."""
+        """Listen at `path`, replacing an existing socket; only the holder of the daemon's lock may call this."""
         self._socket = ListeningSocket(path)
         self._server = await asyncio.start_unix_server(
             self._accept, sock=self._socket.socket, limit=MAX_MESSAGE, backlog=BACKLOG
@@ -95,7 +94,7 @@ class RpcServer:
             self._server = self._socket = None
 
     async def close(self) -> None:
-        """End every connection; their calls are cancelled, and calls that wait for a thread never run."""
+        """Close every connection and cancel its calls; queued calls never run."""
         self.stop_listening()
         for connection in list(self.connections):
             connection.close()
@@ -117,7 +116,7 @@ class RpcServer:
             return self._watchers.submit_call(answer, call, failed)
         self._working += 1
         self.quiet.clear()
-        # `status` tells why the others wait, so it never waits with them.
+        # `status` explains why other calls wait, so it is not queued with them.
         return (self._watchers if method == "status" else self._workers).submit_call(answer, call, failed)
 
     def finished(self, *, watched: bool) -> None:
@@ -132,9 +131,9 @@ class RpcServer:
             return encode_error(identifier, failure("cancelled", "the call was cancelled"))
         try:
             return encode_result(identifier, self._work(method, params, call))
-        except CallInterrupted:  # answered already
+        except CallInterrupted:  # already answered
             raise
-        except BaseException as error:  # whatever a handler raises is the reply, and the daemon goes on
+        except BaseException as error:  # any exception becomes the reply; the daemon continues
             reply = describe(error, self._log_path)
             if reply["code"] == "internal":
                 log.exception("call failed", method=method)
@@ -164,7 +163,7 @@ class RpcServer:
 
 
 def peer_of(peer: socket.socket) -> tuple[int, int]:
-    """(pid, uid) of the process at the other end, as the kernel knows them."""
+    """(pid, uid) of the process at the other end, from the kernel."""
     if sys.platform == "darwin":
         # struct xucred {version, uid, ...} at level SOL_LOCAL, and the pid by itself.
         level, credentials, process = 0, 1, 2
@@ -176,7 +175,7 @@ def peer_of(peer: socket.socket) -> tuple[int, int]:
 
 
 class ListeningSocket:
-    """A bound socket that knows its own file, so that it never removes another's."""
+    """A bound socket that remembers its inode, so that it never removes another socket."""
 
     def __init__(self, path: str) -> None:
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -203,5 +202,5 @@ class ListeningSocket:
     def remove(self) -> None:
         if self.is_there():
             self._path.unlink(missing_ok=True)
-            with contextlib.suppress(OSError):  # the home is not empty; a short folder beside it is
+            with contextlib.suppress(OSError):  # fails if the folder is not empty, as the home is
                 self._path.parent.rmdir()

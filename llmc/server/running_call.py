@@ -1,7 +1,7 @@
-"""A call that is under way: its events on their way to the client, and its one answer.
+"""A running call: sends its events and its single answer to the client.
 
-The call's own thread only ever enters through `_emit`; all else happens in the loop. No event is lost: some of them are
-the answer, given in parts. When the client does not read, the call's thread waits, and nobody else.
+The call's thread only uses `_emit`; everything else runs in the loop. No event is dropped, since some replies are sent
+as events. When the client does not read, only the thread of this call waits.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RunningCall"]
 
-# Bytes of events that may wait besides what is in the socket.
+# Bytes of events that may be queued in addition to the socket buffer.
 MAX_PENDING = 1 << 20
 
 
@@ -44,12 +44,12 @@ class RunningCall:
         self._pumping = False
 
     def begin(self, submit: Callable[[], Future[bytes]], finish: Callable[[RunningCall], None]) -> None:
-        """Give it a thread; `finish` is called in the loop when that is done with it."""
+        """Submit the call to a thread; `finish` is called in the loop when it ends."""
         self._future = submit()
         self._future.add_done_callback(lambda _: self._soon(finish))
 
     def complete(self) -> None:
-        """Send what its thread came to, unless it was answered before."""
+        """Send the result, unless the call was already answered."""
         future = self._future
         if self._answered or future is None or future.cancelled():
             return
@@ -59,7 +59,7 @@ class RunningCall:
         self._send(future.result())
 
     def refuse(self, code: str, message: str) -> None:
-        """Answer at once: its thread may need a while to notice, and what it comes to is dropped."""
+        """Answer with an error at once; the result of its thread is discarded."""
         if not self._answered:
             self._answered = True
             self._send(encode_error(self.identifier, failure(code, message)))
@@ -73,7 +73,7 @@ class RunningCall:
             self._room.notify_all()
 
     def _emit(self, event: JsonObject) -> None:
-        """In the call's thread."""
+        """Queue an event; called in the call's thread."""
         line = encode_event(self.identifier, event)
         with self._room:
             self._room.wait_for(lambda: self._pending < MAX_PENDING or self.call.cancelled)
@@ -89,7 +89,7 @@ class RunningCall:
         self._pump = self._loop.create_task(self._send_events())
 
     async def _send_events(self) -> None:
-        with contextlib.suppress(ConnectionError):  # the client has gone; the connection says so to the call
+        with contextlib.suppress(ConnectionError):  # the client disconnected; the connection cancels the call
             while (line := self._next_event()) is not None:
                 self._send(line)
                 await self._writer.drain()
@@ -109,5 +109,5 @@ class RunningCall:
             self._writer.write(line)
 
     def _soon(self, act: Callable[[RunningCall], None]) -> None:
-        with contextlib.suppress(RuntimeError):  # the loop has ended, and with it every client
+        with contextlib.suppress(RuntimeError):  # the loop has ended
             self._loop.call_soon_threadsafe(act, self)

@@ -1,7 +1,7 @@
-"""What the daemon does behind its socket: it keeps one library and answers each client in the client's own workspace.
+"""The service behind the daemon's socket: one index registry, and each client answered in its own workspace.
 
-Every call brings along where its client stands (folder, variables, flags), from which the settings and so the roots are
-made anew: two clients in two projects never meet. Transport, threads and the end of the process are `server.daemon`'s.
+Every call carries the context of its client (folder, environment, flags), which determines settings and roots, so
+clients in different projects are independent. `server.daemon` handles transport, threads and the process.
 """
 
 from __future__ import annotations
@@ -59,14 +59,14 @@ __all__ = ["Service"]
 log = logs.get("service")
 
 STATUS_SECONDS = 1.0
-# The first search after it takes some 50 ms longer, on 30,000 files.
+# The first search after releasing memory takes about 50 ms longer, with 30,000 files.
 REST_SECONDS = 60.0
 STREAMED_FILES = 200
 MOST_WORKSPACES = 16
 
 
 class ProgressReporter:
-    """Tells a client how far a keeper is, whenever that has changed; false when the client has gone."""
+    """Reports changed progress of a root to a client; returns False when the call was cancelled."""
 
     def __init__(self, call: RunningRequest) -> None:
         self._call = call
@@ -81,7 +81,7 @@ class ProgressReporter:
 
 
 class Service:
-    """`alone`: it lives for one command (`--no-daemon`), so that every answer waits until all is indexed."""
+    """`alone`: it serves one command (`--no-daemon`), so every reply waits until everything is indexed."""
 
     def __init__(self, settings: Settings, home: Home, *, alone: bool = False) -> None:
         self.settings = settings
@@ -90,18 +90,18 @@ class Service:
         self._registry = IndexRegistry(home, wait_for_vectors=alone, on_commit=self._committed)
         envelope = settings.envelope
         self.handles = Handles(home.handles, hours=envelope.handle_ttl_hours, max_bytes=envelope.handle_bytes)
-        # What the daemon's own starter had set is no business of the clients that come after.
+        # Variables of the process that started the daemon must not affect later clients.
         theirs = ("LLMC_", "PRUNER_", "MCP_PRUNER_")
         self._environ = {name: value for name, value in os.environ.items() if not name.startswith(theirs)}
         self._cache = DependencyCache()
         self._workspaces: InFlightCache[Workspace] = InFlightCache(MOST_WORKSPACES)
         self._calls = 0
-        self._asked_at = time.monotonic()  # 0: the memory has been given back since
-        kept = settings.ledger
+        self._last_used = time.monotonic()  # 0: memory was released since then
+        ledger_settings = settings.ledger
         self.ledger = Ledger(
-            LedgerDatabase(home.ledger, days=kept.days, most=kept.max_calls),
-            enabled=kept.enabled,
-            client_tokens=kept.client_tokens,
+            LedgerDatabase(home.ledger, days=ledger_settings.days, most=ledger_settings.max_calls),
+            enabled=ledger_settings.enabled,
+            client_tokens=ledger_settings.client_tokens,
         )
         self.sessions = ConnectedSessions()
         self.fleet = Fleet(home)
@@ -129,16 +129,16 @@ class Service:
     def call(self, method: str, params: JsonObject, call: RunningRequest) -> object:
         handler = self._methods.get(method)
         if handler is None:
-            raise QueryError(f"there is no method {method!r}", hint="Client and daemon may be of different versions.")
+            raise QueryError(f"unknown method {method!r}", hint="Client and daemon may have different versions.")
         return handler(params, call)
 
     def tend(self) -> None:
-        """Once nobody has asked for `REST_SECONDS`, give back the memory that the next question fetches again."""
+        """After `REST_SECONDS` without calls, release memory that the next call can reload."""
         now, calls = time.monotonic(), METER.calls
         if calls != self._calls or self._registry.busy:
-            self._calls, self._asked_at = calls, now
-        elif self._asked_at and now - self._asked_at >= REST_SECONDS:
-            self._asked_at = 0.0
+            self._calls, self._last_used = calls, now
+        elif self._last_used and now - self._last_used >= REST_SECONDS:
+            self._last_used = 0.0
             self._cache.clear()
             self._workspaces.clear()
             forget_scopes()
@@ -150,7 +150,7 @@ class Service:
         return "indexing" if self._registry.busy else None
 
     def close(self) -> None:
-        from llmc.extend.personas.sandbox import pool  # noqa: PLC0415 - most daemons end without having run a script
+        from llmc.extend.personas.sandbox import pool  # noqa: PLC0415 - most daemons never run a script
 
         pool.close()
         self.fleet.close()
@@ -165,18 +165,18 @@ class Service:
         return self._load(client).settings
 
     def notices_of(self, client: ClientInfo) -> tuple[SettingsProblem, ...]:
-        """What of its settings is not used, and why."""
+        """Settings of the client that are ignored, and why."""
         return self._load(client).notices
 
     def environ_of(self, client: ClientInfo) -> dict[str, str]:
-        """What its settings are made of besides files."""
+        """The environment from which the client's settings are read."""
         return {**self._environ, **client.environ}
 
     def _load(self, client: ClientInfo) -> Loaded:
         return load(client.cwd, self.environ_of(client), client.flags, client.config or None)
 
     def workspace(self, call: RunningRequest, named: list[str] | None = None) -> Workspace:
-        """The workspace of a client; `named` roots come before those of its settings."""
+        """The workspace of a client; `named` roots replace those of its settings."""
         client, began = call.client, time.monotonic()
         key = (client.place, tuple(named or ()))
         if known := self._workspaces.get(key, newer_than=call.received_at):
@@ -189,17 +189,17 @@ class Service:
         return workspace
 
     def extra_tools(self, client: ClientInfo, settings: Settings) -> Offer | None:
-        """What the client's servers and delegates add to its tools; they run until `fleet.release(client.session)`."""
+        """Tools of the client's servers and delegates; the servers run until `fleet.release(client.session)`."""
         environ = self.environ_of(client) if settings.mcps else {}
         servers = self.fleet.hold(client.session, settings.mcps, (client.cwd, environ))
         if not settings.mcps and not settings.delegates:
             return None
-        from llmc.extend.delegates.offer import Offer  # noqa: PLC0415 - most have neither
+        from llmc.extend.delegates.offer import Offer  # noqa: PLC0415 - most clients have neither
 
         return Offer(settings, servers, self.fleet, environ, TOOLS)
 
     def bare_workspace(self, call: RunningRequest) -> Workspace:
-        """For tools that need no root: one without any, where the client's folder cannot be one."""
+        """For tools that need no root: an empty workspace if the client's folder cannot be a root."""
         try:
             return self.workspace(call)
         except RootError:
@@ -220,7 +220,7 @@ class Service:
         if params.get("verify"):
             differences = tuple(difference(one) for one in workspace.verify())
         if not (params.get("once") or params.get("detach") or params.get("verify")):
-            self._look_on(workspace, call)
+            self._watch(workspace, call)
         roots = tuple(
             root_status(root_index, workspace.registry.writer_thread(root_index))
             for root_index in workspace.root_indexes
@@ -228,7 +228,7 @@ class Service:
         return without_secrets(IndexResult(roots, time.monotonic() - started, differences))
 
     def _tool(self, params: JsonObject, call: RunningRequest) -> Reply:
-        """A call of the command line. `stream`: the files of the reply come as events, some hundred at a time."""
+        """A call from the CLI. With `stream`, the files of the reply are sent as events in batches."""
         workspace = self.workspace(call)
         if self.alone:
             workspace.index(ProgressReporter(call))
@@ -252,7 +252,7 @@ class Service:
         return reply
 
     def _te(self, params: JsonObject, call: RunningRequest) -> Reply:
-        """A command has run in the client's terminal; its output is summarised even where the folder is not a root."""
+        """Summarize a command that ran in the client's terminal, even if its folder is not a root."""
         from llmc.tools.te import te_request  # noqa: PLC0415 - the readers of logs, which few need
 
         try:
@@ -262,7 +262,7 @@ class Service:
         return call_tool(replace(te_request(workspace, self.handles, params, call), ledger=self.ledger))
 
     def _agents(self, _params: JsonObject, call: RunningRequest) -> JsonObject:
-        """The personas, each with where it comes from."""
+        """The personas and where each is defined."""
         from llmc.extend.personas.registry import AgentRegistry  # noqa: PLC0415 - Lua and TOML, which few need
 
         loaded = self._load(call.client)
@@ -276,7 +276,7 @@ class Service:
         return Personas(self).resolve(call.client, params["name"], params.get("args") or {}, call)
 
     def _delegates(self, params: JsonObject, call: RunningRequest) -> JsonObject:
-        """What runs, what does not and why; `test` is one of them at work, `trust` a word after a change."""
+        """The state of servers and delegates; `test` runs one, `trust` accepts changed descriptions."""
         from llmc.server.delegate_report import report  # noqa: PLC0415 - the SDK, which few need
 
         try:
@@ -285,32 +285,32 @@ class Service:
             self.fleet.release(call.client.session)
 
     def _http(self, params: JsonObject, call: RunningRequest) -> JsonObject:
-        """Listen for HTTP until the client goes."""
+        """Listen for HTTP until the client disconnects."""
         from llmc.server.http.listener import serve_http  # noqa: PLC0415 - uvicorn and starlette, which few need
 
-        self.extra_tools(call.client, self.settings_of(call.client))  # its servers start now
+        self.extra_tools(call.client, self.settings_of(call.client))  # start its servers now
         try:
             return serve_http(self, self._home, params, call)
         finally:
             self.fleet.release(call.client.session)
 
     def _stats(self, params: JsonObject, _call: RunningRequest) -> Figures:
-        """What the ledger has; `since` is seconds since the epoch."""
+        """Statistics of the ledger; `since` is seconds since the epoch."""
         self.ledger.flush()
-        wanted = LedgerFilter(
+        selection = LedgerFilter(
             since=float(params.get("since") or 0),
             session=str(params.get("session") or ""),
             tool=str(params.get("tool") or ""),
         )
-        return figures(self.ledger.database, wanted)
+        return figures(self.ledger.database, selection)
 
     def _ui(self, _params: JsonObject, call: RunningRequest) -> JsonObject:
-        """Where a browser can log in, if a listener shows this workspace already."""
+        """A login URL for a browser, if a listener already serves this workspace."""
         workspace = self.workspace(call)
         return {"login": next((one.login_url() for one in self.listeners if one.serves(workspace)), "")}
 
-    def _look_on(self, workspace: Workspace, call: RunningRequest) -> None:
-        """Tell what is re-indexed, until the client goes."""
+    def _watch(self, workspace: Workspace, call: RunningRequest) -> None:
+        """Report what is re-indexed until the client disconnects."""
         roots = {root_index.root.path for root_index in workspace.root_indexes}
         events: queue.SimpleQueue[JsonObject] = queue.SimpleQueue()
         with self._lock:
@@ -373,24 +373,24 @@ class Service:
             if writer_thread.worker_pid
         ]
         try:
-            wanted = self.settings_of(call.client).embedder
+            selection = self.settings_of(call.client).embedder
         except LlmcError:
-            wanted = self.settings.embedder  # what is wrong with the client's is among the problems
-        embedder, trouble = self._registry.embedder(wanted, 0)
+            selection = self.settings.embedder  # errors in the client's settings are among the problems
+        embedder, trouble = self._registry.embedder(selection, 0)
         status = StatusReport(
             roots=tuple(
                 root_status(root_index, self._registry.writer_thread(root_index))
                 for root_index in self._registry.root_indexes.values()
             ),
             stores=tuple(store_status(writer_thread) for writer_thread in writer_threads),
-            embedder=embedder_status(wanted, embedder, trouble),
+            embedder=embedder_status(selection, embedder, trouble),
             processes=(process_status("daemon"), *workers),
             problems=problems,
         )
         return without_secrets(status)
 
     def _problems_of(self, call: RunningRequest) -> tuple[str, ...]:
-        """Open the client's roots that are indexed already, and say what is wrong with its settings."""
+        """Open the client's roots that are already indexed, and return the problems of its settings."""
         try:
             loaded = self._load(call.client)
             known = [entry for entry in loaded.settings.roots if self._registry.knows(make_root(str(entry.path)))]

@@ -1,8 +1,8 @@
-"""What `llmc status` says: the shape of the reply to `status`, for people (tables) and machines (`--json`).
+"""The schema of `llmc status`, for people (tables) and programs (`--json`).
 
-The `Service` fills a `StatusReport` with what it knows of roots, stores and the embedder. The daemon adds `daemon`,
-which is None when llmc works in one process. Times are seconds since the epoch, sizes bytes; None means "not known" or
-"never". Fields are only ever added: scripts read this.
+The `Service` fills a `StatusReport` with roots, stores and the embedder. The daemon adds `daemon`, which is None with
+`--no-daemon`. Times are seconds since the epoch, sizes are bytes; None means "unknown" or "never". Scripts read this,
+so fields are only added.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class ProgressStatus:
-    """How far long work is; also the shape of the events of `index`.
+    """Progress of a long operation; also the schema of the events of `index`.
 
-    While it watches, `index` sends `{"stage": "watch", "root", "path", "done", "removed", "seconds"}` for each batch.
+    While watching, `index` sends `{"stage": "watch", "root", "path", "done", "removed", "seconds"}` for each batch.
     """
 
     stage: str  # scan, parse, embed, write, tidy, repair, watch, verify
     done: int = 0
-    total: int = 0  # 0 while it is not known
+    total: int = 0  # 0 while unknown
     rate: float = 0.0  # per second
     eta: float | None = None  # seconds
     path: str = ""
@@ -63,11 +63,11 @@ class RootStatus:
     reasons: dict[str, int] = field(default_factory=dict)  # why files were skipped or failed → how many
     examples: tuple[SkippedFileStatus, ...] = ()  # the first of them, failures before skips
     generation: int = 0
-    last_change: float | None = None  # the watcher last saw something
-    last_commit: float | None = None  # something last became searchable
-    last_scan: float | None = None  # the last full walk
+    last_change: float | None = None  # when the watcher last saw a change
+    last_commit: float | None = None  # when a change last became searchable
+    last_scan: float | None = None  # when the last full scan ended
     watcher: str = "off"  # events, polling, gone, off
-    degraded: str = ""  # why events may come late or be lost; empty when all is well
+    degraded: str = ""  # why events may be late or lost; empty when healthy
     error: str = ""  # why the root cannot be indexed at all
     progress: ProgressStatus | None = None
 
@@ -91,7 +91,7 @@ class StoreStatus:
     documents: int = 0
     chunks: int = 0
     symbols: int = 0
-    text_bytes: int = 0  # of the text that is indexed
+    text_bytes: int = 0  # of the indexed text
     catalog_bytes: int = 0
     keyword_bytes: int = 0
     vector_bytes: int = 0
@@ -125,7 +125,7 @@ class DaemonStatus:
     foreground: bool
     clients: int
     calls: int
-    idle_exit: float  # leaves after so many seconds without a client; 0 is never
+    idle_exit: float  # exits after this many idle seconds; 0 means never
     home: str
     socket: str
     log: str
@@ -137,13 +137,13 @@ class StatusReport:
     stores: tuple[StoreStatus, ...] = ()
     embedder: EmbedderStatus | None = None
     processes: tuple[ProcessStatus, ...] = ()
-    problems: tuple[str, ...] = ()  # whatever a user should know and no root says
+    problems: tuple[str, ...] = ()  # problems that belong to no root
     daemon: DaemonStatus | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class IndexDifference:
-    """Where the index and the disk, or two stores, do not agree."""
+    """A difference between the index and the disk, or between two stores."""
 
     root: str
     path: str
@@ -161,7 +161,7 @@ class IndexResult:
 
 
 def process_status(role: str, pid: int | None = None) -> ProcessStatus:
-    """Memory and CPU of a process of ours; zeros when it is gone."""
+    """Memory and CPU time of a process; zeros when it has exited."""
     import psutil  # noqa: PLC0415 - 15 ms, and only a status asks
 
     pid = pid or os.getpid()

@@ -1,8 +1,7 @@
-"""What a server shows and does, whatever the protocol: a name, instructions, definitions, a function that answers.
+"""The protocol-independent interface of a server: name, instructions, tool definitions, and calls.
 
-MCP (`server.mcp`), REST (`server.http`) and the gateway ask a `Surface` and know no tools themselves. `ToolSurface` is
-llmc's own: the tools of a profile are listed, every other one is reached by its name. A profile with a contract of its
-own brings another surface.
+MCP (`server.mcp`) and REST (`server.http`) use a `Surface` and know no tools themselves. `ToolSurface` lists the tools
+of a profile; all other tools can be called by name. A profile with its own contract has another surface.
 """
 
 from __future__ import annotations
@@ -43,11 +42,11 @@ LONGEST_NAME = 80
 
 
 class Surface(Protocol):
-    """Its methods run in threads; `call` takes as long as it takes and looks at `call.cancelled`."""
+    """Its methods run in threads; `call` may take long and checks `call.cancelled`."""
 
     @property
     def name(self) -> str:
-        """As the server introduces itself."""
+        """The name of the server."""
 
     @property
     def version(self) -> str: ...
@@ -55,27 +54,27 @@ class Surface(Protocol):
     @property
     def instructions(self) -> str: ...
 
-    def definitions(self, visit: RequestContext) -> tuple[ToolDefinition, ...]:
-        """The tools that a client lists, always in the same order."""
+    def definitions(self, context: RequestContext) -> tuple[ToolDefinition, ...]:
+        """The tools listed to the client, always in the same order."""
 
-    def unknown(self, visit: RequestContext, name: str) -> str:
-        """Why there is no such tool, with the nearest one; empty when there is."""
+    def unknown(self, context: RequestContext, name: str) -> str:
+        """Why there is no such tool, with the nearest name; empty when it exists."""
 
-    def call(self, visit: RequestContext, name: str, args: dict[str, Any], call: RunningRequest) -> Reply:
-        """The reply, failures included. `InvalidParamsError` is for what the protocol itself must refuse."""
+    def call(self, context: RequestContext, name: str, args: dict[str, Any], call: RunningRequest) -> Reply:
+        """The reply, including failures. `InvalidParamsError` is for protocol errors."""
 
 
 @dataclass(frozen=True)
 class ToolSurface:
-    """The tools of llmc. The profile is `server.profile` of the asker's settings, at each request; `profile` is the one
-    at the beginning, whose instructions the client was given, unless a persona has `said` others. Without `data` a
-    reply is text alone. What no model reads is not `noted` in the ledger."""
+    """The tools of llmc. Each request uses `server.profile` of the client's settings; `profile` is the initial one,
+    whose instructions the client received unless `persona_instructions` replaced them. Without `data`, replies are text
+    only. Replies that no model reads are not `recorded` in the ledger."""
 
     service: Service
     profile: str = "lean"
     data: bool = True
-    noted: bool = True
-    said: str = ""
+    recorded: bool = True
+    persona_instructions: str = ""
 
     @property
     def name(self) -> str:
@@ -87,7 +86,7 @@ class ToolSurface:
 
     @property
     def instructions(self) -> str:
-        return self.said or instructions_of(self.profile)
+        return self.persona_instructions or instructions_of(self.profile)
 
     @property
     def personas(self) -> Personas:
@@ -95,65 +94,65 @@ class ToolSurface:
 
         return Personas(self.service)
 
-    def definitions(self, visit: RequestContext) -> tuple[ToolDefinition, ...]:
-        session = visit.session
-        settings = self.service.settings_of(visit.client)
-        offer = self.service.extra_tools(visit.client, settings)
+    def definitions(self, context: RequestContext) -> tuple[ToolDefinition, ...]:
+        session = context.session
+        settings = self.service.settings_of(context.client)
+        offer = self.service.extra_tools(context.client, settings)
         if offer is not None:
             offer.settle()
-        shown = shown_to(session, settings, offer)
-        names, before = names_of(shown, settings, offer, session), session.listed
+        tools = tools_for(session, settings, offer)
+        names, before = names_of(tools, settings, offer, session), session.listed
         session.listed = names
         session.changed = False
-        definitions = tuple(defined(one, settings, offer, session) for one in shown)
+        definitions = tuple(definition_for(one, settings, offer, session) for one in tools)
         if names != before:
             self.service.ledger.listed(session, definitions, "" if before else self.instructions)
         return definitions
 
-    def unknown(self, visit: RequestContext, name: str) -> str:
-        known = [one for one in TOOLS if visit.session.may(one)]
+    def unknown(self, context: RequestContext, name: str) -> str:
+        known = [one for one in TOOLS if context.session.may(one)]
         if name in known:
             return ""
         if name not in TOOLS:
-            offer = self._offer_of(visit)
-            if offer and offer.knows(name) and offer.open_to(name, visit.session.allowed):
+            offer = self._offer_of(context)
+            if offer and offer.knows(name) and offer.open_to(name, context.session.allowed):
                 return ""
-            known += offer.names(visit.session.allowed) if offer else []
+            known += offer.names(context.session.allowed) if offer else []
         if name in TOOLS:
-            return f"{name} is not among the tools of {visit.session.agent or 'this session'}: {', '.join(known)}"
+            return f"{name} is not available to {context.session.agent or 'this session'}: {', '.join(known)}"
         near = get_close_matches(name, known, 1)
-        meant = f"Did you mean {near[0]}?" if near else f"There are {', '.join(known)}."
+        meant = f"Did you mean {near[0]}?" if near else f"Available: {', '.join(known)}."
         return f"there is no tool {name[:LONGEST_NAME]!r}. {meant}"
 
-    def _indexed(self, workspace: Workspace, call: RunningRequest) -> None:
+    def _wait_for_index(self, workspace: Workspace, call: RunningRequest) -> None:
         if self.service.alone:
             workspace.index(ProgressReporter(call))
         else:
             wait_for_first_build(workspace, call)
 
-    def _offer_of(self, visit: RequestContext) -> Offer | None:
+    def _offer_of(self, context: RequestContext) -> Offer | None:
         try:
-            return self.service.extra_tools(visit.client, self.service.settings_of(visit.client))
+            return self.service.extra_tools(context.client, self.service.settings_of(context.client))
         except LlmcError:
-            return None  # wrong settings: the reply to a call says so
+            return None  # invalid settings are reported in the reply to a call
 
-    def is_stale(self, visit: RequestContext) -> bool:
-        """Whether the client was given a list of tools that is another by now."""
-        session = visit.session
-        settings = self.service.settings_of(visit.client)
-        return changed(session, settings, self.service.extra_tools(visit.client, settings))
+    def is_stale(self, context: RequestContext) -> bool:
+        """Whether the tool list that the client received is outdated."""
+        session = context.session
+        settings = self.service.settings_of(context.client)
+        return changed(session, settings, self.service.extra_tools(context.client, settings))
 
-    def call(self, visit: RequestContext, name: str, args: dict[str, Any], call: RunningRequest) -> Reply:
+    def call(self, context: RequestContext, name: str, args: dict[str, Any], call: RunningRequest) -> Reply:
         started = time.perf_counter()
-        service, session = self.service, visit.session
-        ledger = service.ledger if self.noted else None
+        service, session = self.service, context.session
+        ledger = service.ledger if self.recorded else None
         try:
             builtin = name in TOOLS
             workspace = service.workspace(call) if builtin else service.bare_workspace(call)
             session.profile = workspace.settings.server.profile
-            extra = service.extra_tools(visit.client, workspace.settings)
+            extra = service.extra_tools(context.client, workspace.settings)
             if builtin:
-                self._indexed(workspace, call)
+                self._wait_for_index(workspace, call)
         except LlmcError as error:
             reply = failed_reply(name, error)
             if ledger is not None:
@@ -166,7 +165,7 @@ class ToolSurface:
                 workspace,
                 service.handles,
                 session=session,
-                client=visit.client,
+                client=context.client,
                 call=call,
                 extra_tools=extra,
                 data=self.data,
@@ -183,46 +182,45 @@ def failed_reply(name: str, error: LlmcError) -> Reply:
     return Reply(render(envelope), envelope.data, error=error.code)
 
 
-def shown_to(session: ConnectedSession, settings: Settings, offer: Offer | None) -> tuple[Tool, ...]:
-    """The tools that this session lists: those of its profile, and the user's own delegates."""
+def tools_for(session: ConnectedSession, settings: Settings, offer: Offer | None) -> tuple[Tool, ...]:
+    """The tools listed to this session: those of its profile, and the user's delegates."""
     added = offer.listed(session.allowed) if offer else ()
     return (*listed(settings, session.allowed), *added)
 
 
 def names_of(
-    shown: tuple[Tool, ...], settings: Settings, offer: Offer | None, session: ConnectedSession
+    tools: tuple[Tool, ...], settings: Settings, offer: Offer | None, session: ConnectedSession
 ) -> tuple[str, ...]:
-    """What a list is known by: its tools, which servers stand behind the gateway, and whether anything there acts."""
+    """The identity of a list: tool names, servers behind the gateway, and whether any of them has side effects."""
     suffix = offer.suffix(session.allowed) if offer else ""
     acts = "" if gateway_reads(settings, offer, session) else "acts"
-    return (*(one.name for one in shown), *filter(None, (suffix, acts)))
+    return (*(one.name for one in tools), *filter(None, (suffix, acts)))
 
 
 def gateway_reads(settings: Settings, offer: Offer | None, session: ConnectedSession) -> bool:
-    """Whether nothing behind the gateway does more than read: no shell, no web, none of the user's servers."""
+    """Whether all tools behind the gateway are read-only: no shell, no web, no servers of the user."""
     return offer is None and not any(one.has_side_effects for one in offered(settings, session.allowed))
 
 
 def changed(session: ConnectedSession, settings: Settings, offer: Offer | None) -> bool:
-    """Whether the list that the session was given is another by now."""
+    """Whether the session's tool list is outdated."""
     if not session.listed:
         return False
-    return session.listed != names_of(shown_to(session, settings, offer), settings, offer, session)
+    return session.listed != names_of(tools_for(session, settings, offer), settings, offer, session)
 
 
-def defined(one: Tool, settings: Settings, offer: Offer | None, session: ConnectedSession) -> ToolDefinition:
-    """The gateway says which servers of the user stand behind it."""
-    made = definition_of(one)
+def definition_for(one: Tool, settings: Settings, offer: Offer | None, session: ConnectedSession) -> ToolDefinition:
+    """The definition of a tool; the gateway's description names the user's servers."""
+    definition = definition_of(one)
     if one.name != "llmc":
-        return made
+        return definition
     suffix = offer.suffix(session.allowed) if offer else ""
     reads_only = gateway_reads(settings, offer, session)
-    return replace(made, description=made.description + suffix, reads_only=reads_only)
+    return replace(definition, description=definition.description + suffix, reads_only=reads_only)
 
 
 def without_session(name: str, args: dict[str, Any], offer: Offer | None = None) -> dict[str, Any]:
-    """`session_id` names the session where the protocol cannot (see `RequestContext`); it is then no argument of the
-    tool."""
+    """Remove `session_id`, which names the session where the protocol cannot, unless the tool has such an argument."""
     if "session_id" not in args:
         return args
     wanted = (offer.find(name) if offer and name not in TOOLS else None) or tool(name)
@@ -232,11 +230,10 @@ def without_session(name: str, args: dict[str, Any], offer: Offer | None = None)
 
 
 def wait_for_first_build(workspace: Workspace, call: RunningRequest) -> None:
-    """A small root is worth waiting for, as `Library.settle` has it; here the client is told how far it is, and may
-    give up."""
-    tell = ProgressReporter(call)
+    """Wait for the first build of small roots, like `IndexRegistry.settle`, with progress reports and cancellation."""
+    report = ProgressReporter(call)
     for root_index in workspace.root_indexes:
         last = root_index.opened + FIRST_BUILD_SECONDS
-        while not root_index.built and tell(root_index) and time.monotonic() < last:
+        while not root_index.built and report(root_index) and time.monotonic() < last:
             if root_index.pending.wait_settled(PROGRESS_SECONDS):
                 break

@@ -1,7 +1,7 @@
-"""Messages as bytes, at the daemon's end.
+"""Encodes and decodes messages, at the daemon's end.
 
-orjson where it can, the standard library where it must: names that are not UTF-8 travel as lone surrogates, which
-orjson refuses both ways. A message that is over the limit is an error for whoever asked, never a broken connection.
+Uses orjson, and the standard library where necessary: names that are not UTF-8 are sent as lone surrogates, which
+orjson rejects. A message over the limit is an error reply, not a broken connection.
 """
 
 from __future__ import annotations
@@ -52,26 +52,26 @@ def encode_error(identifier: Id, error: dict[str, object]) -> bytes:
 
 
 def encode_event(identifier: Id, event: dict[str, Any]) -> bytes:
-    """ValueError when it is over the limit: whoever makes events that large can make two."""
+    """Encode an event; ValueError over the limit, since the sender can split it."""
     line = encode_line({"id": identifier, "event": event})
     if len(line) > MAX_MESSAGE:
-        raise ValueError(f"an event of {len(line)} bytes")
+        raise ValueError(f"the event is too large ({len(line)} bytes)")
     return line
 
 
 def failure(code: str, message: str, reason: str = "", hint: str = "") -> dict[str, object]:
-    """An error of the transport itself, in the shape of `LlmcError.as_dict`."""
+    """A transport error in the format of `LlmcError.as_dict`."""
     return {"code": code, "message": message, "reason": reason, "hint": hint, "context": {}}
 
 
 def describe(error: BaseException, log: str) -> dict[str, object]:
-    """The error as a client may see it: a secret may have been asked with, or stand in a path."""
+    """The error for a client, redacted, since queries and paths may contain secrets."""
     from llmc.envelope.clean import without_secrets  # noqa: PLC0415 - most calls succeed
 
     if isinstance(error, LlmcError):
         return without_secrets(error.as_dict())
     reason = without_secrets(f"{type(error).__name__}: {error}")
-    return failure("internal", "llmc failed", reason, f"The log has the trace: {log}")
+    return failure("internal", "internal error", reason, f"See the traceback in the log: {log}")
 
 
 def _plain(value: object) -> object:

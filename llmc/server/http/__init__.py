@@ -1,6 +1,6 @@
-"""http: how does a client ask over the network?
+"""http: the HTTP interface: MCP, REST and the page.
 
-`listener` runs in the daemon for as long as the `llmc serve --http` that asked for it; `guard` decides who may come in
-(`token`, Host, Origin, sizes, times) before anything else sees a request; `rest`, `openapi` and `metrics` are what
-there is besides `/mcp`. uvicorn, starlette and the MCP SDK are imported when a listener starts, not before.
+`listener` runs in the daemon as long as the `llmc serve --http` that requested it; `guard` checks every request first
+(`token`, Host, Origin, sizes, timeouts); `rest`, `openapi`, `prometheus` and `page` are served besides `/mcp`. uvicorn,
+starlette and the MCP SDK are imported when a listener starts.
 """

@@ -1,7 +1,7 @@
-"""Where to listen, and by which names a request may call us.
+"""The address to listen at, and the host names that requests may use.
 
-Loopback is for this machine; beyond it llmc listens only with TLS, or when the user says that it shall without. The
-names are compared whole: `127.0.0.1:7331.evil.example` begins like one of ours and is none.
+Beyond loopback, llmc listens only with TLS, or when the user explicitly allows it without. Host names are compared as a
+whole: `127.0.0.1:7331.evil.example` starts like a valid one but is not.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ EVERYWHERE = {"0.0.0.0", "[::]"}  # noqa: S104 - addresses to listen at, and no 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """`names` are host names besides the addresses themselves, for a server that others reach by name."""
+    """`names` are additional host names, for a server that others reach by name."""
 
     host: str
     port: int
@@ -34,7 +34,7 @@ class Address:
         return f"{self.scheme}://{bracketed(self.host)}:{self.port}"
 
     def is_ours(self, host: str, local: str) -> bool:
-        """Whether a `Host` is exactly one of our names; `local` is the address that the connection came in at."""
+        """Whether `Host` is one of our names; `local` is the local address of the connection."""
         return host.lower() in self.hosts(local)
 
     def is_our_origin(self, origin: str, local: str) -> bool:
@@ -49,7 +49,7 @@ class Address:
 
 
 def parse_address(text: str, host: str, port: int) -> tuple[str, int]:
-    """`HOST:PORT`, `:PORT`, `PORT` or `HOST`, `[::1]:PORT`; what is left out comes from the settings."""
+    """Parse `HOST:PORT`, `:PORT`, `PORT`, `HOST` or `[::1]:PORT`; missing parts come from the settings."""
     given = text.strip()
     name, colon, number = given.rpartition(":")
     if given.isdecimal():
@@ -64,7 +64,7 @@ def parse_address(text: str, host: str, port: int) -> tuple[str, int]:
 
 
 def bind(host: str, port: int) -> list[socket.socket]:
-    """Listening sockets for every address that the host has; with port 0 all of them on one free port."""
+    """Listening sockets for every address of the host; with port 0, all on the same free port."""
     bound: list[socket.socket] = []
     trouble: OSError | None = None
     for family, address in addresses(host):
@@ -78,31 +78,31 @@ def bind(host: str, port: int) -> list[socket.socket]:
             one.close()
         reason = (trouble.strerror or str(trouble)) if trouble else "it has no address"
         raise DaemonError(
-            f"cannot listen at {host}:{port}", reason=reason, hint="Choose another port; 0 is a free one."
+            f"cannot listen at {host}:{port}", reason=reason, hint="Choose another port; 0 selects a free one."
         )
     return bound
 
 
 def bound_socket(family: int, address: tuple[str, int]) -> socket.socket:
-    # By name, since asyncio switches Nagle's delay off only for sockets that say so: 44 ms of a 48 ms reply.
-    made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    # With an explicit protocol, since asyncio sets TCP_NODELAY only for such sockets: 44 ms of a 48 ms reply.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
-            made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-        made.bind(address)
-        made.setblocking(False)
+            listening.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        listening.bind(address)
+        listening.setblocking(False)
     except OSError:
-        made.close()
+        listening.close()
         raise
-    return made
+    return listening
 
 
 def addresses(host: str) -> list[tuple[int, str]]:
     try:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (OSError, UnicodeError) as error:
-        raise ConfigError(f"{host!r} has no address", reason=str(error)) from None
+        raise ConfigError(f"cannot resolve {host!r}", reason=str(error)) from None
     return list(dict.fromkeys((int(family), str(address[0])) for family, _, _, _, address in found))
 
 

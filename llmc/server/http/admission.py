@@ -1,7 +1,7 @@
-"""How many requests are worked on at once: in all, and for each client.
+"""Limits the number of concurrent requests, in total and per client.
 
-A client is a token's owner at an address. Health checks are never refused, and neither are the standing streams of MCP
-sessions, which wait for hours and cost nothing; how many sessions there may be is `mcp_sessions`'s.
+A client is the owner of a token at an address. Health checks are never refused, and neither are the long-lived streams
+of MCP sessions, which cost nothing; `mcp_sessions` limits the number of sessions.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Admission"]
 
-# A sixteenth of them has a thread at any moment; more would only wait longer.
+# A sixteenth of them has a thread at any time; more would only wait longer.
 MOST_REQUESTS = 256
 MOST_OF_CLIENT = 128
 ALWAYS = frozenset({"/health", "/metrics"})
@@ -33,13 +33,13 @@ class Admission:
 
     @contextlib.contextmanager
     def admit(self, scope: Scope, owner: str) -> Iterator[None]:
-        """In the loop's thread. Raises `HttpRefusal` when there is no room."""
+        """Count the request; `HttpRefusal` at the limit. Call this in the thread of the loop."""
         if scope["path"] in ALWAYS or (scope["path"] == "/mcp" and scope["method"] == "GET"):
             yield
             return
         client = (owner, str((scope.get("client") or ("",))[0]))
         if self._running[client] >= self._of_client or self._running.total() >= self._most:
-            raise HttpRefusal(503, "busy", "too many requests at once", "Ask again when some of them are answered.")
+            raise HttpRefusal(503, "busy", "too many concurrent requests", "Try again when some of them are answered.")
         self._running[client] += 1
         try:
             yield

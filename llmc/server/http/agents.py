@@ -1,7 +1,6 @@
 """Personas over HTTP: a list, and a prompt for arguments.
 
-The statuses are those of the document that personas were ordered with: 404 not_found, 400 bad_request, 500 agent_error,
-408 timeout.
+The status codes follow the specification of personas: 404 not_found, 400 bad_request, 500 agent_error, 408 timeout.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ STATUSES = {"not_found": 404, "bad_request": 400, "agent_error": 500, "timeout":
 class AgentRoutes:
     def __init__(self, rest: Rest) -> None:
         self._rest = rest
-        self._personas = Personas(rest.visits.service)
+        self._personas = Personas(rest.contexts.service)
 
     def routes(self) -> list[Route]:
         answered = self._rest.answered
@@ -43,8 +42,8 @@ class AgentRoutes:
         ]
 
     async def list(self, request: Request) -> Response:
-        visit = await self._rest.enter(request, "")
-        infos = await self._rest.in_thread(partial(self._personas.infos, visit))
+        context = await self._rest.enter(request, "")
+        infos = await self._rest.in_thread(partial(self._personas.infos, context))
         return json_reply({"agents": [info.as_dict() for info in infos]})
 
     async def prompt(self, request: Request) -> Response:
@@ -54,16 +53,16 @@ class AgentRoutes:
                 400, "bad_request", "`arguments` must be an object", 'Send {"arguments": {"name": "value"}}.'
             )
         try:
-            visit = await self._rest.enter(request, "")
-            resolve = partial(self._resolve, visit, request.path_params["name"], given or {})
+            context = await self._rest.enter(request, "")
+            resolve = partial(self._resolve, context, request.path_params["name"], given or {})
             return json_reply({"result": await self._rest.in_thread(resolve)})
         except LlmcError as error:
             return json_reply(error, STATUSES.get(error.code) or status_of(error.code))
 
-    def _resolve(self, visit: RequestContext, name: str, given: dict[str, Any]) -> dict[str, Any]:
-        if visit.session.agent not in ("", name):
-            raise NotFoundError(f"there is no agent {name!r}", hint=f"This server is {visit.session.agent}.")
-        return self._personas.resolve(visit.client, name, given, RunningRequest(visit.client)).prompt.as_dict()
+    def _resolve(self, context: RequestContext, name: str, given: dict[str, Any]) -> dict[str, Any]:
+        if context.session.agent not in ("", name):
+            raise NotFoundError(f"there is no agent {name!r}", hint=f"This server is {context.session.agent}.")
+        return self._personas.resolve(context.client, name, given, RunningRequest(context.client)).prompt.as_dict()
 
 
 def json_reply(found: dict[str, Any] | LlmcError, status: int = 200) -> Response:

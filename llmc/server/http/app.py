@@ -1,7 +1,7 @@
 """The application behind the guard: `/mcp` for every profile, and REST.
 
-Each profile has an MCP server of its own, since instructions are given before the first question; a URL chooses with
-`?profile=`, and `?agent=` narrows. The SDK compares who made a session with who comes back to it.
+Each profile has its own MCP server, because instructions are sent before the first call; `?profile=` selects one, and
+`?agent=` selects a persona. The SDK checks that a session is used by the client that created it.
 """
 
 from __future__ import annotations
@@ -45,21 +45,21 @@ if TYPE_CHECKING:
 
 __all__ = ["application"]
 
-VISIT = "llmc.visit"  # in the scope: who asks, as far as the URL says it
-# A session is some kilobytes and a task; more agents than this do not share one daemon.
+CONTEXT = "llmc.visit"  # scope key of the RequestContext derived from the URL
+# A session takes a few kilobytes and a task; more agents than this do not share one daemon.
 MOST_SESSIONS = 512
 
 
 def application(
-    visits: RequestContexts, pool: CallThreads, address: Address, largest: int, logins: Logins
+    contexts: RequestContexts, pool: CallThreads, address: Address, largest: int, logins: Logins
 ) -> Starlette:
     """`largest` bounds a message, as the guard bounds a body."""
-    endpoint = McpEndpoint(visits, pool, largest)
-    rest = Rest(visits, pool, address.url)
-    page = Page(visits, pool, address, logins)
+    endpoint = McpEndpoint(contexts, pool, largest)
+    rest = Rest(contexts, pool, address.url)
+    page = Page(contexts, pool, address, logins)
     app = Starlette(
         routes=[*rest.routes(), *AgentRoutes(rest).routes(), *page.routes(), Route("/mcp", endpoint)],
-        exception_handlers={HTTPException: refused},
+        exception_handlers={HTTPException: not_routed},
         lifespan=lambda _: endpoint.running(),
     )
     app.router.redirect_slashes = False
@@ -67,12 +67,12 @@ def application(
 
 
 class McpEndpoint:
-    def __init__(self, visits: RequestContexts, pool: CallThreads, largest: int) -> None:
-        self._visits = visits
+    def __init__(self, contexts: RequestContexts, pool: CallThreads, largest: int) -> None:
+        self._contexts = contexts
         self._pool = pool
         self._managers = {
             profile: McpSessions(
-                build_server(surface_for(visits.service, profile, data=False), partial(entered, visits)),
+                build_server(surface_for(contexts.service, profile, data=False), partial(enter_session, contexts)),
                 max_request_body_size=largest,
                 max_sessions=MOST_SESSIONS,
             )
@@ -90,39 +90,43 @@ class McpEndpoint:
         request = Request(scope)
         owner = scope[OWNER]
         try:
-            enter = partial(self._visits.enter, owner, "", request.query_params)
-            visit = scope[VISIT] = await self._pool.run(enter)
-            if visit.session.agent:
-                said = partial(self._instructions, visit)
-                INSTRUCTIONS.set(await self._pool.run(said))
+            enter = partial(self._contexts.enter, owner, "", request.query_params)
+            context = scope[CONTEXT] = await self._pool.run(enter)
+            if context.session.agent:
+                instructions = partial(self._instructions, context)
+                INSTRUCTIONS.set(await self._pool.run(instructions))
         except LlmcError as error:
             await json_bytes(body_of(error), status_of(error.code))(scope, receive, send)
             return
         scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=owner, scopes=[]))
-        await self._managers[visit.session.profile].handle_request(scope, receive, send)
+        await self._managers[context.session.profile].handle_request(scope, receive, send)
 
-    def _instructions(self, visit: RequestContext) -> str:
-        service = self._visits.service
-        return Personas(service).instructions(visit.client, service.settings_of(visit.client), visit.session.agent)
+    def _instructions(self, context: RequestContext) -> str:
+        service = self._contexts.service
+        return Personas(service).instructions(
+            context.client, service.settings_of(context.client), context.session.agent
+        )
 
 
-def entered(visits: RequestContexts, context: ServerRequestContext[Any, Any]) -> RequestContext:
-    """The session that the request names; without one the token is the client."""
-    request = context.request
+def enter_session(contexts: RequestContexts, sdk_context: ServerRequestContext[Any, Any]) -> RequestContext:
+    """The context of the session named by the request; without one, the token identifies the client."""
+    request = sdk_context.request
     assert isinstance(request, Request)
-    visit = visits.named(request.scope[VISIT], request.scope[OWNER], named_session(context))
-    introduced = context.session.client_params
+    context = contexts.named(request.scope[CONTEXT], request.scope[OWNER], named_session(sdk_context))
+    introduced = sdk_context.session.client_params
     if introduced is not None:
-        visit.session.client = introduced.client_info.name
-    return visit
+        context.session.client = introduced.client_info.name
+    return context
 
 
-async def refused(_request: Request, error: Exception) -> Response:
-    """What the router itself says no to: no such path, no such method."""
+async def not_routed(_request: Request, error: Exception) -> Response:
+    """Requests that no route accepts: unknown path or method."""
     assert isinstance(error, HTTPException)
     code = "not_found" if error.status_code == NOT_FOUND else "method"
-    message = "there is nothing here" if error.status_code == NOT_FOUND else error.detail.lower()
-    response = json_bytes(body_of(failure(code, message, "", "`/openapi.json` says what there is.")), error.status_code)
+    message = "unknown path" if error.status_code == NOT_FOUND else error.detail.lower()
+    response = json_bytes(
+        body_of(failure(code, message, "", "See `/openapi.json` for the available paths.")), error.status_code
+    )
     response.headers.update(error.headers or {})
     return response
 

@@ -1,8 +1,8 @@
-"""Who may come in: exact Host and Origin, a token or (for the page) a cookie, a body of a sensible size, in time.
+"""Checks every request first: exact Host and Origin, a token or (for the page) a cookie, body size and timeouts.
 
-It stands around the whole application, so that no route can be forgotten. The body is read here, after the token was
-found right: a stranger cannot make the server hold anything, and what stands behind never waits for a slow sender.
-There are no CORS headers, so that a browser lets no other page read an answer.
+It wraps the whole application, so no route can be missed. The body is read here, after the token is verified: strangers
+cannot make the server store data, and the application never waits for a slow sender. There are no CORS headers, so
+browsers do not let other pages read a reply.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ log = logs.get("http")
 OWNER = "llmc.owner"  # in the scope: whose token it was
 
 
-# What somebody may send who is about to log in.
+# The largest body of a login request.
 STRANGER_BYTES = 4 << 10
-# Path and headers together; cookies and tokens of other servers do not get near.
+# Path and headers together; more than cookies and tokens of other servers need.
 HEAD_BYTES = 32 << 10
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The largest body, and how long it may take to arrive and a part of a reply to be taken."""
+    """The largest body, and the timeout for receiving it and for sending each part of a reply."""
 
     size: int
     seconds: float
 
 
 class Guard:
-    """`cut` ends the connection of a request at once; the server that has it is made after this."""
+    """`cut` closes the connection of a request at once; the server sets it later."""
 
     def __init__(self, app: ASGIApp, address: Address, token: Token, logins: Logins, bounds: Bounds) -> None:
         self.cut: Callable[[Scope], None] = lambda _: None
@@ -73,14 +73,14 @@ class Guard:
     def _admit(self, scope: Scope) -> str:
         headers = scope["headers"]
         if len(scope["raw_path"]) + sum(len(name) + len(value) for name, value in headers) > HEAD_BYTES:
-            raise HttpRefusal(431, "too_large", "the head of the request is too large", close=True)
+            raise HttpRefusal(431, "too_large", "request headers too large", close=True)
         local = str((scope.get("server") or ("",))[0])
         hosts = values(headers, b"host")
         if len(hosts) != 1 or not self._address.is_ours(hosts[0], local):
-            raise HttpRefusal(421, "host", "this server does not have that name", HOST_HINT, close=True)
+            raise HttpRefusal(421, "host", "unknown Host header", HOST_HINT, close=True)
         origins = values(headers, b"origin")
         if len(origins) > 1 or not all(self._address.is_our_origin(origin, local) for origin in origins):
-            raise HttpRefusal(403, "origin", "pages of another origin may not ask", close=True)
+            raise HttpRefusal(403, "origin", "cross-origin requests are not allowed", close=True)
         presented = values(headers, b"authorization")
         owner = self._owner(presented) if presented else self._logins.admit(scope)
         if owner is None:
@@ -102,7 +102,7 @@ class Guard:
                 while True:
                     message = await receive()
                     if message["type"] == "http.disconnect":
-                        raise HttpRefusal(400, "bad_request", "the request was cut short", close=True)
+                        raise HttpRefusal(400, "bad_request", "the request is incomplete", close=True)
                     body += message.get("body", b"")
                     if len(body) > largest:
                         raise self._too_large()
@@ -117,12 +117,12 @@ class Guard:
         return HttpRefusal(413, "too_large", "the request is too large", hint, close=True)
 
 
-HOST_HINT = "Ask by the address that `llmc serve --http` printed, or name the host with --allow-host."
+HOST_HINT = "Use the address that `llmc serve --http` printed, or allow the host with --allow-host."
 TOKEN_HINT = "Send `Authorization: Bearer TOKEN`; `llmc token show` prints it."  # noqa: S105 - a sentence
 
 
 class Replay:
-    """The body that was read already, and after it whatever comes: the client going away."""
+    """Replays the body that was already read, then passes on further messages, such as a disconnect."""
 
     def __init__(self, body: bytes, receive: Receive) -> None:
         self._body: bytes | None = body
@@ -136,7 +136,7 @@ class Replay:
 
 
 class Sending:
-    """A client that does not read is cut off: the reply would be kept for it for ever."""
+    """Disconnects a client that does not read, since its reply would stay in memory."""
 
     def __init__(self, scope: Scope, send: Send, guard: Guard) -> None:
         self._scope = scope
@@ -150,11 +150,11 @@ class Sending:
             async with asyncio.timeout(self._guard.bounds.seconds):
                 await self._send(message)
         except TimeoutError:
-            log.info("cut off", reason="it does not read", peer=str(self._scope.get("client")))
+            log.info("disconnected", reason="the client does not read", peer=str(self._scope.get("client")))
             self._guard.cut(self._scope)
 
 
-# Answers are for whoever asked, and never a page but our own.
+# Replies must not be cached or interpreted as another content type.
 ALWAYS = [(b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff")]
 
 

@@ -1,7 +1,7 @@
-"""The HTTP server in the daemon: a thread with a loop of its own, for as long as somebody holds it open.
+"""The HTTP server in the daemon: a thread with its own event loop, as long as a client keeps it open.
 
-`llmc serve --http` is an ordinary client of the daemon's socket whose call ends when it goes. It is served in that
-client's workspace. Listening beyond loopback needs TLS or the user's word; see `address`.
+`llmc serve --http` is an ordinary client on the daemon's socket whose call lasts until it disconnects. Requests are
+served in its workspace. Listening beyond loopback requires TLS or explicit permission; see `address`.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ __all__ = ["serve_http"]
 
 log = logs.get("http")
 
-# As the socket's own calls have.
+# As many as for calls on the socket.
 THREADS = 16
 IDLE_SECONDS = 5
-# Replies under way when the listener ends.
+# How long running requests may take when the listener stops.
 GRACE_SECONDS = 2
 POLL_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class ListenOptions:
-    """What `llmc serve --http` asked for. `names` are hosts by which others reach it. `login`: a browser is to be
-    opened, and needs a way in."""
+    """The options of `llmc serve --http`. `names` are additional host names. `login`: a browser will be opened and
+    needs a login URL."""
 
     address: str = ""
     names: tuple[str, ...] = ()
@@ -61,12 +61,12 @@ class ListenOptions:
 
 
 def serve_http(service: Service, home: Home, params: JsonObject, call: RunningRequest) -> JsonObject:
-    """Until the client goes; an event tells it where."""
+    """Serve until the client disconnects; an event reports the URL."""
     wanted = wanted_of(params)
     settings = service.settings_of(call.client).server
     host, port = parse_address(wanted.address, settings.host, settings.port)
     check(wanted, host)
-    service.workspace(call)  # a folder that cannot be served is told now; indexing begins
+    service.workspace(call)  # report an unusable folder now, and start indexing
     make_token(home)
     sockets = bind(host, port)
     scheme = "https" if wanted.cert else "http"
@@ -90,17 +90,17 @@ def wanted_of(params: JsonObject) -> ListenOptions:
 
 def check(wanted: ListenOptions, host: str) -> None:
     if bool(wanted.cert) != bool(wanted.key):
-        raise ConfigError("TLS needs a certificate and its key", hint="Give both --tls-cert and --tls-key.")
+        raise ConfigError("TLS requires a certificate and its key", hint="Pass both --tls-cert and --tls-key.")
     if wanted.cert:
         try:
             ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(wanted.cert, wanted.key)
         except (OSError, ssl.SSLError) as error:
             names = f"{Path(wanted.cert).name}, {Path(wanted.key).name}"
-            raise ConfigError(f"the certificate cannot be used ({names})", reason=str(error)) from None
+            raise ConfigError(f"the TLS certificate is not usable ({names})", reason=str(error)) from None
     elif not wanted.insecure and not is_loopback(host):
         raise ConfigError(
-            f"{host} can be reached from other machines, and the token would travel in the clear",
-            hint="Give --tls-cert and --tls-key, or --insecure if something in front encrypts.",
+            f"{host} is reachable from other machines, and the token would be sent unencrypted",
+            hint="Pass --tls-cert and --tls-key, or --insecure if a proxy in front encrypts.",
         )
 
 
@@ -115,11 +115,11 @@ class Listener:
         self._ready: Future[HeldServer] = Future()
 
     def login_url(self) -> str:
-        """Where a browser is let in, once and soon."""
+        """A login URL for a browser, valid once and for a short time."""
         return f"{self._address.url}{LOGIN}?code={self.logins.code()}"
 
     def serves(self, workspace: Workspace) -> bool:
-        """Whether its page shows these very roots, on this machine."""
+        """Whether its page shows exactly these roots, on this machine."""
         ours = self._service.workspace(RunningRequest(self._client))
         same = {one.root.id for one in ours.root_indexes} == {one.root.id for one in workspace.root_indexes}
         return same and is_loopback(self._address.host)
@@ -130,7 +130,7 @@ class Listener:
         try:
             server = self._ready.result()
         except ImportError as error:
-            raise DaemonError("HTTP cannot be served", reason=str(error), hint="Install llmc again.") from error
+            raise DaemonError("cannot serve HTTP", reason=str(error), hint="Reinstall llmc.") from error
         log.info("http listening", url=self._address.url)
         login = {"login": self.login_url()} if wanted.login else {}
         call.progress({"stage": "http", "url": self._address.url, **login})
@@ -145,11 +145,11 @@ class Listener:
         log.info("http ended", url=self._address.url)
 
     def _serve(self, wanted: ListenOptions, sockets: list[socket.socket]) -> None:
-        """In the thread."""
+        """The body of the thread."""
         try:
             with CallThreads(THREADS, "llmc-rest") as pool:
                 asyncio.run(self._run(wanted, sockets, pool))
-        except BaseException as error:  # told to whoever waits for it, or logged
+        except BaseException as error:  # passed to the waiting caller, or logged
             if not self._ready.done():
                 self._ready.set_exception(error)
             else:
@@ -161,8 +161,8 @@ class Listener:
         from llmc.server.http.protocol import HeldServer  # noqa: PLC0415 - likewise
         from llmc.server.http.request_context import RequestContexts  # noqa: PLC0415 - likewise
 
-        visits = RequestContexts(self._service, self._client)
-        inner = application(visits, pool, self._address, self._bounds.size, self.logins)
+        contexts = RequestContexts(self._service, self._client)
+        inner = application(contexts, pool, self._address, self._bounds.size, self.logins)
         guard = Guard(inner, self._address, Token(self._home), self.logins, self._bounds)
         server = HeldServer(self._config(guard, wanted), lambda: self._ready.set_result(server))
         guard.cut = server.cut

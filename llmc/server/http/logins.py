@@ -1,8 +1,8 @@
-"""How a browser gets in: a code that works once, for a minute, or the token typed by hand; then a cookie.
+"""Logins of browsers: a one-time code valid for a minute, or the token typed by hand; then a cookie.
 
-The cookie is signed with the token, so that a restart of the daemon ends nobody's visit and `llmc token rotate` ends
-everybody's. It opens the page and nothing else: `/mcp` and `/tools` want the token. Neither a page of another origin
-nor another user of this machine can use it.
+The cookie is signed with the token, so logins survive a restart of the daemon and end with `llmc token rotate`. It
+opens only the page: `/mcp` and `/tools` require the token. Pages of other origins and other users of this machine
+cannot use it.
 """
 
 from __future__ import annotations
@@ -34,23 +34,23 @@ PUBLIC: Final = frozenset({LOGIN, *(PAGE + name for name in ASSETS)})
 CODE_SECONDS: Final = 60.0
 MOST_CODES: Final = 64
 VISIT_SECONDS: Final = 12 * 3600
-# What a browser says of where a request comes from; an older one says nothing.
+# Values of Sec-Fetch-Site; older browsers do not send it.
 OWN_SITES: Final = ("same-origin", "none", "")
 
 
 class Logins:
-    """Of one listener."""
+    """The logins of one listener."""
 
     def __init__(self, home: Home, port: int) -> None:
         self._home = home
         self._token = Token(home)
         self._codes: dict[bytes, float] = {}
         self._lock = threading.Lock()
-        # By port, since a host has one jar of cookies for all of its ports.
+        # Named by port, since all ports of a host share their cookies.
         self.cookie = f"llmc_{port}"
 
     def code(self) -> str:
-        """One more, for whoever may ask for it: a process of the user on the daemon's socket."""
+        """A new code; only processes of the user on the daemon's socket can request one."""
         code = secrets.token_urlsafe(24)
         with self._lock:
             now = time.monotonic()
@@ -61,17 +61,17 @@ class Logins:
         return code
 
     def exchange(self, code: str, scope: Scope) -> str | None:
-        """A cookie for a code, which is worth nothing afterwards."""
+        """A cookie for a code, which becomes invalid."""
         with self._lock:
             until = self._codes.pop(digest(code), 0.0)
         return self._sealed() if until > time.monotonic() and is_ours(scope) else None
 
     def enter(self, token: str) -> str | None:
-        """A cookie for the token itself; the page shows all sessions, so that a client's own token is not enough."""
+        """A cookie for the token itself; a client token is not enough, since the page shows all sessions."""
         return self._sealed() if "." not in token and self._token.owner(token) else None
 
     def admit(self, scope: Scope) -> str | None:
-        """Whose visit this is; empty for what a stranger may see, which is the way to log in; None for nothing."""
+        """The owner of the login; "" for the login page, which anyone may see; None if access is denied."""
         path, method = scope["path"], scope["method"]
         if path in PUBLIC:
             return ""

@@ -1,9 +1,9 @@
-"""The MCP sessions of one profile: a new client always gets one, at the expense of sessions that nobody uses.
+"""The MCP sessions of one profile: new clients always get one, at the expense of unused sessions.
 
 The SDK refuses new sessions once there are `max_sessions`, and a session that its client never deleted lasts for half
-an hour. Here a session that was only initialized ends after a minute, and where there is no room the session that was
-used longest ago ends, of the client that has the most. A client whose session ended is told 404 and begins another, as
-the protocol has it. Sessions with a request under way or an open stream are never ended.
+an hour. Here a session that was only initialized ends after a minute, and at the limit the least recently used session
+of the client with the most sessions ends. That client receives a 404 and starts a new session, as the protocol
+requires. Sessions with a running request or an open stream are never ended.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["McpSessions"]
 
 log = logs.get("http")
 
-# Initialize and its notification; a client that means it lists tools next.
+# Initialize and its notification; an active client lists tools next.
 OPENING_REQUESTS = 2
 UNUSED_SECONDS = 60.0
 HEADER = MCP_SESSION_ID_HEADER.encode("ascii")
@@ -69,20 +69,20 @@ class McpSessions(StreamableHTTPSessionManager):
             use.last = time.monotonic()
 
     async def _make_room(self) -> None:
-        """Before a request that may open a session."""
+        """Make room; called before a request that may open a session."""
         for gone in self._uses.keys() - self._server_instances.keys():
             del self._uses[gone]
         now = time.monotonic()
         for name, use in list(self._uses.items()):
             if use.is_unused and not use.running and now - use.last > UNUSED_SECONDS:
-                await self._end(name, "it was never used")
+                await self._end(name, "never used")
         if self.max_sessions is not None and len(self._server_instances) >= self.max_sessions:
             victim = self._least_needed()
             if victim is not None:
-                await self._end(victim, "there is no room for more")
+                await self._end(victim, "session limit reached")
 
     def _least_needed(self) -> str | None:
-        """Unused before used, of the client that has the most sessions, the one that was used longest ago."""
+        """The session to end: unused ones first, then the least recently used of the client with the most sessions."""
         owners = Counter(str(self._session_owners.get(name)) for name in self._server_instances)
         idle = [name for name, use in self._uses.items() if not use.running and name in self._server_instances]
         return min(

@@ -1,4 +1,4 @@
-"""The OpenAPI document, from the tools themselves."""
+"""The OpenAPI document, generated from the tools."""
 
 from __future__ import annotations
 
@@ -20,10 +20,13 @@ REPLY = {
     "properties": {
         "tool": {"type": "string"},
         "text": {"type": "string", "description": "The reply as a model reads it."},
-        "data": {"type": "object", "description": "The same answer for machines."},
+        "data": {"type": "object", "description": "The same reply as structured data."},
         "shown": {"type": "integer"},
         "total": {"type": "integer"},
-        "handle": {"type": "string", "description": "What `read` opens to see the rest; empty when all is shown."},
+        "handle": {
+            "type": "string",
+            "description": "Handle of the rest, for `read`; empty when the reply is complete.",
+        },
     },
 }
 ERROR = {
@@ -42,24 +45,29 @@ ERROR = {
     },
 }
 STATUSES = {
-    "400": "The arguments are wrong; the error says which and what would be right.",
+    "400": "Invalid arguments; the error names them and what is expected.",
     "401": "The token is missing or wrong.",
-    "403": "A path leads out of the roots, or a page of another origin asked.",
+    "403": "A path is outside the roots, or the request is cross-origin.",
     "404": "No such tool, path, symbol, handle or persona.",
-    "408": "The persona took longer than its time.",
+    "408": "The persona timed out.",
     "413": "The request is too large.",
     "415": "The body is not JSON.",
-    "421": "The Host is not one of this server's.",
+    "421": "Unknown Host header.",
     "500": "The persona failed, or the server did.",
-    "503": "The index or the server cannot answer now.",
+    "503": "The index or the server is temporarily unavailable.",
 }
-AGENT = {"name": "agent", "in": "query", "schema": {"type": "string"}, "description": "A persona: its tools alone."}
+AGENT = {
+    "name": "agent",
+    "in": "query",
+    "schema": {"type": "string"},
+    "description": "A persona; restricts the tools to its own.",
+}
 PROFILE = {"name": "profile", "in": "query", "schema": {"type": "string"}, "description": "Another profile."}
 SESSION = {
     "name": "Llmc-Session",
     "in": "header",
     "schema": {"type": "string"},
-    "description": "A name of the client's own for its conversation; handles belong to it.",
+    "description": "A session name chosen by the client; handles belong to it.",
 }
 
 
@@ -70,8 +78,8 @@ def document(tools: Iterable[Tool], url: str) -> dict[str, Any]:
         "servers": [{"url": url}],
         "security": [{"token": []}],
         "paths": {
-            "/health": {"get": plain("health", "Whether it answers, and the state of the roots.")},
-            "/metrics": {"get": plain("metrics", "Figures for Prometheus.", "text/plain")},
+            "/health": {"get": plain("health", "Health of the server and state of the roots.")},
+            "/metrics": {"get": plain("metrics", "Metrics for Prometheus.", "text/plain")},
             "/openapi.json": {"get": plain("openapi", "This document.")},
             "/tools/list": {"get": {**plain("listTools", "The tools."), "parameters": [AGENT, PROFILE]}},
             **agent_paths(),

@@ -1,8 +1,8 @@
-"""Which user is at the other end of a loopback connection?
+"""Determines the user at the other end of a loopback connection.
 
-Everybody on the machine can connect to 127.0.0.1. A token proves who asks; a browser's cookie proves less, since it
-goes to every port of the host, and the code that `llmc ui` opens a browser with can be seen in the list of processes.
-So for those the kernel is asked whose socket it is. Only Linux says (`/proc/net/tcp`).
+Every user of the machine can connect to 127.0.0.1. A token identifies the client; a browser cookie is weaker, since it
+is sent to every port of the host, and the login code of `llmc ui` is visible in the process list. For those the kernel
+is asked for the owner of the socket, which only Linux provides (`/proc/net/tcp`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ROOT: Final = 0  # forwards ports, as on a virtual machine's host, and could do 
 
 
 def is_ours(scope: Scope) -> bool:
-    """Whether the client is of this user; true where that cannot be known: beyond this machine, or not on Linux."""
+    """Whether the client belongs to this user; True if unknown, for remote clients and systems other than Linux."""
     client, server = scope.get("client"), scope.get("server")
     if not client or not server or not ipaddress.ip_address(client[0].partition("%")[0]).is_loopback:
         return True
@@ -32,7 +32,7 @@ def is_ours(scope: Scope) -> bool:
 
 
 def uid_of(local: tuple[str, int], remote: tuple[str, int]) -> int | None:
-    """The owner of the socket that is bound to `local` and connected to `remote`; None if there is none to be seen."""
+    """The owner of the socket bound to `local` and connected to `remote`; None if it is not found."""
     wanted = {(near, far) for near in forms(*local) for far in forms(*remote)}
     for table in TABLES:
         try:
@@ -47,7 +47,7 @@ def uid_of(local: tuple[str, int], remote: tuple[str, int]) -> int | None:
 
 
 def forms(host: str, port: int) -> tuple[str, ...]:
-    """As the kernel writes an address: words in the machine's order, an IPv4 one perhaps as IPv6."""
+    """An address in the format of the kernel: native byte order, IPv4 possibly mapped to IPv6."""
     address = ipaddress.ip_address(host.partition("%")[0])
     packed = [address.packed]
     if address.version == 4:  # noqa: PLR2004 - it says so

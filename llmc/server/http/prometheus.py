@@ -1,4 +1,4 @@
-"""`/metrics`: the figures of `server.metrics` and of the roots, in Prometheus' text format."""
+"""`/metrics`: call counters and root statistics in the Prometheus text format."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from llmc.workspace import Workspace
 
-    # Labels and value of one line.
+    # labels and value of one line
     Sample = tuple[dict[str, str], float]
 
 __all__ = ["CONTENT_TYPE", "exposition"]
@@ -24,7 +24,7 @@ STATES = ("ready", "building", "waiting", "failed", "missing")
 
 
 def exposition(workspace: Workspace, sessions: int) -> str:
-    """Only the roots of this workspace: others are none of this client's business."""
+    """Metrics of the roots of this workspace only; other roots are not visible to this client."""
     lines = [*answered(), *indexed(workspace), *process(sessions)]
     return "\n".join(lines) + "\n"
 
@@ -35,7 +35,7 @@ def answered() -> Iterator[str]:
     yield from family("llmc_calls_total", "counter", "Calls answered, by tool.", calls)
     errors = [({"tool": tool, "code": code}, float(n)) for (tool, code), n in sorted(METER.errors.items())]
     yield from family("llmc_errors_total", "counter", "Calls answered with an error, by tool and code.", errors)
-    yield "# HELP llmc_call_seconds Time that a call took, by tool."
+    yield "# HELP llmc_call_seconds Duration of calls, by tool."
     yield "# TYPE llmc_call_seconds histogram"
     for tool, (counts, seconds) in timings.items():
         below = 0
@@ -49,7 +49,7 @@ def answered() -> Iterator[str]:
         for kind, counter in (("content", METER.content), ("frame", METER.frame))
         for tool, n in sorted(counter.items())
     ]
-    yield from family("llmc_reply_tokens_total", "counter", "Tokens of replies: what was found, and frame.", tokens)
+    yield from family("llmc_reply_tokens_total", "counter", "Tokens of replies, by content and frame.", tokens)
 
 
 def indexed(workspace: Workspace) -> Iterator[str]:
@@ -65,7 +65,7 @@ def indexed(workspace: Workspace) -> Iterator[str]:
     pending = [({"root": root.name}, float(root.pending)) for root in roots]
     yield from family("llmc_pending", "gauge", "Changes that are not indexed yet.", pending)
     ready = [({"root": root.name, "state": state}, float(root.state == state)) for root in roots for state in STATES]
-    yield from family("llmc_root_state", "gauge", "1 for the state that the root is in.", ready)
+    yield from family("llmc_root_state", "gauge", "1 for the current state of the root.", ready)
     stores = [store_status(writer_thread) for writer_thread in workspace.writer_threads]
     sizes = [
         ({"store": store.family, "part": part}, float(getattr(store, f"{part}_bytes")))
@@ -78,12 +78,12 @@ def indexed(workspace: Workspace) -> Iterator[str]:
         for store in stores
         for kind in ("documents", "chunks", "symbols")
     ]
-    yield from family("llmc_index_rows", "gauge", "What the index holds.", rows)
+    yield from family("llmc_index_rows", "gauge", "Number of rows in the index.", rows)
 
 
 def process(sessions: int) -> Iterator[str]:
     daemon = process_status("daemon")
-    yield from family("llmc_sessions", "gauge", "Sessions that are remembered.", [({}, float(sessions))])
+    yield from family("llmc_sessions", "gauge", "Sessions in memory.", [({}, float(sessions))])
     yield from family("llmc_resident_bytes", "gauge", "Memory of the daemon.", [({}, float(daemon.rss))])
     yield from family("llmc_cpu_seconds_total", "counter", "CPU time of the daemon.", [({}, daemon.cpu_seconds)])
     yield from family("llmc_info", "gauge", "Version.", [({"version": __version__}, 1.0)])
@@ -108,6 +108,6 @@ def number(value: float) -> str:
 
 
 def escaped(text: str) -> str:
-    """A root's name may hold anything that a folder's can."""
+    """Escape a label; names of roots may contain any character of a folder name."""
     safe = text.encode("utf-8", "backslashreplace").decode()
     return safe.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

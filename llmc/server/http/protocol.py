@@ -1,8 +1,9 @@
-"""uvicorn's connections, bounded in time and number.
+"""uvicorn connections with timeouts and a limit on their number.
 
-uvicorn waits for ever for the head of a request. Here a connection that has no whole head in time is cut, at its
-beginning and after each reply, whatever trickles in; so is one that does not take its reply. When there are too many,
-those on which nothing is being answered are closed first, so that idle and half-open connections keep nobody out.
+uvicorn waits forever for the headers of a request. Here a connection without complete headers is closed after a
+timeout, at its start and after each reply, even if bytes trickle in; so is one that does not read its reply. At the
+connection limit, connections without a running request are closed first, so idle and half-open connections do not block
+others.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ BUSY = 3
 
 
 class TimedConfig(Config):
-    """`seconds` is how long the head of a request may take."""
+    """`seconds` is the timeout for the headers of a request."""
 
     seconds: float = 20.0
 
@@ -49,7 +50,7 @@ class TimedProtocol(H11Protocol):
             self._close_one()
 
     def _close_one(self) -> None:
-        """The least needed connection: this very one if a reply is under way on all others."""
+        """The connection to close: this one if all others are answering a request."""
         ours = [one for one in self.connections if isinstance(one, TimedProtocol) and one is not self]
         holders = Counter(one.peer for one in ours)
         idle = [one for one in ours if one.need < BUSY]
@@ -63,8 +64,7 @@ class TimedProtocol(H11Protocol):
 
     @property
     def need(self) -> int:
-        """How much would be lost with it: nothing was ever asked, nothing is asked now, or only half of a request has
-        arrived; BUSY when a reply is under way."""
+        """What closing it would lose: unused, idle, or a partial request; BUSY while answering a request."""
         cycle: RequestResponseCycle | None = self.cycle
         if cycle is None:
             return 0
@@ -87,7 +87,7 @@ class TimedProtocol(H11Protocol):
         super().on_response_complete()
 
     def abort(self) -> None:
-        """With a reset: a plain close would leave what was not read yet with the kernel, which waits for the reader."""
+        """Close with a reset: otherwise the kernel would wait for the client to read the remaining data."""
         peer = self.transport.get_extra_info("socket")
         if peer is not None:
             with contextlib.suppress(OSError):
@@ -106,7 +106,7 @@ class TimedProtocol(H11Protocol):
 
 
 class HeldServer(Server):
-    """uvicorn's server without its hold on the process's signals, which are the daemon's."""
+    """uvicorn's server without its signal handlers; the daemon handles signals."""
 
     def __init__(self, config: Config, on_started: Callable[[], None]) -> None:
         super().__init__(config)
@@ -121,7 +121,7 @@ class HeldServer(Server):
         self._on_started()
 
     def cut(self, scope: Scope) -> None:
-        """End the connection of a request at once, whatever of the reply is still to be sent."""
+        """Close the connection of a request at once, discarding the rest of the reply."""
         for connection in list(self.server_state.connections):
             if isinstance(connection, TimedProtocol) and connection.client == scope.get("client"):
                 connection.abort()

@@ -1,4 +1,4 @@
-"""What HTTP says when it says no: one shape for all, the same as every error of llmc."""
+"""HTTP error responses, in the format of all errors of llmc."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["HttpRefusal", "body_of", "refuse", "status_of"]
 
-# By the error's code; what is not here is our own fault.
+# HTTP status by error code; other codes are internal errors (500).
 STATUSES = {
     "query": 400,
     "bad_request": 400,
@@ -41,8 +41,8 @@ STATUSES = {
 }
 
 
-class HttpRefusal(Exception):  # noqa: N818 - it is an answer
-    """`close`: the rest of the request is not read, so the connection cannot be used again."""
+class HttpRefusal(Exception):  # noqa: N818 - it is a response
+    """`close`: the rest of the request is not read, so the connection cannot be reused."""
 
     def __init__(self, status: int, code: str, message: str, hint: str = "", *, close: bool = False) -> None:
         super().__init__(message)
@@ -60,7 +60,7 @@ def body_of(error: LlmcError | dict[str, Any]) -> bytes:
 
 
 async def refuse(send: Send, refusal: HttpRefusal) -> None:
-    """Straight to the client: nothing of the application has seen the request."""
+    """Send the response directly; the application has not seen the request."""
     body = body_of(refusal.error)
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     if refusal.status == UNAUTHORISED:

@@ -1,7 +1,7 @@
-"""Who asks over HTTP: the token's owner, in a session of a name, as an agent, with a profile.
+"""The origin of an HTTP request: owner of the token, session, persona and profile.
 
 All requests share the workspace of the `llmc serve --http` that listens. Handles belong to owner and session together,
-so that two clients never open each other's.
+so clients cannot open each other's handles.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class RequestContexts:
     client: ClientInfo
 
     def enter(self, owner: str, session: str, query: Mapping[str, str]) -> RequestContext:
-        """`query` has `agent` and `profile`, if any. Raises what a client should be told."""
+        """`query` may contain `agent` and `profile`; raises `LlmcError` for unknown ones."""
         client = self.client_for(query)
         settings = self.service.settings_of(client)
         agent = query.get("agent") or settings.server.agent
@@ -40,15 +40,15 @@ class RequestContexts:
         entered.profile, entered.agent, entered.allowed = profile_of(settings.server, agent), agent, allowed
         return RequestContext(client, entered)
 
-    def named(self, visit: RequestContext, owner: str, session: str) -> RequestContext:
-        """The same visit, in a session that its message names."""
+    def named(self, context: RequestContext, owner: str, session: str) -> RequestContext:
+        """The same context in the session that the message names."""
         entered = self._session(owner, session[:LONGEST_NAME])
-        entered.profile, entered.agent = visit.session.profile, visit.session.agent
-        entered.allowed = visit.session.allowed
-        return RequestContext(visit.client, entered)
+        entered.profile, entered.agent = context.session.profile, context.session.agent
+        entered.allowed = context.session.allowed
+        return RequestContext(context.client, entered)
 
     def _session(self, owner: str, name: str) -> ConnectedSession:
-        """Who names no session has none that could be remembered: the token alone may be many programs."""
+        """Without a session name nothing is remembered, since several programs may share the token."""
         if not name:
             return ConnectedSession("http", f"{owner}/")
         return self.service.sessions.enter(name, f"{owner}/{name}", client="http")
@@ -58,6 +58,6 @@ class RequestContexts:
         if not profile:
             return self.client
         if profile not in PROFILES:
-            raise QueryError(f"there is no profile {profile!r}", hint=f"There are {', '.join(PROFILES)}.")
+            raise QueryError(f"unknown profile {profile!r}", hint=f"Available: {', '.join(PROFILES)}.")
         others = [flag for flag in self.client.flags if not flag.startswith("server.profile=")]
         return replace(self.client, flags=(*others, f"server.profile={profile}"))

@@ -1,7 +1,7 @@
-"""The tools without MCP: a GET lists them, a POST of arguments runs one and brings text and data.
+"""The tools over REST: GET lists them, POST with arguments runs one and returns text and data.
 
-A reply that is an error has a status that fits and says what happened, why and what to do, like all of them. A client
-that goes away cancels its call; a call that takes too long is cancelled for it.
+Error responses have a matching status and say what happened, why, and what to do. A disconnecting client cancels its
+call; calls that take too long are cancelled.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ log = logs.get("http")
 
 
 class Rest:
-    def __init__(self, visits: RequestContexts, pool: CallThreads, url: str) -> None:
-        self.visits = visits
+    def __init__(self, contexts: RequestContexts, pool: CallThreads, url: str) -> None:
+        self.contexts = contexts
         self._pool = pool
         self._checks = CallThreads(2, "llmc-health")  # not behind the calls that it tells about
         self._url = url
@@ -63,7 +63,7 @@ class Rest:
         ]
 
     def answered(self, handler: Callable[[Request], Any]) -> Callable[[Request], Any]:
-        """Every error has the same shape; one that nobody foresaw is logged."""
+        """Convert errors to responses of one format; unexpected errors are logged."""
 
         async def endpoint(request: Request) -> Response:
             try:
@@ -87,25 +87,25 @@ class Rest:
         return Response(text, media_type=CONTENT_TYPE)
 
     async def openapi(self, request: Request) -> Response:
-        visit = await self.enter(request, "")
-        return json_bytes(orjson.dumps(document(await self.in_thread(partial(self._callable, visit)), self._url)))
+        context = await self.enter(request, "")
+        return json_bytes(orjson.dumps(document(await self.in_thread(partial(self._callable, context)), self._url)))
 
     async def tools(self, request: Request) -> Response:
-        visit = await self.enter(request, request.headers.get("llmc-session", ""))
-        surface = surface_for(self.visits.service, visit.session.profile)
-        found = await self.in_thread(partial(surface.definitions, visit))
+        context = await self.enter(request, request.headers.get("llmc-session", ""))
+        surface = surface_for(self.contexts.service, context.session.profile)
+        found = await self.in_thread(partial(surface.definitions, context))
         return json_bytes(orjson.dumps({"tools": [one.as_dict() for one in found]}))
 
     async def call(self, request: Request) -> Response:
         name, args = request.path_params["name"], await arguments(request)
         named = request.headers.get("llmc-session") or args.get("session_id")
-        visit = await self.enter(request, named if isinstance(named, str) else "")
-        surface = surface_for(self.visits.service, visit.session.profile)
-        if why := surface.unknown(visit, name):
+        context = await self.enter(request, named if isinstance(named, str) else "")
+        surface = surface_for(self.contexts.service, context.session.profile)
+        if why := surface.unknown(context, name):
             raise HttpRefusal(404, "not_found", why)
-        call = RunningRequest(visit.client)
+        call = RunningRequest(context.client)
         try:
-            reply = await self._until_gone(request, partial(surface.call, visit, name, args, call), call)
+            reply = await self._until_gone(request, partial(surface.call, context, name, args, call), call)
         except CallLimitError as error:
             reply = failed_reply(name, error)
         except InvalidParamsError as error:
@@ -116,36 +116,36 @@ class Rest:
 
     async def enter(self, request: Request, session: str) -> RequestContext:
         query = dict(request.query_params)
-        enter = partial(self.visits.enter, request.scope[OWNER], session, query)
+        enter = partial(self.contexts.enter, request.scope[OWNER], session, query)
         return await self.in_thread(enter)
 
     async def _until_gone(self, request: Request, work: Callable[[], Reply], call: RunningRequest) -> Reply:
-        """The reply, unless the client goes first."""
+        """The reply, unless the client disconnects first."""
         working = asyncio.ensure_future(self.in_thread(work, call))
         leaving = asyncio.ensure_future(gone(request))
         try:
             await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
             if not working.done():
-                raise HttpRefusal(499, "cancelled", "the client has gone")
+                raise HttpRefusal(499, "cancelled", "the client disconnected")
             return working.result()
         finally:
             leaving.cancel()
             working.cancel()
 
-    def _callable(self, visit: RequestContext) -> list[Tool]:
-        """Every tool, whatever the profile lists, and what the user's own servers and delegates add."""
-        service, allowed = self.visits.service, visit.session.allowed
-        settings = service.settings_of(visit.client)
+    def _callable(self, context: RequestContext) -> list[Tool]:
+        """Every tool, regardless of the profile, plus those of the user's servers and delegates."""
+        service, allowed = self.contexts.service, context.session.allowed
+        settings = service.settings_of(context.client)
         found = [*offered(settings, allowed)]
-        if offer := service.extra_tools(visit.client, settings):
+        if offer := service.extra_tools(context.client, settings):
             offer.settle()
             found += offer.tools(allowed)
         return found
 
     def _health(self) -> dict[str, Any]:
-        """Answers as long as there is anybody to answer: a root in trouble is told, not hidden behind a status."""
+        """Always succeeds while the server runs; problems of roots are in the body, not in the status."""
         try:
-            workspace = self.visits.service.workspace(RunningRequest(self.visits.client))
+            workspace = self.contexts.service.workspace(RunningRequest(self.contexts.client))
         except LlmcError as error:
             return {"status": "degraded", "version": __version__, "roots": [], "error": error.as_dict()}
         found = [
@@ -160,8 +160,8 @@ class Rest:
         return {"status": "ok" if fine else "degraded", "version": __version__, "roots": roots}
 
     def _metrics(self) -> str:
-        service = self.visits.service
-        return exposition(service.workspace(RunningRequest(self.visits.client)), len(service.sessions.all()))
+        service = self.contexts.service
+        return exposition(service.workspace(RunningRequest(self.contexts.client)), len(service.sessions.all()))
 
     async def in_thread(self, act: Callable[[], Answer], call: RunningRequest | None = None) -> Answer:
         return await self._pool.run(act, call)

@@ -1,7 +1,7 @@
-"""The token that every HTTP request must bring: made once, kept in the home for its owner alone, changed at will.
+"""The token that every HTTP request requires: created once, stored in the home for its owner only.
 
-A *client token* is derived from it for a name (`NAME.` and a keyed hash): clients that must not see each other's
-handles are given one each, nothing more has to be stored, and `rotate` ends all of them.
+A *client token* is derived from it and a name (`NAME.` and a keyed hash): clients that must not see each other's
+handles get one each, nothing else is stored, and `rotate` invalidates all of them.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 class Token:
-    """Reads the file anew for each request, so that `llmc token rotate` holds at once."""
+    """Reads the file for each request, so that `llmc token rotate` takes effect at once."""
 
     def __init__(self, home: Home) -> None:
         self._home = home
 
     def owner(self, presented: str) -> str | None:
-        """Whose token this is, as a name for the owner of handles; None for a stranger. Takes as long either way."""
+        """The owner of a token, which owns handles; None if invalid. Takes constant time."""
         master = read_token(self._home)
         if master is None:
             return None
@@ -52,12 +52,12 @@ def token_path(home: Home) -> str:
 
 
 def make_token(home: Home) -> str:
-    """The token, made when there is none yet or what is there cannot be one."""
+    """The token, created if there is none or the file is invalid."""
     return read_token(home) or rotate_token(home)
 
 
 def read_token(home: Home) -> str | None:
-    """The token if the file is sound: ours, a plain file, for nobody else to read, long enough."""
+    """The token if the file is valid: a regular file of this user, not readable by others, long enough."""
     try:
         descriptor = os.open(token_path(home), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
@@ -72,7 +72,7 @@ def read_token(home: Home) -> str | None:
 
 
 def rotate_token(home: Home) -> str:
-    """A new token in place of the old one, which is worth nothing from now on."""
+    """Replace the token; the old one becomes invalid."""
     home.make()
     token = secrets.token_urlsafe(BITS // 8)
     try:
@@ -92,6 +92,6 @@ def rotate_token(home: Home) -> str:
 def client_token(master: str, name: str) -> str:
     """The token of a named client."""
     if not NAME.fullmatch(name):
-        raise ConfigError(f"{name!r} cannot name a client", hint="Use letters, digits, - and _, at most 64.")
+        raise ConfigError(f"invalid client name {name!r}", hint="Use at most 64 letters, digits, - and _.")
     mac = blake2b(name.encode(), key=master.encode()[:64], digest_size=32, person=b"llmc-client")
     return f"{name}.{mac.hexdigest()}"

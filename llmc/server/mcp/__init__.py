@@ -1,13 +1,13 @@
-"""mcp: how does an agent ask? The Model Context Protocol, spoken by the official SDK inside the daemon.
+"""mcp: the Model Context Protocol, implemented with the official SDK inside the daemon.
 
     build.py    build_server(surface, enter) -> mcp.server.lowlevel.Server
-                  surface: a `server.surface.Surface`: what is shown and done (`ToolSurface(service, profile)`)
-                  enter:   ServerRequestContext -> `Visit(client, session)`: who sent this very request
-                The server speaks every revision that the SDK does; mount it with `server.run(...)` over streams or
-                `server.streamable_http_app(...)` over HTTP. `named_session(ctx)` is the id that a request itself names.
+                  surface: a `server.surface.Surface`: the tools (`ToolSurface(service, profile)`)
+                  enter:   ServerRequestContext -> `RequestContext(client, session)`: the origin of a request
+                The server supports every revision that the SDK does; mount it with `server.run(...)` over streams or
+                `server.streamable_http_app(...)` over HTTP. `named_session(ctx)` is the session id in a request.
     stream.py   one client on the daemon's socket (`llmc serve` is at the other end)
 
-Nothing is imported here: `import mcp` takes 0.8 s and 42 MB, which a daemon pays once, in `warm`, and a CLI never.
+Nothing is imported here: `import mcp` takes 0.8 s and 42 MB, which the daemon pays once, in `warm`, and the CLI never.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ def _load() -> ModuleType:
 
 
 def warm() -> None:
-    """Import the SDK in a thread of its own, so that the first client need not wait for it."""
+    """Import the SDK in a thread, so that the first client does not wait for it."""
     threading.Thread(target=_load, name="llmc-warm", daemon=True).start()
 
 
 async def serve(
     service: Service, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, client: ClientInfo
 ) -> None:
-    """A client on the daemon's socket, for as long as it stays."""
+    """Serve a client on the daemon's socket until it disconnects."""
     stream = await asyncio.get_running_loop().run_in_executor(None, _load)
     await stream.serve(service, reader, writer, client)

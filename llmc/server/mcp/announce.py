@@ -1,7 +1,7 @@
-"""A client's own servers begin with it, and it hears when they change what it may list.
+"""Starts a client's downstream servers, and announces changes of its tool list.
 
-Servers start in the fleet's thread; whoever listens is told there, looks in a thread whether the list of tools is
-another than the one that was given, and says so in the loop of the connection.
+Servers start in the fleet's thread. When one changes, a thread checks whether the client's tool list is outdated, and
+the loop of the connection sends the notification.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ log = logs.get("mcp")
 
 
 class Listening:
-    """`begin` runs in a thread, once; everything afterwards when a server says something new."""
+    """`begin` runs once, in a thread; everything else when the state of a server changes."""
 
     def __init__(self, service: Service, client: ClientInfo, standing: Any, surface: Surface, server: Any) -> None:
         self._service = service
@@ -40,7 +40,7 @@ class Listening:
         self._telling: set[asyncio.Task[None]] = set()
 
     def begin(self) -> None:
-        """A profile with a contract of its own has no further tools, and settings that are wrong none at all."""
+        """Start the servers; profiles with their own contract and clients with invalid settings have none."""
         if not isinstance(self._surface, ToolSurface):
             return
         with contextlib.suppress(LlmcError):
@@ -68,7 +68,7 @@ class Listening:
                 session.changed = False
                 await self._server.announce()
         except Exception:
-            log.exception("a change of tools was not announced")
+            log.exception("could not announce changed tools")
 
     def _is_stale(self, session: Any) -> bool:
         assert isinstance(self._surface, ToolSurface)

@@ -1,9 +1,8 @@
-"""A `Surface` as an MCP server: lists, calls, handles as resources; personas as prompts are `prompts`'s.
+"""Builds an MCP server from a `Surface`: tool lists, calls, and handles as resources. `prompts` adds personas.
 
-Whatever a surface does runs in a thread, so that the loop, which is the daemon's own, never waits for it; giving up a
-request cancels its `RunningRequest`. Replies are text and nothing else: clients that see structured content show a
-model that instead. What this leaves to the SDK: revisions, handshakes, validation of messages, cancellation on the
-wire.
+A surface always runs in a thread, so the daemon's loop never waits for it; cancelling a request cancels its
+`RunningRequest`. Replies are text only, because clients show structured content to the model instead of the text. The
+SDK handles revisions, handshakes, validation of messages, and cancellation in the protocol.
 """
 
 from __future__ import annotations
@@ -45,17 +44,17 @@ __all__ = ["INSTRUCTIONS", "build_server", "named_session"]
 
 log = logs.get("mcp")
 
-# Calls of one session that are worked on at once, so that none keeps others from the threads.
+# Concurrent calls of one session, so that no session occupies all threads.
 FAIR_SHARE = 4
 SESSION_KEY = "llmc/session"
 HANDLE_URI = "llmc://handle/"
 
-# Of the persona that this very request's URL names, where one server object serves many.
+# Instructions of the persona in the URL of the current request, where one server object serves many.
 INSTRUCTIONS: ContextVar[str] = ContextVar("llmc-instructions", default="")
 
 
 class AnnouncingServer(Server[Any]):
-    """The SDK's server, which says that its lists may change, and whose instructions may be a request's own."""
+    """The SDK's server, which declares that its lists may change, with instructions per request."""
 
     announce: Callable[[], Awaitable[None]]
 
@@ -78,14 +77,14 @@ class AnnouncingServer(Server[Any]):
 
 
 def build_server(surface: Surface, enter: Enter) -> Server[Any]:
-    """A surface that is `fixed` offers tools and no more: no handles as resources, no prompts, no lists that change."""
+    """Build the server. A `fixed` surface offers only tools: no resources, no prompts, no list changes."""
     bus = InMemorySubscriptionBus()
     fixed = getattr(surface, "fixed", False)
-    asked = Requests(surface, enter, bus)
+    handlers = Requests(surface, enter, bus)
     more: dict[str, Any] = {
-        "on_list_resources": asked.list_resources,
-        "on_list_resource_templates": asked.list_templates,
-        "on_read_resource": asked.read_resource,
+        "on_list_resources": handlers.list_resources,
+        "on_list_resource_templates": handlers.list_templates,
+        "on_read_resource": handlers.read_resource,
         "on_subscriptions_listen": ListenHandler(bus),
     }
     if (personas := getattr(surface, "personas", None)) is not None:
@@ -94,28 +93,28 @@ def build_server(surface: Surface, enter: Enter) -> Server[Any]:
         surface.name,
         version=surface.version,
         instructions=surface.instructions or None,
-        on_list_tools=asked.list_tools,
-        on_call_tool=asked.call_tool,
+        on_list_tools=handlers.list_tools,
+        on_call_tool=handlers.call_tool,
         **({} if fixed else more),
     )
     if isinstance(server, AnnouncingServer):
-        server.announce = asked.announce
+        server.announce = handlers.announce
     return server
 
 
-def named_session(context: Context) -> str:
-    """The session that a request names itself: in `_meta`, in a header, or as the argument `session_id`."""
-    named = (context.meta or {}).get(SESSION_KEY)
-    if not named and context.request is not None:
-        named = context.request.headers.get("mcp-session-id")
-    if not named and context.method == "tools/call":
-        arguments = (context.params or {}).get("arguments")
+def named_session(sdk_context: Context) -> str:
+    """The session id in a request: in `_meta`, in a header, or as the argument `session_id`."""
+    named = (sdk_context.meta or {}).get(SESSION_KEY)
+    if not named and sdk_context.request is not None:
+        named = sdk_context.request.headers.get("mcp-session-id")
+    if not named and sdk_context.method == "tools/call":
+        arguments = (sdk_context.params or {}).get("arguments")
         named = arguments.get("session_id") if isinstance(arguments, dict) else None
     return named if isinstance(named, str) else ""
 
 
 class Requests:
-    """The handlers of one server."""
+    """The request handlers of one server."""
 
     def __init__(self, surface: Surface, enter: Enter, bus: InMemorySubscriptionBus) -> None:
         self._surface = surface
@@ -124,30 +123,32 @@ class Requests:
         self._gates: WeakKeyDictionary[ConnectedSession, asyncio.Semaphore] = WeakKeyDictionary()
         self._listing: Any = None
 
-    async def list_tools(self, context: Context, _params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        visit = self._enter(context)
-        self._listing = context.session
-        found = await in_thread(partial(self._surface.definitions, visit))
+    async def list_tools(
+        self, sdk_context: Context, _params: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
+        context = self._enter(sdk_context)
+        self._listing = sdk_context.session
+        found = await in_thread(partial(self._surface.definitions, context))
         return types.ListToolsResult(tools=[listed_tool(one) for one in found])
 
-    async def call_tool(self, context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        visit = self._enter(context)
-        if why := self._surface.unknown(visit, params.name):
+    async def call_tool(self, sdk_context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+        context = self._enter(sdk_context)
+        if why := self._surface.unknown(context, params.name):
             raise MCPError(types.INVALID_PARAMS, why, {"tool": params.name})
-        reply = await self._answered(context, visit, params.name, dict(params.arguments or {}))
-        if visit.session.changed:
-            await self._announce(context, visit)
+        reply = await self._call(sdk_context, context, params.name, dict(params.arguments or {}))
+        if context.session.changed:
+            await self._announce(sdk_context, context)
         return types.CallToolResult(
             content=[types.TextContent(type="text", text=encodable(reply.text))], is_error=bool(reply.error)
         )
 
-    async def _answered(self, context: Context, visit: RequestContext, name: str, args: dict[str, Any]) -> Reply:
-        progress = McpProgress(context) if (context.meta or {}).get("progress_token") is not None else None
-        call = RunningRequest(visit.client, progress.emit if progress else None)
-        gate = self._gates.setdefault(visit.session, asyncio.Semaphore(FAIR_SHARE))
+    async def _call(self, sdk_context: Context, context: RequestContext, name: str, args: dict[str, Any]) -> Reply:
+        progress = McpProgress(sdk_context) if (sdk_context.meta or {}).get("progress_token") is not None else None
+        call = RunningRequest(context.client, progress.emit if progress else None)
+        gate = self._gates.setdefault(context.session, asyncio.Semaphore(FAIR_SHARE))
         try:
             async with gate:
-                return await in_thread(partial(self._surface.call, visit, name, args, call), call)
+                return await in_thread(partial(self._surface.call, context, name, args, call), call)
         except asyncio.CancelledError:
             call.cancel()
             raise
@@ -159,13 +160,13 @@ class Requests:
             log.exception("tool failed", tool=name)
             raise MCPError(types.INTERNAL_ERROR, f"{name} failed: {type(error).__name__}: {error}") from error
 
-    async def _announce(self, context: Context, visit: RequestContext) -> None:
-        visit.session.changed = False
-        await context.session.send_tool_list_changed()
+    async def _announce(self, sdk_context: Context, context: RequestContext) -> None:
+        context.session.changed = False
+        await sdk_context.session.send_tool_list_changed()
         await self._bus.publish(ToolsListChanged())
 
     async def announce(self) -> None:
-        """To whoever listed tools last: they are others now. For a connection that has one client."""
+        """Notify the client that its tool list changed; for connections with a single client."""
         if self._listing is not None:
             await self._listing.send_tool_list_changed()
         await self._bus.publish(ToolsListChanged())
@@ -184,10 +185,10 @@ class Requests:
         return types.ListResourceTemplatesResult(resource_templates=[template])
 
     async def list_resources(
-        self, context: Context, _params: types.PaginatedRequestParams | None
+        self, sdk_context: Context, _params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
-        """The last handles of this session, newest first."""
-        recent = dict(reversed(self._enter(context).session.handles))
+        """The most recent handles of this session, newest first."""
+        recent = dict(reversed(self._enter(sdk_context).session.handles))
         resources = [
             types.Resource(name=name, uri=f"{HANDLE_URI}{name}", description=question, mime_type="text/plain")
             for name, question in recent.items()
@@ -195,13 +196,13 @@ class Requests:
         return types.ListResourcesResult(resources=resources)
 
     async def read_resource(
-        self, context: Context, params: types.ReadResourceRequestParams
+        self, sdk_context: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
         uri = str(params.uri)
         if not uri.startswith(HANDLE_URI):
-            raise MCPError(types.INVALID_PARAMS, "there is no such resource", {"uri": uri})
-        visit = self._enter(context)
-        reply = await self._answered(context, visit, "read", {"target": uri.removeprefix(HANDLE_URI)})
+            raise MCPError(types.INVALID_PARAMS, "unknown resource", {"uri": uri})
+        context = self._enter(sdk_context)
+        reply = await self._call(sdk_context, context, "read", {"target": uri.removeprefix(HANDLE_URI)})
         if reply.error:
             raise MCPError(types.INVALID_PARAMS, reply.text, {"uri": uri})
         contents = types.TextResourceContents(uri=uri, mime_type="text/plain", text=encodable(reply.text))
@@ -209,11 +210,11 @@ class Requests:
 
 
 def listed_tool(one: ToolDefinition) -> types.Tool:
-    """Codex, VS Code and others ask the user before each call of a tool that does not say that it only reads."""
+    """Annotations of a tool. Codex, VS Code and others ask the user before calling tools that are not read-only."""
     reading = types.ToolAnnotations(read_only_hint=True) if one.reads_only else None
     return types.Tool(name=one.name, description=one.description, input_schema=one.schema, annotations=reading)
 
 
 def encodable(text: str) -> str:
-    """A name that is not UTF-8 is shown escaped, as on a terminal; JSON cannot carry it."""
+    """Escape names that are not UTF-8, since JSON cannot represent them."""
     return text.encode("utf-8", "backslashreplace").decode()

@@ -1,7 +1,7 @@
-"""What a call tells about itself, as MCP progress.
+"""Sends the progress events of a call as MCP progress notifications.
 
-Events come in the call's thread and leave in the loop, in order. The protocol wants a number that only ever grows; an
-event that brings none counts as one step.
+Events arrive in the call's thread and are sent by the loop, in order. The protocol requires an increasing number; an
+event without one counts as one step.
 """
 
 from __future__ import annotations
@@ -35,5 +35,5 @@ class McpProgress:
 
 
 def words(event: JsonObject) -> str | None:
-    said = event.get("message") or event.get("stage")
-    return str(said) if said else None
+    text = event.get("message") or event.get("stage")
+    return str(text) if text else None

@@ -1,7 +1,7 @@
 """Personas as MCP prompts: listed, resolved, completed, and announced when they change.
 
-The protocol knows no system role in a prompt, so the system text is the first message. Whoever has listed the prompts
-is told when settings or scripts have changed; they are looked at once a second, while somebody wants to know.
+The protocol has no system role in prompts, so the system text is the first message. Clients that have listed prompts
+are notified when settings or scripts change; files are checked once a second while such a client is connected.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ THEIRS = ("not_found", "bad_request", "query")
 
 
 class Prompts:
-    """The handlers of one server."""
+    """The prompt handlers of one server."""
 
     def __init__(self, personas: Personas, enter: Enter, bus: InMemorySubscriptionBus) -> None:
         self._personas = personas
@@ -57,7 +57,7 @@ class Prompts:
         self._watching: asyncio.Task[None] | None = None
 
     def handlers(self) -> dict[str, Any]:
-        """By the names that the SDK's server has for them."""
+        """The handlers by the parameter names of the SDK's server."""
         return {
             "on_list_prompts": self.list_prompts,
             "on_get_prompt": self.get_prompt,
@@ -66,59 +66,59 @@ class Prompts:
         }
 
     async def list_prompts(
-        self, context: Context, _params: types.PaginatedRequestParams | None
+        self, sdk_context: Context, _params: types.PaginatedRequestParams | None
     ) -> types.ListPromptsResult:
-        visit = self._enter(context)
-        if context.protocol_version not in MODERN_PROTOCOL_VERSIONS:
-            self._connections.add(context.session._connection)  # noqa: SLF001 - the SDK gives what lasts no other name
-            self._begin(visit)
-        infos = await asked(partial(self._personas.infos, visit))
+        context = self._enter(sdk_context)
+        if sdk_context.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+            self._connections.add(sdk_context.session._connection)  # noqa: SLF001 - the SDK gives what lasts no other name
+            self._begin(context)
+        infos = await with_protocol_errors(partial(self._personas.infos, context))
         return types.ListPromptsResult(prompts=[shown(info) for info in infos])
 
-    async def get_prompt(self, context: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        visit = self._enter(context)
-        self._require(visit, params.name)
-        call = RunningRequest(visit.client)
-        resolve = partial(self._personas.resolve, visit.client, params.name, params.arguments or {}, call)
-        resolved = await asked(resolve)
+    async def get_prompt(self, sdk_context: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+        context = self._enter(sdk_context)
+        self._require(context, params.name)
+        call = RunningRequest(context.client)
+        resolve = partial(self._personas.resolve, context.client, params.name, params.arguments or {}, call)
+        resolved = await with_protocol_errors(resolve)
         return types.GetPromptResult(description=resolved.info.description, messages=messages(resolved.prompt))
 
-    async def complete(self, context: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
-        """Handles, the only resource template, cannot be guessed."""
+    async def complete(self, sdk_context: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
+        """Complete arguments of personas; handles, the only resource template, have no completions."""
         if not isinstance(params.ref, types.PromptReference):
             return types.CompleteResult(completion=types.Completion(values=[], total=0, has_more=False))
-        visit = self._enter(context)
-        self._require(visit, params.ref.name)
+        context = self._enter(sdk_context)
+        self._require(context, params.ref.name)
         wanted = (params.ref.name, params.argument.name, params.argument.value)
-        values = await asked(partial(self._personas.complete, visit.client, *wanted))
+        values = await with_protocol_errors(partial(self._personas.complete, context.client, *wanted))
         more = len(values) > MOST_VALUES
         return types.CompleteResult(
             completion=types.Completion(values=values[:MOST_VALUES], total=len(values), has_more=more)
         )
 
     async def listen(
-        self, context: Context, params: types.SubscriptionsListenRequestParams
+        self, sdk_context: Context, params: types.SubscriptionsListenRequestParams
     ) -> types.SubscriptionsListenResult:
         self._listening += 1
         try:
             if params.notifications.prompts_list_changed:
-                self._begin(self._enter(context))
-            return await self._listen(context, params)
+                self._begin(self._enter(sdk_context))
+            return await self._listen(sdk_context, params)
         finally:
             self._listening -= 1
 
-    def _require(self, visit: RequestContext, name: str) -> None:
-        if visit.session.agent not in ("", name):
-            raise MCPError(types.INVALID_PARAMS, f"there is no prompt {name!r}: this server is {visit.session.agent}")
+    def _require(self, context: RequestContext, name: str) -> None:
+        if context.session.agent not in ("", name):
+            raise MCPError(types.INVALID_PARAMS, f"unknown prompt {name!r}: this server is {context.session.agent}")
 
     # ---- changes ----
 
-    def _begin(self, visit: RequestContext) -> None:
+    def _begin(self, context: RequestContext) -> None:
         if self._watching is None or self._watching.done():
-            self._watching = asyncio.get_running_loop().create_task(self._watch(visit))
+            self._watching = asyncio.get_running_loop().create_task(self._watch(context))
 
-    async def _watch(self, visit: RequestContext) -> None:
-        watch = await in_thread(partial(self._personas.watch, visit.client))
+    async def _watch(self, context: RequestContext) -> None:
+        watch = await in_thread(partial(self._personas.watch, context.client))
         while self._connections or self._listening:
             await asyncio.sleep(LOOK_SECONDS)
             if await in_thread(watch.changed):
@@ -130,8 +130,8 @@ class Prompts:
         await self._bus.publish(PromptsListChanged())
 
 
-async def asked(act: Callable[[], Any]) -> Any:
-    """An error of llmc's as one of the protocol's: the asker's mistake, or ours."""
+async def with_protocol_errors(act: Callable[[], Any]) -> Any:
+    """Run in a thread and convert `LlmcError`s to protocol errors: invalid parameters or internal errors."""
     try:
         return await in_thread(act)
     except LlmcError as error:
@@ -148,10 +148,10 @@ def shown(info: AgentInfo) -> types.Prompt:
 
 
 def messages(prompt: AgentPrompt) -> list[types.PromptMessage]:
-    said = [("user", prompt.system), *((one.role, one.content) for one in prompt.messages)]
+    messages = [("user", prompt.system), *((one.role, one.content) for one in prompt.messages)]
     return [
         types.PromptMessage(
             role="assistant" if role == "assistant" else "user", content=types.TextContent(type="text", text=text)
         )
-        for role, text in said
+        for role, text in messages
     ]

@@ -1,8 +1,7 @@
-"""One MCP client on the daemon's socket: a JSON-RPC message a line, both ways.
+"""One MCP client on the daemon's socket: one JSON-RPC message per line, in both directions.
 
-`llmc serve` stands at the other end and passes on what the client writes, so this is the first to look at it: a line
-that is broken, too large or no message is answered with an error, and the session goes on. Everything else is the SDK's
-and `build`'s.
+`llmc serve` forwards what the client writes without parsing it, so messages are validated here: a line that is invalid
+or too large is answered with an error, and the session continues. The SDK and `build` do everything else.
 """
 
 from __future__ import annotations
@@ -47,14 +46,14 @@ log = logs.get("mcp")
 async def serve(
     service: Service, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, client: ClientInfo
 ) -> None:
-    """Until the client goes."""
-    standing = await in_thread(partial(standing_of, service, client))
-    surface = surface_for(service, standing.profile, data=False, said=standing.said)
-    server = build_server(surface, partial(enter, service, client, standing))
-    listening = Listening(service, client, standing, surface, server)
+    """Serve until the client disconnects."""
+    connection = await in_thread(partial(standing_of, service, client))
+    surface = surface_for(service, connection.profile, data=False, persona_instructions=connection.persona_instructions)
+    server = build_server(surface, partial(enter, service, client, connection))
+    listening = Listening(service, client, connection, surface, server)
     await in_thread(listening.begin)
     try:
-        await converse(server, reader, writer, standing.largest, getattr(surface, "polish", None))
+        await converse(server, reader, writer, connection.largest, getattr(surface, "polish", None))
     finally:
         service.fleet.release(client.session)
 
@@ -66,26 +65,26 @@ async def converse(
     largest: int,
     polish: Polish | None = None,
 ) -> None:
-    """Any MCP server on a connection of lines; messages over `largest` bytes are refused. `polish` has the last word on
-    what is sent, for a contract that is stricter than the SDK."""
+    """Run an MCP server on a connection of lines; messages over `largest` bytes are refused. `polish` can change each
+    message sent, for a contract that is stricter than the SDK."""
     messages = Messages(reader, writer, largest, polish)
     await server.run(messages, messages, server.create_initialization_options())
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectionContext:
-    """What holds for a connection: profile, largest message, and of its persona the name, tools and instructions."""
+    """Properties of a connection: profile, largest message, and the name, tools and instructions of its persona."""
 
     profile: str
     largest: int
     agent: str = ""
     allowed: frozenset[str] | None = None
-    said: str = ""
+    persona_instructions: str = ""
 
 
 def standing_of(service: Service, client: ClientInfo) -> ConnectionContext:
-    """Wrong settings are told in the reply to each call, where a model sees it; a persona that does not exist has no
-    tools, and the instructions say so."""
+    """Read the properties from the settings. Invalid settings are reported in the reply to each call, where the model
+    sees them; an unknown persona has no tools, and the instructions explain it."""
     try:
         settings = service.settings_of(client)
     except LlmcError:
@@ -100,25 +99,25 @@ def standing_of(service: Service, client: ClientInfo) -> ConnectionContext:
     except LlmcError as error:
         log.warning("no such agent", reason=str(error))
         allowed = frozenset()
-    said = Personas(service).instructions(client, settings, server.agent)
-    return ConnectionContext(profile_of(server), server.max_request_bytes, server.agent, allowed, said)
+    persona_instructions = Personas(service).instructions(client, settings, server.agent)
+    return ConnectionContext(profile_of(server), server.max_request_bytes, server.agent, allowed, persona_instructions)
 
 
 def enter(
-    service: Service, client: ClientInfo, standing: ConnectionContext, context: ServerRequestContext[Any, Any]
+    service: Service, client: ClientInfo, connection: ConnectionContext, sdk_context: ServerRequestContext[Any, Any]
 ) -> RequestContext:
-    """The connection is the session, unless the request names another."""
-    identifier = named_session(context) or client.session
-    session = service.sessions.enter(identifier, profile=standing.profile)
-    session.agent, session.allowed = standing.agent, standing.allowed
-    introduced = context.session.client_params
+    """The connection is the session, unless the request names one."""
+    identifier = named_session(sdk_context) or client.session
+    session = service.sessions.enter(identifier, profile=connection.profile)
+    session.agent, session.allowed = connection.agent, connection.allowed
+    introduced = sdk_context.session.client_params
     if introduced is not None:
         session.client = introduced.client_info.name
     return RequestContext(client, session)
 
 
 class Messages(Stream):
-    """What the client writes is looked at; what is no message is answered here."""
+    """Reads and validates messages; invalid ones are answered here."""
 
     def __init__(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, largest: int, polish: Polish | None = None
@@ -148,7 +147,7 @@ class Messages(Stream):
         await self._writer.drain()
 
     async def _line(self) -> bytes:
-        """The next line within the limit; one over it is passed by and answered."""
+        """The next line within the limit; longer lines are skipped and answered with an error."""
         head = tail = b""
         while True:
             try:
@@ -169,15 +168,17 @@ class Messages(Stream):
     def _message(self, value: Any) -> types.JSONRPCMessage | None:
         identifier = value.get("id") if isinstance(value, dict) else None
         if isinstance(value, list):
-            self._refuse(None, types.INVALID_REQUEST, "batches are not served: send one message a line")
+            self._refuse(None, types.INVALID_REQUEST, "batches are not supported: send one message per line")
         elif isinstance(value, dict) and "method" in value and "id" in value and not is_id(identifier):
-            self._refuse(None, types.INVALID_REQUEST, "the id must be a number or a text")
+            self._refuse(None, types.INVALID_REQUEST, "the id must be a number or a string")
         else:
             try:
                 return types.jsonrpc_message_adapter.validate_python(value, by_name=False)
             except ValidationError:
                 self._refuse(
-                    identifier if is_id(identifier) else None, types.INVALID_REQUEST, "this is no JSON-RPC 2.0 message"
+                    identifier if is_id(identifier) else None,
+                    types.INVALID_REQUEST,
+                    "this is not a JSON-RPC 2.0 message",
                 )
         return None
 

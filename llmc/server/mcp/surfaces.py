@@ -1,4 +1,4 @@
-"""Which surface serves a profile? Those with a contract of their own are imported when they are asked for."""
+"""The surface of a profile. Profiles with their own contract are imported on first use."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 __all__ = ["surface_for"]
 
 
-def surface_for(service: Service, profile: str, *, data: bool = True, said: str = "") -> Surface:
-    """`data`: replies carry it beside the text, which MCP has no use for. `said`: the instructions of a persona."""
+def surface_for(service: Service, profile: str, *, data: bool = True, persona_instructions: str = "") -> Surface:
+    """`data`: replies contain structured data besides the text, which MCP does not use."""
     if profile == "pruner":
         from llmc.server.pruner_surface import PrunerSurface  # noqa: PLC0415 - few ask for it
 
         return PrunerSurface(service)
-    return ToolSurface(service, profile, data, said=said)
+    return ToolSurface(service, profile, data, persona_instructions=persona_instructions)

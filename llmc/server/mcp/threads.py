@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["in_thread"]
 
-# As many as the calls of the socket have: each costs an arena of memory, and the GIL makes more useless.
+# As many as for calls on the socket: each costs a memory arena, and the GIL makes more useless.
 THREADS = 16
 
 Answer = TypeVar("Answer")
@@ -22,5 +22,5 @@ _pool = CallThreads(THREADS, "llmc-mcp")
 
 
 async def in_thread(act: Callable[[], Answer], call: RunningRequest | None = None) -> Answer:
-    """What `act` returns or raises, or a `CallLimitError` when it takes too long or too much memory."""
+    """Run `act` in a thread; `CallLimitError` when it takes too long or uses too much memory."""
     return await _pool.run(act, call)

@@ -1,7 +1,7 @@
-"""Colours for a line of code: comments, strings, numbers, words of the language, and what was asked for.
+"""Highlights a line of code: comments, strings, numbers, keywords, and the words of the query.
 
-One line at a time, since a reply shows single lines of a file, and by the ending of its name. The patterns are made so
-that each character is looked at a few times at most; a very long line is left as it is.
+It works on single lines, since replies show single lines of a file, and by file extension. The patterns take linear
+time; very long lines are not highlighted.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def pieces(line: str, pattern: re.Pattern[str], terms: Collection[str]) -> Itera
 
 
 def inside(text: str, kind: str, terms: Collection[str]) -> Safe:
-    """A comment or a string, with what was asked for marked in it."""
+    """A comment or a string, with the words of the query marked."""
     return fill('<i class="{kind}">{text}</i>', kind=kind, text=join(pieces(text, WORD, terms)))
 
 
@@ -78,7 +78,7 @@ def word(text: str, terms: Collection[str], *, code: bool) -> object:
 
 
 def family_of(path: str) -> str:
-    """Empty for prose and for what has no ending."""
+    """The comment style; empty for prose and files without an extension."""
     name = path.rpartition("/")[2].lower()
     ending = name.rpartition(".")[2]
     if ending in PROSE or (ending == name and name not in HASH and name != "makefile"):
@@ -89,7 +89,7 @@ def family_of(path: str) -> str:
 
 
 def terms_of(query: str) -> frozenset[str]:
-    """The words of a question that are worth marking: neither filters nor small words."""
+    """The words of a query to mark, without filters and stop words."""
     words = (one for one in query.split() if ":" not in one and not one.startswith("-"))
     found = {found.lower() for one in words for found in WORD.findall(one)}
     return frozenset(one for one in found if len(one) >= FEWEST_LETTERS and one not in STOP)

@@ -1,4 +1,4 @@
-"""What every page has around it: head, way around, foot."""
+"""The frame of every page: head, navigation, footer."""
 
 from __future__ import annotations
 
@@ -70,14 +70,14 @@ def login_page(trouble: str = "") -> str:
 
 
 def welcome_page() -> str:
-    """A page and no redirect: a browser that came from elsewhere would not send a strict cookie along with one."""
+    """A page instead of a redirect: browsers do not send a strict cookie with a cross-site redirect."""
     return head("Welcome", REFRESH) + WELCOME
 
 
 def table(
     head: Sequence[str], rows: Iterable[Sequence[object]], texts: int = 1, *, empty: str = "Nothing yet."
 ) -> Safe:
-    """Words to the left, figures to the right; on a narrow screen it scrolls by itself."""
+    """A table with text left-aligned and numbers right-aligned; it scrolls on narrow screens."""
     cells = [join(cell(value, "td", at >= texts) for at, value in enumerate(row)) for row in rows]
     if not cells:
         return fill('<p class="empty">{empty}</p>', empty=empty)

@@ -1,4 +1,4 @@
-"""The page of the ledger: the figures of `llmc stats`, with pictures."""
+"""The ledger page: the figures of `llmc stats`, with plots."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ def ledger_view(found: Figures, span: str, session: str, tool: str) -> Safe:
 
 
 HONEST: Final = (
-    '<p class="quiet">What was kept back is counted up to what a client would have shown of a plain tool’s reply. What '
-    "was fetched later is taken off, and calls that cost more than a plain tool would have count as they are. Sizes "
-    "beyond what was served are estimated by the tokens per character of what was. Nothing here leaves this machine, "
-    "and no question or text is kept.</p>"
+    '<p class="quiet">Savings are capped at what a client would have shown of a plain tool’s reply. Content fetched '
+    "later is subtracted, and calls that cost more than a plain tool count as negative. Sizes beyond what was served "
+    "are estimated from its tokens per character. Nothing here leaves this machine, and no query or content is "
+    "stored.</p>"
 )
 
 

@@ -1,8 +1,8 @@
-"""Text into HTML. A value is escaped unless it is `Safe`, and only this package's own templates are.
+"""Text to HTML. A value is escaped unless it is `Safe`, and only templates of this package are.
 
     fill('<a href="{url}">{name}</a>', url=link("/", q=path), name=path)
 
-File content, names and figures alike go in as values; there is no other way to make a page.
+File content, names and figures are all inserted as values; there is no other way to build a page.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["Safe", "fill", "join", "link"]
 
 
 class Safe(str):
-    """HTML that this package made."""
+    """HTML produced by this package."""
 
     __slots__ = ()
 
@@ -34,12 +34,12 @@ def join(parts: Iterable[object], between: str = "") -> Safe:
 def markup(value: object) -> str:
     if isinstance(value, Safe):
         return value
-    # A name that is not UTF-8 is shown escaped; a page cannot carry it.
+    # Names that are not UTF-8 are escaped, since a page cannot represent them.
     return escape(str(value).encode("utf-8", "backslashreplace").decode(), quote=True)
 
 
 def link(path: str, /, **query: object) -> str:
-    """An address of ours; still to be escaped, as any value."""
+    """A local URL; it must still be escaped, like any value."""
     given = {
         name: str(value).encode("utf-8", "backslashreplace")
         for name, value in query.items()

@@ -1,4 +1,4 @@
-"""The ledger as pictures: SVG drawn here, coloured by the style sheet, with each figure as a title to point at."""
+"""Plots of the ledger: SVG, coloured by the style sheet, with each figure as a tooltip."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FRAME = (
 
 
 def overhead_plot(slots: Sequence[TimeSlot]) -> Safe:
-    """Overhead as a share of content, from the beginning up to each moment: what a session has paid so far."""
+    """Cumulative overhead as a share of content."""
     shares: list[float] = []
     overhead = content = 0
     for one in slots:
@@ -54,7 +54,7 @@ def overhead_plot(slots: Sequence[TimeSlot]) -> Safe:
 
 
 def served_plot(slots: Sequence[TimeSlot]) -> Safe:
-    """Served, and on top of it what was kept back; what was fetched later is no longer kept back."""
+    """Tokens served, and stacked on top those withheld and not fetched later."""
     heights = [one.content + max(0, one.kept_back - one.fetched) for one in slots]
     top = float(max([1, *heights]))
     bars = join(bar(slot, at, len(slots), top) for at, slot in enumerate(slots) if slot.calls)

@@ -1,7 +1,7 @@
-"""A reply as a model reads it, for a person: the same lines, in groups, with colours and links.
+"""Renders a reply for a person: the lines that a model reads, in groups, with colours and links.
 
-It is read back from the text itself, line by line: text of a file follows a line number or a space, everything else is
-llmc's own, and only the last line can be the handle.
+The reply is parsed from its text line by line: text of a file follows a line number or a space, everything else is
+written by llmc, and only the last line can be the handle.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def parsed(text: str) -> ParsedReply:
 
 
 def shown(tool: str, query: str, reply: Reply, roots: Mapping[str, str]) -> Safe:
-    """`roots` are name → folder where there are several: titles then begin with the name."""
+    """`roots` maps names to folders if there are several; titles then start with the name."""
     found = parsed(reply.text)
     terms = terms_of(query) if tool != "read" else frozenset()
     reasons = reasons_of(reply.data)
@@ -79,7 +79,7 @@ REST_LINK: Final = '<p class="rest"><a class="go next" href="{url}">+{left}</a> 
 
 @dataclass(frozen=True, slots=True)
 class PagePlace:
-    """A file: its path in the root, what to read to see it, and what the title says besides."""
+    """A file: its path in the root, the `read` target, and the rest of the title."""
 
     path: str
     target: str
@@ -158,7 +158,7 @@ def around(number: int) -> str:
 
 
 def reasons_of(data: dict[str, Any]) -> dict[str, tuple[Any, ...]]:
-    """path → (signal, effect, because), for the answers that have them."""
+    """path → (signal, effect, because), for replies with explanations."""
     files = data.get("files")
     listed = files if isinstance(files, list) else []
     return {str(one.get("path")): tuple(one.get("shares") or ()) for one in listed if isinstance(one, dict)}

@@ -1,8 +1,8 @@
-"""Which address shows what, and how a browser gets in.
+"""Routes of the page, and the login.
 
-The guard has looked at Host, Origin and cookie before anything comes here; a request without an owner is a stranger's,
-and sees the way to log in. Every answer carries a policy under which a browser runs, loads and frames nothing but ours,
-even if some markup should slip through.
+The guard has checked Host, Origin and cookie; a request without an owner gets the login page. Every response has a
+content security policy that allows only our own scripts, styles and frames, even if injected markup should slip
+through.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ POLICY: Final = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-# A person reads on where a model would be cut short.
+# A person reads more than fits into the budget of a model.
 BUDGET: Final = 4_000
 SESSION: Final = "page"
 UNAUTHORISED: Final = 401
@@ -77,9 +77,9 @@ FAILED: Final = 500
 
 
 class Page:
-    def __init__(self, visits: RequestContexts, pool: CallThreads, address: Address, logins: Logins) -> None:
-        self._visits = visits
-        self._service = visits.service
+    def __init__(self, contexts: RequestContexts, pool: CallThreads, address: Address, logins: Logins) -> None:
+        self._contexts = contexts
+        self._service = contexts.service
         self._pool = pool
         self._secure = address.scheme == "https"
         self._logins = logins
@@ -110,20 +110,22 @@ class Page:
                 return page(document("Trouble", path, trouble(error)), status_of(error.code))
             except Exception as error:
                 log.exception("page failed", path=path)
-                body = trouble(LlmcError("llmc failed", reason=type(error).__name__, hint="The log says more."))
+                body = trouble(
+                    LlmcError("internal error", reason=type(error).__name__, hint="See the log for details.")
+                )
                 return page(document("Trouble", path, body), FAILED)
             return page(document(title, path, body))
 
         return endpoint
 
     async def login(self, request: Request) -> Response:
-        """A code in the address, once, or the token in a form."""
+        """Log in with a one-time code in the URL, or with the token in a form."""
         if request.method == "POST":
             given = parse_qs((await request.body()).decode("utf-8", "replace")).get("token", [""])[0].strip()
-            cookie, trouble = self._logins.enter(given), "That is not the token."
+            cookie, trouble = self._logins.enter(given), "Wrong token."
         elif "code" in request.query_params:
             cookie = self._logins.exchange(request.query_params["code"], request.scope)
-            trouble = "This way in was used before, or is too old."
+            trouble = "This login link was already used or has expired."
         else:
             return page(login_page())
         if cookie is None:
@@ -176,25 +178,25 @@ class Page:
         return "Sessions", sessions_view(known)
 
     def personas(self, _request: Request) -> tuple[str, Safe]:
-        settings = self._service.settings_of(self._visits.client)
+        settings = self._service.settings_of(self._contexts.client)
         return "Personas", personas_view(AgentRegistry.from_settings(settings).list())
 
     def health(self, _request: Request) -> tuple[str, Safe]:
-        status: StatusReport = self._service.call("status", {}, RunningRequest(self._visits.client))  # type: ignore[assignment]
+        status: StatusReport = self._service.call("status", {}, RunningRequest(self._contexts.client))  # type: ignore[assignment]
         roots = self._roots()[1]
         return "Health", health_view(status.problems, status.embedder, status.processes, roots)
 
     def _asked(self, request: Request, tool: str, args: dict[str, Any]) -> Reply:
-        """The same answer that a model gets; no model reads it, so that the ledger has no line of it."""
-        visit = self._visits.enter(request.scope[OWNER], SESSION, {})
-        visit.session.client = SESSION
-        surface = ToolSurface(self._service, noted=False)
-        return surface.call(visit, tool, args, RunningRequest(visit.client))
+        """The reply that a model would get; it is not recorded in the ledger, since no model reads it."""
+        context = self._contexts.enter(request.scope[OWNER], SESSION, {})
+        context.session.client = SESSION
+        surface = ToolSurface(self._service, recorded=False)
+        return surface.call(context, tool, args, RunningRequest(context.client))
 
     def _roots(self) -> tuple[Workspace | None, list[RootStatus]]:
-        """Only those of this workspace."""
+        """The roots of this workspace."""
         try:
-            workspace = self._service.workspace(RunningRequest(self._visits.client))
+            workspace = self._service.workspace(RunningRequest(self._contexts.client))
         except LlmcError as error:
             log.warning("no workspace", reason=str(error))
             return None, []
@@ -204,7 +206,7 @@ class Page:
         ]
 
     def _names(self) -> dict[str, str]:
-        """name → folder of several roots; one alone is not named in replies."""
+        """name → folder if there are several roots; a single root is not named in replies."""
         workspace, _ = self._roots()
         root_indexes = workspace.root_indexes if workspace else ()
         return {one.root.name: one.root.path for one in root_indexes} if len(root_indexes) > 1 else {}
@@ -214,7 +216,7 @@ class Page:
 
 
 def trouble(error: LlmcError) -> Safe:
-    """In the words that a model would be told."""
+    """The error as a model would see it."""
     return fill('<p class="error" role="alert">{words}</p>', words=render(clean(failure("page", error))))
 
 

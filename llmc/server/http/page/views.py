@@ -72,7 +72,7 @@ def index_view(live: Safe, stores: Iterable[StoreStatus], roots: Sequence[RootSt
 
 
 def live_view(roots: Sequence[RootStatus]) -> Safe:
-    """What changes while one looks: polled by the script."""
+    """The live part of the index page, polled by the script."""
     if not roots:
         return Safe('<p class="empty">No root is open.</p>')
     return join(root_card(one) for one in roots)
@@ -130,7 +130,7 @@ def passed_by(roots: Sequence[RootStatus]) -> Iterator[Safe]:
     for root in roots:
         if root.reasons:
             rows = sorted(root.reasons.items(), key=lambda pair: -pair[1])
-            yield fill("<h2>Passed by in {name}</h2>{rows}", name=root.name, rows=table(("why", "files"), rows))
+            yield fill("<h2>Skipped in {name}</h2>{rows}", name=root.name, rows=table(("why", "files"), rows))
         failed = [(one.path, one.reason) for one in root.examples if one.status == "failed"]
         if failed:
             yield table(("file", "why"), failed, 2)
@@ -151,9 +151,8 @@ def sessions_view(sessions: Sequence[ConnectedSession]) -> Safe:
     ]
     head = ("session", "client", "as", "calls", "content", "frame", "last")
     return fill(
-        "<h1>Sessions</h1>"
-        "<p class=quiet>Clients that the daemon remembers; the ledger has those of other days.</p>{rows}",
-        rows=table(head, rows, 3, empty="No agent has asked since the daemon began."),
+        "<h1>Sessions</h1><p class=quiet>Clients since the daemon started; the ledger has earlier ones.</p>{rows}",
+        rows=table(head, rows, 3, empty="No agent has connected since the daemon started."),
     )
 
 
@@ -186,13 +185,13 @@ def health_view(
     verdict = (
         join(fill('<p class="error">{why}</p>', why=why) for why in troubles)
         if troubles
-        else Safe('<p class="state ready">all is well</p>')
+        else Safe('<p class="state ready">no problems found</p>')
     )
     rows = [(one.role, one.pid, f"{one.rss / MEGABYTE:.0f} MB", f"{one.cpu_seconds:.1f} s") for one in processes]
     named = f"{embedder.name}, {embedder.dimension} dimensions, {embedder.state}" if embedder else "none"
     return fill(
         "<h1>Health</h1>{verdict}<h2>Processes</h2>{processes}<h2>Embedder</h2><p>{embedder}</p>"
-        "<p class=quiet><code>llmc doctor</code> looks for whatever else could be wrong.</p>",
+        "<p class=quiet><code>llmc doctor</code> checks for further problems.</p>",
         verdict=verdict,
         processes=table(("process", "pid", "memory", "CPU"), rows),
         embedder=named,
