@@ -21,14 +21,14 @@ TWIN = str(Path(__file__).with_name("twin_pruner.py"))
 FAILING = {
     "hanging": "did not answer within",
     "dripping": "did not answer within",
-    "array": "answered no text",
-    "nothing": "answered no text",
-    "garbage": "answered no JSON",
-    "deep": "answered no JSON",
-    "refusing": "answered 500",
-    "created": "answered 503",
-    "redirecting": "answered 302",
-    "huge": "answered more than",
+    "array": "returned no text",
+    "nothing": "returned no text",
+    "garbage": "did not return valid JSON",
+    "deep": "did not return valid JSON",
+    "refusing": "returned status 500",
+    "created": "returned status 503",
+    "redirecting": "returned status 302",
+    "huge": "returned more than",
     "broken": "cannot be reached",
 }
 

@@ -18,6 +18,7 @@ import time
 from typing import TYPE_CHECKING, Any, Self
 
 from llmc.base.errors import DaemonError
+from llmc.base.process import signal_group
 from llmc.extend.shell.capture import Capture, Captured
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def run(words: list[str], home: Home, *, quiet: bool) -> FinishedProcess:
         code = process.wait()
     os.close(read)
     if signals.count:
-        _kill_group(process.pid)
+        signal_group(process.pid)
     return FinishedProcess(code, time.monotonic() - started, capture.done(), home, interrupted=bool(signals.count))
 
 
@@ -129,8 +130,7 @@ class _SignalForwarder:
     def _forward(self, number: int, _frame: object) -> None:
         self.count += 1
         self.kill_at = min(self.kill_at, time.monotonic() + GRACE_SECONDS)
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, number if self.count == 1 else signal.SIGKILL)
+        signal_group(self._process.pid, number if self.count == 1 else signal.SIGKILL)
 
 
 def _read_output(
@@ -152,7 +152,7 @@ def _read_output(
                 if now - ended > LINGER_SECONDS:
                     break
             if now > signals.kill_at:
-                _kill_group(process.pid)
+                signal_group(process.pid)
                 signals.kill_at = float("inf")
             if not quiet and now - progress_at > SHOW_SECONDS:
                 progress_at = now
@@ -165,11 +165,6 @@ def _read_output(
 def _progress(seconds: float, size: int) -> None:
     sys.stderr.write(f"\r\x1b[Kllmc: running, {seconds:.0f} s, {size / 1024:,.0f} KiB so far")
     sys.stderr.flush()
-
-
-def _kill_group(group: int) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(group, signal.SIGKILL)
 
 
 def _spool(output: Captured, home: Home) -> str:

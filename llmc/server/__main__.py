@@ -32,7 +32,7 @@ def main(build: Build | None = None) -> None:
     if arguments.detach and os.fork():
         os._exit(0)  # the child belongs to init: no zombie, whatever its starter does
     from llmc.server.daemon import Daemon, end_now  # noqa: PLC0415 - asyncio is imported after the fork
-    from llmc.server.local import open_service  # noqa: PLC0415 - likewise
+    from llmc.server.local import open_service  # noqa: PLC0415 - loaded on first use
 
     home = find_home(os.environ)
     ready = partial(_say, arguments.ready_fd, {"pid": os.getpid()})

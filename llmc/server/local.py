@@ -61,11 +61,11 @@ class LocalCaller(Protocol):
 
 def open_service(home: Home, environ: Mapping[str, str], *, alone: bool = False) -> Opened:
     """Open the service with the user's settings; settings of the client's folder are loaded per call."""
-    from llmc.envelope.redact.redactor import Redactor  # noqa: PLC0415 - likewise
+    from llmc.envelope.redact.redactor import Redactor  # noqa: PLC0415 - loaded on first use
     from llmc.server import mcp  # noqa: PLC0415 - asyncio is not needed without a daemon
-    from llmc.server.daemon import Opened  # noqa: PLC0415 - likewise
+    from llmc.server.daemon import Opened  # noqa: PLC0415 - loaded on first use
     from llmc.server.service import Service  # noqa: PLC0415 - the daemon listens before it pays for this
-    from llmc.settings import load  # noqa: PLC0415 - likewise
+    from llmc.settings import load  # noqa: PLC0415 - loaded on first use
 
     gc.set_threshold(*GARBAGE)
     if not alone:

@@ -271,7 +271,7 @@ class Service:
         return without_secrets({"agents": [{**info.as_dict(), "place": info.place} for info in infos], "notes": notes})
 
     def _agent(self, params: JsonObject, call: RunningRequest) -> ResolvedPersona:
-        from llmc.server.personas import Personas  # noqa: PLC0415 - likewise
+        from llmc.server.personas import Personas  # noqa: PLC0415 - loaded on first use
 
         return Personas(self).resolve(call.client, params["name"], params.get("args") or {}, call)
 

@@ -118,7 +118,7 @@ class DelegateWorker:
         return self._envelope(request, text, record)
 
     async def _work(self, request: ToolRequest, record: ConversationRecord) -> str:
-        from llmc.extend.delegates.loop import converse  # noqa: PLC0415 - likewise
+        from llmc.extend.delegates.loop import converse  # noqa: PLC0415 - loaded on first use
         from llmc.extend.delegates.toolbox import DelegateToolbox  # noqa: PLC0415 - only where a delegate works
 
         settings, seconds = request.workspace.settings, self.delegate.timeout_seconds

@@ -142,8 +142,8 @@ async def rounds(conversation: Conversation, messages: list[Any]) -> str:
 
 async def request_reply(conversation: Conversation, messages: list[Any], tools: Mapping[str, DelegateTool]) -> Any:
     from pydantic_ai.direct import model_request  # noqa: PLC0415 - an extra
-    from pydantic_ai.models import ModelRequestParameters  # noqa: PLC0415 - likewise
-    from pydantic_ai.tools import ToolDefinition  # noqa: PLC0415 - likewise
+    from pydantic_ai.models import ModelRequestParameters  # noqa: PLC0415 - loaded on first use
+    from pydantic_ai.tools import ToolDefinition  # noqa: PLC0415 - loaded on first use
 
     shown = [
         ToolDefinition(name=name, description=one.description, parameters_json_schema=one.schema, strict=False)

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import re
-import signal
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +21,7 @@ from pydantic import ValidationError
 from llmc.base.errors import ConfigError
 from llmc.base.line_stream import END_BYTES, Stream, id_of
 from llmc.base.outbound import is_plain, web_client
+from llmc.base.process import signal_group
 from llmc.envelope.clean import clean_text
 
 if TYPE_CHECKING:
@@ -139,8 +138,7 @@ async def stop(process: asyncio.subprocess.Process) -> None:
     process.stdin.close()
     with contextlib.suppress(TimeoutError):
         await asyncio.wait_for(process.wait(), LEAVE_SECONDS)
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
+    signal_group(process.pid)
     await process.wait()
 
 

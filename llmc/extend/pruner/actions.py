@@ -129,7 +129,7 @@ class Contained(Pruning):
 
     def grep(self, pattern: str, path: str) -> ProgramResult:
         """Run grep; a pattern or path that looks like an option is not treated as one."""
-        from llmc.extend.shell.checking import CheckedCommand, folder_of  # noqa: PLC0415 - likewise
+        from llmc.extend.shell.checking import CheckedCommand, folder_of  # noqa: PLC0415 - loaded on first use
 
         def planned() -> CheckedCommand:
             cwd = folder_of(self.request)
@@ -156,10 +156,10 @@ class Contained(Pruning):
 
     def _in_its_folders(self, checked: Any) -> ProgramResult:
         """Run it like the shell tool, but with stderr separate from stdout."""
-        from llmc.extend.shell.checking import with_safe_git  # noqa: PLC0415 - likewise
-        from llmc.extend.shell.landlock import fence_of, shell_home  # noqa: PLC0415 - likewise
-        from llmc.extend.shell.policy import environment  # noqa: PLC0415 - likewise
-        from llmc.extend.shell.run import CommandPlan, run  # noqa: PLC0415 - likewise
+        from llmc.extend.shell.checking import with_safe_git  # noqa: PLC0415 - loaded on first use
+        from llmc.extend.shell.landlock import fence_of, shell_home  # noqa: PLC0415 - loaded on first use
+        from llmc.extend.shell.policy import environment  # noqa: PLC0415 - loaded on first use
+        from llmc.extend.shell.run import CommandPlan, run  # noqa: PLC0415 - loaded on first use
 
         workspace = self.request.workspace
         settings = workspace.settings.shell

@@ -87,7 +87,7 @@ def plan_command(command: Command, policy: Policy, cwd: str) -> dict[str, Any]:
     redirects = []
     for each in command.redirects:
         policy.inside(each.target) if each.target else None
-        target = os.path.join(cwd, each.target) if each.target else ""  # noqa: PTH118 - likewise
+        target = os.path.join(cwd, each.target) if each.target else ""  # noqa: PTH118 - strings, as in Home
         redirects.append({"fd": each.fd, "target": target, "append": each.append})
     return {"words": policy.command(list(expand_globs(command.words, cwd))), "redirects": redirects}
 

@@ -44,7 +44,7 @@ def shell_home(home: Home) -> str:
 
 def fence_of(workspace: Workspace, environ: Mapping[str, str], own: Sequence[str], more: Sequence[str]) -> Fence:
     """`own` are the command's home and temporary folder, `more` the writable folders from the settings."""
-    user = os.path.realpath(os.path.expanduser("~"))  # noqa: PTH111 - likewise
+    user = os.path.realpath(os.path.expanduser("~"))  # noqa: PTH111 - strings, as in Home
     programs = {folder for entry in environ.get("PATH", "").split(os.pathsep) for folder in around(entry, user)}
     roots = [root_index.root.path for root_index in workspace.root_indexes]
     programs |= {prefix_of(f"{root}/{name}/bin/python") for root in roots for name in (".venv", "venv", "env")} - {""}
@@ -59,7 +59,7 @@ def around(entry: str, user: str) -> list[str]:
     """A folder of programs and the installation around it (`lib`, `share`). Links are followed, since many `bin`
     folders contain only links to an installation.
     """
-    if not os.path.isabs(entry) or not os.path.isdir(entry):  # noqa: PTH112, PTH117 - likewise
+    if not os.path.isabs(entry) or not os.path.isdir(entry):  # noqa: PTH112, PTH117 - strings, as in Home
         return []
     found = [entry]
     real = os.path.realpath(entry)
@@ -79,7 +79,7 @@ def around(entry: str, user: str) -> list[str]:
 def prefix_of(python: str) -> str:
     """Where the interpreter of a virtual environment is installed."""
     real = os.path.realpath(python)
-    above, name = os.path.split(os.path.dirname(real))  # noqa: PTH120 - likewise
+    above, name = os.path.split(os.path.dirname(real))  # noqa: PTH120 - strings, as in Home
     return above if name == "bin" and os.path.exists(real) and above not in {"/", "/usr"} else ""  # noqa: PTH110
 
 

@@ -26,10 +26,10 @@ def namer(workspace: Workspace, cwd: str) -> Callable[[str], str]:
         full = os.path.normpath(os.path.join(cwd, path))  # noqa: PTH118 - text, as in `paths`
         for root_index in workspace.root_indexes:
             inner = paths.inside(full, root_index.root.path)
-            if inner and (os.path.isabs(path) or root_index.root_fs.stat(inner) is not None):  # noqa: PTH117 - likewise
+            if inner and (os.path.isabs(path) or root_index.root_fs.stat(inner) is not None):  # noqa: PTH117 - strings, as in Home
                 return shown_path(workspace, root_index.root.id, inner)
         for root_index in workspace.root_indexes:
-            found = None if os.path.isabs(path) else by_ending(workspace, root_index, path)  # noqa: PTH117 - likewise
+            found = None if os.path.isabs(path) else by_ending(workspace, root_index, path)  # noqa: PTH117 - strings, as in Home
             if found:
                 return shown_path(workspace, root_index.root.id, found)
         return path.removeprefix("./")

@@ -83,12 +83,12 @@ class Outputs:
         """Store an output and return its name; equal outputs have the same name."""
         data = "\n".join(lines).encode("utf-8", "backslashreplace")
         name = blake2b(data, digest_size=16).hexdigest()
-        os.makedirs(self._folder, mode=0o700, exist_ok=True)  # noqa: PTH103 - likewise
+        os.makedirs(self._folder, mode=0o700, exist_ok=True)  # noqa: PTH103 - strings, as in Home
         path = self._path(name)
         partial = f"{path}.{os.getpid()}.part"
         with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600), "wb") as file:
             file.write(data)
-        os.replace(partial, path)  # noqa: PTH105 - likewise
+        os.replace(partial, path)  # noqa: PTH105 - strings, as in Home
         self._sweep(name)
         return name
 
@@ -103,7 +103,7 @@ class Outputs:
         return data.decode("utf-8", "replace").split("\n") if data else []
 
     def _path(self, name: str) -> str:
-        return os.path.join(self._folder, f"{name}.txt")  # noqa: PTH118 - likewise
+        return os.path.join(self._folder, f"{name}.txt")  # noqa: PTH118 - strings, as in Home
 
     def _sweep(self, newest: str) -> None:
         """Delete expired outputs, then the oldest until the rest fits."""
@@ -115,4 +115,4 @@ class Outputs:
         for mtime, size, path in files:
             total += size
             if (mtime < oldest or total > self._max_bytes) and newest not in path:
-                os.unlink(path)  # noqa: PTH108 - likewise
+                os.unlink(path)  # noqa: PTH108 - strings, as in Home

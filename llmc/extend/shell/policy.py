@@ -134,7 +134,7 @@ def inside_of(roots: Sequence[str], cwd: str) -> Callable[[str], None]:
     def check(text: str) -> None:
         full = os.path.normpath(os.path.join(cwd, text))  # noqa: PTH118 - text, as in `paths`
         suspicious = text.startswith("/") or ".." in text.split("/")
-        could_be = suspicious and os.path.isdir(os.path.dirname(full))  # noqa: PTH112, PTH120 - likewise
+        could_be = suspicious and os.path.isdir(os.path.dirname(full))  # noqa: PTH112, PTH120 - strings, as in Home
         if not paths.possible(text) or not (could_be or os.path.lexists(full)):
             return
         real = os.path.realpath(full)

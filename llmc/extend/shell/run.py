@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from llmc.base.errors import QueryError
+from llmc.base.process import signal_group
 from llmc.extend.shell.capture import Capture, Captured
 
 if TYPE_CHECKING:
@@ -146,6 +147,5 @@ def end(process: subprocess.Popen[bytes]) -> None:
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(1.0)
     # The supervisor may have been killed: kill what is left of its process group.
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
+    signal_group(process.pid)
     process.wait()

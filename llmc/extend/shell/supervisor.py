@@ -192,10 +192,10 @@ def descendants() -> set[int]:
         return set()
     children: dict[int, list[int]] = {}
     dead: set[int] = set()
-    for name in os.listdir("/proc"):  # noqa: PTH208 - likewise
+    for name in os.listdir("/proc"):  # noqa: PTH208 - see above
         if name.isdigit():
             try:
-                with open(f"/proc/{name}/stat", "rb") as file:  # noqa: PTH123 - likewise
+                with open(f"/proc/{name}/stat", "rb") as file:  # noqa: PTH123 - see above
                     fields = file.read().rpartition(b")")[2].split()
             except OSError:
                 continue

@@ -158,8 +158,8 @@ class Listener:
     async def _run(self, wanted: ListenOptions, sockets: list[socket.socket], pool: CallThreads) -> None:
         load_sdk()
         from llmc.server.http.app import application  # noqa: PLC0415 - see the package's paragraph
-        from llmc.server.http.protocol import HeldServer  # noqa: PLC0415 - likewise
-        from llmc.server.http.request_context import RequestContexts  # noqa: PLC0415 - likewise
+        from llmc.server.http.protocol import HeldServer  # noqa: PLC0415 - loaded on first use
+        from llmc.server.http.request_context import RequestContexts  # noqa: PLC0415 - loaded on first use
 
         contexts = RequestContexts(self._service, self._client)
         inner = application(contexts, pool, self._address, self._bounds.size, self.logins)
@@ -169,7 +169,7 @@ class Listener:
         await server.hold(sockets)
 
     def _config(self, app: Guard, wanted: ListenOptions) -> Config:
-        from llmc.server.http.protocol import TimedConfig, TimedProtocol  # noqa: PLC0415 - likewise
+        from llmc.server.http.protocol import TimedConfig, TimedProtocol  # noqa: PLC0415 - loaded on first use
 
         config = TimedConfig(
             app,

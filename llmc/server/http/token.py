@@ -83,7 +83,7 @@ def rotate_token(home: Home) -> str:
             os.replace(name, token_path(home))  # noqa: PTH105 - strings, as in Home
         finally:
             with contextlib.suppress(FileNotFoundError):
-                os.unlink(name)  # noqa: PTH108 - likewise
+                os.unlink(name)  # noqa: PTH108 - strings, as in Home
     except OSError as error:
         raise DaemonError(f"cannot write {token_path(home)}", reason=error.strerror or str(error)) from error
     return token
