@@ -70,8 +70,7 @@ def sessions(target: Path, rows: list[dict[str, Any]]) -> None:
 
 def save(figure: Any, target: Path) -> None:
     figure.tight_layout()
-    for kind in ("png", "svg"):
-        figure.savefig(target.with_suffix(f".{kind}"), dpi=120, metadata={"Date": None} if kind == "svg" else None)
+    figure.savefig(target.with_suffix(".svg"), metadata={"Date": None})
 
 
 if __name__ == "__main__":
