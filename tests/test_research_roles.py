@@ -8,7 +8,7 @@ import pytest
 from jsonschema import validate
 from research_world import World, opened, write
 
-from llmc.answers.research import inquire, open_session
+from llmc.answers.research import open_session, run_role
 from llmc.answers.research.question import Intent, understand
 from llmc.answers.research.result import Result, ResultStatus, TaskResult, bounded
 from llmc.answers.research.roles import ROLES, role
@@ -29,7 +29,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 
 def played(world: World, name: str, question: str) -> tuple[ResearchReport, Result]:
-    report = inquire(open_session(world.workspace, question), name)
+    report = run_role(open_session(world.workspace, question), name)
     wrapped = report.roles[role(name).key]
     validate(wrapped.as_dict(), TASK_RESULT)
     assert wrapped.value is not None

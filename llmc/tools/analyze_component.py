@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from llmc.answers.research import inquire
+from llmc.answers.research import run_role
 from llmc.answers.research.result import ResultPlace
-from llmc.answers.research.tool_arguments import ARGUMENTS, answered, inquiry_of
+from llmc.answers.research.tool_arguments import ARGUMENTS, report_envelope, session_for
 from llmc.base.errors import LlmcError
 from llmc.tool import Argument, Tool, ToolRequest
 
@@ -22,8 +22,8 @@ MOST_TARGETS = 3
 
 def run(asked: ToolRequest) -> Envelope:
     component = asked.text("component")
-    inquiry = inquiry_of(asked, f"how does {component} work" if len(component.split()) == 1 else component)
-    return answered(asked, "analyze_component", inquire(inquiry, "analyzer", targets(asked, component)))
+    session = session_for(asked, f"how does {component} work" if len(component.split()) == 1 else component)
+    return report_envelope(asked, "analyze_component", run_role(session, "analyzer", targets(asked, component)))
 
 
 def targets(asked: ToolRequest, component: str) -> list[ResultPlace]:

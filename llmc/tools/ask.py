@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from llmc.answers.ask import ask
-from llmc.answers.ask.history import keep
+from llmc.answers.ask.history import record_answer
 from llmc.answers.research.report import first_sentence, groups_of
 from llmc.base.errors import LlmcError
 from llmc.envelope import Envelope, Group, Item, Row
@@ -27,7 +27,7 @@ def run(asked: ToolRequest) -> Envelope:
     question = asked.text("question").strip()
     kept, new = required(asked, asked.text("name"))
     answer = ask(asked, question, () if new else memories(asked, kept, question))
-    keep(asked, kept, answer)
+    record_answer(asked, kept, answer)
     return told(asked, kept, answer, new=new)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from llmc.answers.research import research
 from llmc.answers.research.artifact import artifacts_of, file_name
 from llmc.answers.research.handoff import HandoffSession, handoff_text
-from llmc.answers.research.tool_arguments import ARGUMENTS, inquiry_of
+from llmc.answers.research.tool_arguments import ARGUMENTS, session_for
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.phrases import plural
 from llmc.tool import Argument, Tool, ToolRequest
@@ -20,7 +20,7 @@ MOST_HANDLES = 10
 
 
 def run(asked: ToolRequest) -> Envelope:
-    report = research(inquiry_of(asked, asked.text("question")))
+    report = research(session_for(asked, asked.text("question")))
     alive = alive_handles(asked)
     session = HandoffSession(
         state_of(asked), asked.texts("open_questions"), tuple((one.id, one.question) for one in alive)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmc.answers.research import inquire
-from llmc.answers.research.tool_arguments import ARGUMENTS, answered, inquiry_of
+from llmc.answers.research import run_role
+from llmc.answers.research.tool_arguments import ARGUMENTS, report_envelope, session_for
 from llmc.tool import Argument, Tool, ToolRequest
 
 if TYPE_CHECKING:
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 
 def run(asked: ToolRequest) -> Envelope:
-    inquiry = inquiry_of(asked, f"examples of {asked.text('pattern')}")
-    return answered(asked, "find_patterns", inquire(inquiry, "pattern_finder"))
+    session = session_for(asked, f"examples of {asked.text('pattern')}")
+    return report_envelope(asked, "find_patterns", run_role(session, "pattern_finder"))
 
 
 TOOL = Tool(

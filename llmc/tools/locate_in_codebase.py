@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmc.answers.research import inquire
-from llmc.answers.research.tool_arguments import ARGUMENTS, answered, inquiry_of
+from llmc.answers.research import run_role
+from llmc.answers.research.tool_arguments import ARGUMENTS, report_envelope, session_for
 from llmc.tool import Argument, Tool, ToolRequest
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def run(asked: ToolRequest) -> Envelope:
-    return answered(asked, "locate_in_codebase", inquire(inquiry_of(asked, asked.text("query")), "locator"))
+    return report_envelope(asked, "locate_in_codebase", run_role(session_for(asked, asked.text("query")), "locator"))
 
 
 TOOL = Tool(

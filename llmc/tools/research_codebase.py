@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmc.answers.research import research
-from llmc.answers.research.tool_arguments import ARGUMENTS, answered, inquiry_of
+from llmc.answers.research.tool_arguments import ARGUMENTS, report_envelope, session_for
 from llmc.tool import Argument, Tool, ToolRequest
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def run(asked: ToolRequest) -> Envelope:
-    return answered(asked, "research_codebase", research(inquiry_of(asked, asked.text("question"))))
+    return report_envelope(asked, "research_codebase", research(session_for(asked, asked.text("question"))))
 
 
 TOOL = Tool(

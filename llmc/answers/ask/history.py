@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from llmc.state.sessions.values import SessionRecord
     from llmc.tool import ToolRequest
 
-__all__ = ["keep"]
+__all__ = ["record_answer"]
 
 STEPS = "steps"
 MOST_PLACES = 6
 MOST_CLASSIFIED = 20
 
 
-def keep(request: ToolRequest, record: SessionRecord, answer: Answer) -> None:
+def record_answer(request: ToolRequest, record: SessionRecord, answer: Answer) -> None:
     memory = memory_of(request.workspace)
     clean = redactor_for(request.workspace.settings.redaction)
     question = one_line(clean_text(answer.question, clean), 400)

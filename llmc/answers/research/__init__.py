@@ -11,8 +11,8 @@ everything is deterministic.
 
 from __future__ import annotations
 
-from llmc.answers.research.pipeline import inquire, research
+from llmc.answers.research.pipeline import research, run_role
 from llmc.answers.research.report import ResearchReport, envelope_of
 from llmc.answers.research.session import open_session
 
-__all__ = ["ResearchReport", "envelope_of", "inquire", "open_session", "research"]
+__all__ = ["ResearchReport", "envelope_of", "open_session", "research", "run_role"]

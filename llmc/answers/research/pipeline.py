@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from llmc.answers.research.runtime import RunningTask
     from llmc.answers.research.session import ResearchSession
 
-__all__ = ["inquire", "research"]
+__all__ = ["research", "run_role"]
 
 LOCATORS = frozenset({"locator", "thoughts_locator"})
 
@@ -44,7 +44,7 @@ def research(session: ResearchSession) -> ResearchReport:
     return build_report(session, located.merge(answered))
 
 
-def inquire(session: ResearchSession, name: str, targets: Sequence[ResultPlace] = ()) -> ResearchReport:
+def run_role(session: ResearchSession, name: str, targets: Sequence[ResultPlace] = ()) -> ResearchReport:
     """Run one built-in role, after the locator if it needs places."""
     settings = session.workspace.settings.roles
     targets = [place for place in targets if in_scope(place, session)]

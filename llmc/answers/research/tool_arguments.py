@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from llmc.envelope import Envelope
     from llmc.tool import ToolRequest
 
-__all__ = ["ARGUMENTS", "answered", "inquiry_of"]
+__all__ = ["ARGUMENTS", "report_envelope", "session_for"]
 
 ARGUMENTS = (
     Argument("roots", "strings", "Search only these roots (names or paths) or folders inside them.", text="path"),
@@ -30,7 +30,7 @@ ARGUMENTS = (
 )
 
 
-def inquiry_of(request: ToolRequest, question: str) -> ResearchSession:
+def session_for(request: ToolRequest, question: str) -> ResearchSession:
     call = request.call
     constraints = dict(request.args.get("constraints") or {})
     if "budget" in request.args:
@@ -45,7 +45,7 @@ def inquiry_of(request: ToolRequest, question: str) -> ResearchSession:
     )
 
 
-def answered(request: ToolRequest, tool: str, report: ResearchReport) -> Envelope:
+def report_envelope(request: ToolRequest, tool: str, report: ResearchReport) -> Envelope:
     """The envelope of a report; for sessions, its JSON is cut to the token budget. Writes the artifact on request."""
     root_indexes = request.workspace.root_indexes
     names = (
