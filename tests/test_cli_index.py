@@ -185,7 +185,7 @@ def test_without_a_daemon_there_is_still_one_writer(place: Place) -> None:
     done = llmc(place, "index", "--once", "--no-daemon")
     assert done.returncode == 4
     assert f"pid {place.pid}" in done.stderr
-    assert "Leave out --no-daemon" in done.stderr
+    assert "Omit --no-daemon" in done.stderr
 
 
 def test_a_home_that_cannot_be_written_is_replaced_for_the_command(place: Place, tmp_path: Path) -> None:
