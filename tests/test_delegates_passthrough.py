@@ -107,7 +107,7 @@ def test_a_command_line_tries_a_tool_and_lists_what_runs(world: World) -> None:
     world.twin("other", expose=["echo"])
     told = world.llmc("delegate", "list").stdout
     assert "server twin · ready · 2 tools" in told
-    assert "there is no tool ecko; did you mean echo?" in told
+    assert "unknown tool: ecko; did you mean echo?" in told
     tried = world.llmc("delegate", "test", "other.echo", "text=hello")
     assert '{"text": "hello"}' in tried.stdout
     missing = world.llmc("delegate", "test", "other.ecko")

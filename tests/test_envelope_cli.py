@@ -123,7 +123,7 @@ def test_a_folder_may_be_called_like_a_handle(world: World) -> None:
         assert "no result" in world("read", name).stderr
 
 
-@pytest.mark.parametrize("budget", ["0", "-99999999999999999999"])
+@pytest.mark.parametrize("budget", ["0", "-5"])
 def test_a_budget_that_is_too_small_is_refused(world: World, budget: str) -> None:
     done = world("grep", "needle", "--budget", budget)
     assert done.returncode == 2

@@ -107,5 +107,5 @@ def test_columns_are_aligned_and_long_lists_are_counts() -> None:
     assert head == "name     n  of"
     assert lines == ["a       1  9: 0, 1, 2 …", "longer  -  -"]
     assert columns([]) == ("", [])
-    with pytest.raises(QueryError, match="no field"):
+    with pytest.raises(QueryError, match="unknown field"):
         select(records, ["nam"])

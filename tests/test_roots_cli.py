@@ -112,7 +112,7 @@ def test_a_root_is_forgotten_after_a_restart_and_results_with_its_text_go_too(pl
     one.text("stop")
     one.text("forget", ".")
     assert "no handles" in one("handle", "list").stdout
-    assert "there is no result" in one("read", handle).stderr
+    assert "no result has the handle" in one("read", handle).stderr
 
 
 def test_other_work_trees_of_a_repository_keep_their_index(place: Place, tmp_path: Path) -> None:
