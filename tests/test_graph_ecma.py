@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 FILES = {
+    "src/items-from-cart/items-from-cart.ts": "export function itemsFromCart(): number {\n  return 2;\n}\n",
+    "src/checkout.ts": "import { itemsFromCart } from './items-from-cart/items-from-cart.js';\n\n"
+    "export function checkout() {\n  return itemsFromCart();\n}\n",
     "tsconfig.json": '{\n  // comments are allowed\n  "compilerOptions": {"paths": {"@/*": ["./src/*"]}},\n}\n',
     "package.json": '{"name": "shop", "workspaces": ["packages/*"]}',
     "packages/money/package.json": '{"name": "@shop/money", "main": "dist/index.js"}',
@@ -95,6 +98,10 @@ def test_calls_go_through_index_files_aliases_and_tsconfig_paths(world: GraphWor
         "src/items/service.ts:ItemService.find": "likely",
         "src/items/index.ts:make": "exact",
     }
+
+
+def test_a_module_path_that_contains_the_word_from_is_resolved(world: GraphWorld) -> None:
+    assert world.callees("checkout") == {"src/items-from-cart/items-from-cart.ts:itemsFromCart": "exact"}
 
 
 def test_parameter_properties_private_members_and_packages_are_resolved(world: GraphWorld) -> None:

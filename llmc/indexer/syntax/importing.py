@@ -55,6 +55,7 @@ def _renamed(listed: str, joint: str) -> Iterator[tuple[str, str]]:
 
 
 _STRING = re.compile(r"[\"'`]([^\"'`\n]+)[\"'`]")
+_SOURCE = re.compile(r"(?:\bfrom|^\s*import)\s*[\"']([^\"'\n]+)[\"']")  # a path may hold the word from, too
 _CLAUSE = re.compile(r"(?:import|export)\s+(?:type\s+|typeof\s+)?(.*?)\s*\bfrom\s*[\"']", re.DOTALL)
 _REQUIRE = re.compile(
     r"(?:const|let|var)?\s*([\w$]+|\{[^}]*\})\s*(?::[^=]+)?=\s*(?:await\s+)?(?:require|import)\s*\(\s*[\"'`]([^\"'`]+)[\"'`]\s*\)(?:\.(\w+))?"
@@ -66,7 +67,7 @@ def _ecma(text: str) -> Iterator[Imported]:
     if found := _REQUIRE.search(text):
         yield from _required(found)
         return
-    source = _STRING.search(text, text.rfind("from") if "from" in text else 0)
+    source = _SOURCE.search(text)
     if source is None:
         return
     module, exported = source[1], text.lstrip().startswith("export")
