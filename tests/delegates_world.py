@@ -102,3 +102,12 @@ def talk(world: World, act: Callable[[Any], Coroutine[Any, Any, Any]], *argument
             return await act(using)
 
     return asyncio.run(run())
+
+
+def alone(world: World, name: str = "clerk", **arguments: Any) -> str:
+    """One question in a session of its own."""
+    return str(talk(world, lambda using: said(using, name, **(arguments or {"query": "a question"}))))
+
+
+def sent_to(model: ModelServer, steps: str) -> list[dict[str, Any]]:
+    return [request for request in model.requests() if request["model"] == steps]

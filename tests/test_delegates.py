@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from daemons import Place, private_place, until
-from delegates_world import World, events, said, talk, until_event
+from delegates_world import World, alone, events, said, sent_to, talk, until_event
 from mcp_world import raw
 from model_server import ModelServer, serving
 
@@ -33,15 +33,6 @@ def place() -> Iterator[Place]:
 @pytest.fixture
 def world(tmp_path: Path, place: Place, model: ModelServer) -> World:
     return World(tmp_path, place, model)
-
-
-def alone(world: World, name: str = "clerk", **arguments: Any) -> str:
-    """One question in a session of its own."""
-    return str(talk(world, lambda using: said(using, name, **(arguments or {"query": "a question"}))))
-
-
-def sent_to(model: ModelServer, steps: str) -> list[dict[str, Any]]:
-    return [request for request in model.requests() if request["model"] == steps]
 
 
 def test_a_delegate_is_a_tool_that_answers_in_its_own_words(world: World, model: ModelServer) -> None:

@@ -6,12 +6,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tool_calls import answer
+from tool_calls import answer, opened_tree
 
-from llmc.envelope.handles import Handles
 from llmc.retrieval.registrations import decorator_in, registrations
-from llmc.settings import EmbedderSettings, Settings
-from llmc.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -60,15 +57,8 @@ def test_health():
 
 @pytest.fixture(scope="module")
 def outline(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Reply]]:
-    folder = tmp_path_factory.mktemp("tree")
-    for name, text in FILES.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text)
-    home = tmp_path_factory.mktemp("home")
-    settings = Settings(embedder=EmbedderSettings(kind="hash"))
-    with Workspace.open(str(folder), home=str(home), settings=settings) as workspace:
-        workspace.index()
-        handles = Handles(str(home / "handles"))
+    folder, home = tmp_path_factory.mktemp("tree"), tmp_path_factory.mktemp("home")
+    with opened_tree(folder, home, FILES) as (workspace, handles):
 
         def run(*paths: str, **args: Any) -> Reply:
             return answer(workspace, handles, "outline", {"path": list(paths), **args})

@@ -5,12 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tool_calls import answer
+from tool_calls import answer, opened_tree
 
-from llmc.envelope.handles import Handles
 from llmc.envelope.tokens import count
-from llmc.settings import EmbedderSettings, Settings
-from llmc.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -38,14 +35,8 @@ FILES |= {f"n{size}.txt": "".join(map(LINE.format, range(size))) for size in SIZ
 
 @pytest.fixture(scope="module")
 def read(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Reply]]:
-    folder = tmp_path_factory.mktemp("tree")
-    for name, text in FILES.items():
-        (folder / name).write_text(text)
-    home = tmp_path_factory.mktemp("home")
-    settings = Settings(embedder=EmbedderSettings(kind="hash"))
-    with Workspace.open(str(folder), home=str(home), settings=settings) as workspace:
-        workspace.index()
-        handles = Handles(str(home / "handles"))
+    folder, home = tmp_path_factory.mktemp("tree"), tmp_path_factory.mktemp("home")
+    with opened_tree(folder, home, FILES) as (workspace, handles):
 
         def run(*targets: str, **args: Any) -> Reply:
             return answer(workspace, handles, "read", {"target": list(targets), **args})

@@ -1,19 +1,36 @@
-"""Calling a tool in tests: `answer` builds the request that a surface would."""
+"""Calling a tool in tests: `answer` builds the request that a surface would, `opened_tree` gives it a small project."""
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from llmc.envelope.handles import Handles
+from llmc.settings import EmbedderSettings, Settings
 from llmc.tool import ToolRequest
 from llmc.tools.call import call_tool
+from llmc.workspace import Workspace
 
 if TYPE_CHECKING:
-    from llmc.envelope.handles import Handles
-    from llmc.envelope.reply import Reply
-    from llmc.workspace import Workspace
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
-__all__ = ["answer"]
+    from llmc.envelope.reply import Reply
+
+__all__ = ["answer", "opened_tree"]
 
 
 def answer(workspace: Workspace, handles: Handles, name: str, args: dict[str, Any], **options: Any) -> Reply:
     return call_tool(ToolRequest(name, args, workspace, handles, **options))
+
+
+@contextmanager
+def opened_tree(folder: Path, home: Path, files: Mapping[str, str]) -> Iterator[tuple[Workspace, Handles]]:
+    """These files as an indexed workspace, with vectors that need no model."""
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    settings = Settings(embedder=EmbedderSettings(kind="hash"))
+    with Workspace.open(str(folder), home=str(home), settings=settings) as workspace:
+        workspace.index()
+        yield workspace, Handles(str(home / "handles"))

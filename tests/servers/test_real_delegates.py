@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from daemons import Place, private_place
-from delegates_world import SERVERS, World, gateway, npm, said, talk
+from delegates_world import SERVERS, World, alone, gateway, npm, said, sent_to, talk
 from model_server import ModelServer, serving
 from true_model import serving_true_model
 
@@ -33,15 +33,6 @@ def place() -> Iterator[Place]:
 @pytest.fixture
 def world(tmp_path: Path, place: Place, model: ModelServer) -> World:
     return World(tmp_path, place, model)
-
-
-def alone(world: World, name: str = "clerk", **arguments: Any) -> str:
-    """One question in a session of its own."""
-    return str(talk(world, lambda using: said(using, name, **(arguments or {"query": "a question"}))))
-
-
-def sent_to(model: ModelServer, steps: str) -> list[dict[str, Any]]:
-    return [request for request in model.requests() if request["model"] == steps]
 
 
 def test_the_seeds_example_works_with_real_servers(world: World, model: ModelServer) -> None:

@@ -25,7 +25,6 @@ KEY = "key"
 # One thread: more segments to merge cost more than the second core gives. 30 MB of heap build the same index as 100 MB
 # in the same time; 15 MB is the least that tantivy takes.
 HEAP_BYTES = 30_000_000
-SMALL_HEAP_BYTES = 15_000_000
 
 
 class TantivyIndex:
