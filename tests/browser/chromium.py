@@ -1,4 +1,4 @@
-"""Chromium, headless, driven by Selenium: `make test-page`. A machine without one is told so; nothing is skipped."""
+"""Headless Chromium, driven by Selenium (`make test-page`). Without one the run fails and says so."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
 from page_world import login_url
 from selenium import webdriver
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 SECONDS = 60
+TALLEST = 2_400
 
 
 def found(*names: str) -> str:
@@ -37,11 +38,12 @@ def found(*names: str) -> str:
 
 
 class Browser:
-    """`shot` keeps a picture where LLMC_SCREENSHOTS says."""
+    """`shot` stores a picture of the whole page in the folder LLMC_SCREENSHOTS."""
 
     def __init__(self, server: Served, driver: webdriver.Chrome) -> None:
         self.server = server
         self.driver = driver
+        self._scheme, self._width = "light", 1100
 
     def login(self) -> None:
         self.driver.get(login_url(self.server))
@@ -58,6 +60,7 @@ class Browser:
         return made
 
     def look(self, scheme: str = "light", width: int = 1100, height: int = 800) -> None:
+        self._scheme, self._width = scheme, width
         media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
@@ -66,10 +69,12 @@ class Browser:
     def shot(self, name: str) -> None:
         if folder := os.environ.get("LLMC_SCREENSHOTS"):
             Path(folder).mkdir(parents=True, exist_ok=True)
+            height = min(int(str(self.run("document.documentElement.scrollHeight"))), TALLEST)
+            self.look(self._scheme, self._width, height)
             assert self.driver.save_screenshot(str(Path(folder, f"{name}.png")))
 
     def complaints(self) -> list[str]:
-        """What the browser refused to run or load, and errors of scripts."""
+        """Resources that the browser refused to run or load, and errors of scripts."""
         return [entry["message"] for entry in self.driver.get_log("browser")]
 
 
@@ -79,7 +84,7 @@ def chromium(server: Served) -> Iterator[Browser]:
     options.binary_location = found(*BROWSERS)
     with tempfile.TemporaryDirectory() as profile:
         flags = ["--headless=new", "--disable-gpu", "--disable-dev-shm-usage", f"--user-data-dir={profile}"]
-        # As root, in a container, Chromium has no sandbox to be had.
+        # As root, in a container, Chromium's sandbox does not start.
         for flag in [*flags, *(["--no-sandbox"] if os.getuid() == 0 else [])]:
             options.add_argument(flag)
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})

@@ -11,7 +11,7 @@ import pytest
 from daemons import Place, private_place
 from delegates_world import SERVERS, World, alone, gateway, npm, said, sent_to, talk
 from model_server import ModelServer, serving
-from true_model import serving_true_model
+from small_model import serving_true_model
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,7 +10,7 @@ import pytest
 from jsonschema import validate
 from model_server import ModelServer
 from research_world import opened
-from true_model import serving_true_model
+from small_model import serving_true_model
 
 from llmc.answers.research.schema import REPORT
 from llmc.settings import Provider, RoleEntry, Runtime

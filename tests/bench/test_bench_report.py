@@ -1,0 +1,263 @@
+"""The measurements' own pieces: what they would get wrong without anybody seeing it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from locations import REPOSITORY
+from search_world import write
+
+from bench import excerpts, readme, report
+from bench.actors import ACTORS, both_ends
+from bench.check import BASELINE, RULES, compare
+from bench.fixed import counted
+from bench.goals import FRUGAL, TYPICAL, goals
+from bench.ground import PACKAGES, Ground
+from bench.packages import read_list
+from bench.servers import PEERS, CannotRun, Peer, installed, reason_of
+from bench.session import LENGTHS, QUESTIONS, Length, opened, play, settle
+from bench.stdio import Server, ServerError
+from bench.suites import SUITES, Part, run
+from bench.tasks import FILES, HELD_OUT, LATER, TUNED, evidence_of, failed_tests, tasks
+from bench.workload import OURS, Row, figures, held, tables
+
+ECHO = """
+import json, sys
+for line in sys.stdin:
+    message = json.loads(line)
+    if "id" not in message: continue
+    print("this is no protocol")
+    if message["method"] == "tools/list": result = {"tools": [{"name": "say", "inputSchema": {}}]}
+    elif message["method"] == "tools/call": result = {"content": [{"type": "text", "text": message["params"]["name"]}]}
+    else: result = {"instructions": "Say it."}
+    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
+"""
+
+
+def row(actor: str, task: str, tokens: int, found: int = 2, first: int = 2, *, tree: str = "tree") -> Row:
+    return Row(tree, task, "A", actor, 1, tokens, 10, 0.1, 2, found, first)
+
+
+def test_every_task_has_a_script_for_both_sides_and_evidence_that_compiles() -> None:
+    assert [sum(len(tasks(name)) for name in part) for part in (TUNED, LATER, HELD_OUT)] == [40, 24, 9]
+    for task in [task for name in FILES for task in tasks(name)]:
+        assert {"typical", "frugal", "rg", "llmc", "untrained"} <= set(task.scripts) <= set(ACTORS.values())
+        assert task.evidence or task.lines or task.failures
+        for pattern in task.evidence:
+            re.compile(pattern)
+
+
+def test_every_repository_is_pinned_by_hash() -> None:
+    pinned = {package.name: package.sha256 for package in read_list(PACKAGES)}
+    assert set(pinned) == set(FILES)
+    assert all(re.fullmatch(r"[0-9a-f]{64}", sha256) for sha256 in pinned.values())
+
+
+def test_what_is_held_out_has_a_table_of_its_own_and_no_part_in_the_others(tmp_path: Path) -> None:
+    seen, unseen = TUNED[0], HELD_OUT[0]
+    rows = [row("llmc", "a", 10, tree=seen), row("llmc", "a", 40, tree=unseen), row("peer", "a", 80, tree=unseen)]
+    found = tables(rows)
+    assert {name: list(actors) for name, actors in found.items()} == {"A": ["llmc"], "A held out": ["llmc", "peer"]}
+    assert found["A"]["llmc"]["tokens"] == 10
+    assert found["A held out"]["peer"]["to llmc"] == 2
+    written(tmp_path, workload=[asdict(one) for one in rows])
+    assert "## Workload: tasks that ask for an answer, held out" in (tmp_path / "summary.md").read_text()
+
+
+def test_evidence_is_made_from_the_lines_of_the_tree(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("x = 1  # TODO: (later)\n# nothing\n")
+    task = next(task for task in tasks("django") if task.id == "03-list-todos")
+    assert evidence_of(task, Ground("tree", tmp_path)) == (re.escape("TODO: (later)"),)
+
+
+def test_a_failed_test_is_known_by_its_name_and_its_first_reason() -> None:
+    log = "FAIL: test_a (m.C.test_a)\nTraceback\nAssertionError: 1 != 2\n\nERROR: test_b (n.D.test_b)\nKeyError: 'x'\n"
+    assert failed_tests(log) == [r"\btest_a\b", r"\btest_b\b", re.escape("1 != 2"), re.escape("'x'")]
+    assert failed_tests(log, ("n",)) == [r"\btest_b\b", re.escape("'x'")]
+
+
+def test_ratios_are_taken_over_tasks_that_both_did_and_without_the_largest() -> None:
+    rows = [row("llmc", "a", 10), row("llmc", "b", 10), row("peer", "a", 100), row("peer", "b", 900, found=1, first=0)]
+    found = figures(rows)["peer"]
+    assert (found["to llmc"], found["to llmc without it"], found["largest task"]) == (50, 10, "b")
+    assert (found["recall"], found["answered"], found["in the first reply"]) == (0.75, 0.5, 0.5)
+    assert "to llmc" not in figures([row("llmc", "a", 10), row("peer", "c", 5)])["peer"]
+
+
+def test_evidence_may_be_spread_over_replies() -> None:
+    class Said:
+        def __init__(self, text: str) -> None:
+            self.text = text
+
+    said = [Said("alpha"), Said("beta")]
+    assert held(["^alpha", "beta$", "gamma"], said) == 2  # type: ignore[arg-type]
+
+
+def test_a_server_is_asked_over_stdio_and_its_noise_is_passed_over(tmp_path: Path) -> None:
+    with Server([sys.executable, "-c", ECHO], cwd=tmp_path, environ={}) as server:
+        assert server.instructions == "Say it."
+        assert counted(server.tools(), server.instructions)["tools"] == 1
+        assert server.call("say", {}).text == "say"
+
+
+def test_a_server_that_cannot_start_says_why(tmp_path: Path) -> None:
+    for command in ([sys.executable, "-c", "raise SystemExit('no model')"], [str(tmp_path / "nothing")]):
+        with pytest.raises(ServerError, match=r"no model|No such file"):
+            Server(command, cwd=tmp_path, environ={}).__enter__()
+
+
+def test_a_peer_without_node_is_reported_and_not_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("LLMC_BENCH_CACHE", str(tmp_path))
+    with pytest.raises(CannotRun, match="no node"):
+        installed(Peer("one", "npm", "one", "1.0", "one"))
+
+
+def test_a_peer_that_cannot_be_installed_says_what_its_installer_said() -> None:
+    pip = "WARNING: retrying\nERROR: Could not find a version that satisfies one==1.0\nERROR: No matching distribution"
+    assert reason_of(pip) == "ERROR: Could not find a version that satisfies one==1.0"
+    assert reason_of("npm is lost\n\n") == "npm is lost"
+    assert reason_of("") == "it said nothing"
+
+
+def test_peers_are_pinned() -> None:
+    assert len({peer.name for peer in PEERS}) == len(PEERS) == 10
+    assert all(re.fullmatch(r"[\d.]+", peer.version) for peer in PEERS)
+
+
+def test_a_measurement_that_fails_is_a_result_with_its_reason(tmp_path: Path) -> None:
+    done = run(Part("no_such_measurement", "?"), tmp_path)
+    assert "no_such_measurement" in done.problem
+    assert set(SUITES) == {"tokens", "session", "quality", "public", "latency", "indexing", "scale"}
+
+
+def test_a_shell_keeps_both_ends() -> None:
+    text = both_ends("a" * 20_000 + "b" * 20_000)
+    assert text.startswith("aaa")
+    assert text.endswith("bbb")
+    assert "10000 characters" in text
+
+
+def test_a_session_is_as_long_as_it_is_said_to_be(tmp_path: Path) -> None:
+    tree, flags = write(tmp_path / "tree"), ("embedder.kind=hash",)
+    with opened(tmp_path) as service:
+        settle(service, tree, flags)
+        assert [one.tool for one in play(service, tree, Length.of("3 questions"), *flags)].count("search") == 3
+        assert len(play(service, tree, Length.of("3 calls"), *flags)) == 3
+    with pytest.raises(argparse.ArgumentTypeError, match="questions or calls"):
+        Length.of("3 hours")
+    asked = Path(QUESTIONS).read_text("utf-8").splitlines()
+    assert len(set(asked)) == len(asked) >= next(iter(LENGTHS)).number
+
+
+def test_the_guard_names_what_became_worse() -> None:
+    before = {"definitions lean": 275.0, "ndcg demo": 0.8, "frame demo": 1.0, "evidence x": 9.0}
+    assert compare(dict(before), before) == []
+    worse = {"definitions lean": 276.0, "ndcg demo": 0.7, "frame demo": 1.02, "evidence x": 8.0}
+    assert [one.split(":")[0] for one in compare(worse, before)] == ["definitions lean", "ndcg demo", "evidence x"]
+    assert compare({"first new": 1.0}, before) == ["first new: 1, and the baseline has none"]
+
+
+def test_the_baseline_has_a_rule_for_every_figure() -> None:
+    for name in json.loads(BASELINE.read_text("utf-8")):
+        assert name.startswith(tuple(RULES))
+
+
+def test_a_report_is_made_of_what_there_is(tmp_path: Path) -> None:
+    servers = [
+        {"server": "llmc lean", "version": "1", **counted([], "hello there")},
+        {"server": "peer", "version": "2", "problem": "there is no node on this machine"},
+    ]
+    found = written(tmp_path, fixed=servers)
+    assert "could not run: there is no node" in (tmp_path / "summary.md").read_text()
+    page = tmp_path / "README.md"
+    page.write_text("# Title\n")
+    assert not readme.put(page, found)
+    page.write_text(f"# Title\n{readme.MARKS[0]}\nold\n{readme.MARKS[1]}\nend\n")
+    assert readme.put(page, found)
+    assert "old" not in page.read_text()
+    assert page.read_text().startswith("# Title\n")
+    assert "no peer ran" in page.read_text()
+
+
+def test_texts_that_were_asked_for_count_and_are_shown_apart(tmp_path: Path) -> None:
+    asked = [
+        replace(row(actor, "read it", tokens, tree=TUNED[0]), text=True)
+        for actor, tokens in ((OURS, 90), (TYPICAL, 90))
+    ]
+    rows = [row(OURS, "a", 10, tree=TUNED[0]), row(TYPICAL, "a", 400, tree=TUNED[0]), *asked]
+    found = written(tmp_path, workload=[asdict(one) for one in rows])
+    assert found["workload"]["A"][TYPICAL]["to llmc"] == 4.9
+    assert {half: actors[TYPICAL]["to llmc"] for half, actors in found["apart"]["A"].items()} == {
+        "text": 1,
+        "others": 40,
+    }
+    told = (tmp_path / "summary.md").read_text()
+    assert f"| a text as such, against {TYPICAL} | 1 | 90 | 90 | 1 |" in told
+
+
+def test_a_goal_that_is_missed_is_said_first(tmp_path: Path) -> None:
+    rows = [row(OURS, "a", 10, tree=TUNED[0]), row(FRUGAL, "a", 30, tree=TUNED[0])]
+    found = written(tmp_path, workload=[asdict(one) for one in rows], ledger={"size_ms": 0.5, "with_writing_ms": 0.1})
+    assert [(goal.bound, goal.met) for goal in goals(found)] == [(4, False), (95, True), (1, True)]
+    told = (tmp_path / "summary.md").read_text().split("## ")
+    assert told[1].startswith("Goals")
+    assert f"| tokens against {FRUGAL} (tuned) | ≥ 4 × fewer | 3 | no |" in told[1]
+    assert "| the ledger, for the largest call | ≤ 1 ms | 0.6 | yes |" in told[1]
+
+
+def written(folder: Path, **measured: object) -> dict[str, Any]:
+    (folder / "raw").mkdir()
+    for name, one in measured.items():
+        (folder / "raw" / f"{name}.json").write_text(json.dumps(one))
+    return report.write(folder)
+
+
+PACKAGE = '''def kept(parcel):
+    """Keep a parcel that nobody asked for.
+
+    For a while.
+    """
+    shelf = parcel.shelf
+    shelf.add(parcel)
+    shelf.sort()
+    shelf.count += 1
+    return shelf
+
+
+def brief(parcel):
+    """Return the weight of a parcel in grams."""
+    return parcel.grams
+'''
+
+
+def test_sentences_are_drawn_from_functions_that_decide_something(tmp_path: Path) -> None:
+    for path, text in {"depot.py": PACKAGE, "test_depot.py": PACKAGE, "broken.py": "def ("}.items():
+        (tmp_path / path).write_text(text)
+    (one,) = excerpts.sentences(tmp_path, "seed")
+    assert (one.path, one.text, one.function) == ("depot.py", "Keep a parcel that nobody asked for", range(1, 11))
+    (question,) = excerpts.documented([one], "seed")
+    assert len(question.text.split()) == 4
+    (question,) = excerpts.undocumented([one], tmp_path)
+    ((path, lines),) = question.wanted
+    left = (tmp_path / path).read_text().split("\n")
+    assert [left[at - 1] for at in (lines[0], lines[-1])] == ["def kept(parcel):", "    return shelf"]
+    assert "nobody asked for" not in "\n".join(left)
+
+
+def test_the_table_of_the_readme_is_that_of_the_run_that_it_links_to() -> None:
+    page = (REPOSITORY / "README.md").read_text()
+    linked = re.search(r"\(bench/runs/([^/)]+)/summary\.md\)", page)
+    assert linked is not None
+    figures = json.loads((REPOSITORY / "bench" / "runs" / linked[1] / "figures.json").read_text())
+    table = page.partition(readme.MARKS[0])[2].partition(readme.MARKS[1])[0]
+    found = [tuple(cell.strip() for cell in line.strip("| ").split(" | ")) for line in table.strip().splitlines()[2:]]
+    assert found == list(readme.rows(figures))
+    assert 0 < len(found) <= readme.MOST_ROWS

@@ -1,0 +1,134 @@
+"""What is printed as it is found is what `grep` finds, whether ripgrep's output passes through or not."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import grep_world
+import pytest
+from tool_calls import answer
+
+from llmc.base.errors import QueryError
+from llmc.envelope.handles import Handles
+from llmc.envelope.request import ClientInfo, RunningRequest
+from llmc.retrieval.grep import ripgrep, stream
+from llmc.retrieval.grep.grep import GrepRequest, grep
+from llmc.retrieval.grep.stream import stream_matches, whole_files
+from llmc.retrieval.grep_groups import KindFilter
+from llmc.settings import EmbedderSettings, Settings
+from llmc.workspace import Workspace
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Iterator
+    from pathlib import Path
+
+PLAIN = Settings(embedder=EmbedderSettings(kind="hash"))
+MODULE = "import os\n\n\ndef call_{at}(alpha):\n    # alpha goes first\n    return os.path.join(alpha, 'beta {at}')\n"
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
+    folder = tmp_path_factory.mktemp("tree")
+    grep_world.write(folder)
+    for at in range(150):
+        (folder / f"p{at % 7}").mkdir(exist_ok=True)
+        (folder / f"p{at % 7}" / f"m{at}.py").write_text(MODULE.format(at=at))
+    (folder / "-").write_text("alpha in a file called as standard input is\n")
+    (folder / "colon:12:x.py").write_text("alpha behind a colon\n")
+    (folder / "nul.bin").write_bytes(b"alpha\n" + b"x" * 70_000 + b"\n\0 alpha\n")
+    home = tmp_path_factory.mktemp("home")
+    with Workspace.open(str(folder), home=str(home), settings=PLAIN, watch=True) as workspace:
+        workspace.index()
+        yield workspace
+
+
+def streamed(workspace: Workspace, request: GrepRequest) -> dict[str, bytes]:
+    """path → rows, of all pieces."""
+    blocks = [block for piece in stream_matches(workspace.views(), request) for block in piece.lines.split(b"\n\n")]
+    found: dict[str, bytes] = {}
+    for block in blocks:
+        path, _, rows = block.partition(b"\0")
+        assert path.decode() not in found
+        found[path.decode()] = rows.removesuffix(b"\n")
+    return found
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"ignore_case": True},
+        {"before": 1, "after": 1},
+        {"invert": True},
+        {"word": True},
+        {"multiline": True},
+        {"lines": KindFilter(frozenset({"def"}))},
+    ],
+)
+@pytest.mark.parametrize("pattern", ["alpha", r"\bcall_1\d+\b", "beta", "日本", "nowhere at all"])
+def test_what_is_streamed_is_what_grep_finds(world: Workspace, pattern: str, given: dict[str, Any]) -> None:
+    request = GrepRequest((pattern,), **given)
+    expected = {file.path: file.rows for file in grep(world.views(), request).files}
+    assert streamed(world, request) == expected
+
+
+def test_without_landlock_the_same_is_found(world: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    request = GrepRequest(("alpha",))
+    with_it = streamed(world, request)
+    monkeypatch.setattr(stream, "is_available", lambda: False)
+    assert streamed(world, request) == with_it
+
+
+def test_names_and_counts_are_printed_a_line_each(world: Workspace) -> None:
+    names = b"".join(one.lines for one in stream_matches(world.views(), GrepRequest(("beta",), files_only=True)))
+    counts = b"".join(one.lines for one in stream_matches(world.views(), GrepRequest(("beta",), count_only=True)))
+    assert sorted(names.split()) == sorted(line.rpartition(b":")[0] for line in counts.splitlines())
+    assert b"p0/m0.py:1\n" in counts
+
+
+def test_a_file_with_very_many_matches_is_cut_between_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream, "MOST_OF_FILE", 50)
+    rows = [f"{number}:{'x' * 20}" for number in range(1, 40)]
+    output = f"a.py\0{chr(10).join(rows)}\n\nb.py\x001:y\n".encode()
+    pieces = list(whole_files(iter([output[at : at + 33] for at in range(0, len(output), 33)])))
+    blocks = [block.split(b"\0") for piece in pieces for block in piece.split(b"\n\n")]
+    assert b"\n".join(lines for path, lines in blocks if path == b"a.py").decode().split("\n") == rows
+    assert blocks[-1] == [b"b.py", b"1:y\n"]
+    assert max(map(len, pieces)) < 120
+
+
+def test_a_reader_that_leaves_ends_ripgrep(world: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[subprocess.Popen[bytes]] = []
+    started = ripgrep.started
+
+    def noted(*given: Any) -> subprocess.Popen[bytes]:
+        begun.append(started(*given))
+        return begun[-1]
+
+    monkeypatch.setattr(ripgrep, "started", noted)
+    pieces = stream_matches(world.views(), GrepRequest(("alpha",)))
+    assert list(islice(pieces, 2))
+    pieces.close()  # type: ignore[attr-defined]
+    assert begun
+    assert all(one.poll() is not None for one in begun)
+
+
+def test_the_time_limit_is_named(world: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ripgrep, "LEAST_SECONDS", 0.0)
+    with pytest.raises(QueryError, match="stopped at its time limit of 0 s"):
+        list(stream_matches(world.views(), GrepRequest(("(alpha|beta)+.*x",), multiline=True, seconds=0.0)))
+
+
+def test_a_call_that_is_streamed_sends_its_lines_and_returns_their_count(world: Workspace, tmp_path: Path) -> None:
+    sent: list[dict[str, Any]] = []
+    call = RunningRequest(ClientInfo(1, "c1"), sent.append)
+    handles = Handles(str(tmp_path))
+    reply = answer(world, handles, "grep", {"pattern": "beta", "all": True}, call=call, stream=True)
+    lines = b"".join(event["bytes"] for event in sent).splitlines()
+    assert reply.text == "151 lines"
+    assert len(lines) == 151
+    assert b"p3/m3.py:6:    return os.path.join(alpha, 'beta 3')" in lines
+    refused = answer(world, handles, "grep", {"pattern": "b", "all": True, "glob": ["*.kt"]}, call=call, stream=True)
+    assert "no indexed file matches -g *.kt" in refused.text

@@ -1,0 +1,141 @@
+"""The skeleton of a function: one line per statement, control flow and calls kept, everything else folded."""
+
+from __future__ import annotations
+
+import pytest
+
+from llmc.retrieval.skeleton import Fold, skeleton
+
+
+def shape(text: str, most: int = 0) -> list[str]:
+    """Each statement as `number level text`, each fold as `… lines`."""
+    parts = skeleton(text.strip("\n").split("\n"), 1, most=most)
+    return [f"… {int(one)}" if isinstance(one, Fold) else f"{one.number} {one.level} {one.text}" for one in parts]
+
+
+TYPESCRIPT = """
+export async function run(
+	collection: string,
+	query: Query,
+): Promise<null | Item[]> {
+	// Which columns are selected
+	const { fields, key } = await parseLevel(
+		schema,
+		collection,
+	);
+
+	if (!fields) {
+		return null;
+	} else if (query.deep) {
+		await nested({
+			limit: 10,
+			offset: 20,
+		});
+	}
+
+	rows.forEach((row) => {
+		delete row.key;
+		clean(row);
+	});
+	return items;
+}
+"""
+
+RUST = """
+fn bind<'src, 'run>(&self, name: Name<'src>) -> RunResult<'src, Value> {
+  if depth == LIMIT {
+    return Err(Error::Recursion { last: name });
+  }
+  let values = arguments
+    .iter()
+    .map(|one| self.evaluate(one))
+    .collect();
+  let evaluator = Evaluator {
+    depth: depth + 1,
+    scope,
+  };
+  evaluator.run(&self.body)
+}
+"""
+
+PYTHON = '''
+def send(self, name, *, eta=None):
+    """Send a task by its name.
+
+    Not if it is (already) known.
+    """
+    parent = have = None
+    if eta:  # pragma: no cover
+        warn(
+            "eta has no effect"
+        )
+    logger.info("sending %s", name)
+    return self.route(name)
+'''
+
+GO = """
+func (s *Server) One(ctx context.Context) error {
+	entity, err := s.Next(ctx)
+	if err != nil {
+		return err
+	}
+	go s.bind(ctx, entity)
+	return nil
+}
+"""
+
+
+def test_statements_over_several_lines_are_joined() -> None:
+    lines = shape(TYPESCRIPT)
+    assert lines[0] == "1 0 export async function run(collection: string, query: Query): Promise<null | Item[]>"
+    assert lines[1] == "6 1 const { fields, key } = await parseLevel(schema, collection)"
+
+
+def test_a_branch_with_one_statement_is_one_line() -> None:
+    assert "11 1 if (!fields): return null" in shape(TYPESCRIPT)
+    assert "3 1 if err != nil: return err" in shape(GO)
+
+
+def test_literals_are_part_of_their_statement_and_blocks_are_not() -> None:
+    lines = shape(TYPESCRIPT)
+    assert "13 1 else if (query.deep): await nested({ limit: 10, offset: 20, })" in lines
+    assert lines[-3:] == ["20 1 rows.forEach((row) =>", "22 2 clean(row)", "24 1 return items"]
+
+
+def test_chains_struct_literals_and_lifetimes_of_rust() -> None:
+    assert shape(RUST) == [
+        "1 0 fn bind<'src, 'run>(&self, name: Name<'src>) -> RunResult<'src, Value>",
+        "2 1 if depth == LIMIT: return Err(Error::Recursion { last: name })",
+        "5 1 let values = arguments.iter().map(|one| self.evaluate(one)).collect()",
+        "… 4",
+        "13 1 evaluator.run(&self.body)",
+    ]
+
+
+def test_docstrings_comments_and_logging_are_folded() -> None:
+    assert shape(PYTHON) == [
+        "1 0 def send(self, name, *, eta=None):",
+        "… 5",
+        '7 1 if eta: warn("eta has no effect")',
+        "12 1 return self.route(name)",
+    ]
+
+
+def test_long_arguments_are_abbreviated_and_the_name_of_the_call_stays() -> None:
+    (line,) = shape(f"await service.create({', '.join(f'argument_{at}' for at in range(30))});")
+    assert line.startswith("1 0 await service.create(argument_0, argument_1,")
+    assert line.endswith("…)")
+    assert len(line) < 120
+
+
+def test_of_too_many_statements_the_deepest_levels_go() -> None:
+    text = "def f(rows):\n" + "".join(f"    if a{at}():\n        b()\n        c()\n        d()\n" for at in range(10))
+    lines = shape(text, most=15)
+    assert lines[:3] == ["1 0 def f(rows):", "2 1 if a0():", "6 1 if a1():"]
+    assert not [line for line in lines if line.endswith("c()")]
+    assert len([line for line in lines if "if a" in line]) == 10
+
+
+@pytest.mark.parametrize("text", ["", "(" * 5000, "{\n" * 2000, '"""\n' * 3, "'" * 999, ")}]" * 400])
+def test_text_that_is_no_code_has_a_skeleton_too(text: str) -> None:
+    shape(text)

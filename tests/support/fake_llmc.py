@@ -1,0 +1,12 @@
+"""`llmc` itself, whose daemon and whose `--no-daemon` have the twin's handler."""
+
+from __future__ import annotations
+
+from fake_daemon import open_twin
+
+from llmc.cli import main
+from llmc.server import local
+
+if __name__ == "__main__":
+    local.open_service = open_twin
+    main()

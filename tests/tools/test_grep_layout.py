@@ -1,0 +1,82 @@
+"""A grep that exceeds its budget shows the text of its matches as long as it can, and never nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tool_calls import answer, opened_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from llmc.envelope.reply import Reply
+
+    Ask = Callable[..., Reply]
+
+PARTS = ("parse the header", "close the socket", "retry the upload", "merge both caches", "drop old sessions")
+MODULE = """def step_{at}(value):
+    # TODO {what} before release {at}
+    return report("step {at}", value)
+
+
+class Worker{at}:
+    def run(self):
+        return measure(self, {at})
+"""
+FILES = {
+    **{f"src/part{at % 3}/m{at}.py": MODULE.format(at=at, what=PARTS[at % 5]) for at in range(30)},
+    "tests/test_m.py": "def test_step():\n    # TODO cover the second branch\n    assert report(1, 2)\n",
+    **{f"flat/f{at}.py": f"def call_{at}():\n    alarm({at} * {at}, kind_{at}, {at})\n" for at in range(90)},
+}
+
+
+@pytest.fixture(scope="module")
+def ask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]:
+    with opened_tree(tmp_path_factory.mktemp("tree"), tmp_path_factory.mktemp("home"), FILES) as (workspace, handles):
+
+        def run(tool: str, **args: Any) -> Reply:
+            return answer(workspace, handles, tool, args)
+
+        yield run
+
+
+def test_a_list_of_comments_quotes_every_line_and_those_of_tests_too(ask: Ask) -> None:
+    reply = ask("grep", pattern="TODO")
+    assert reply.text.count("# TODO ") == 31
+    assert "# TODO cover the second branch" in reply.text
+    assert not reply.handle
+
+
+def test_a_list_of_comments_that_is_too_long_quotes_as_many_as_fit(ask: Ask) -> None:
+    reply = ask("grep", pattern="TODO", budget=300)
+    assert 5 < reply.text.count("# TODO ") < 31
+    assert "more files: narrow by path, or open the handle" in reply.text
+    rest = ask("read", target=[reply.handle], budget=8000).text
+    assert reply.text.count("# TODO ") + rest.count("# TODO ") == 31
+
+
+def test_many_matches_have_one_line_each_with_their_symbol(ask: Ask) -> None:
+    lines = ask("grep", pattern=r"report\(|measure\(", path=["src/part0"]).text.split("\n")
+    assert lines[1:4] == ["src/part0/", " m0.py", '3 step_0 · return report("step 0", value)']
+    assert lines[4] == "8 Worker0.run · return measure(self, 0)"
+
+
+def test_few_matches_stand_under_their_symbol_with_its_lines(ask: Ask) -> None:
+    lines = ask("grep", pattern=r"measure\(self, 7\)").text.split("\n")
+    assert lines[1:] == ["src/part1/m7.py", "Worker7.run 7-8", "8 return measure(self, 7)"]
+
+
+def test_tests_are_listed_by_line_numbers_where_code_matches_too(ask: Ask) -> None:
+    text = ask("grep", pattern=r"report\(").text
+    assert "tests: 1 match in 1 file\n tests/test_m.py 3" in text
+
+
+def test_a_budget_that_was_chosen_for_the_call_shows_tests_as_well(ask: Ask) -> None:
+    assert "assert report(1, 2)" in ask("grep", pattern=r"report\(", budget=6000).text
+
+
+def test_a_folder_with_very_many_files_is_still_listed(ask: Ask) -> None:
+    text = ask("grep", pattern=r"alarm\(", budget=300).text
+    assert "flat/" in text
+    assert "f1.py" in text

@@ -1,0 +1,112 @@
+"""What is named exactly is shown in full, targets share a reply visibly, and long functions have a skeleton."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tool_calls import answer, opened_tree
+
+from llmc.envelope.tokens import count
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from llmc.envelope.reply import Reply
+
+
+def body(count: int) -> str:
+    return "".join(f"    value_{at} = 'a rather long text, number {at}, that says little'\n" for at in range(count))
+
+
+FILES = {
+    "plain.txt": "".join(f"line {at} of a text without any symbols in it\n" for at in range(1, 901)),
+    "code.py": "import os\n\n\n"
+    + "".join(f"def step_{at}(x):\n    y = load(x)\n    return y + {at}\n\n\n" for at in range(80)),
+    "long.py": "def everything(rows):\n    for row in rows:\n        store(row)\n" + body(240) + "    return rows\n",
+    "other.py": "def everything_else():\n" + body(110) + "    return 1\n",
+}
+
+
+SIZES = range(130, 250, 10)
+LINE = "line {} of a text of some words and a few more of them\n"
+FILES |= {f"n{size}.txt": "".join(map(LINE.format, range(size))) for size in SIZES}
+
+
+@pytest.fixture(scope="module")
+def read(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Reply]]:
+    folder, home = tmp_path_factory.mktemp("tree"), tmp_path_factory.mktemp("home")
+    with opened_tree(folder, home, FILES) as (workspace, handles):
+
+        def run(*targets: str, **args: Any) -> Reply:
+            return answer(workspace, handles, "read", {"target": list(targets), **args})
+
+        yield run
+
+
+def test_a_range_is_shown_in_full_beyond_the_usual_budget(read: Callable[..., Reply]) -> None:
+    reply = read("plain.txt:1-400")
+    assert not reply.handle
+    assert reply.text.endswith("line 400 of a text without any symbols in it")
+
+
+def test_a_symbol_is_shown_in_full_beyond_the_usual_budget(read: Callable[..., Reply]) -> None:
+    reply = read("other.py::everything_else")
+    assert not reply.handle
+    assert reply.text.endswith("    return 1")
+
+
+def test_a_very_long_function_is_its_skeleton_with_all_of_it_behind_the_handle(read: Callable[..., Reply]) -> None:
+    reply = read("everything")
+    lines = reply.text.split("\n")
+    assert lines[0] == "long.py:1-244 of 244 lines · skeleton of 244 lines"
+    assert lines[1:] == [
+        "1 def everything(rows):",
+        "  for row in rows:",
+        "   store(row)",
+        " … 240 lines",
+        "244  return rows",
+        f"+244 lines → {reply.handle}",
+    ]
+    assert "value_239" in read(reply.handle, budget=8000).text
+
+
+def test_a_skeleton_of_any_lines_can_be_asked_for(read: Callable[..., Reply]) -> None:
+    lines = read("other.py", skeleton=True).text.split("\n")
+    assert lines[1:4] == ["1 def everything_else():", " … 110 lines", "112  return 1"]
+
+
+def test_lines_of_a_symbol_are_counted_from_its_start_or_are_those_of_its_file(read: Callable[..., Reply]) -> None:
+    assert read("step_3:1-2").text.split("\n")[0] == "code.py:19-20 of 403 lines"
+    assert read("step_3:20-21").text.split("\n")[0] == "code.py:20-21 of 403 lines"
+    assert read("step_3:2-99").text.split("\n")[0] == "code.py:20-21 of 403 lines"
+
+
+def test_overlapping_targets_are_one(read: Callable[..., Reply]) -> None:
+    text = read("plain.txt:10-30", "plain.txt:20-50", "plain.txt:51-60").text
+    assert "plain.txt:10-60 of 900 lines" in text
+    assert text.count("line 25 of") == 1
+    assert text.count("plain.txt") == 1
+
+
+def test_each_target_that_is_cut_says_so_where_it_ends(read: Callable[..., Reply]) -> None:
+    reply = read("plain.txt:1-300", "long.py:1-200", budget=600)
+    first, second = reply.text.split("\nlong.py:1-200")
+    assert " lines to 300" in first.split("\n")[-1]
+    assert second.split("\n")[-1].startswith("+")
+
+
+def test_a_remainder_of_up_to_thirty_lines_is_shown_and_a_longer_one_is_kept(read: Callable[..., Reply]) -> None:
+    replies = [read(f"n{size}.txt") for size in SIZES]
+    left = [int(reply.text.rpartition("\n+")[2].split(" ")[0]) for reply in replies if reply.handle]
+    assert left
+    assert min(left) > 30
+    assert any(not reply.handle and count(reply.text) > 2_000 for reply in replies)
+
+
+def test_a_long_file_is_its_outline_without_its_imports(read: Callable[..., Reply]) -> None:
+    lines = read("code.py").text.split("\n")
+    assert lines[0] == "code.py · 403 lines"
+    assert lines[2] == "outline"
+    assert sum("def step_" in line for line in lines) > 60
+    assert lines[-1].startswith("+")
