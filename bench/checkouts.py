@@ -23,6 +23,7 @@ from llmc.retrieval.view import View
 from llmc.store import Store
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from llmc.embed import Embedder
@@ -37,30 +38,47 @@ READY = "ready"  # marks a store or a tree that is complete
 Recipe = tuple[str, str]  # (git directory, commit)
 
 
-def write_tree(recipe: Recipe, target: Path) -> Path:
-    """The files of a commit; an existing complete tree is left as it is. Objects that are missing are passed over."""
-    mark = target.with_suffix(f".{READY}")
+def write_tree(recipe: Recipe, target: Path, neighbour: Path | None = None) -> Path:
+    """The files of a commit; a complete tree is reused. Missing objects are skipped. Files that `neighbour`, the tree
+    of another commit, holds with the same content are hard links to it: nothing ever writes into these trees."""
+    mark = _mark(target)
     if mark.exists():
         return target
     shutil.rmtree(target, ignore_errors=True)
-    for path, data in _blobs(*recipe):
+    git = ["git", "-c", "safe.directory=*", "-C", recipe[0]]
+    listed = subprocess.run([*git, "ls-tree", "-r", "-z", "-l", recipe[1]], capture_output=True, check=True).stdout
+    wanted = {path: sha for sha, path in filter(None, map(_entry, listed.split(b"\0")))}
+    shared = _listed(neighbour) if neighbour else {}
+    for path, sha in wanted.items():
         place = target / path
         place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(data)
-    mark.touch()
+        if neighbour and shared.get(path) == sha and (neighbour / path).exists():
+            os.link(neighbour / path, place)
+    missing = {path: sha for path, sha in wanted.items() if not (target / path).exists()}
+    for path, data in _blobs(git, missing):
+        (target / path).write_bytes(data)
+    mark.write_bytes(b"\0".join(b"%s %s" % (sha, os.fsencode(path)) for path, sha in wanted.items()))
     return target
 
 
-def _blobs(folder: str, commit: str) -> list[tuple[str, bytes]]:
-    git = ["git", "-c", "safe.directory=*", "-C", folder]
-    listed = subprocess.run([*git, "ls-tree", "-r", "-z", "-l", commit], capture_output=True, check=True).stdout
-    wanted = [row for row in map(_entry, listed.split(b"\0")) if row]
+def _mark(tree: Path) -> Path:
+    return tree.parent / f"{tree.name}.{READY}"
+
+
+def _listed(tree: Path) -> dict[str, bytes]:
+    """Path → object name of a complete tree."""
+    rows = _mark(tree).read_bytes().split(b"\0") if _mark(tree).exists() else []
+    return {os.fsdecode(path): sha for sha, _, path in (row.partition(b" ") for row in rows)}
+
+
+def _blobs(git: list[str], wanted: dict[str, bytes]) -> Iterator[tuple[str, bytes]]:
     with subprocess.Popen([*git, "cat-file", "--batch"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None
         assert process.stdout is not None
-        threading.Thread(target=_feed, args=(process.stdin, [sha for sha, _ in wanted]), daemon=True).start()
-        found = [(path, _blob(process.stdout)) for _, path in wanted]
-    return [(path, data) for path, data in found if data is not None]
+        threading.Thread(target=_feed, args=(process.stdin, list(wanted.values())), daemon=True).start()
+        for path in wanted:
+            if (data := _blob(process.stdout)) is not None:
+                yield path, data
 
 
 def _entry(row: bytes) -> tuple[bytes, str] | None:
@@ -114,3 +132,4 @@ def _index(root_fs: RootFs, place: Path, embedder: Embedder | None, label: str, 
             label, [*kept, *known], root_fs=root_fs, store=store, digester=Inline(embedder), limits=BatchLimits()
         )
         store.sweep(0.0, 0.0)
+        store.optimize_vectors()  # a store that starts as a copy of another's would keep all its old versions

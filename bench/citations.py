@@ -1,17 +1,18 @@
 """Does the first reply name every file that a developer's answer cites? SWE-QA questions, asked as they are.
 
-    python -m bench.citations QUESTIONS --repos DIR [--json]
+    python -m bench.citations QUESTIONS --repos DIR [--tool research_codebase] [--json]
 
 QUESTIONS is a JSON Lines file with `repo`, `question` and the `cited` paths of a reference answer; `--repos` has one
-checkout for each repository. The reply is what `search` prints by default, made by the function that all surfaces
-call: a file counts only if the text names it, and the text is counted in tokens. Fair because nothing but the question
-is given. Paths are cited as people write them, so each is taken to be the file whose path ends with it.
+checkout for each repository. The reply is what `search` (or another tool) prints by default, made by the function
+that all surfaces call: a file counts only if the text names it, and the text is counted in tokens. Fair because nothing
+but the question is given. Paths are cited as people write them, so each means the file whose path ends with it.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
@@ -54,7 +55,12 @@ def figures(replies: Sequence[Reply]) -> dict[str, float]:
     }
 
 
-def ask(folder: Path, rows: Sequence[dict[str, Any]], home: Path) -> list[Reply]:
+def names(text: str, path: str) -> bool:
+    """Whether the text names a path, on a line of its own or with a line number, and not a longer one."""
+    return re.search(rf"(?<![\w./-]){re.escape(path)}(?![\w/-]|\.\w)", text) is not None
+
+
+def ask(folder: Path, rows: Sequence[dict[str, Any]], home: Path, tool: str) -> list[Reply]:
     with Workspace.open(str(folder), home=str(home)) as workspace:
         workspace.index()
         (view,) = workspace.views()
@@ -62,10 +68,10 @@ def ask(folder: Path, rows: Sequence[dict[str, Any]], home: Path) -> list[Reply]
         handles = Handles(str(home / "handles"))
         found = []
         for row in rows:
-            reply = answer(workspace, handles, "search", {"query": row["question"]})
-            lines = set(reply.text.splitlines())
+            reply = answer(workspace, handles, tool, {"query" if tool == "search" else "question": row["question"]})
             cited = frozenset(cited_file(one, paths) for one in row["cited"])
-            found.append(Reply(row["repo"], cited, frozenset(cited & lines), count(reply.text)))
+            named = frozenset(one for one in cited if names(reply.text, one))
+            found.append(Reply(row["repo"], cited, named, count(reply.text)))
         handles.close()
         return found
 
@@ -74,6 +80,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.citations", description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("questions", type=Path)
     parser.add_argument("--repos", type=Path, required=True)
+    parser.add_argument("--tool", choices=("search", "research_codebase", "ask"), default="search")
     parser.add_argument("--cache", type=Path, default=cache() / "citations", help="where the indexes are kept")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
@@ -82,7 +89,7 @@ def main() -> None:
     for repo in sorted({row["repo"] for row in rows}):
         wanted = [row for row in rows if row["repo"] == repo and row["cited"]]
         if (given.repos / repo).is_dir() and wanted:
-            replies += ask(given.repos / repo, wanted, given.cache / repo)
+            replies += ask(given.repos / repo, wanted, given.cache / repo, given.tool)
     found = {"all": figures(replies)}
     found |= {repo: figures([one for one in replies if one.repo == repo]) for repo in {one.repo for one in replies}}
     if given.json:

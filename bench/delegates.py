@@ -34,8 +34,8 @@ from llmc.server.local import open_service
 from llmc.server.surface import ToolSurface
 from llmc.state.connected_sessions import RequestContext
 
-TESTS = Path(__file__).parent.parent / "tests"
-TWIN = str(TESTS / "twin_downstream.py")
+TESTS = Path(__file__).parent.parent / "tests" / "support"
+TWIN = str(TESTS / "fake_downstream.py")
 MODEL = str(TESTS / "model_server.py")
 STEP = 'use:one__echo:{"text": "a parcel"}&use:two__echo:{"text": "a letter"}'
 SHORT, LONG, RUNS = 2, 9, 9

@@ -85,14 +85,15 @@ def views(
 ) -> Iterator[tuple[Instance, View]]:
     """Each instance with its indexed tree; instances of one repository in order of their numbers, which is that of
     their commits or near it."""
-    last: dict[str, Path] = {}
+    last: dict[str, tuple[Path, Path]] = {}
     for one in sorted(wanted, key=lambda one: (one.repo, int(one.id.rpartition("-")[2]))):
         name = one.repo.replace("/", "+")
         folder = kept / name / one.commit[:12]
-        tree = write_tree((str(mirror / name / "repo"), one.commit), folder / "tree")
+        tree_before, store_before = last.get(name, (None, None))
+        tree = write_tree((str(mirror / name / "repo"), one.commit), folder / "tree", tree_before)
         store = folder / (f"store-{embedder.name}" if embedder else "store").replace("/", "_")
-        yield one, indexed_at(tree, store, embedder, label=name, start=last.get(name))
-        last[name] = store
+        yield one, indexed_at(tree, store, embedder, label=name, start=store_before)
+        last[name] = tree, store
 
 
 def localise(instance: Instance, view: View, off: frozenset[str] = frozenset()) -> Localised:

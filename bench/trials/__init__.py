@@ -1,0 +1,1 @@
+"""Agent trials: transcripts of real agents, summarised and replayed."""
