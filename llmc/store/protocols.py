@@ -1,11 +1,11 @@
-"""The seams of the store: what a keyword store and a vector store must do, whoever implements them.
+"""The interfaces of a store: what retrieval, graph and tools need of it, whatever the storage.
 
-Here: tantivy and LanceDB, each with an in-memory twin; one contract suite runs on all of them. A team backend
-(PostgreSQL with pgvector and pg_trgm) will implement the same protocols. The catalog is not a seam: it is SQLite, and
-it decides what is live. A store may know more documents than the catalog (work trees that are gone, a batch cut
-short); readers drop whatever the catalog does not name.
+Two stores implement them: the local one of a family (`Store`: SQLite, tantivy, LanceDB) and the shared one in object
+storage (`shared`: LanceDB tables). Keyword and vector stores also have in-memory versions; one contract suite runs on
+all of them. The catalog decides what is live: keyword and vector stores may hold more documents (other work trees or
+refs, an interrupted batch), and readers drop whatever the catalog does not name.
 
-Documents are named by number (`doc`), given out by the catalog and never used twice.
+A document is identified by a number (`doc`) that never stands for another content.
 """
 
 from __future__ import annotations
@@ -14,14 +14,30 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Mapping, Sequence
+    from pathlib import Path
 
     import numpy as np
     import numpy.typing as npt
 
-    from llmc.base.model import Document
+    from llmc.base.model import ChunkPlace, Document, FileState, Reference, Stamp, Symbol
+    from llmc.store.catalog.document_paths import DocumentPaths
+    from llmc.store.declarations import Declarations
+    from llmc.store.values import Embedding, StoredDefinition
+    from llmc.store.vectors import VectorState
 
-__all__ = ["ChunkHit", "Clause", "KeywordQuery", "KeywordStore", "Trigrams", "VectorStore"]
+__all__ = [
+    "CatalogReader",
+    "ChunkHit",
+    "ChunkSearcher",
+    "Clause",
+    "KeywordQuery",
+    "KeywordSearcher",
+    "KeywordStore",
+    "StoreReader",
+    "Trigrams",
+    "VectorStore",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +88,27 @@ class Trigrams:
         return all(map(has, self.all)) and all(any(one.met(has) for one in group) for group in self.any)
 
 
-class KeywordStore(Protocol):
-    """BM25 over chunks and trigrams over files."""
+class KeywordSearcher(Protocol):
+    """BM25 over chunks and trigrams over files: the part that queries use."""
+
+    def search(self, query: KeywordQuery, limit: int, within: Collection[int] | None = None) -> list[ChunkHit]:
+        """The best chunks, best first; equal scores by (doc, ordinal). `within` restricts to documents."""
+
+    def frequencies(self, terms: Collection[str]) -> tuple[int, dict[str, int]]:
+        """The number of chunks, and for each term the number of chunks whose text contains it."""
+
+    def candidates(self, condition: Trigrams, limit: int | None = None, *, across_lines: bool = False) -> list[int]:
+        """Documents that may match, ascending; possibly more than match, never fewer. `limit` may cut the list.
+
+        A match is taken to lie within one line (between two `\\n`) unless `across_lines` is set.
+        """
+
+    def estimate(self, condition: Trigrams) -> int:
+        """An upper bound for the number of documents that `candidates` would return."""
+
+
+class KeywordStore(KeywordSearcher, Protocol):
+    """A keyword store with its writing half."""
 
     def add(self, doc: int, document: Document) -> None:
         """Buffer a document; nothing is visible before `commit`."""
@@ -93,29 +128,28 @@ class KeywordStore(Protocol):
     def reload(self) -> None:
         """See what another process committed."""
 
-    def search(self, query: KeywordQuery, limit: int, within: Collection[int] | None = None) -> list[ChunkHit]:
-        """The best chunks, best first; equal scores by (doc, ordinal). `within` restricts to documents."""
-
-    def frequencies(self, terms: Collection[str]) -> tuple[int, dict[str, int]]:
-        """How many chunks there are, and how many of them hold each term in their text."""
-
-    def candidates(self, condition: Trigrams, limit: int | None = None, *, across_lines: bool = False) -> list[int]:
-        """Documents that may match, ascending; more than match may come, fewer never. `limit` may cut the list.
-
-        A match is taken to lie within one line (between two `\\n`) unless `across_lines` says otherwise.
-        """
-
-    def estimate(self, condition: Trigrams) -> int:
-        """At most how many documents `candidates` would give, without listing them."""
-
     def docs(self) -> set[int]:
         """Every document number that is in the store."""
 
     def close(self) -> None: ...
 
 
+class ChunkSearcher(Protocol):
+    """Nearest neighbours over chunks by cosine: the part that queries use."""
+
+    damage: str  # why the vectors cannot be used; empty if they can
+
+    def vectors(self, docs: Collection[int]) -> dict[int, npt.NDArray[np.float32]]:
+        """What was added for these documents, in half precision; without those that have no rows."""
+
+    def search(
+        self, query: npt.NDArray[np.float32], limit: int, within: Collection[int] | None = None
+    ) -> list[ChunkHit]:
+        """The nearest chunks, best first, by cosine in [-1, 1]; `within` restricts to documents."""
+
+
 class VectorStore(Protocol):
-    """Nearest neighbours over chunks by cosine."""
+    """A vector store with its writing half."""
 
     dimension: int
 
@@ -141,3 +175,100 @@ class VectorStore(Protocol):
     def docs(self) -> set[int]: ...
 
     def close(self) -> None: ...
+
+
+class CatalogReader(Protocol):
+    """Which file holds which document, and what each document consists of. `root` is a root's id."""
+
+    def generation(self) -> int:
+        """Changes whenever anything else here does."""
+
+    def files(self, root: str) -> dict[str, FileState]: ...
+
+    def places(self, root: str) -> DocumentPaths:
+        """Every document of the root and its path; the same object until the generation changes."""
+
+    def unvouched(self, root: str) -> tuple[str, ...]:
+        """Files that may be text and are not in the index."""
+
+    def holding_nul(self, root: str) -> tuple[str, ...]: ...
+
+    def without_document(self, root: str) -> tuple[str, ...]: ...
+
+    def stamps(self, root: str) -> dict[str, tuple[int, int, int, int]]: ...
+
+    def stamps_of(self, root: str, paths: Collection[str]) -> dict[str, tuple[int, int, int, int]]: ...
+
+    def indexed(self, root: str, docs: Collection[int]) -> dict[int, tuple[str, Stamp]]:
+        """document → its language and the stamp that its file had when it was indexed."""
+
+    def doc_of(self, root: str, path: str) -> int | None: ...
+
+    def docs_of(self, root: str, paths: Collection[str]) -> dict[str, int]: ...
+
+    def docs_in(self, root: str, folder: str) -> Sequence[int]:
+        """The documents of the files that lie directly in a folder."""
+
+    def languages(self, docs: Collection[int]) -> dict[int, str]: ...
+
+    def lines(self, doc: int) -> int: ...
+
+    def content_hash(self, doc: int) -> str | None: ...
+
+    def chunks(self, doc: int) -> Sequence[ChunkPlace]: ...
+
+    def chunks_of(self, docs: Collection[int]) -> Mapping[int, Sequence[ChunkPlace]]: ...
+
+    def symbols(
+        self,
+        *,
+        name: str | None = None,
+        prefix: str | None = None,
+        doc: int | None = None,
+        docs: Collection[int] | None = None,
+        kind: str | None = None,
+    ) -> list[StoredDefinition]:
+        """Definitions by name (perhaps qualified), by the beginning of a name, or all of some documents."""
+
+    def symbols_around(self, doc: int, first: int, last: int) -> Sequence[Symbol]: ...
+
+    def defining(self, name: str) -> set[int]: ...
+
+    def defining_each(self, names: Collection[str]) -> dict[str, list[int]]: ...
+
+    def names(self, prefix: str = "", limit: int | None = None) -> list[str]: ...
+
+    def references(self, doc: int) -> tuple[Reference, ...]: ...
+
+    def references_named(self, name: str, docs: Collection[int]) -> dict[int, tuple[Reference, ...]]: ...
+
+    def declarations(self, docs: Collection[int]) -> dict[int, Declarations]: ...
+
+    def embedded_total(self, embedder: int) -> tuple[int, int]:
+        """(documents, chunks) that have vectors of this embedder."""
+
+
+class StoreReader(Protocol):
+    """What a view reads. Its identity is that of the index: views of work trees of one family share one."""
+
+    @property
+    def folder(self) -> Path:
+        """Where a local store is kept; for a shared one only a name."""
+
+    @property
+    def catalog(self) -> CatalogReader: ...
+
+    @property
+    def keywords(self) -> KeywordSearcher: ...
+
+    @property
+    def vectors(self) -> ChunkSearcher: ...
+
+    @property
+    def embedding(self) -> Embedding:
+        """The embedder whose vectors answer: a query has to be embedded by the embedder of this name."""
+
+    def vector_state(self, *, wait: bool = True) -> VectorState: ...
+
+    def expect(self, docs: Collection[int]) -> None:
+        """The catalog will be asked for these documents soon; see `RootFs.expect`."""

@@ -145,6 +145,9 @@ class Store:
                 self._parts.load()
             return self._parts.moment.generation
 
+    def expect(self, docs: Collection[int]) -> None:
+        """Nothing is to be done: the catalog is on this disk."""
+
     def vector_state(self, *, wait: bool = True) -> VectorState:
         """Whether vectors can answer, and how. Without `wait` they are loaded in the background."""
         return self.vectors.state(wait=wait)

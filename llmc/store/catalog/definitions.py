@@ -1,12 +1,14 @@
 """Symbols and references in the catalog: which documents define a name, and what a document defines and uses.
 
 The name table only leads to documents; the rest of a definition is in the document's blob. To find the uses of a name,
-ask the keyword store which documents may hold it, and read their `references`.
+ask the keyword store which documents may hold it, and read their `references`. `SymbolQueries` is the part that does
+not depend on where names and blobs are stored; the catalog of a shared index uses it too.
 """
 
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 from llmc.store.catalog.connections import Connections
@@ -16,11 +18,11 @@ from llmc.store.integrity.native_errors import guard
 from llmc.store.values import StoredDefinition
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Iterable
 
     from llmc.base.model import Reference, Symbol
 
-__all__ = ["DefinitionReader", "index_name"]
+__all__ = ["DefinitionReader", "SymbolQueries", "index_name"]
 
 LONGEST_NAME = 120
 LAST_CHARACTER = "\U0010ffff"
@@ -31,7 +33,20 @@ def index_name(name: str) -> str:
     return name.casefold()[:LONGEST_NAME]
 
 
-class DefinitionReader(Connections):
+class SymbolQueries(ABC):
+    """Definitions by name, from a table of names and the packed symbols of each document."""
+
+    @abstractmethod
+    def _holding(self, names: Collection[str]) -> set[int]:
+        """The documents that define one of these names, spelled as by `index_name`."""
+
+    @abstractmethod
+    def _holding_prefix(self, start: str) -> set[int]: ...
+
+    @abstractmethod
+    def _symbol_blobs(self, docs: Collection[int]) -> Iterable[tuple[int, bytes]]:
+        """(document, its packed symbols), ascending by document."""
+
     def symbols(
         self,
         *,
@@ -49,12 +64,12 @@ class DefinitionReader(Connections):
         asked = None if doc is None and docs is None else {*(docs or ()), *(() if doc is None else (doc,))}
         if name is not None:
             full, last = name.casefold(), _last(name)
-            holding = self._defining("name IN (?, ?)", index_name(name), index_name(last))
+            holding = self.defining(name)
             found = self._defined(_both(asked, holding), lambda given: given.casefold() in {full, last})
             found = [one for one in found if _is_named(one.symbol, full)]
         elif prefix is not None:
             start = index_name(prefix)
-            holding = self._defining("name >= ? AND name < ?", start, start + LAST_CHARACTER)
+            holding = self._holding_prefix(start)
             found = self._defined(_both(asked, holding), lambda given: given.casefold().startswith(start))
         else:
             found = self._defined(asked or (), None)
@@ -62,13 +77,35 @@ class DefinitionReader(Connections):
 
     def symbols_around(self, doc: int, first: int, last: int) -> tuple[Symbol, ...]:
         """The definitions of a document that touch these lines; a generated file has thousands of others."""
-        blob = self.one("SELECT symbols FROM bodies WHERE doc = ?", (doc,))
-        with guard(self.path.parent, "reading the catalog", *UNREADABLE):
+        for _, blob in self._symbol_blobs([doc]):
             return unpack_symbols(blob, lines=(first, last)) if blob else ()
+        return ()
 
     def defining(self, name: str) -> set[int]:
         """The documents that define this name, or the last part of a qualified one; `symbols` says what it is there."""
-        return self._defining("name IN (?, ?)", index_name(name), index_name(_last(name)))
+        return self._holding({index_name(name), index_name(_last(name))})
+
+    def _defined(self, docs: Collection[int], wanted: Callable[[str], bool] | None) -> list[StoredDefinition]:
+        blobs = self._symbol_blobs(docs)
+        return [StoredDefinition(doc, symbol) for doc, blob in blobs for symbol in unpack_symbols(blob, wanted)]
+
+
+class DefinitionReader(SymbolQueries, Connections):
+    def symbols(
+        self,
+        *,
+        name: str | None = None,
+        prefix: str | None = None,
+        doc: int | None = None,
+        docs: Collection[int] | None = None,
+        kind: str | None = None,
+    ) -> list[StoredDefinition]:
+        with guard(self.path.parent, "reading the catalog", *UNREADABLE):
+            return super().symbols(name=name, prefix=prefix, doc=doc, docs=docs, kind=kind)
+
+    def symbols_around(self, doc: int, first: int, last: int) -> tuple[Symbol, ...]:
+        with guard(self.path.parent, "reading the catalog", *UNREADABLE):
+            return super().symbols_around(doc, first, last)
 
     def defining_each(self, names: Collection[str]) -> dict[str, list[int]]:
         """The same of several names, none of them qualified, in one statement."""
@@ -81,15 +118,15 @@ class DefinitionReader(Connections):
                 found[name].append(doc)
         return found
 
-    def _defining(self, where: str, *bounds: str) -> set[int]:
-        return {doc for (doc,) in self.rows(f"SELECT DISTINCT doc FROM names WHERE {where}", bounds)}  # noqa: S608 ours
+    def _holding(self, names: Collection[str]) -> set[int]:
+        return {doc for (doc,) in self.listed("SELECT DISTINCT doc FROM names WHERE name IN ({})", list(names))}
 
-    def _defined(self, docs: Collection[int], wanted: Callable[[str], bool] | None) -> list[StoredDefinition]:
-        rows = self.listed("SELECT doc, symbols FROM bodies WHERE doc IN ({})", docs)
-        with guard(self.path.parent, "reading the catalog", *UNREADABLE):
-            return [
-                StoredDefinition(doc, symbol) for doc, blob in sorted(rows) for symbol in unpack_symbols(blob, wanted)
-            ]
+    def _holding_prefix(self, start: str) -> set[int]:
+        statement = "SELECT DISTINCT doc FROM names WHERE name >= ? AND name < ?"
+        return {doc for (doc,) in self.rows(statement, (start, start + LAST_CHARACTER))}
+
+    def _symbol_blobs(self, docs: Collection[int]) -> list[tuple[int, bytes]]:
+        return sorted(self.listed("SELECT doc, symbols FROM bodies WHERE doc IN ({})", docs))
 
     def names(self, prefix: str = "", limit: int | None = None) -> list[str]:
         """Case-folded names of definitions that begin so, in order: for completion and for the nearest name."""

@@ -1,7 +1,12 @@
-"""The `chunks` index of the keyword store: BM25 over body, name, path and capsule of every chunk."""
+"""The `chunks` index of the keyword store: BM25 over body, name, path and capsule of every chunk.
+
+A chunk is one row; a very long line, which is a chunk by itself, has several, since BM25 gives a word among thousands
+of others almost no score. The best of them counts.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import tantivy
@@ -28,6 +33,9 @@ LARGEST_FILTER = 20_000
 # Equal scores are put in order by place, which needs the whole run of equals; a longer one is cut where tantivy cuts
 # it.
 LONGEST_TIE = 4_096
+# Chunks of several lines have at most 3,000 characters.
+LONG_BODY = 12_000
+PART_TERMS = 600
 
 Must, Should, MustNot = tantivy.Occur.Must, tantivy.Occur.Should, tantivy.Occur.MustNot
 Query = tantivy.Query
@@ -53,11 +61,9 @@ class ChunkIndex(TantivyIndex):
         self.add(rows(doc, document))
 
     def counts(self) -> dict[int, int]:
-        """Rows for each document."""
-        counts: dict[int, int] = {}
-        for _, doc in self.hits(Query.all_query(), self.rows, ("doc",)):
-            counts[doc] = counts.get(doc, 0) + 1
-        return counts
+        """Chunks of each document."""
+        chunks = {(doc, ordinal) for _, doc, ordinal in self.hits(Query.all_query(), self.rows, ("doc", "ordinal"))}
+        return dict(Counter(doc for doc, _ in chunks))
 
     def search(self, query: KeywordQuery, limit: int, within: Collection[int] | None) -> list[ChunkHit]:
         if limit <= 0 or (within is not None and not within):
@@ -82,11 +88,15 @@ class ChunkIndex(TantivyIndex):
         asked = limit
         while True:
             hits = self.hits(query, asked + 1, ("doc", "ordinal"))
-            cut_in_a_tie = len(hits) > asked and hits[asked][0] == hits[limit - 1][0]
+            best: dict[tuple[int, int], float] = {}
+            for score, doc, ordinal in hits:
+                best.setdefault((doc, ordinal), score)
+            scores = list(best.values())
+            cut_in_a_tie = len(hits) > asked and (len(scores) < limit or hits[asked][0] == scores[limit - 1])
             if not cut_in_a_tie or asked >= limit + LONGEST_TIE:
                 break
             asked = asked * 2 + 64
-        found = [ChunkHit(doc, ordinal, score) for score, doc, ordinal in hits]
+        found = [ChunkHit(doc, ordinal, score) for (doc, ordinal), score in best.items()]
         return sorted(found, key=lambda hit: (-hit.score, hit.doc, hit.ordinal))[:limit]
 
     def _compile(self, query: KeywordQuery, within: Collection[int] | None) -> Query:
@@ -111,13 +121,23 @@ class ChunkIndex(TantivyIndex):
 def rows(doc: int, document: Document) -> Iterator[tantivy.Document]:
     path = words.path(clean(document.path))
     for chunk in document.parsed.chunks:
-        row = tantivy.Document()
-        row.add_text(KEY, str(doc))
-        row.add_integer("doc", doc)
-        row.add_integer("ordinal", chunk.ordinal)
-        row.add_text("body", clean(words.body(chunk.text)))
-        row.add_text("name", clean(words.name(chunk.name)))
-        row.add_text("path", path)
-        row.add_text("capsule", clean(words.body(chunk.capsule)))
-        row.add_text("language", clean(document.parsed.language))
-        yield row
+        for body in parts(clean(words.body(chunk.text))):
+            row = tantivy.Document()
+            row.add_text(KEY, str(doc))
+            row.add_integer("doc", doc)
+            row.add_integer("ordinal", chunk.ordinal)
+            row.add_text("body", body)
+            row.add_text("name", clean(words.name(chunk.name)))
+            row.add_text("path", path)
+            row.add_text("capsule", clean(words.body(chunk.capsule)))
+            row.add_text("language", clean(document.parsed.language))
+            yield row
+
+
+def parts(body: str) -> Iterator[str]:
+    if len(body) <= LONG_BODY:
+        yield body
+        return
+    terms = body.split(" ")
+    for start in range(0, len(terms), PART_TERMS):
+        yield " ".join(terms[start : start + PART_TERMS])

@@ -1,0 +1,43 @@
+"""What the commands of the shared index have in common: the settings of this process and the URL."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from llmc.cli._options import Options
+    from llmc.settings import Settings
+
+__all__ = ["settings_here", "shared_option", "size_text", "url_of"]
+
+shared_option = click.option(
+    "--shared", "url", default="", metavar="URL", help="The shared index (shared.url): s3://, gs://, az:// or a folder."
+)
+
+
+def settings_here(options: Options) -> Settings:
+    """These commands run in this process, without a daemon: in CI there is none."""
+    from llmc.settings import load
+
+    about = options.about()
+    return load(about["cwd"], os.environ, flags=about["flags"], config_file=about["config"] or None).settings
+
+
+def url_of(settings: Settings, given: str) -> str:
+    from llmc.base.errors import ConfigError
+
+    url = given or settings.shared.url
+    if not url:
+        raise ConfigError("no shared index is configured", hint="Give --shared URL, or set shared.url.")
+    return url
+
+
+def size_text(size: float) -> str:
+    for unit in ("B", "KB", "MB", "GB"):
+        if size < 1_000:  # noqa: PLR2004 - the next unit
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1_000
+    return f"{size:.1f} TB"

@@ -1,0 +1,165 @@
+"""`llmc shared`: looking after a shared index. Everything runs in this process, with the credentials of this shell."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from llmc.cli._options import Options, pass_options
+from llmc.cli._shared import settings_here, shared_option, size_text, url_of
+
+if TYPE_CHECKING:
+    from llmc.settings import Settings
+    from llmc.store.shared.database import SharedDatabase
+
+__all__ = ["command"]
+
+DIFFERENT = 1
+MOST_SHOWN = 20
+
+
+@click.group()
+def command() -> None:
+    """Look after a shared index in object storage; `llmc publish` fills it."""
+
+
+def opened(options: Options, url: str) -> tuple[SharedDatabase, Settings]:
+    from llmc.store.shared.database import SharedDatabase
+
+    settings = settings_here(options)
+    return SharedDatabase.open(url_of(settings, url)), settings
+
+
+@command.command("status")
+@shared_option
+@pass_options
+def status(options: Options, /, url: str) -> int:
+    """Show what the index holds, what it occupies, and whether it should be optimized."""
+    from dataclasses import asdict
+
+    from llmc.store.shared.report import shared_status
+
+    database, _ = opened(options, url)
+    found = shared_status(database)
+    if options.json:
+        click.echo(json.dumps(asdict(found)))
+        return 0
+    click.echo(f"{database.url} · format {found.format} · {found.embedder} ({found.dimension} dimensions)")
+    click.echo(
+        f"{found.repositories:,} repositories, {found.refs:,} refs · {found.documents:,} documents, "
+        f"{found.chunks:,} chunks in {found.shards:,} shards"
+    )
+    click.echo(f"{size_text(found.bytes)} in {found.objects:,} objects · {found.handles:,} handles")
+    for one in found.tables:
+        waiting = f" · {one.unindexed:,} not indexed yet" if one.unindexed else ""
+        click.echo(
+            f"  {one.name:<16} {one.rows:>12,} rows  {size_text(one.bytes):>9} in {one.fragments} files{waiting}"
+        )
+    if found.needs_optimize:
+        click.echo("run `llmc shared optimize` to make queries faster")
+    return 0
+
+
+@command.command("list")
+@click.argument("pattern", default="")
+@shared_option
+@pass_options
+def list_published(options: Options, /, pattern: str, url: str) -> int:
+    """List repositories and refs with their commit and age; PATTERN as in team/*."""
+    from dataclasses import asdict
+
+    from llmc.store.shared.access import matches
+    from llmc.store.shared.publishing import all_heads
+
+    database, _ = opened(options, url)
+    heads = [head for head in all_heads(database).values() if not head.is_dropped]
+    heads = [head for head in heads if not pattern or head.repo == pattern or matches(pattern, head.repo)]
+    heads.sort(key=lambda head: (head.repo, head.ref))
+    if options.json:
+        click.echo(json.dumps([asdict(head) for head in heads]))
+        return 0
+    for head in heads:
+        click.echo(
+            f"{head.repo}@{head.ref}  {head.short_commit}  {head.age():>6} old  "
+            f"{head.files:,} files, {head.chunks:,} chunks"
+        )
+    if not heads:
+        click.echo("nothing is published")
+    return 0
+
+
+@command.command("drop")
+@click.argument("name", metavar="REPO[@REF]")
+@shared_option
+@pass_options
+def drop_published(options: Options, /, name: str, url: str) -> int:
+    """Make a repository, or one ref of it, invisible; `optimize` removes its content a day later."""
+    from llmc.store.shared.maintenance import drop
+
+    database, _ = opened(options, url)
+    repo, _, ref = name.partition("@")
+    dropped = [f"{head.repo}@{head.ref}" for head in drop(database, repo, ref)]
+    click.echo(json.dumps({"dropped": dropped}) if options.json else f"dropped {', '.join(dropped)}")
+    return 0
+
+
+@command.command("optimize")
+@shared_option
+@click.option("--keep-days", type=int, default=None, help="Drop refs not published for so long (shared.keep_days).")
+@pass_options
+def optimize_index(options: Options, /, url: str, keep_days: int | None) -> int:
+    """Bring the indexes up to date, join small files, and remove what nothing refers to any more.
+
+    Run it once a day, or after publishing many repositories. Publishers and servers may go on meanwhile.
+    """
+    from dataclasses import asdict
+
+    from llmc.store.shared.maintenance import optimize
+
+    def report(event: dict[str, Any]) -> None:
+        if not options.json:
+            options.notify(f"optimizing shard {event['shard']}")
+
+    database, settings = opened(options, url)
+    days = settings.shared.keep_days if keep_days is None else keep_days
+    result = optimize(database, keep_days=days, report=report)
+    if options.json:
+        click.echo(json.dumps(asdict(result)))
+        return 0
+    expired = f" · dropped {', '.join(result.expired)}" if result.expired else ""
+    click.echo(
+        f"{len(result.shards)} shards in {result.seconds:.1f} s · removed {result.documents:,} documents, "
+        f"{result.duplicates:,} duplicates, {result.manifests:,} manifests, {result.objects:,} objects{expired}"
+    )
+    return 0
+
+
+@command.command("verify")
+@click.argument("repo", default="")
+@shared_option
+@click.option("--repair", "repairs", is_flag=True, help="Remove damaged documents; publish their repositories again.")
+@pass_options
+def verify_index(options: Options, /, repo: str, url: str, *, repairs: bool) -> int:
+    """Check that every published file is there and unchanged, in all tables; exit 1 if not."""
+    from dataclasses import asdict
+
+    from llmc.store.shared.verify import repair, verify
+
+    database, _ = opened(options, url)
+    found = verify(database, repo, options.notify if options.verbose else lambda _repo: None)
+    repaired = repair(database, found) if repairs else 0
+    if options.json:
+        click.echo(json.dumps({"differences": [asdict(one) for one in found], "repaired": repaired}))
+        return DIFFERENT if found else 0
+    for one in found[:MOST_SHOWN]:
+        click.echo(str(one))
+    if len(found) > MOST_SHOWN:
+        click.echo(f"and {len(found) - MOST_SHOWN:,} more")
+    if repaired:
+        repos = ", ".join(sorted({one.repo for one in found if one.doc}))
+        click.echo(f"removed {repaired:,} damaged documents; publish again: {repos}")
+    if not found:
+        click.echo("everything that is published is there")
+    return DIFFERENT if found else 0

@@ -1,0 +1,127 @@
+"""Which repositories a caller may read. The only place where permissions become part of a query.
+
+An `Access` is what a token or an issuer grants: patterns of repository names. A `Readable` is the tables restricted to
+some repositories; catalog, keywords, vectors and documents get nothing else, so no query can leave the clause out.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any
+
+from llmc.store.shared.database import quoted
+from llmc.store.shared.schema import MANIFESTS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence
+
+    import numpy as np
+    import numpy.typing as npt
+    import pyarrow as pa
+
+    from llmc.store.shared.database import SharedDatabase
+    from llmc.store.shared.manifest import Head
+
+__all__ = ["EVERYTHING", "NOTHING", "Access", "Readable", "matches"]
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Patterns of repository names: `*` stands for anything but `/`, `**` for anything. Those in `without` are left
+    out again."""
+
+    patterns: frozenset[str]
+    without: frozenset[str] = frozenset()
+
+    def permits(self, repo: str) -> bool:
+        wanted = any(matches(pattern, repo) for pattern in self.patterns)
+        return wanted and not any(matches(pattern, repo) for pattern in self.without)
+
+
+EVERYTHING = Access(frozenset({"**"}))
+NOTHING = Access(frozenset())
+
+
+def matches(pattern: str, repo: str) -> bool:
+    if pattern == "**":
+        return True
+    wanted, given = pattern.split("/"), repo.split("/")
+    if wanted[-1] == "**":
+        wanted, given = wanted[:-1], given[: len(wanted) - 1]
+    return len(wanted) == len(given) and all(map(_part_matches, given, wanted))
+
+
+def _part_matches(part: str, pattern: str) -> bool:
+    return fnmatchcase(part, pattern)
+
+
+class Readable:
+    """The tables, restricted to the repositories of each shard. Several shards are asked at the same time."""
+
+    def __init__(self, database: SharedDatabase, repos: Mapping[int, Collection[str]]) -> None:
+        self._database = database
+        self.repos = frozenset(repo for some in repos.values() for repo in some)
+        self._clauses = {shard: f"repo IN ({', '.join(map(quoted, sorted(some)))})" for shard, some in repos.items()}
+
+    @classmethod
+    def of(cls, database: SharedDatabase, heads: Sequence[Head]) -> Readable:
+        """What these publications are in."""
+        repos: dict[int, set[str]] = {}
+        for head in heads:
+            repos.setdefault(head.shard, set()).add(head.repo)
+        return cls(database, repos)
+
+    def manifest_column(self, head: Head, column: str) -> bytes | None:
+        """A packed column of a publication; None if it does not exist, or is not one of these repositories."""
+        if head.repo not in self.repos:
+            return None
+        where = f"repo = {quoted(head.repo)} AND ref = {quoted(head.ref)} AND nonce = {quoted(head.nonce)}"
+        rows = self._database.table(MANIFESTS).scan(where, (column,), 1)
+        packed: bytes | None = rows[column][0].as_py() if rows.num_rows else None
+        return packed
+
+    def scan(self, table: str, where: str, columns: Sequence[str], limit: int | None = None) -> pa.Table:
+        return self._asked(
+            lambda shard, clause: self._database.table(table, shard).scan(restricted(clause, where), columns, limit),
+            columns,
+        )
+
+    def match(self, table: str, query: Any, columns: Sequence[str], limit: int, where: str = "") -> pa.Table:
+        """The best rows of all shards, best first."""
+        found = self._asked(
+            lambda shard, clause: self._database.table(table, shard).match(
+                query, restricted(clause, where), columns, limit
+            ),
+            (*columns, SCORE),
+        )
+        return found if len(self._clauses) <= 1 else found.sort_by([(SCORE, "descending")]).slice(0, limit)
+
+    def nearest(self, query: npt.NDArray[np.float32], columns: Sequence[str], limit: int, where: str = "") -> pa.Table:
+        """The nearest rows of all shards, nearest first."""
+        found = self._asked(
+            lambda shard, clause: self._database.table("vectors", shard).nearest(
+                query, restricted(clause, where), columns, limit
+            ),
+            (*columns, DISTANCE),
+        )
+        return found if len(self._clauses) <= 1 else found.sort_by([(DISTANCE, "ascending")]).slice(0, limit)
+
+    def _asked(self, ask: Callable[[int, str], pa.Table], columns: Sequence[str]) -> pa.Table:
+        import pyarrow as pa  # noqa: PLC0415 - comes with lancedb
+
+        if not self._clauses:
+            return pa.table({name: pa.array([]) for name in columns})
+        if len(self._clauses) == 1:
+            ((shard, clause),) = self._clauses.items()
+            return ask(shard, clause)
+        return pa.concat_tables(POOL.map(ask, self._clauses.keys(), self._clauses.values())).combine_chunks()
+
+
+SCORE, DISTANCE = "_score", "_distance"
+POOL = ThreadPoolExecutor(8, "llmc-shards")
+
+
+def restricted(clause: str, where: str) -> str:
+    return f"({clause}) AND ({where})" if where else clause

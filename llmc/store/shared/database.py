@@ -1,0 +1,246 @@
+"""A shared index as LanceDB tables: opening, creating, appending, reading. No other module of `shared` calls LanceDB.
+
+Every call translates errors of the storage. A reader that still uses a version whose files `optimize` has removed
+reads the newest one instead. `SharedTable` knows no permissions: queries go through `access.Readable`, which adds
+them.
+"""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
+
+from llmc.base.errors import ConflictError, NotFoundError, StoreError
+from llmc.store.shared.schema import CONTENT_TABLES, MANIFESTS, Description, index_configs, schema_of
+from llmc.store.shared.storage import OPTIONS, Storage, storage_errors
+from llmc.store.vectors import engine
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import numpy as np
+    import numpy.typing as npt
+    import pyarrow as pa
+
+__all__ = ["DISTANCE", "SharedDatabase", "SharedTable", "all_of", "match_query", "quoted"]
+
+Found = TypeVar("Found")
+
+# Indexes and metadata in memory, for all tables of a process. 300,000 chunks have indexes of 600 MB in storage, of
+# which queries touch a part.
+CACHE_BYTES = 1 << 30
+METADATA_BYTES = 64 << 20
+# Of unit vectors: 1 - cosine.
+DISTANCE: Final = "dot"
+# Partitions have some 8,192 rows; as in `vectors.lance_table`.
+PROBES = 40
+CREATE_ATTEMPTS = 5
+
+
+def match_query(text: str, column: str, boost: float = 1.0) -> Any:
+    """Rows whose column has any of these terms."""
+    from lancedb.query import MatchQuery  # noqa: PLC0415 - after `engine.load`
+
+    make: Any = MatchQuery  # its fields have defaults that mypy does not see
+    return make(text, column, boost=boost)
+
+
+def all_of(queries: Sequence[Any], ranking: Sequence[Any] = (), none: Sequence[Any] = ()) -> Any:
+    """Rows that match every query and none of `none`; `ranking` adds to their score, and must match without others."""
+    from lancedb.query import BooleanQuery, Occur  # noqa: PLC0415 - after `engine.load`
+
+    parts = [(Occur.MUST, one) for one in queries]
+    parts += [(Occur.SHOULD, one) for one in ranking]
+    parts += [(Occur.MUST_NOT, one) for one in none]
+    make: Any = BooleanQuery
+    return make(parts)
+
+
+def quoted(text: str) -> str:
+    """A string in a filter."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+class SharedTable:
+    """One table, from any thread."""
+
+    def __init__(self, name: str, table: Any, url: str) -> None:
+        self.name = name
+        self._table = table
+        self._url = url
+
+    @property
+    def version(self) -> int:
+        return int(self._table.version)
+
+    def refresh(self) -> int:
+        """Read the newest version from now on, and return its number."""
+        with storage_errors(self._url, f"reading {self.name}"):
+            self._table.checkout_latest()
+            return self.version
+
+    # --- reading
+
+    def scan(
+        self, where: str, columns: Sequence[str], limit: int | None = None, *, with_row_id: bool = False
+    ) -> pa.Table:
+        def run() -> pa.Table:
+            search = self._table.search().where(where).select(list(columns)).limit(limit)
+            return (search.with_row_id(True) if with_row_id else search).to_arrow()
+
+        return self._read(run)
+
+    def match(self, query: Any, where: str, columns: Sequence[str], limit: int) -> pa.Table:
+        """The best rows of a full-text query, best first, with their `_score`."""
+
+        def run() -> pa.Table:
+            search = self._table.search(query, query_type="fts").where(where, prefilter=True)
+            return search.select([*columns, "_score"]).limit(limit).to_arrow()
+
+        return self._read(run)
+
+    def nearest(self, query: npt.NDArray[np.float32], where: str, columns: Sequence[str], limit: int) -> pa.Table:
+        """The rows whose vector is nearest, nearest first, with their `_distance`."""
+
+        def run() -> pa.Table:
+            search = self._table.search(query).distance_type(DISTANCE).nprobes(PROBES).where(where, prefilter=True)
+            return search.select([*columns, "_distance"]).limit(limit).to_arrow()
+
+        return self._read(run)
+
+    def count(self, where: str | None = None) -> int:
+        return self._read(lambda: int(self._table.count_rows(where)))
+
+    def _read(self, run: Callable[[], Found]) -> Found:
+        try:
+            with storage_errors(self._url, f"reading {self.name}"):
+                return run()
+        except StoreError as error:
+            if type(error) is not StoreError:  # only a missing file is worth another look
+                raise
+        self.refresh()
+        with storage_errors(self._url, f"reading {self.name}"):
+            return run()
+
+    # --- writing
+
+    def add(self, rows: pa.Table) -> None:
+        with storage_errors(self._url, f"writing {self.name}"):
+            self._table.add(rows)
+
+    def delete(self, where: str) -> None:
+        with storage_errors(self._url, f"deleting from {self.name}"):
+            self._table.delete(where)
+
+    def create_index(self, column: str, config: Any) -> None:
+        with storage_errors(self._url, f"indexing {self.name}"):
+            self._table.create_index(column, config=config)
+
+    def indexes(self) -> dict[str, Any]:
+        """column → its index as LanceDB describes it."""
+        with storage_errors(self._url, f"reading {self.name}"):
+            return {index.columns[0]: index for index in self._table.list_indices()}
+
+    def optimize(self, **options: Any) -> None:
+        with storage_errors(self._url, f"optimizing {self.name}"):
+            self._table.optimize(**options)
+
+    def stats(self) -> Mapping[str, Any]:
+        with storage_errors(self._url, f"reading {self.name}"):
+            stats: Mapping[str, Any] = self._table.stats()
+            return stats
+
+
+class SharedDatabase:
+    """An open shared index. Any thread may use it."""
+
+    def __init__(self, storage: Storage, description: Description, cache_bytes: int = CACHE_BYTES) -> None:
+        self.storage = storage
+        self.description = description
+        self.url = storage.url
+        lancedb = engine.load()
+        with storage_errors(self.url, "opening the shared index"):
+            session = lancedb.Session(
+                index_cache_size_bytes=cache_bytes, metadata_cache_size_bytes=min(METADATA_BYTES, cache_bytes)
+            )
+            options = OPTIONS if storage.scheme else None
+            self._connection = lancedb.connect(self.url, storage_options=options, session=session)
+        self._tables: dict[str, SharedTable] = {}
+        self._lock = threading.Lock()
+
+    @classmethod
+    def open(cls, url: str, cache_bytes: int = CACHE_BYTES) -> Self:
+        storage = Storage(url)
+        description = Description.read(storage)
+        if description is None:
+            raise NotFoundError(
+                "there is no shared index here",
+                hint="`llmc publish --shared URL` creates it with the first repository.",
+            )
+        return cls(storage, description, cache_bytes)
+
+    @classmethod
+    def create(cls, url: str, description: Description) -> Self:
+        """Open the index for publishing, and create it if there is none. Several publishers may do so at once."""
+        storage = Storage(url, create=True)
+        storage.require_conditional_writes()
+        known = Description.read(storage)
+        if known is None:
+            cls(storage, description).create_table(MANIFESTS)
+            description.create(storage)
+            known = Description.read(storage)
+            assert known is not None, "it was created, by this process or another"
+        known.require(description)
+        return cls(storage, known)
+
+    def create_shard(self, shard: int) -> None:
+        """Create the content tables of a shard that do not exist yet. Several publishers may do so at once."""
+        for name in CONTENT_TABLES:
+            self.create_table(name, shard)
+
+    def create_table(self, name: str, shard: int = 0) -> None:
+        full_name = table_name(name, shard)
+        for attempt in range(CREATE_ATTEMPTS):
+            try:
+                with storage_errors(self.url, f"creating {full_name}"):
+                    self._connection.create_table(full_name, schema=schema_of(name, self.description), exist_ok=True)
+                table = self.table(name, shard)
+                table.refresh()
+                existing = table.indexes()
+                for column, config in index_configs(name).items():
+                    if column not in existing:
+                        table.create_index(column, config)
+            except ConflictError:  # another publisher creates it as well
+                if attempt == CREATE_ATTEMPTS - 1:
+                    raise
+            else:
+                return
+
+    def table(self, name: str, shard: int = 0) -> SharedTable:
+        full_name = table_name(name, shard)
+        with self._lock:
+            if full_name not in self._tables:
+                with storage_errors(self.url, f"opening {full_name}"):
+                    self._tables[full_name] = SharedTable(full_name, self._connection.open_table(full_name), self.url)
+            return self._tables[full_name]
+
+    def append(self, rows: Mapping[str, pa.Table], shard: int = 0) -> None:
+        """Append to several tables at once: each commit mostly waits for the storage."""
+        wanted = {name: table for name, table in rows.items() if table.num_rows}
+        if not wanted:
+            return
+        with ThreadPoolExecutor(len(wanted), "llmc-shared-write") as pool:
+            ends = [pool.submit(self.table(name, shard).add, table) for name, table in wanted.items()]
+        for end in ends:
+            end.result()
+
+    def refresh(self, shard: int) -> dict[str, int]:
+        """Read the newest versions of a shard from now on: table → version."""
+        with ThreadPoolExecutor(len(CONTENT_TABLES), "llmc-shared-refresh") as pool:
+            versions = pool.map(lambda name: self.table(name, shard).refresh(), CONTENT_TABLES)
+            return dict(zip(CONTENT_TABLES, versions, strict=True))
+
+
+def table_name(name: str, shard: int) -> str:
+    return name if name == MANIFESTS else f"{name}_{shard:04d}"

@@ -1,0 +1,209 @@
+"""What a server reads: the newest publication of every repository and ref, and what of it a caller may see.
+
+`refresh` looks for new publications; a server calls it every second, so that a commit is visible everywhere soon
+after it was published. A publication is taken over only when the tables on this side hold everything that it names:
+storage that serves an old list of versions makes it wait, never answer with half a tree. What cannot be refreshed
+stays as it was, and `trouble` says why.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter, OrderedDict, defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Self
+
+from llmc.base import logs
+from llmc.base.errors import CorruptStoreError, LlmcError
+from llmc.store.shared.access import Access, Readable, matches
+from llmc.store.shared.database import SharedDatabase
+from llmc.store.shared.documents import ByteCache, DocumentCaches
+from llmc.store.shared.manifest import HEAD_COLUMNS, Head, Manifest, default_head, newest, read_heads
+from llmc.store.shared.schema import CONTENT_TABLES, MANIFESTS
+from llmc.store.shared.selection import Selection
+from llmc.store.shared.statistics import TermStatistics
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+__all__ = ["SharedIndex"]
+
+log = logs.get("shared")
+
+POLL_SECONDS = 1.0
+# Contents and facts of documents, manifests, statistics: together about half a gigabyte at most.
+DOCUMENT_BYTES = 256 << 20
+MANIFEST_BYTES = 128 << 20
+STATISTICS_BYTES = 64 << 20
+MOST_SELECTIONS = 64
+
+
+@dataclass(frozen=True)
+class PublishedHeads:
+    """repository → ref → its publication, without dropped ones."""
+
+    heads: dict[str, dict[str, Head]] = field(default_factory=dict)
+    taken: float = 0.0  # time.monotonic
+
+
+class SharedIndex:
+    """Readable from any thread."""
+
+    def __init__(self, database: SharedDatabase) -> None:
+        self.database = database
+        self.caches = DocumentCaches(DOCUMENT_BYTES)
+        self.snapshot = PublishedHeads()
+        self.trouble = ""
+        self._manifests: ByteCache[Manifest] = ByteCache(MANIFEST_BYTES, lambda one: one.size)
+        self._statistics: ByteCache[TermStatistics] = ByteCache(STATISTICS_BYTES, lambda one: one.size)
+        self._selections: OrderedDict[tuple[Head, ...], Selection] = OrderedDict()
+        self._version = -1
+        self._behind = False
+        self._lock = threading.Lock()
+        self._refreshing = threading.Lock()
+        self._closed = threading.Event()
+        self._poller: threading.Thread | None = None
+
+    @classmethod
+    def open(cls, url: str, cache_bytes: int | None = None) -> Self:
+        database = SharedDatabase.open(url, cache_bytes) if cache_bytes else SharedDatabase.open(url)
+        index = cls(database)
+        index.refresh()
+        return index
+
+    def follow(self, seconds: float = POLL_SECONDS) -> None:
+        """Keep refreshing in the background until `close`."""
+        self._poller = threading.Thread(target=self._poll, args=(seconds,), name="llmc-shared", daemon=True)
+        self._poller.start()
+
+    def _poll(self, seconds: float) -> None:
+        while not self._closed.wait(seconds):
+            try:
+                self.refresh()
+            except LlmcError as error:
+                if str(error) != self.trouble:
+                    log.warning("the shared index cannot be refreshed", error=str(error))
+                self.trouble = str(error)
+            except Exception:
+                log.exception("refreshing the shared index failed")
+
+    def close(self) -> None:
+        self._closed.set()
+        if self._poller is not None:
+            self._poller.join()
+
+    def refresh(self) -> None:
+        """Take over what was published since the last call."""
+        with self._refreshing:
+            version = self.database.table(MANIFESTS).refresh()
+            if version != self._version or self._behind:
+                rows = self.database.table(MANIFESTS).scan("true", HEAD_COLUMNS)
+                published = newest(read_heads(rows))
+                behind = self._not_here_yet(published.values())
+                self._take_over(published, behind)
+                self._version, self._behind = version, bool(behind)
+            else:
+                self.snapshot = PublishedHeads(self.snapshot.heads, time.monotonic())
+            self.trouble = ""
+
+    def _not_here_yet(self, listed: Collection[Head]) -> set[tuple[str, str]]:
+        """What names more than the tables on this side hold."""
+        needed: dict[int, Counter[str]] = {}
+        for head in listed:
+            needed[head.shard] = needed.get(head.shard, Counter()) | Counter(head.versions)
+        versions = {shard: self._caught_up(shard, wanted) for shard, wanted in needed.items()}
+        return {
+            (head.repo, head.ref)
+            for head in listed
+            if any(versions[head.shard][name] < version for name, version in head.versions.items())
+        }
+
+    def _caught_up(self, shard: int, wanted: Mapping[str, int]) -> Mapping[str, int]:
+        """The versions that are read of a shard, refreshed if publications need newer ones."""
+        versions = {name: self.database.table(name, shard).version for name in CONTENT_TABLES}
+        behind = any(versions[name] < version for name, version in wanted.items())
+        return self.database.refresh(shard) if behind else versions
+
+    def _take_over(self, published: dict[tuple[str, str], Head], behind: set[tuple[str, str]]) -> None:
+        heads: dict[str, dict[str, Head]] = defaultdict(dict)
+        for (repo, ref), head in published.items():
+            known = self.snapshot.heads.get(repo, {}).get(ref)
+            kept = known if (repo, ref) in behind else head
+            if kept is not None and not kept.is_dropped:
+                heads[repo][ref] = kept
+        self.snapshot = PublishedHeads(dict(heads), time.monotonic())
+
+    def seconds_behind(self) -> float:
+        """How long ago this process last knew that it had the newest publications."""
+        return time.monotonic() - self.snapshot.taken
+
+    # --- selecting
+
+    def repositories(self, access: Access) -> dict[str, dict[str, Head]]:
+        """What a caller may see: repository → ref → publication."""
+        return {repo: refs for repo, refs in self.snapshot.heads.items() if access.permits(repo)}
+
+    def select(self, access: Access, repos: Sequence[str] = (), refs: Sequence[str] = ()) -> Selection:
+        """The repositories that a caller may read and asked for, each at its default ref or at the refs named."""
+        snapshot = self.snapshot
+        wanted = [repo for repo in self.repositories(access) if not repos or any(names(one, repo) for one in repos)]
+        heads = [head for repo in sorted(wanted) for head in self._refs(snapshot, repo, refs)]
+        return self.selection(heads)
+
+    def _refs(self, snapshot: PublishedHeads, repo: str, refs: Sequence[str]) -> list[Head]:
+        if repo not in snapshot.heads:
+            return []
+        if not refs:
+            return [default_head(snapshot.heads[repo].values())]
+        known = snapshot.heads[repo]
+        return [head for ref, head in sorted(known.items()) if any(names_ref(one, ref, head) for one in refs)]
+
+    def selection(self, heads: Sequence[Head]) -> Selection:
+        key = tuple(heads)
+        with self._lock:
+            found = self._selections.get(key)
+            if found is None:
+                found = self._selections[key] = Selection(self, heads)
+            self._selections.move_to_end(key)
+            while len(self._selections) > MOST_SELECTIONS:
+                self._selections.popitem(last=False)
+            return found
+
+    # --- manifests
+
+    def manifest(self, head: Head, readable: Readable) -> Manifest:
+        found = self._manifests.get(head.nonce)
+        if found is None:
+            found = Manifest(head, self._column(head, readable, "entries"))
+            self._manifests.put(head.nonce, found)
+        return found
+
+    def statistics(self, head: Head, readable: Readable) -> TermStatistics:
+        found = self._statistics.get(head.nonce)
+        if found is None:
+            found = TermStatistics.unpack(self._column(head, readable, "statistics"))
+            self._statistics.put(head.nonce, found)
+        return found
+
+    def _column(self, head: Head, readable: Readable, name: str) -> bytes:
+        packed = readable.manifest_column(head, name)
+        if packed is None:
+            raise CorruptStoreError(
+                f"the manifest of {head.repo}@{head.ref} is missing", hint="Publish the repository again."
+            )
+        return packed
+
+
+def names(typed: str, repo: str) -> bool:
+    """Whether a caller means this repository: by its name, its last parts, or a pattern."""
+    return typed == repo or repo.endswith(f"/{typed}") or matches(typed, repo)
+
+
+def names_ref(typed: str, ref: str, head: Head) -> bool:
+    """By its name, a pattern, or the commit it is at."""
+    is_commit = len(typed) >= LEAST_COMMIT and head.commit.startswith(typed.lower())
+    return typed == ref or is_commit or matches(typed, ref)
+
+
+LEAST_COMMIT = 7

@@ -1,0 +1,246 @@
+"""Words and trigrams of a shared index: `KeywordSearcher` on LanceDB's full-text indexes, and its writing half.
+
+BM25 is LanceDB's own, over one column for each field; a query is one boolean query with a match for each field and
+boost. Filters match with a boost of 0, so that only `any` scores. `LanceKeywords` implements the contract for
+documents of one repository; `PublishedKeywords` (in `published`) answers a view from the results of its selection.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from llmc.store.catalog.packing import clean
+from llmc.store.protocols import ChunkHit
+from llmc.store.shared.database import all_of, match_query, quoted
+from llmc.store.shared.grams import gram_terms
+from llmc.store.shared.rows import NumberedDocument, chunk_rows, trigram_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+    from llmc.base.model import Document
+    from llmc.store.protocols import Clause, KeywordQuery, Trigrams
+    from llmc.store.shared.access import Readable
+    from llmc.store.shared.database import SharedDatabase
+
+__all__ = ["LanceKeywords", "WordHit", "candidate_rows", "document_filters", "word_hits"]
+
+# Equal scores are put in order by place, which needs the whole run of equals, up to this many.
+LONGEST_TIE = 4_096
+# Intersecting sixteen lists takes as long as two; beyond, a pattern is rare enough.
+MOST_TRIGRAMS = 16
+# A filter with more documents than this takes longer to parse than searching further down the ranking.
+DOCS_IN_FILTER = 4_000
+EVERY_ROW = 1 << 30
+# In order of how often they occur in source code; a trigram of rare characters leads to fewer documents.
+COMMON = " etaoinsrlcdpumfhgb_\n.\"(),:vy=-'/wtxk0123456789"
+
+WordHit = tuple[str, ChunkHit]
+
+
+def compiled(query: KeywordQuery) -> Any:
+    """The query as LanceDB's; None if nothing in it scores or must match."""
+
+    def matches(clauses: Iterable[Clause], factor: float) -> list[Any]:
+        grouped: dict[tuple[str, float], list[str]] = defaultdict(list)
+        for clause in clauses:
+            if clause.field != "capsule":  # only embedded
+                grouped[clause.field, clause.boost * factor].append(clean(clause.term))
+        return [match_query(" ".join(terms), field, boost) for (field, boost), terms in grouped.items()]
+
+    groups = [all_of((), ranking=matches(group, 0.0)) for group in query.all]
+    ranking = matches(query.any, 1.0)
+    return all_of(groups, ranking, matches(query.none, 1.0)) if groups or ranking else None
+
+
+def word_hits(readable: Readable, query: KeywordQuery, limit: int, within: Collection[int] | None) -> list[WordHit]:
+    """(repository, hit) of the best chunks, best first; equal scores by document and ordinal."""
+    if limit <= 0 or (within is not None and not within):
+        return []
+    if within is not None and len(within) > DOCS_IN_FILTER:
+        return _sifted(readable, query, limit, frozenset(within))
+    where = " AND ".join(_conditions(query, within))
+    asked = compiled(query)
+    if asked is None:
+        return _unscored(readable, where, limit) if where else []
+    wanted = limit
+    while True:
+        found = readable.match("chunks", asked, ("repo", "doc", "ordinal"), wanted + 1, where)
+        scores = found["_score"].to_numpy()
+        cut_in_a_tie = len(scores) > wanted and scores[wanted] == scores[limit - 1]
+        if not cut_in_a_tie or wanted >= limit + LONGEST_TIE:
+            return _ordered(found, scores)[:limit]
+        wanted = wanted * 2 + 64
+
+
+def _sifted(readable: Readable, query: KeywordQuery, limit: int, within: frozenset[int]) -> list[WordHit]:
+    """Of the best chunks those in a large scope, further and further down the ranking."""
+    asked = limit * 4
+    while True:
+        found = word_hits(readable, query, asked, None)
+        kept = [one for one in found if one[1].doc in within]
+        if len(kept) >= limit or len(found) < asked:
+            return kept[:limit]
+        asked *= 4
+
+
+def _conditions(query: KeywordQuery, within: Collection[int] | None) -> Iterator[str]:
+    if query.languages:
+        yield f"language IN ({', '.join(map(quoted, sorted(query.languages)))})"
+    if within is not None:
+        yield f"doc IN ({','.join(str(int(doc)) for doc in sorted(within))})"
+
+
+def _unscored(readable: Readable, where: str, limit: int) -> list[WordHit]:
+    found = readable.scan("chunks", where, ("repo", "doc", "ordinal"))
+    return _ordered(found, np.zeros(found.num_rows))[:limit]
+
+
+def _ordered(found: Any, scores: Any) -> list[WordHit]:
+    """Each chunk once, though two publishers may have written it at the same time."""
+    columns = zip(*(found[name].to_pylist() for name in ("repo", "doc", "ordinal")), scores.tolist(), strict=True)
+    hits = {(repo, doc, at): (repo, ChunkHit(doc, at, score)) for repo, doc, at, score in columns}
+    return sorted(hits.values(), key=lambda one: (-one[1].score, one[1].doc, one[1].ordinal, one[0]))
+
+
+def candidate_rows(readable: Readable, condition: Trigrams, *, across_lines: bool) -> dict[str, set[int]]:
+    """repository → documents that may match."""
+    asked = _condition_query(condition)
+    if asked is None:
+        found = readable.scan("trigrams", "", ("repo", "doc"))
+    else:
+        found = readable.match("trigrams", asked, ("repo", "doc"), EVERY_ROW)
+    documents = _by_repo(found)
+    if across_lines and asked is not None:
+        for repo, docs in _scattered(readable, condition).items():
+            documents.setdefault(repo, set()).update(docs)
+    return documents
+
+
+def _condition_query(condition: Trigrams) -> Any:
+    """None where every document is a candidate."""
+    parts = [match_query(gram_terms(clean(one)), "grams") for one in rarest(condition.all)]
+    for group in condition.any:
+        alternatives = [_condition_query(one) for one in group]
+        if alternatives and None not in alternatives:
+            parts.append(all_of((), ranking=alternatives))
+    return all_of(parts) if parts else None
+
+
+def rarest(trigrams: Collection[str]) -> list[str]:
+    """Those that probably lead to the fewest documents."""
+    return sorted(trigrams, key=lambda one: (-sum(_rarity(letter) for letter in one), one))[:MOST_TRIGRAMS]
+
+
+def _rarity(letter: str) -> int:
+    at = COMMON.find(letter)
+    return at if at >= 0 else len(COMMON)
+
+
+def _scattered(readable: Readable, condition: Trigrams) -> dict[str, set[int]]:
+    """Documents of several parts that hold everything, each trigram in whichever part."""
+
+    def holding(trigram: str) -> dict[str, set[int]]:
+        query = match_query(gram_terms(clean(trigram)), "grams")
+        return _by_repo(readable.match("trigrams", query, ("repo", "doc"), EVERY_ROW, "cut"))
+
+    found = _by_repo(readable.scan("trigrams", "cut", ("repo", "doc")))
+    for trigram in rarest(condition.all):
+        found = found and _both(found, holding(trigram))
+    for group in condition.any:
+        alternatives: dict[str, set[int]] = defaultdict(set)
+        for one in group:
+            for repo, docs in _scattered(readable, one).items():
+                alternatives[repo] |= docs
+        found = found and _both(found, alternatives)
+    return found
+
+
+def _both(first: dict[str, set[int]], second: dict[str, set[int]]) -> dict[str, set[int]]:
+    return {repo: docs & second[repo] for repo, docs in first.items() if repo in second and docs & second[repo]}
+
+
+def _by_repo(found: Any) -> dict[str, set[int]]:
+    documents: dict[str, set[int]] = defaultdict(set)
+    for repo, doc in zip(found["repo"].to_pylist(), found["doc"].to_pylist(), strict=True):
+        documents[repo].add(doc)
+    return dict(documents)
+
+
+def document_filters(docs: Collection[int]) -> Iterator[str]:
+    """Filters that together name these documents."""
+    ordered = sorted(map(int, docs))
+    for start in range(0, len(ordered), DOCS_IN_FILTER):
+        yield f"doc IN ({','.join(map(str, ordered[start : start + DOCS_IN_FILTER]))})"
+
+
+class LanceKeywords:
+    """`KeywordStore` of one repository on the first shard of an index."""
+
+    def __init__(self, database: SharedDatabase, readable: Readable) -> None:
+        (self._repo,) = readable.repos
+        self._database = database
+        self._readable = readable
+        self._added: dict[int, Document] = {}
+        self._deleted: set[int] = set()
+
+    def add(self, doc: int, document: Document) -> None:
+        self._added[doc] = document
+
+    def delete(self, docs: Collection[int]) -> None:
+        self._deleted.update(docs)
+
+    def commit(self) -> None:
+        added, deleted = self._added, self._deleted
+        self.rollback()
+        for where in document_filters(deleted):
+            for name in ("chunks", "trigrams"):
+                self._database.table(name).delete(f"repo = {quoted(self._repo)} AND {where}")
+        documents = [NumberedDocument(doc, document) for doc, document in added.items() if doc not in deleted]
+        description = self._database.description
+        rows = {
+            "chunks": chunk_rows(self._repo, documents, description),
+            "trigrams": trigram_rows(self._repo, documents, description),
+        }
+        self._database.append(rows)
+
+    def rollback(self) -> None:
+        self._added = {}
+        self._deleted = set()
+
+    def release(self) -> None:
+        """Nothing is held between commits."""
+
+    def reload(self) -> None:
+        self._database.refresh(0)
+
+    def close(self) -> None:
+        self.rollback()
+
+    def docs(self) -> set[int]:
+        return _by_repo(self._readable.scan("trigrams", "", ("repo", "doc"))).get(self._repo, set())
+
+    def search(self, query: KeywordQuery, limit: int, within: Collection[int] | None = None) -> list[ChunkHit]:
+        return [hit for _, hit in word_hits(self._readable, query, limit, within)]
+
+    def frequencies(self, terms: Collection[str]) -> tuple[int, dict[str, int]]:
+        def holding(term: str) -> int:
+            query = match_query(clean(term), "body")
+            return len(_ordered_places(self._readable.match("chunks", query, ("doc", "ordinal"), EVERY_ROW)))
+
+        total = len(_ordered_places(self._readable.scan("chunks", "", ("doc", "ordinal"))))
+        return total, {term: holding(term) for term in terms}
+
+    def candidates(self, condition: Trigrams, limit: int | None = None, *, across_lines: bool = False) -> list[int]:
+        found = candidate_rows(self._readable, condition, across_lines=across_lines).get(self._repo, set())
+        return sorted(found)[:limit]
+
+    def estimate(self, condition: Trigrams) -> int:
+        return len(self.candidates(condition, across_lines=True))
+
+
+def _ordered_places(found: Any) -> set[tuple[int, int]]:
+    return set(zip(found["doc"].to_pylist(), found["ordinal"].to_pylist(), strict=True))

@@ -1,0 +1,305 @@
+"""Keeping a shared index in order: what is no longer named is removed, new rows get into the indexes, refs expire.
+
+Any process with write access may run it, at any time, beside publishers and servers. Nothing is removed that a
+publisher may still name: documents go a day after the last manifest that names them was replaced, and old versions of
+tables stay readable for an hour. `optimize` holds a lease, so that one process at a time does the work; the lease only
+saves work, since LanceDB's commits decide conflicts.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import defaultdict
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from llmc.base import logs
+from llmc.base.errors import ConflictError, LlmcError, NotFoundError
+from llmc.store.shared.database import DISTANCE, quoted
+from llmc.store.shared.keywords import document_filters
+from llmc.store.shared.manifest import HEAD_COLUMNS, Head, Manifest, default_head, newest, read_heads
+from llmc.store.shared.publishing import append_head
+from llmc.store.shared.schema import CONTENT_TABLES, MANIFESTS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator
+
+    from llmc.store.shared.database import SharedDatabase, SharedTable
+
+    Report = Callable[[dict[str, Any]], None]
+
+__all__ = ["OptimizeResult", "TableStatus", "drop", "needs_optimize", "optimize", "shards_of", "table_status"]
+
+log = logs.get("shared")
+
+HOUR, DAY = 3_600.0, 86_400.0
+GRACE_SECONDS = DAY
+OLD_VERSIONS = timedelta(hours=1)
+LEASE, LEASE_SECONDS = "lease/optimize.json", 2 * HOUR
+# Rows that no index holds are compared one by one: 4,000 chunks cost a search 70 ms, 2,000 texts a grep 50 ms.
+MOST_UNINDEXED = {"chunks": 4_000, "trigrams": 2_000, "vectors": 8_000, "documents": 8_000, "symbols": 20_000}
+# Each commit adds a file; opening more than some dozens takes longer than reading them.
+MOST_FRAGMENTS = 64
+# Below, all vectors are compared. An index is trained again when the table has grown to four times its size.
+LEAST_INDEXED_VECTORS = 5_000
+RETRAIN = 4
+
+
+@dataclass(frozen=True, slots=True)
+class TableStatus:
+    name: str
+    rows: int
+    unindexed: int
+    fragments: int
+    bytes: int
+
+
+@dataclass(slots=True)
+class OptimizeResult:
+    """What was done: refs that expired, rows that were removed, shards whose indexes were brought up to date."""
+
+    expired: list[str] = field(default_factory=list)
+    manifests: int = 0
+    documents: int = 0
+    duplicates: int = 0
+    shards: list[int] = field(default_factory=list)
+    objects: int = 0
+    seconds: float = 0.0
+
+
+def drop(database: SharedDatabase, repo: str, ref: str = "") -> list[Head]:
+    """Make a repository, or one ref of it, invisible at once; `optimize` removes its content a day later."""
+    current = newest(_all_rows(database)).values()
+    wanted = [head for head in current if head.repo == repo and ref in {"", head.ref} and not head.is_dropped]
+    if not wanted:
+        raise NotFoundError(
+            f"{repo}@{ref} is not published" if ref else f"{repo} is not published",
+            hint="`llmc shared list` shows what is.",
+        )
+    for head in wanted:
+        _append_dropped(database, head)
+    return wanted
+
+
+def _append_dropped(database: SharedDatabase, head: Head) -> None:
+    gone = replace(head, commit="", sequence=head.sequence + 1, nonce=uuid4().hex, published=time.time(), chunks=0)
+    append_head(database, gone)
+
+
+def _all_rows(database: SharedDatabase) -> list[Head]:
+    table = database.table(MANIFESTS)
+    table.refresh()
+    return list(read_heads(table.scan("true", HEAD_COLUMNS)))
+
+
+def shards_of(heads: Collection[Head]) -> list[int]:
+    return sorted({head.shard for head in heads})
+
+
+def optimize(
+    database: SharedDatabase,
+    *,
+    keep_days: float = 0.0,
+    shards: Collection[int] | None = None,
+    now: float | None = None,
+    report: Report = lambda _event: None,
+) -> OptimizeResult:
+    """Bring the index in order. `keep_days`: refs that were not published for so long expire, unless they are the
+    default of their repository; 0 keeps all. With `shards` only those are brought up to date, and nothing expires."""
+    started = time.monotonic()
+    now = time.time() if now is None else now
+    result = OptimizeResult()
+    with _lease(database):
+        if shards is None and keep_days:
+            result.expired = _expire(database, now - keep_days * DAY)
+        rows = _all_rows(database)
+        for shard in shards_of(rows) if shards is None else sorted(shards):
+            report({"stage": "optimize", "shard": shard})
+            result.documents += _remove_unnamed(database, shard, rows, now)
+            result.duplicates += _remove_duplicates(database, shard)
+            _index_shard(database, shard)
+            result.shards.append(shard)
+        if shards is None:
+            result.manifests = _remove_superseded(database, rows, now)
+            result.objects = _remove_old_objects(database, now)
+        _compact(database.table(MANIFESTS))
+    result.seconds = time.monotonic() - started
+    return result
+
+
+@contextmanager
+def _lease(database: SharedDatabase) -> Iterator[None]:
+    """ConflictError while another process optimizes; one that died holds it for two hours at most."""
+    storage, owner = database.storage, uuid4().hex
+    mine = json.dumps({"owner": owner, "until": time.time() + LEASE_SECONDS}).encode()
+    if not storage.create(LEASE, mine):
+        try:
+            until = float(json.loads(storage.read(LEASE) or b"{}").get("until", 0.0))
+        except (ValueError, AttributeError):
+            until = 0.0
+        if time.time() < until <= time.time() + LEASE_SECONDS:
+            raise ConflictError("the shared index is being optimized by another process", hint="Try again later.")
+        storage.write(LEASE, mine)
+    try:
+        yield
+    finally:
+        storage.delete([LEASE])
+
+
+def _expire(database: SharedDatabase, since: float) -> list[str]:
+    by_repo: dict[str, list[Head]] = defaultdict(list)
+    for head in newest(_all_rows(database)).values():
+        if not head.is_dropped:
+            by_repo[head.repo].append(head)
+    expired = []
+    for heads in by_repo.values():
+        kept = default_head(heads)
+        for head in heads:
+            if head is not kept and head.published < since:
+                _append_dropped(database, head)
+                expired.append(f"{head.repo}@{head.ref}")
+    return sorted(expired)
+
+
+def _replaced_at(rows: Collection[Head]) -> dict[str, float]:
+    """nonce of a publication that does not count any more → when it was replaced, dropped ones included."""
+    by_ref: dict[tuple[str, str], list[Head]] = defaultdict(list)
+    for head in rows:
+        by_ref[head.repo, head.ref].append(head)
+    replaced: dict[str, float] = {}
+    for heads in by_ref.values():
+        ordered = sorted(heads, key=lambda head: head.order)
+        for before, after in pairwise(ordered):
+            replaced[before.nonce] = after.published
+        if ordered[-1].is_dropped:
+            replaced[ordered[-1].nonce] = ordered[-1].published
+    return replaced
+
+
+def _remove_unnamed(database: SharedDatabase, shard: int, rows: Collection[Head], now: float) -> int:
+    """Remove documents that no publication of the last day names; the number of them."""
+    database.refresh(shard)
+    replaced = _replaced_at(rows)
+    live: dict[str, set[int]] = defaultdict(set)
+    for head in rows:
+        if head.shard == shard and not head.is_dropped and replaced.get(head.nonce, now) > now - GRACE_SECONDS:
+            live[head.repo] |= _manifest(database, head).docs()
+    removed = 0
+    for name in reversed(CONTENT_TABLES):  # `documents`, which says that a document is complete, comes last
+        table = database.table(name, shard)
+        old = table.scan(f"written < {now - GRACE_SECONDS}", ("repo", "doc"))
+        unnamed: dict[str, set[int]] = defaultdict(set)
+        for repo, doc in zip(old["repo"].to_pylist(), old["doc"].to_pylist(), strict=True):
+            if doc not in live[repo]:
+                unnamed[repo].add(doc)
+        for repo, docs in unnamed.items():
+            for where in document_filters(docs):
+                table.delete(f"repo = {quoted(repo)} AND {where}")
+        removed = sum(map(len, unnamed.values()))
+    return removed
+
+
+def _manifest(database: SharedDatabase, head: Head) -> Manifest:
+    where = f"repo = {quoted(head.repo)} AND ref = {quoted(head.ref)} AND nonce = {quoted(head.nonce)}"
+    rows = database.table(MANIFESTS).scan(where, ("entries",), 1)
+    return Manifest(head, rows["entries"][0].as_py() if rows.num_rows else b"")
+
+
+KEYS = {"vectors": ("repo", "doc", "ordinal"), "chunks": ("repo", "doc", "ordinal"), "symbols": ("repo", "doc", "name")}
+
+
+def _remove_duplicates(database: SharedDatabase, shard: int) -> int:
+    """Remove rows that two publishers wrote at the same time. Of `trigrams` a document has several, which no column
+    tells apart; there a second copy costs nothing but space."""
+    removed = 0
+    for name in ("documents", "chunks", "vectors", "symbols"):
+        table = database.table(name, shard)
+        columns = KEYS.get(name, ("repo", "doc"))
+        rows = table.scan("true", columns, with_row_id=True)
+        seen: set[tuple[Any, ...]] = set()
+        extra: list[int] = []
+        keys = zip(*(rows[column].to_pylist() for column in columns), strict=True)
+        for key, row in zip(keys, rows["_rowid"].to_pylist(), strict=True):
+            if key in seen:
+                extra.append(row)
+            seen.add(key)
+        for start in range(0, len(extra), ROWS_AT_ONCE):
+            table.delete(f"_rowid IN ({','.join(map(str, extra[start : start + ROWS_AT_ONCE]))})")
+        removed += len(extra)
+    return removed
+
+
+ROWS_AT_ONCE = 4_000
+
+
+def _index_shard(database: SharedDatabase, shard: int) -> None:
+    for name in CONTENT_TABLES:
+        table = database.table(name, shard)
+        if name == "vectors":
+            _index_vectors(table)
+        _compact(table)
+
+
+def _index_vectors(table: SharedTable) -> None:
+    from lancedb.index import IvfSq  # noqa: PLC0415 - after `engine.load`
+
+    rows = table.count()
+    index = table.indexes().get("vector")
+    if rows >= LEAST_INDEXED_VECTORS and (index is None or rows > RETRAIN * index.num_indexed_rows):
+        table.create_index("vector", IvfSq(distance_type=DISTANCE))
+
+
+def _compact(table: SharedTable) -> None:
+    """Join small files, bring the indexes up to date, and remove versions older than an hour."""
+    table.optimize(cleanup_older_than=OLD_VERSIONS)
+    table.refresh()
+
+
+def _remove_superseded(database: SharedDatabase, rows: Collection[Head], now: float) -> int:
+    old = [nonce for nonce, at in _replaced_at(rows).items() if at < now - GRACE_SECONDS]
+    for start in range(0, len(old), ROWS_AT_ONCE):
+        some = ", ".join(map(quoted, old[start : start + ROWS_AT_ONCE]))
+        database.table(MANIFESTS).delete(f"nonce IN ({some})")
+    return len(old)
+
+
+def _remove_old_objects(database: SharedDatabase, now: float) -> int:
+    """Handles and probes that outlived a day."""
+    old = [
+        one.name
+        for prefix in ("handles", "probe")
+        for one in database.storage.list(prefix)
+        if one.modified < now - GRACE_SECONDS
+    ]
+    database.storage.delete(old)
+    return len(old)
+
+
+def needs_optimize(database: SharedDatabase, shard: int) -> bool:
+    """Whether queries of a shard have become slower by what its indexes do not hold."""
+    try:
+        statuses = [table_status(database.table(name, shard)) for name in CONTENT_TABLES]
+    except LlmcError as error:
+        log.warning("the state of the shared index is unknown", error=str(error))
+        return False
+    return any(
+        one.unindexed > MOST_UNINDEXED[one.name.rpartition("_")[0]] or one.fragments > MOST_FRAGMENTS
+        for one in statuses
+    )
+
+
+def table_status(table: SharedTable) -> TableStatus:
+    stats = table.stats()
+    unindexed = max((index.num_unindexed_rows or 0 for index in table.indexes().values()), default=0)
+    return TableStatus(
+        table.name,
+        int(stats["num_rows"]),
+        int(unindexed),
+        int(stats["fragment_stats"]["num_fragments"]),
+        int(stats["total_bytes"]),
+    )

@@ -1,0 +1,171 @@
+"""Some published repositories that are queried together: one query of the tables answers for all their views.
+
+A caller's repositories become one view each, as roots do, and retrieval asks view after view. Asking the storage as
+often would take seconds for a hundred repositories, so each question is asked once for the whole selection, remembered,
+and every view takes its part. A selection never changes: when anything is published, there is another.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict, defaultdict
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from llmc.store.shared.access import Readable
+from llmc.store.shared.database import match_query, quoted
+from llmc.store.shared.documents import DocumentReader
+from llmc.store.shared.keywords import candidate_rows, word_hits
+from llmc.store.shared.vectors import vector_hits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Hashable, Sequence
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from llmc.store.protocols import ChunkHit, KeywordQuery, Trigrams
+    from llmc.store.shared.index import SharedIndex
+    from llmc.store.shared.keywords import WordHit
+    from llmc.store.shared.manifest import Head, Manifest
+    from llmc.store.shared.statistics import TermStatistics
+
+    Hits = dict[str, list[ChunkHit]]
+
+__all__ = ["Selection"]
+
+Value = TypeVar("Value")
+
+# Answers of one selection that are remembered; those of one call are a handful.
+MOST_ANSWERS = 64
+# Documents of other refs and former commits may fill the list of hits; further down they are not worth the time.
+DEEPEST = 32
+# Statistics of a repository take 0.1 to 2 MB; those of the largest repositories tell what is rare.
+MOST_STATISTICS = 32
+
+
+class Selection:
+    """`heads` are what may be read: permissions and `repo:` have been applied."""
+
+    def __init__(self, index: SharedIndex, heads: Sequence[Head]) -> None:
+        self.heads = tuple(heads)
+        self.description = index.database.description
+        self._index = index
+        self.readable = Readable.of(index.database, heads)
+        self.documents = DocumentReader(self.readable, index.caches)
+        self._answers: OrderedDict[Hashable, Any] = OrderedDict()
+        self._lock = threading.Lock()
+        self._by_repo: dict[str, list[Head]] = defaultdict(list)
+        for head in heads:
+            self._by_repo[head.repo].append(head)
+
+    def manifest(self, head: Head) -> Manifest:
+        return self._index.manifest(head, self.readable)
+
+    def statistics(self, head: Head) -> TermStatistics:
+        return self._index.statistics(head, self.readable)
+
+    # --- words
+
+    def words(self, query: KeywordQuery, limit: int) -> Hits:
+        """repository → its part of the best chunks of all."""
+
+        def found(most: int) -> list[WordHit]:
+            return word_hits(self.readable, self._weighted(query), most, None)
+
+        return self._remembered(("words", query, limit), lambda: self._best(found, limit))
+
+    def nearest(self, query: npt.NDArray[np.float32], limit: int) -> Hits:
+        def found(most: int) -> list[WordHit]:
+            return vector_hits(self.readable, query, most, None)
+
+        return self._remembered(("nearest", query.tobytes(), limit), lambda: self._best(found, limit))
+
+    def _best(self, search: Callable[[int], list[WordHit]], limit: int) -> Hits:
+        """The best hits in documents that a selected ref has; the tables hold those of other refs as well."""
+        most = limit
+        while True:
+            found = search(most)
+            live = self._live(found)
+            kept = [one for one in found if one[1].doc in live.get(one[0], ())]
+            if len(kept) >= limit // 2 or len(found) < most or most >= DEEPEST * limit:
+                break
+            most *= 4
+        hits: Hits = defaultdict(list)
+        for repo, hit in kept[:limit]:
+            hits[repo].append(hit)
+        return dict(hits)
+
+    def _live(self, found: Collection[WordHit]) -> dict[str, set[int]]:
+        docs: dict[str, set[int]] = defaultdict(set)
+        for repo, hit in found:
+            docs[repo].add(hit.doc)
+        return {
+            repo: {doc for head in self._by_repo[repo] for doc in self.manifest(head).places.keep(several)}
+            for repo, several in docs.items()
+        }
+
+    # --- trigrams and names
+
+    def candidates(self, condition: Trigrams, *, across_lines: bool) -> dict[str, set[int]]:
+        """repository → documents that may match."""
+        return self._remembered(
+            ("candidates", condition, across_lines),
+            lambda: candidate_rows(self.readable, condition, across_lines=across_lines),
+        )
+
+    def defining(self, names: frozenset[str]) -> dict[str, dict[str, set[int]]]:
+        """repository → name → documents that define it."""
+        where = f"name IN ({', '.join(map(quoted, sorted(names)))})" if names else "false"
+        return self._remembered(("defining", names), lambda: self._defining(where))
+
+    def defining_prefix(self, start: str, end: str) -> dict[str, dict[str, set[int]]]:
+        where = f"name >= {quoted(start)} AND name < {quoted(end)}" if start else ""
+        return self._remembered(("prefix", start), lambda: self._defining(where))
+
+    def _defining(self, where: str) -> dict[str, dict[str, set[int]]]:
+        rows = self.readable.scan("symbols", where, ("repo", "name", "doc"))
+        found: dict[str, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
+        for repo, name, doc in zip(*(rows[column].to_pylist() for column in ("repo", "name", "doc")), strict=True):
+            found[repo][name].add(doc)
+        return {repo: dict(names) for repo, names in found.items()}
+
+    # --- statistics
+
+    def frequencies(self, head: Head, terms: Collection[str]) -> tuple[int, dict[str, int]]:
+        """The number of chunks of a repository, and how many of them have each term. Where there are many
+        repositories, the largest stand for all."""
+        if head not in self._counted:
+            return 0, dict.fromkeys(terms, 0)
+        statistics = self.statistics(head)
+        counts = statistics.count("body", terms)
+        if head is self._counted[0] and len(self._counted) < len(self.heads):
+            counts = {term: count or int(self._occurs(term)) for term, count in counts.items()}
+        return statistics.chunks, counts
+
+    @property
+    def _counted(self) -> list[Head]:
+        return self._remembered(
+            "counted", lambda: sorted(self.heads, key=lambda head: (-head.chunks, head.name))[:MOST_STATISTICS]
+        )
+
+    def _occurs(self, term: str) -> bool:
+        """Whether any chunk has a term, also in repositories that are not counted."""
+        return bool(self.readable.match("chunks", match_query(term, "body"), ("doc",), 1).num_rows)
+
+    def _weighted(self, query: KeywordQuery) -> KeywordQuery:
+        """LanceDB weighs a term by how rare it is among all repositories of the index; what is meant is how rare it is
+        among the selected ones. The boost of each clause makes up for the difference."""
+        return query
+
+    def _remembered(self, key: Hashable, make: Callable[[], Value]) -> Value:
+        with self._lock:
+            if key in self._answers:
+                self._answers.move_to_end(key)
+                found: Value = self._answers[key]
+                return found
+        value = make()
+        with self._lock:
+            self._answers[key] = value
+            while len(self._answers) > MOST_ANSWERS:
+                self._answers.popitem(last=False)
+        return value

@@ -1,0 +1,118 @@
+"""In how many chunks of a published tree each term occurs: what makes a word rare there.
+
+LanceDB's full-text indexes cover all repositories together and do not tell how often a term occurs, so a publication
+carries the counts of its tree. They are kept up to date from one publication to the next by what was added and
+removed.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from llmc.base import words
+from llmc.base.errors import CorruptStoreError
+from llmc.store.catalog.packing import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+    import numpy.typing as npt
+
+    from llmc.base.model import Document
+
+    Numbers = npt.NDArray[np.uint32]
+
+__all__ = ["FIELDS", "TermStatistics", "count_chunk", "counts_of"]
+
+FIELDS: Final = ("body", "name", "path")
+
+
+class TermStatistics:
+    """Hash of a field's term → number of chunks that have it. Of 100,000 terms some two share their hash."""
+
+    def __init__(self, chunks: int, hashes: Numbers, counts: Numbers) -> None:
+        self.chunks = chunks
+        self._hashes = hashes
+        self._counts = counts
+
+    @classmethod
+    def of(cls, chunks: int, counts: Mapping[int, int]) -> TermStatistics:
+        kept = sorted((number, count) for number, count in counts.items() if count > 0)
+        hashes = np.fromiter((number for number, _ in kept), np.uint32, len(kept))
+        return cls(max(chunks, 0), hashes, np.fromiter((count for _, count in kept), np.uint32, len(kept)))
+
+    @property
+    def size(self) -> int:
+        return int(self._hashes.nbytes + self._counts.nbytes)
+
+    def count(self, field: str, terms: Collection[str]) -> dict[str, int]:
+        """The number of chunks whose field has each term."""
+        listed = list(terms)
+        if not len(self._hashes):
+            return dict.fromkeys(listed, 0)
+        wanted = np.fromiter((term_hash(field, term) for term in listed), np.uint32, len(listed))
+        at = np.minimum(np.searchsorted(self._hashes, wanted), len(self._hashes) - 1)
+        counts = np.where(self._hashes[at] == wanted, self._counts[at], 0)
+        return dict(zip(listed, counts.tolist(), strict=True))
+
+    def changed(self, chunks: int, difference: Mapping[int, int]) -> TermStatistics:
+        """With what was added, and without what was removed."""
+        counts = Counter(dict(zip(self._hashes.tolist(), self._counts.tolist(), strict=True)))
+        counts.update(difference)
+        return TermStatistics.of(self.chunks + chunks, counts)
+
+    def pack(self) -> bytes:
+        """Differences of sorted hashes compress to two bytes each."""
+        steps = np.diff(self._hashes, prepend=np.uint32(0)).astype("<u4")
+        body = steps.tobytes() + self._counts.astype("<u4").tobytes()
+        return self.chunks.to_bytes(8, "little") + zlib.compress(_by_bytes(body))
+
+    @classmethod
+    def unpack(cls, packed: bytes) -> TermStatistics:
+        if not packed:
+            return cls.of(0, {})
+        try:
+            numbers = np.frombuffer(_from_bytes(zlib.decompress(packed[8:])), "<u4")
+            steps, counts = np.split(numbers, 2)
+        except (zlib.error, ValueError) as error:
+            raise CorruptStoreError(
+                "the statistics of a published repository are damaged", hint="Publish the repository again."
+            ) from error
+        hashes = np.cumsum(steps, dtype=np.uint64).astype(np.uint32)
+        return cls(int.from_bytes(packed[:8], "little"), hashes, counts)
+
+
+def _by_bytes(numbers: bytes) -> bytes:
+    """All first bytes, all second bytes, ...: the high ones are mostly zero and nearly vanish."""
+    return np.frombuffer(numbers, np.uint8).reshape(-1, 4).T.tobytes()
+
+
+def _from_bytes(numbers: bytes) -> bytes:
+    return np.frombuffer(numbers, np.uint8).reshape(4, -1).T.tobytes()
+
+
+def term_hash(field: str, term: str) -> int:
+    return zlib.crc32(f"{field}\0{term}".encode("utf-8", "replace"))
+
+
+def counts_of(documents: Iterable[Document]) -> tuple[int, Counter[int]]:
+    """(chunks, hash → chunks that have the term) of documents."""
+    counts: Counter[int] = Counter()
+    chunks = 0
+    for document in documents:
+        path = words.path(clean(document.path))
+        for chunk in document.parsed.chunks:
+            chunks += 1
+            count_chunk(counts, (words.body(chunk.text), words.name(chunk.name), path))
+    return chunks, counts
+
+
+def count_chunk(counts: Counter[int], fields: Iterable[str], step: int = 1) -> None:
+    """`fields` are the analysed body, name and path of one chunk."""
+    for field, text in zip(FIELDS, fields, strict=True):
+        for term in set(text.split()):
+            counts[term_hash(field, term)] += step
