@@ -12,7 +12,7 @@ from collections import Counter, OrderedDict, deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from llmc.envelope.differential import SentLines
+from llmc.envelope.differential import SentLines, SentReplies
 
 if TYPE_CHECKING:
     from llmc.envelope.request import ClientInfo
@@ -31,7 +31,7 @@ class ConnectedSession:
     `shown` are the tools whose signature it has seen. `topics` counts the topics of its calls (code, docs, tests,
     history, shell), which order the gateway's menu. `allowed` are the tools it may use, None for all; a persona
     restricts them. `handles` are the most recent handles with their question. `listed` are the tools in the last list
-    it received; `changed`: the list would differ now. `sent` are the lines it has received.
+    it received; `changed`: the list would differ now. `sent` are the lines and `replies` the replies it has received.
     """
 
     id: str
@@ -51,6 +51,7 @@ class ConnectedSession:
     content_tokens: int = 0
     frame_tokens: int = 0
     sent: SentLines = field(default_factory=SentLines)
+    replies: SentReplies = field(default_factory=SentReplies)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def may(self, tool: str) -> bool:

@@ -137,7 +137,10 @@ def by_time(database: LedgerDatabase, selection: LedgerFilter, slots: int) -> tu
     """Totals per time slot of equal length, including empty slots."""
     first, now = first_of(database, selection), time.time()
     length = max(60.0, (now - first) / slots)
-    sums = "count(*), sum(content), sum(frame), sum(max(0, raw - content)), sum(fetched * content)"
+    sums = (
+        "count(*), sum(content), sum(frame), sum(max(0, raw - content)), sum(fetched * content), "
+        "sum((NOT fetched) * max(0, content + frame - raw))"
+    )
     where, values = selection.where()
     found = {
         int(row[0]): row[1:]
@@ -151,9 +154,9 @@ def by_time(database: LedgerDatabase, selection: LedgerFilter, slots: int) -> tu
     tool_list_totals = database.rows(f"SELECT {sums} FROM listings WHERE {where} GROUP BY 1", [first, length, *values])
     listed_tokens = {int(at): tokens for at, tokens in tool_list_totals} if not selection.tool else {}
     return tuple(
-        TimeSlot(first + number * length, calls, content, frame + listed_tokens.get(number, 0), kept, fetched)
+        TimeSlot(first + number * length, calls, content, frame + listed_tokens.get(number, 0), kept, fetched, lost)
         for number in range(int((now - first) / length) + 1)
-        for calls, content, frame, kept, fetched in (found.get(number, (0, 0, 0, 0, 0)),)
+        for calls, content, frame, kept, fetched, lost in (found.get(number, (0,) * 6),)
     )
 
 

@@ -73,7 +73,7 @@ class SessionStats:
 
 @dataclass(frozen=True, slots=True)
 class TimeSlot:
-    """One time slot of a plot."""
+    """One time slot of a plot. `lost` are the extra tokens of calls that served more than a plain tool."""
 
     at: float
     calls: int = 0
@@ -81,6 +81,7 @@ class TimeSlot:
     overhead: int = 0
     kept_back: int = 0
     fetched: int = 0
+    lost: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,14 @@
-"""page: the web page at `/`: search with the replies that models get, the index, the ledger, sessions.
+"""page: the web page at `/`: search, code with its callers and callees, activity, personas, the index.
 
-    routes.py   routes and login; every response has a strict content security policy
-    views.py    the pages, from values of the service
-    reply.py    a reply as a model reads it, with groups, links and colours; `code.py` highlights code
-    plots.py    plots of the ledger as SVG
-    markup.py   text to HTML: everything that is not `Safe` is escaped
-    style.css, script.js, icon.svg
+    routes.py     routes and login; every response has a strict content security policy
+    pages.py      what each page shows, from replies of tools and values of the service
+    code.py       highlights code with pygments, by lines
+    reply.py      a reply as a model reads it, in groups with links
+    charts.py     geometry of the plots; symbols.py of the picture of a symbol's neighbourhood
+    templates/    jinja2, everything escaped; style.css, script.js, icon.svg
 
 There is no build step, no framework, and no external font or script. Everything works without JavaScript; with it, the
-index is updated live and the keyboard moves through results.
+index is updated live, the keyboard moves through results, and texts can be copied.
 """
 
 from __future__ import annotations

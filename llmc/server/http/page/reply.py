@@ -1,4 +1,4 @@
-"""Renders a reply for a person: the lines that a model reads, in groups, with colours and links.
+"""Parses a reply into groups of lines with links, for replies that have no layout of their own on the page.
 
 The reply is parsed from its text line by line: text of a file follows a line number or a space, everything else is
 written by llmc, and only the last line can be the handle.
@@ -8,23 +8,23 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from llmc.server.http.page.code import coloured, terms_of
-from llmc.server.http.page.markup import Safe, fill, join, link
+from llmc.server.http.page.code import highlighted
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
-    from llmc.envelope.reply import Reply
+    from markupsafe import Markup
 
-__all__ = ["ParsedReply", "parsed", "shown"]
+__all__ = ["PageGroup", "PageLine", "ParsedReply", "page_groups", "parsed"]
 
 REST: Final = re.compile(r"\+(?P<left>.+) → (?P<handle>h[a-z2-7]{3,32})")
 ROW: Final = re.compile(r"(?P<number>\d{1,9})(?:-\d{1,9})?(?: (?P<text>.*))?", re.DOTALL)
-GAP: Final = "…"
 SPAN: Final = re.compile(r"(?P<name>.*) (?P<start>\d{1,9})-(?P<end>\d{1,9})")
-COUNT: Final = re.compile(r"(?P<path>.+?)(?P<more> · [\d,]+| \(also in .*\))?")
+TITLE: Final = re.compile(r"(?P<path>.+?)(?P<more> · [\d,]+| \(also in .*\))?")
+GAP: Final = "…"
+AROUND: Final = 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,143 +35,82 @@ class ParsedReply:
     handle: str = ""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
+class PageLine:
+    """`target` opens the line; `symbol` is the name of a definition if the line is one."""
+
+    number: int
+    html: Markup
+    target: str = ""
+    symbol: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class PageGroup:
-    title: str
-    lines: list[str] = field(default_factory=list)
+    """Lines of one file. `root` is the name of its root if there are several."""
+
+    path: str
+    target: str
+    root: str = ""
+    more: str = ""
+    lines: list[PageLine] = field(default_factory=list)
 
 
 def parsed(text: str) -> ParsedReply:
     head, *lines = text.split("\n")
     rest = REST.fullmatch(lines[-1]) if lines else None
-    groups = [PageGroup("")]
+    groups: list[tuple[str, list[str]]] = [("", [])]
     for line in lines[:-1] if rest else lines:
         if not line or line.startswith(" ") or ROW.fullmatch(line) or SPAN.fullmatch(line):
-            groups[-1].lines.append(line)
+            groups[-1][1].append(line)
         else:
-            groups.append(PageGroup(line))
-    found = tuple((one.title, tuple(one.lines)) for one in groups if one.title or one.lines)
+            groups.append((line, []))
+    found = tuple((title, tuple(lines)) for title, lines in groups if title or lines)
     return ParsedReply(head, found, rest["left"] if rest else "", rest["handle"] if rest else "")
 
 
-def shown(tool: str, query: str, reply: Reply, roots: Mapping[str, str]) -> Safe:
-    """`roots` maps names to folders if there are several; titles then start with the name."""
-    found = parsed(reply.text)
-    terms = terms_of(query) if tool != "read" else frozenset()
-    reasons = reasons_of(reply.data)
-    read = query.partition(":")[0] if tool == "read" else ""
-    groups = join(
-        group(PagePlace.of(title, roots) or PagePlace(read, read), title, lines, terms, reasons)
-        for title, lines in found.groups
-    )
-    rest = fill(REST_LINK, url=link("/", tool="read", q=found.handle), left=found.left, handle=found.handle)
-    weight = reply.weight
-    tokens = fill(" · {tokens} tokens", tokens=f"{weight.content + weight.frame:,}") if weight else Safe()
-    kind = "error" if reply.error else "found"
-    head = fill(
-        '<p class="{kind}" id="found">{head}<small>{tokens}</small></p>', kind=kind, head=found.head, tokens=tokens
-    )
-    return join([head, groups, rest if found.handle else Safe()])
+def page_groups(
+    reply: ParsedReply, roots: Mapping[str, str], terms: Collection[str] = (), *, path: str = ""
+) -> Iterator[PageGroup]:
+    """`roots` maps names to folders if there are several; titles then start with the name. `path` is the file of lines
+    that stand below no title."""
+    for title, lines in reply.groups:
+        named = TITLE.fullmatch(title)
+        whole = named["path"] if named else path
+        root, _, inner = whole.partition(":")
+        if inner and root in roots:
+            group = PageGroup(inner, f"{roots[root]}/{inner}", root, (named and named["more"]) or "")
+        else:
+            group = PageGroup(whole, whole, more=(named and named["more"]) or "")
+        group.lines.extend(page_lines(lines, group, terms))
+        yield group
 
 
-REST_LINK: Final = '<p class="rest"><a class="go next" href="{url}">+{left}</a> <code>{handle}</code></p>'
-
-
-@dataclass(frozen=True, slots=True)
-class PagePlace:
-    """A file: its path in the root, the `read` target, and the rest of the title."""
-
-    path: str
-    target: str
-    shown: str = ""
-    more: str = ""
-
-    @classmethod
-    def of(cls, title: str, roots: Mapping[str, str]) -> PagePlace | None:
-        named = COUNT.fullmatch(title)
-        if named is None:
-            return None
-        name, _, path = named["path"].partition(":")
-        more = named["more"] or ""
-        if path and name in roots:
-            return cls(path, f"{roots[name]}/{path}", named["path"], more)
-        return cls(named["path"], named["path"], named["path"], more)
-
-
-def group(
-    place: PagePlace, title: str, lines: tuple[str, ...], terms: Collection[str], reasons: Mapping[str, tuple[Any, ...]]
-) -> Safe:
-    heading = fill(
-        '<h2><a class="go" href="{url}">{shown}</a><small>{more}</small></h2>',
-        url=link("/", tool="read", q=place.target),
-        shown=place.shown,
-        more=place.more,
-    )
-    why = reasons.get(place.path, ()) if title else ()
-    rows = join(row(line, place, terms) for line in numbered(lines))
-    return fill(
-        '<section class="file">{heading}{why}{body}</section>',
-        heading=heading if title else Safe(),
-        why=explained(why) if why else Safe(),
-        body=fill("<pre>{rows}</pre>", rows=rows) if lines else Safe(),
-    )
-
-
-def numbered(lines: Iterable[str]) -> Iterator[str]:
+def page_lines(lines: tuple[str, ...], group: PageGroup, terms: Collection[str]) -> Iterator[PageLine]:
     """Every line of a file with its number: one that begins with a space, or is blank, follows the line above it."""
+    texts, numbers, spans = [], [], []
     last = 0
     for line in lines:
-        found = ROW.fullmatch(line)
-        if found:
-            last = int(found["number"])
-            yield line
+        row, span = ROW.fullmatch(line), SPAN.fullmatch(line)
+        if row:
+            last = int(row["number"])
+            texts.append(row["text"] or "")
         elif last and line.strip() != GAP and (not line or line.startswith(" ")):
             last += 1
-            yield f"{last} {line[1:]}"
+            texts.append(line[1:])
         else:
             last = 0
-            yield line.removeprefix(" ")
-
-
-def row(line: str, place: PagePlace, terms: Collection[str]) -> Safe:
-    found = ROW.fullmatch(line)
-    if found:
-        number, text = found["number"], found["text"] or ""
-        return fill(
-            '<span class="row"><a class="number" href="{url}">{number}</a>{text}\n</span>',
-            url=link("/", tool="read", q=f"{place.target}:{around(int(number))}"),
-            number=number,
-            text=coloured(text, place.path, terms),
-        )
-    span = SPAN.fullmatch(line)
-    if span and place.path:
-        url = link("/", tool="read", q=f"{place.target}:{span['start']}-{span['end']}")
-        return fill('<a class="symbol" href="{url}">{line}\n</a>', url=url, line=line)
-    return fill('<span class="plain">{line}\n</span>', line=coloured(line, place.path, terms))
-
-
-AROUND: Final = 15
+            texts.append(line.removeprefix(" "))
+        numbers.append(last)
+        spans.append(None if row else span)
+    if not lines:
+        return
+    for number, html, span in zip(numbers, highlighted("\n".join(texts), group.path, terms), spans, strict=True):
+        if span and group.path:
+            yield PageLine(0, html, f"{group.target}:{span['start']}-{span['end']}", span["name"].strip())
+        else:
+            yield PageLine(number, html, f"{group.target}:{around(number)}" if number and group.target else "")
 
 
 def around(number: int) -> str:
     return f"{max(1, number - AROUND)}-{number + AROUND}"
-
-
-def reasons_of(data: dict[str, Any]) -> dict[str, tuple[Any, ...]]:
-    """path → (signal, effect, because), for replies with explanations."""
-    files = data.get("files")
-    listed = files if isinstance(files, list) else []
-    return {str(one.get("path")): tuple(one.get("shares") or ()) for one in listed if isinstance(one, dict)}
-
-
-def explained(reasons: tuple[Any, ...]) -> Safe:
-    return fill(
-        '<details class="why"><summary>why it is here</summary><table>{rows}</table></details>',
-        rows=join(reason_rows(reasons)),
-    )
-
-
-def reason_rows(reasons: tuple[Any, ...]) -> Iterator[Safe]:
-    for signal, effect, because in reasons:
-        template = "<tr><th>{signal}</th><td class=figure>{effect}</td><td>{because}</td></tr>"
-        yield fill(template, signal=signal, effect=f"{effect:.3g}", because=because)

@@ -1,59 +1,42 @@
 """Routes of the page, and the login.
 
 The guard has checked Host, Origin and cookie; a request without an owner gets the login page. Every response has a
-content security policy that allows only our own scripts, styles and frames, even if injected markup should slip
-through.
+content security policy that allows only our own scripts and styles, even if injected markup should slip through.
 """
 
 from __future__ import annotations
 
-from functools import partial
+import time
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlencode
 
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
+from llmc import __version__
 from llmc.base import logs
 from llmc.base.errors import LlmcError
 from llmc.envelope import failure, render
 from llmc.envelope.clean import clean
-from llmc.envelope.request import RunningRequest
-from llmc.extend.personas.registry import AgentRegistry
 from llmc.server.http.guard import OWNER
 from llmc.server.http.logins import ASSETS, PAGE, VISIT_SECONDS
-from llmc.server.http.page.layout import document, login_page, welcome_page
-from llmc.server.http.page.ledger import SPANS, ledger_view, since_of
-from llmc.server.http.page.markup import Safe, fill
-from llmc.server.http.page.views import (
-    TOOLS,
-    health_view,
-    index_view,
-    live_view,
-    personas_view,
-    search_view,
-    sessions_view,
-)
+from llmc.server.http.page.charts import short_number
+from llmc.server.http.page.pages import TOOLS, Pages
 from llmc.server.http.refusals import status_of
-from llmc.server.report import root_status, store_status
-from llmc.server.surface import ToolSurface
-from llmc.state.ledger import LedgerFilter, figures
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from jinja2 import Environment
     from starlette.requests import Request
 
-    from llmc.envelope.reply import Reply
     from llmc.server.call_threads import CallThreads
     from llmc.server.http.address import Address
     from llmc.server.http.logins import Logins
+    from llmc.server.http.page.pages import Shown
     from llmc.server.http.request_context import RequestContexts
-    from llmc.server.status import RootStatus, StatusReport
-    from llmc.workspace import Workspace
-
-    View = Callable[[Request], tuple[str, Safe]]
 
 __all__ = ["Page"]
 
@@ -69,52 +52,57 @@ POLICY: Final = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-# A person reads more than fits into the budget of a model.
-BUDGET: Final = 4_000
-SESSION: Final = "page"
-UNAUTHORISED: Final = 401
-FAILED: Final = 500
+NAVIGATION: Final = {
+    "/": "Home",
+    f"{PAGE}activity": "Activity",
+    f"{PAGE}sessions": "Sessions",
+    f"{PAGE}personas": "Personas",
+    f"{PAGE}index": "Index",
+}
+UNAUTHORISED, FAILED = 401, 500
 
 
 class Page:
     def __init__(self, contexts: RequestContexts, pool: CallThreads, address: Address, logins: Logins) -> None:
-        self._contexts = contexts
-        self._service = contexts.service
+        self._pages = Pages(contexts)
         self._pool = pool
         self._secure = address.scheme == "https"
         self._logins = logins
 
     def routes(self) -> list[Route]:
+        pages = self._pages
         views = {
-            "/": self.search,
-            f"{PAGE}index": self.index,
-            f"{PAGE}ledger": self.ledger,
-            f"{PAGE}sessions": self.sessions,
-            f"{PAGE}personas": self.personas,
-            f"{PAGE}health": self.health,
+            "/": pages.home,
+            f"{PAGE}code": pages.code,
+            f"{PAGE}symbol": pages.symbol,
+            f"{PAGE}activity": pages.activity,
+            f"{PAGE}sessions": pages.sessions,
+            f"{PAGE}personas": pages.personas,
+            f"{PAGE}index": pages.index,
+            f"{PAGE}live": pages.live,
         }
         return [
-            *(Route(path, self.shown(view, path)) for path, view in views.items()),
+            *(Route(path, self._endpoint(view, path)) for path, view in views.items()),
             *(Route(PAGE + name, partial(asset, name)) for name in ASSETS),
-            Route(f"{PAGE}live", self.live),
             Route("/login", self.login, methods=["GET", "POST"]),
         ]
 
-    def shown(self, view: View, path: str) -> Callable[[Request], Any]:
+    def _endpoint(self, view: Callable[[Request], Shown], path: str) -> Callable[[Request], Any]:
+        def rendered(request: Request) -> str:
+            template, values = view(request)
+            return drawn(template, here=path, **values)
+
         async def endpoint(request: Request) -> Response:
             if not request.scope[OWNER]:
-                return page(login_page(), UNAUTHORISED, {"WWW-Authenticate": 'Bearer realm="llmc"'})
+                return page(drawn("login.html", trouble=""), UNAUTHORISED, {"WWW-Authenticate": 'Bearer realm="llmc"'})
             try:
-                title, body = await self._in_thread(partial(view, request))
+                return page(await self._pool.run(partial(rendered, request)))
             except LlmcError as error:
-                return page(document("Trouble", path, trouble(error)), status_of(error.code))
+                return page(drawn("trouble.html", here=path, text=words_of(error)), status_of(error.code))
             except Exception as error:
                 log.exception("page failed", path=path)
-                body = trouble(
-                    LlmcError("internal error", reason=type(error).__name__, hint="See the log for details.")
-                )
-                return page(document("Trouble", path, body), FAILED)
-            return page(document(title, path, body))
+                internal = LlmcError("internal error", reason=type(error).__name__, hint="See the log for details.")
+                return page(drawn("trouble.html", here=path, text=words_of(internal)), FAILED)
 
         return endpoint
 
@@ -127,97 +115,21 @@ class Page:
             cookie = self._logins.exchange(request.query_params["code"], request.scope)
             trouble = "This login link was already used or has expired."
         else:
-            return page(login_page())
+            return page(drawn("login.html", trouble=""))
         if cookie is None:
             log.info("login refused", peer=str(request.client))
-            return page(login_page(trouble), UNAUTHORISED)
-        response = page(welcome_page())
+            return page(drawn("login.html", trouble=trouble), UNAUTHORISED)
+        # A page instead of a redirect: browsers do not send a strict cookie with a cross-site redirect.
+        response = page(drawn("welcome.html"))
         response.set_cookie(
             self._logins.cookie, cookie, max_age=VISIT_SECONDS, httponly=True, samesite="strict", secure=self._secure
         )
         return response
 
-    async def live(self, request: Request) -> Response:
-        if not request.scope[OWNER]:
-            return page("", UNAUTHORISED)
-        return page(await self._in_thread(lambda: live_view(self._roots()[1])))
 
-    # ---- the pages, in a thread each ----
-
-    def search(self, request: Request) -> tuple[str, Safe]:
-        given = request.query_params
-        tool = given.get("tool", "search")
-        tool = tool if tool in TOOLS else "search"
-        query, path = given.get("q", ""), given.get("path", "").strip()
-        if not query.strip():
-            return "Search", search_view(tool, "", path, None, live=live_view(self._roots()[1]))
-        args: dict[str, Any] = {TOOLS[tool][1]: query, "budget": BUDGET}
-        if tool == "read":
-            args["fresh"] = True
-        elif path and tool != "outline":
-            args["path"] = [path]
-        reply = self._asked(request, tool, args)
-        return query, search_view(tool, query, path, reply, roots=self._names())
-
-    def index(self, _request: Request) -> tuple[str, Safe]:
-        workspace, roots = self._roots()
-        stores = [store_status(writer_thread) for writer_thread in workspace.writer_threads] if workspace else []
-        return "Index", index_view(live_view(roots), stores, roots)
-
-    def ledger(self, request: Request) -> tuple[str, Safe]:
-        given = request.query_params
-        span = given.get("since", "")
-        span = span if span in SPANS else "24h"
-        session, tool = given.get("session", ""), given.get("tool", "")
-        self._service.ledger.flush()
-        found = figures(self._service.ledger.database, LedgerFilter(since_of(span), session, tool))
-        return "Ledger", ledger_view(found, span, session, tool)
-
-    def sessions(self, _request: Request) -> tuple[str, Safe]:
-        known = [one for one in self._service.sessions.all() if one.client != SESSION]
-        return "Sessions", sessions_view(known)
-
-    def personas(self, _request: Request) -> tuple[str, Safe]:
-        settings = self._service.settings_of(self._contexts.client)
-        return "Personas", personas_view(AgentRegistry.from_settings(settings).list())
-
-    def health(self, _request: Request) -> tuple[str, Safe]:
-        status: StatusReport = self._service.call("status", {}, RunningRequest(self._contexts.client))  # type: ignore[assignment]
-        roots = self._roots()[1]
-        return "Health", health_view(status.problems, status.embedder, status.processes, roots)
-
-    def _asked(self, request: Request, tool: str, args: dict[str, Any]) -> Reply:
-        """The reply that a model would get; it is not recorded in the ledger, since no model reads it."""
-        context = self._contexts.enter(request.scope[OWNER], SESSION, {})
-        context.session.client = SESSION
-        surface = ToolSurface(self._service, recorded=False)
-        return surface.call(context, tool, args, RunningRequest(context.client))
-
-    def _roots(self) -> tuple[Workspace | None, list[RootStatus]]:
-        """The roots of this workspace."""
-        try:
-            workspace = self._service.workspace(RunningRequest(self._contexts.client))
-        except LlmcError as error:
-            log.warning("no workspace", reason=str(error))
-            return None, []
-        return workspace, [
-            root_status(root_index, workspace.registry.writer_thread(root_index))
-            for root_index in workspace.root_indexes
-        ]
-
-    def _names(self) -> dict[str, str]:
-        """name → folder if there are several roots; a single root is not named in replies."""
-        workspace, _ = self._roots()
-        root_indexes = workspace.root_indexes if workspace else ()
-        return {one.root.name: one.root.path for one in root_indexes} if len(root_indexes) > 1 else {}
-
-    async def _in_thread(self, act: Callable[[], Any]) -> Any:
-        return await self._pool.run(act)
-
-
-def trouble(error: LlmcError) -> Safe:
+def words_of(error: LlmcError) -> str:
     """The error as a model would see it."""
-    return fill('<p class="error" role="alert">{words}</p>', words=render(clean(failure("page", error))))
+    return render(clean(failure("page", error)))
 
 
 async def asset(name: str, _request: Request) -> Response:
@@ -226,3 +138,65 @@ async def asset(name: str, _request: Request) -> Response:
 
 def page(text: str, status: int = 200, headers: dict[str, str] | None = None) -> Response:
     return HTMLResponse(text, status, headers={**POLICY, **(headers or {})})
+
+
+# ---- templates ----
+
+
+def drawn(template: str, **values: Any) -> str:
+    return templates().get_template(template).render(here=values.pop("here", ""), **values)
+
+
+@lru_cache(maxsize=1)
+def templates() -> Environment:
+    """jinja2 is imported with the first page: most daemons never show one."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415 - see above
+
+    made = Environment(
+        loader=FileSystemLoader(FILES / "templates"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+        finalize=encodable,
+    )
+    made.filters |= {"ago": ago, "short": short_number, "size": size, "number": lambda value: f"{value:,}"}
+    made.globals |= {"link": link, "navigation": NAVIGATION, "tools": TOOLS, "version": __version__}
+    return made
+
+
+def encodable(value: object) -> object:
+    """Names that are not UTF-8 are escaped, since a page cannot represent them."""
+    if type(value) is str and not value.isascii():
+        return value.encode("utf-8", "backslashreplace").decode()
+    return value
+
+
+def link(path: str, /, **query: object) -> str:
+    """A local address; empty values are left out."""
+    given = {
+        name: str(value).encode("utf-8", "backslashreplace")
+        for name, value in query.items()
+        if value not in ("", None, False)
+    }
+    return f"{path}?{urlencode(given)}" if given else path
+
+
+SPANS: Final = ((86_400.0, "d"), (3_600.0, "h"), (60.0, "min"))
+
+
+def ago(when: float | None) -> str:
+    if not when:
+        return "never"
+    seconds = max(0.0, time.time() - when)
+    for length, unit in SPANS:
+        if seconds >= length:
+            return f"{seconds / length:.0f} {unit} ago"
+    return f"{seconds:.0f} s ago"
+
+
+KILO, MEGA = 1e3, 1e6
+
+
+def size(number: float) -> str:
+    return f"{number / MEGA:.1f} MB" if number >= MEGA else f"{number / KILO:.0f} KB"
