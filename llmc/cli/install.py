@@ -18,6 +18,17 @@ if TYPE_CHECKING:
     from llmc.install.plan import InstallOptions, InstallStep
 
 PROFILES = ("lean", "research", "pruner", "full")
+HOOK_MODES = ("off", "suggest", "rewrite")
+
+
+class HookMode(click.Choice[str]):
+    """`--hooks` alone is `suggest`; it takes the next word for its mode, so it follows the clients' names."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if value not in HOOK_MODES:
+            modes = ", ".join(HOOK_MODES)
+            self.fail(f"{value!r} is not a mode: --hooks comes after the clients and takes {modes}", param, ctx)
+        return str(value)
 
 
 @click.command()
@@ -25,51 +36,82 @@ PROFILES = ("lean", "research", "pruner", "full")
 @click.option("--all", "every", is_flag=True, help="Every client found on this machine.")
 @click.option("--dry-run", is_flag=True, help="Print the changes without making them.")
 @click.option("--print", "show", is_flag=True, help="Print the configuration entry instead of writing it.")
+@click.option("--link", is_flag=True, help="Print a link that adds the server (cursor, vscode, lmstudio).")
 @click.option("--uninstall", is_flag=True, help="Remove what was installed.")
 @click.option("--project", is_flag=True, help="Write the project's file instead of the user's.")
 @click.option("--profile", type=click.Choice(PROFILES), help="Tools listed to the client.")
 @click.option("--agent", default="", metavar="NAME", help="Serve this persona.")
 @click.option("--name", default="llmc", metavar="NAME", help="Name of the server entry.", show_default=True)
-@click.option("--hooks", is_flag=True, help="Also add instructions to AGENTS.md (or its equivalent), and a hook.")
+@click.option("--http", default="", metavar="HOST:PORT", help="Connect to a running `llmc serve --http` instead.")
+@click.option("--ask", is_flag=True, help="Let the client ask before it calls llmc's reading tools.")
+@click.option(
+    "--hooks",
+    type=HookMode(HOOK_MODES),
+    is_flag=False,
+    flag_value="suggest",
+    metavar="[MODE]",
+    help="Also add instructions and a hook for shell searches: suggest (default), rewrite, or off to remove both.",
+)
 @click.option("--subagents", is_flag=True, help="Also write a search sub-agent, for clients that support them.")
+@click.option("--skill", is_flag=True, help="Also write a skill file, for agents without MCP.")
 @pass_options
 def command(
-    options: Options, /, clients: tuple[str, ...], *, every: bool, show: bool, dry_run: bool, **rest: Any
+    options: Options, /, clients: tuple[str, ...], *, every: bool, show: bool, link: bool, dry_run: bool, **rest: Any
 ) -> int:
     """Add llmc to the configuration of MCP clients.
 
     CLIENT is claude-code, claude-desktop, cursor, vscode, codex, gemini, windsurf, zed, lmstudio, copilot or opencode.
     Comments and other entries of the client's file are preserved, and a backup is written next to it. For clients
     without projects (claude-desktop, lmstudio, windsurf), the entry contains --root, or else the git work tree of the
-    current folder.
+    current folder. `llmc uninstall` removes everything from every client.
     """
-    from llmc.install.plan import InstallOptions, client_named
+    from llmc.install.plan import client_named
 
+    places = client_places()
     if bool(clients) == every:
-        raise click.UsageError("name one or more clients, or give --all.")
-    roots = tuple(str(Path(root).resolve()) for root in options.roots)
-    for root in roots:
-        if not Path(root).is_dir():
-            raise ConfigError(f"{root} is not a folder")
-    install = InstallOptions(roots=roots, **{key: value for key, value in rest.items() if value is not None})
-    places = _places()
+        raise click.UsageError(f"name one or more clients, or give --all.{_found_hint(places)}")
+    install = _install_options(options, rest)
     chosen = (
         _detect_clients(options, install, places) if every else [client_named(name) for name in dict.fromkeys(clients)]
     )
-    if show:
-        return _print(options, chosen, install, places)
-    reports = [_install(options, client, install, places, dry_run=dry_run, lenient=every) for client in chosen]
+    if show or link:
+        return _print(options, chosen, install, places, link=link)
+    reports = [apply_steps(options, client, install, places, dry_run=dry_run, lenient=every) for client in chosen]
     if options.json:
         click.echo(json.dumps({"clients": reports}, indent=2))
     return max((report["exit"] for report in reports), default=0)
 
 
-def _places() -> ClientLocations:
+def _install_options(options: Options, rest: dict[str, Any]) -> InstallOptions:
+    from llmc.install.plan import InstallOptions
+
+    roots = tuple(str(Path(root).resolve()) for root in options.roots)
+    for root in roots:
+        if not Path(root).is_dir():
+            raise ConfigError(f"{root} is not a folder")
+    token = ""
+    if rest["http"] and not rest["uninstall"] and not rest["project"]:
+        from llmc.server.http.token import make_token
+
+        options.home.make()
+        token = make_token(options.home)
+    given = {key: value for key, value in rest.items() if value is not None}
+    return InstallOptions(roots=roots, token=token, **given)
+
+
+def client_places() -> ClientLocations:
     from llmc.install.clients import ClientLocations
     from llmc.settings.locations import work_tree
 
     cwd = Path.cwd()
     return ClientLocations(os.environ, work_tree(cwd) or cwd)
+
+
+def _found_hint(places: ClientLocations) -> str:
+    from llmc.install.clients import CLIENTS
+
+    found = [client.name for client in CLIENTS.values() if client.is_here(places)]
+    return f"\nFound here: {', '.join(found)}." if found else ""
 
 
 def _detect_clients(options: Options, install: InstallOptions, places: ClientLocations) -> list[McpClient]:
@@ -86,16 +128,22 @@ def _detect_clients(options: Options, install: InstallOptions, places: ClientLoc
     return present
 
 
-def _print(options: Options, chosen: list[McpClient], install: InstallOptions, places: ClientLocations) -> int:
+def _print(
+    options: Options, chosen: list[McpClient], install: InstallOptions, places: ClientLocations, *, link: bool
+) -> int:
+    from llmc.install.links import deep_link
     from llmc.install.plan import config_file, snippet
 
     for client in chosen:
-        options.notify(f"{client.title}: {_short(config_file(client, install, places))}")
+        if link:
+            click.echo(deep_link(client, install, places))
+            continue
+        options.notify(f"{client.title}: {shortened(config_file(client, install, places))}")
         click.echo(snippet(client, install, places), nl=False)
     return 0
 
 
-def _install(
+def apply_steps(
     options: Options,
     client: McpClient,
     install: InstallOptions,
@@ -106,12 +154,13 @@ def _install(
 ) -> dict[str, Any]:
     """Install for one client; its errors go into the report, so that the other clients are still processed."""
     from llmc.install.files import change
+    from llmc.install.hooks import HOOKS
     from llmc.install.plan import steps
 
     report: dict[str, Any] = {"client": client.name, "files": [], "exit": 0}
     try:
         for step in steps(client, install, places):
-            outcome = change(step.path, step.edit, write=not dry_run)
+            outcome = change(step.path, step.edit, write=not dry_run, private=step.private)
             report["files"].append(_as_dict(step, outcome, install))
             if not options.json:
                 _print_outcome(client, step, outcome, install, dry_run=dry_run)
@@ -127,7 +176,15 @@ def _install(
     changed = any(file["changed"] for file in report["files"])
     if changed and not dry_run and not options.json:
         click.echo(f"  {'Restart the client to unload llmc.' if install.uninstall else client.next_step}")
+        if install.hooks in ("suggest", "rewrite") and (note := _hook_note(client, HOOKS)):
+            click.echo(f"  {note}")
     return report
+
+
+def _hook_note(client: McpClient, hooks: dict[str, Any]) -> str:
+    if client.name not in hooks:
+        return f"{client.title} has no hooks; only the instructions were added."
+    return str(hooks[client.name].next_step)
 
 
 def _as_dict(step: InstallStep, outcome: EditOutcome, install: InstallOptions) -> dict[str, Any]:
@@ -149,17 +206,20 @@ def _action(outcome: EditOutcome, install: InstallOptions) -> str:
 def _print_outcome(
     client: McpClient, step: InstallStep, outcome: EditOutcome, install: InstallOptions, *, dry_run: bool
 ) -> None:
-    path = _short(step.path)
+    path = shortened(step.path)
+    removes = install.uninstall or step.edit.removes
     if not outcome.changed:
-        if not install.uninstall or step.what.startswith("the server"):
-            state = "is not in" if install.uninstall else "is already in"
+        if not removes or (install.name and step.what.startswith("the server")):
+            state = "is not in" if removes else "is already in"
             click.echo(f"{client.name}: {step.what} {state} {path}")
         return
     if dry_run:
         click.echo(_difference(step, outcome), nl=False)
         return
-    verb, preposition = ("removed", "from") if install.uninstall else ("added", "to")
-    backup = f" (backup: {_short(outcome.backup)})" if outcome.backup else ""
+    verb, preposition = ("removed", "from") if removes else ("added", "to")
+    if not removes and outcome.before is not None and step.edit.holds(outcome.before):
+        verb, preposition = "updated", "in"
+    backup = f" (backup: {shortened(outcome.backup)})" if outcome.backup else ""
     click.echo(f"{client.name}: {verb} {step.what} {preposition} {path}{backup}")
 
 
@@ -180,7 +240,7 @@ def _difference(step: InstallStep, outcome: EditOutcome) -> str:
     return "".join(line if line.endswith("\n") else line + "\n" for line in lines)
 
 
-def _short(path: Path | None) -> str:
+def shortened(path: Path | None) -> str:
     home = str(Path.home())
     text = str(path)
     return "~" + text[len(home) :] if home != "/" and text.startswith(home + "/") else text

@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmc.install.files import Edit
-from llmc.install.jsonc import BrokenError
-
 if TYPE_CHECKING:
     from llmc.install.clients import McpClient
 
-__all__ = ["agent_file", "agent_name", "remove_agent", "write_agent"]
+__all__ = ["AGENT_MARK", "agent_file", "agent_name"]
 
-MARK = "<!-- written by llmc install --subagents -->"
+AGENT_MARK = "<!-- written by llmc install --subagents -->"
 DESCRIPTION = (
     "Finds and explains code with the llmc index. Use it for where, how and who-calls questions about this project."
 )
@@ -36,7 +33,7 @@ def agent_name(client: McpClient) -> str:
 def agent_file(client: McpClient, server: str) -> str:
     fields = {"name": "llmc-scout", "description": DESCRIPTION, **FIELDS.get(client.name, {})}
     lines = [f"{key}: {value.format(server=server)}" for key, value in fields.items()]
-    return "\n".join(["---", *lines, "---", "", MARK, "", INSTRUCTIONS, ""])
+    return "\n".join(["---", *lines, "---", "", AGENT_MARK, "", INSTRUCTIONS, ""])
 
 
 # Fields that restrict the agent to reading; a client without a row gets only name and description.
@@ -48,19 +45,3 @@ FIELDS = {
     "copilot": {"tools": '["{server}/*"]'},
     "opencode": {"mode": "subagent", "tools": "{{write: false, edit: false, bash: false}}"},
 }
-
-
-def write_agent(text: str) -> Edit:
-    def apply(present: str | None, _old: str | None) -> str | None:
-        if present is not None and MARK not in present:
-            raise BrokenError("the file exists and was not written by llmc")
-        return text
-
-    return Edit(apply, lambda present: MARK in present)
-
-
-def remove_agent() -> Edit:
-    def apply(present: str | None, _old: str | None) -> str | None:
-        return None if present is not None and MARK in present else present
-
-    return Edit(apply, lambda present: MARK in present)

@@ -2,7 +2,7 @@
 
 There is one row per client. `root` defines how `llmc serve` finds the project: with `cwd` the client starts it in the
 project, with `${workspaceFolder}` the client inserts the path, with `ask` the client has no projects and the folder is
-fixed at install time.
+fixed at install time. `http` is the entry for a server that is running already (`llmc serve --http`).
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ class ClientLocations:
 class McpClient:
     """One client. `signs` are paths that show that it is installed, besides its file and the `program`.
 
-    `notes` are the instruction files that it reads (the user's, the project's); `agents` are its sub-agent folders.
+    `folder` is where its further settings are (the user's, the project's): hooks, permissions. `notes` are the
+    instruction files that it reads, `agents` its sub-agent folders, `skills` those of skills.
     """
 
     name: str
@@ -63,12 +64,18 @@ class McpClient:
     key: str
     file: Callable[[ClientLocations], Path]
     shape: Callable[[ServerRecord], dict[str, Any]]
+    http: Callable[[str, dict[str, str]], dict[str, Any]] | None = None
     root: str = "cwd"
     project: str = ""
     program: str = ""
     signs: Callable[[ClientLocations], tuple[Path, ...]] = field(default=lambda _: ())
+    folder: tuple[Callable[[ClientLocations], Path] | None, str] = (None, "")
     notes: tuple[Callable[[ClientLocations], Path] | None, str] = (None, "AGENTS.md")
     agents: tuple[Callable[[ClientLocations], Path] | None, str] = (None, "")
+    skills: tuple[Callable[[ClientLocations], Path], str] = (
+        lambda places: places.home / ".agents/skills",
+        ".agents/skills",
+    )
     next_step: str = "Restart the client."
 
     def is_here(self, places: ClientLocations) -> bool:
@@ -97,6 +104,34 @@ def local_tools(record: ServerRecord) -> dict[str, Any]:
 def local_command(record: ServerRecord) -> dict[str, Any]:
     command = [record["command"], *record["args"]]
     return {"type": "local", "command": command, **with_env(record, "environment"), "enabled": True}
+
+
+def http_plain(url: str, headers: dict[str, str]) -> dict[str, Any]:
+    return {"url": url, "headers": headers}
+
+
+def http_typed(url: str, headers: dict[str, str]) -> dict[str, Any]:
+    return {"type": "http", **http_plain(url, headers)}
+
+
+def http_codex(url: str, headers: dict[str, str]) -> dict[str, Any]:
+    return {"url": url, "http_headers": headers}
+
+
+def http_gemini(url: str, headers: dict[str, str]) -> dict[str, Any]:
+    return {"httpUrl": url, "headers": headers}
+
+
+def http_windsurf(url: str, headers: dict[str, str]) -> dict[str, Any]:
+    return {"serverUrl": url, "headers": headers}
+
+
+def http_copilot(url: str, headers: dict[str, str]) -> dict[str, Any]:
+    return {**http_typed(url, headers), "tools": ["*"]}
+
+
+def http_opencode(url: str, headers: dict[str, str]) -> dict[str, Any]:
+    return {"type": "remote", **http_plain(url, headers), "enabled": True}
 
 
 def claude(places: ClientLocations) -> Path:
@@ -142,6 +177,9 @@ CLIENTS = {
             signs=lambda places: (claude(places),),
             notes=(lambda places: claude(places) / "CLAUDE.md", "CLAUDE.md"),
             agents=(lambda places: claude(places) / "agents", ".claude/agents"),
+            http=http_typed,
+            folder=(claude, ".claude"),
+            skills=(lambda places: claude(places) / "skills", ".claude/skills"),
             next_step="Start a new session; /mcp lists the server.",
         ),
         McpClient(
@@ -166,6 +204,8 @@ CLIENTS = {
             program="cursor",
             signs=lambda places: (places.home / ".cursor",),
             agents=(lambda places: places.home / ".cursor/agents", ".cursor/agents"),
+            http=http_plain,
+            folder=(lambda places: places.home / ".cursor", ".cursor"),
             next_step="Enable the server under Settings, MCP.",
         ),
         McpClient(
@@ -178,6 +218,7 @@ CLIENTS = {
             project=".vscode/mcp.json",
             program="code",
             signs=lambda places: (places.support / "Code",),
+            http=http_typed,
             next_step="Run `MCP: List Servers` and start the server.",
         ),
         McpClient(
@@ -190,6 +231,8 @@ CLIENTS = {
             program="codex",
             signs=lambda places: (codex(places),),
             notes=(lambda places: codex(places) / "AGENTS.md", "AGENTS.md"),
+            http=http_codex,
+            folder=(codex, ".codex"),
             next_step="Start a new session; /mcp lists the server.",
         ),
         McpClient(
@@ -202,6 +245,8 @@ CLIENTS = {
             program="gemini",
             signs=lambda places: (places.home / ".gemini",),
             notes=(lambda places: places.home / ".gemini/GEMINI.md", "GEMINI.md"),
+            http=http_gemini,
+            folder=(lambda places: places.home / ".gemini", ".gemini"),
             next_step="Start a new session; /mcp lists the server.",
         ),
         McpClient(
@@ -213,6 +258,7 @@ CLIENTS = {
             root="ask",
             program="windsurf",
             signs=lambda places: (places.home / ".codeium/windsurf",),
+            http=http_windsurf,
             next_step="Press refresh in the MCP panel of Cascade.",
         ),
         McpClient(
@@ -224,6 +270,7 @@ CLIENTS = {
             project=".zed/settings.json",
             program="zed",
             signs=lambda places: (zed(places),),
+            http=http_plain,
             next_step="Zed starts the server automatically; it is listed in the agent panel's settings.",
         ),
         McpClient(
@@ -236,6 +283,7 @@ CLIENTS = {
             program="lms",
             signs=lambda places: (places.home / ".lmstudio",),
             notes=(None, ""),
+            http=http_plain,
             next_step="Enable the server in the Program tab of a chat.",
         ),
         McpClient(
@@ -248,6 +296,7 @@ CLIENTS = {
             signs=lambda places: (copilot(places),),
             notes=(lambda places: copilot(places) / "copilot-instructions.md", "AGENTS.md"),
             agents=(lambda places: copilot(places) / "agents", ".github/agents"),
+            http=http_copilot,
             next_step="Start a new session; /mcp show lists the server.",
         ),
         McpClient(
@@ -261,6 +310,8 @@ CLIENTS = {
             signs=lambda places: (places.config / "opencode",),
             notes=(lambda places: places.config / "opencode/AGENTS.md", "AGENTS.md"),
             agents=(lambda places: places.config / "opencode/agent", ".opencode/agent"),
+            http=http_opencode,
+            folder=(lambda places: places.config / "opencode", ".opencode"),
             next_step="Start a new session.",
         ),
     )

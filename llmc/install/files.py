@@ -1,13 +1,15 @@
 """Atomic edits of a user's configuration file, with a backup next to it.
 
 Links are followed, so a file in a dotfiles repository is changed there and stays linked. If another program writes the
-file at the same time, it is read again. A file that is not text is refused.
+file at the same time, it is read again. A file that is not text is refused. Removing restores the backup byte for byte
+if nothing else has changed since, deletes a file that installing created, and deletes the backup.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import re
 import stat
 import tempfile
 from dataclasses import dataclass
@@ -17,25 +19,17 @@ from llmc.base.errors import ConfigError
 from llmc.install.jsonc import BrokenError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-__all__ = ["Edit", "EditOutcome", "change"]
+    from llmc.install.edits import Edit
+
+__all__ = ["EditOutcome", "change"]
 
 BOM = "\ufeff"
 TRIES = 5
 MAX_BYTES = 64 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class Edit:
-    """`apply` maps the current text and the backup's text (None: no file) to the new text.
-
-    `holds` returns whether a text contains anything that llmc added.
-    """
-
-    apply: Callable[[str | None, str | None], str | None]
-    holds: Callable[[str], bool]
+PRIVATE, WRITABLE = 0o600, 0o222
+EMPTY_CONTAINER = re.compile(r'"[^"]*":(?:\{\}|\[\]|null),?')
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +54,8 @@ class ConfigFile:
     mode: int = 0
 
 
-def change(path: Path, edit: Edit, *, write: bool = True) -> EditOutcome:
-    """Apply an edit; the previous file is kept as a backup."""
+def change(path: Path, edit: Edit, *, write: bool = True, private: bool = False) -> EditOutcome:
+    """Apply an edit; the previous file is kept as a backup. A new `private` file is readable by its owner only."""
     target, backup = resolve(path), path.with_name(path.name + ".llmc.bak")
     for _ in range(TRIES):
         current = read(target)
@@ -69,10 +63,17 @@ def change(path: Path, edit: Edit, *, write: bool = True) -> EditOutcome:
         after = apply_edit(path, edit, current.text, old)
         if after == current.text or not write:
             return EditOutcome(path, current.text, after)
-        saved = save(backup, current, edit, old) if current.text is not None and after not in (old, None) else None
+        if current.text is not None and not current.mode & WRITABLE:
+            hint = f"Make it writable first: chmod u+w {path}"
+            raise ConfigError(f"cannot edit {path}", reason="it is read-only", hint=hint)
+        saved = None if edit.removes or current.text is None else save(backup, current, edit, old)
+        if private and current.text is None:
+            current = replace_mode(current, PRIVATE)
         if replace(target, after, current):
-            if after == old:
-                backup.unlink(missing_ok=True)  # the original file is restored
+            if edit.removes:
+                backup.unlink(missing_ok=True)
+            if after is None:
+                remove_empty_folders(target)
             return EditOutcome(path, current.text, after, saved)
     hint = "Close the program that uses the file and try again."
     raise ConfigError(f"cannot edit {path}", reason="another program keeps writing it", hint=hint)
@@ -80,10 +81,37 @@ def change(path: Path, edit: Edit, *, write: bool = True) -> EditOutcome:
 
 def apply_edit(path: Path, edit: Edit, text: str | None, old: str | None) -> str | None:
     try:
-        return edit.apply(text, old)
+        after = edit.apply(text)
     except BrokenError as error:
         hint = "The file was not changed. Fix it by hand, or paste the entry that --print shows."
         raise ConfigError(f"cannot edit {path}", reason=str(error), hint=hint) from None
+    if not edit.removes or after is None or after == text:
+        return after
+    if old is not None and edit.holds(old):  # made when an earlier entry was replaced
+        old = edit.apply(old)
+        old = old if essence(old or "") else None
+    if old is None:
+        return after if essence(after) else None
+    return old if essence(after) == essence(old) else after
+
+
+def essence(text: str) -> str:
+    """The text without blanks and empty containers, which adding an entry and removing it again may leave behind."""
+    text = "".join(text.split())
+    while (shorter := EMPTY_CONTAINER.sub("", text)) != text:
+        text = shorter
+    return text.replace(",}", "}").replace(",]", "]").removesuffix("{}")
+
+
+def remove_empty_folders(path: Path) -> None:
+    """The file's folder and the one above, if nothing is left in them: `policies/`, `skills/llmc/`."""
+    with contextlib.suppress(OSError):
+        path.parent.rmdir()
+        path.parent.parent.rmdir()
+
+
+def replace_mode(file: ConfigFile, mode: int) -> ConfigFile:
+    return ConfigFile(file.text, file.bom, file.stamp, mode)
 
 
 def save(backup: Path, current: ConfigFile, edit: Edit, old: str | None) -> Path:

@@ -7,37 +7,80 @@ remove the entries.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from llmc.base.errors import ConfigError, RootError
 from llmc.install import jsonc, toml
-from llmc.install.agents import agent_file, agent_name, remove_agent, write_agent
+from llmc.install.agents import AGENT_MARK, agent_file, agent_name
 from llmc.install.clients import CLIENTS, ClientLocations, McpClient
-from llmc.install.files import Edit
-from llmc.install.notes import add_hook, add_lines, remove_hook, remove_lines
+from llmc.install.edits import (
+    add_block,
+    add_items,
+    combined,
+    own_file,
+    remove_block,
+    remove_file,
+    remove_items,
+    set_entry,
+    unset_entry,
+)
+from llmc.install.hooks import HOOKS, hook_edits
 from llmc.install.record import ServerRecord, arguments, checked_name, program, state_variables
+from llmc.install.skill import SKILL, SKILL_MARK
 from llmc.settings.locations import implied_root
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
     from types import ModuleType
 
-__all__ = ["InstallOptions", "InstallStep", "client_named", "entry_of", "snippet", "steps"]
+    from llmc.install.edits import Edit
+
+__all__ = ["InstallOptions", "InstallStep", "client_named", "config_file", "entry_of", "snippet", "steps"]
+
+# Instructions that every session of an agent reads, so they are short.
+BEGIN, END = "<!-- llmc begin -->", "<!-- llmc end -->"
+INSTRUCTIONS = (
+    "To find or read code, use the llmc tools first: `search` (a question, a name or a pasted error), `grep` (a "
+    "pattern), `read` (`path:10-40`, `path::symbol`). They answer from an index and cost few tokens. `+8 more → h4k2` "
+    "at the end of a reply means more results: call `read h4k2`. Without MCP: `llmc search|grep|read` in a shell."
+)
+STARTS_LLMC = re.compile(r'[/"]llmc"(?:, "args": \[|, )"serve"|"-m", "llmc", "serve"')
+READING_TOOLS = ("search", "grep", "read", "llmc")
+POLICY_MARK = "# written by llmc install"
+# Gemini CLI asks before every call of a server's tool unless a policy allows it.
+POLICY = """{mark}; llmc install gemini --uninstall removes it
+[[rule]]
+mcpName = "{name}"
+toolName = "*"
+toolAnnotations = {{ readOnlyHint = true }}
+decision = "allow"
+priority = 100
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class InstallOptions:
-    """The user's choices. `roots` are absolute; `project`: edit the project's files instead of the user's."""
+    """The user's choices. `roots` are absolute; `project`: edit the project's files instead of the user's.
+
+    `http` is the address of a running server and `token` its token. `ask`: do not write the rules with which the client
+    calls reading tools without asking. `hooks` is a mode, empty to leave hooks as they are.
+    """
 
     name: str = "llmc"
     roots: tuple[str, ...] = ()
     profile: str = ""
     agent: str = ""
+    http: str = ""
+    token: str = ""
     project: bool = False
-    hooks: bool = False
+    ask: bool = False
+    hooks: str = ""
     subagents: bool = False
+    skill: bool = False
     uninstall: bool = False
 
 
@@ -48,6 +91,7 @@ class InstallStep:
     path: Path
     what: str
     edit: Edit
+    private: bool = False
 
 
 def client_named(name: str) -> McpClient:
@@ -61,15 +105,65 @@ def client_named(name: str) -> McpClient:
 
 
 def steps(client: McpClient, options: InstallOptions, places: ClientLocations) -> list[InstallStep]:
-    """All changes for one client."""
+    """All changes for one client, one step per file."""
+    planned = [
+        server_step(client, options, places),
+        *permission_steps(client, options, places),
+        *instruction_steps(client, options, places),
+        *hook_steps(client, options, places),
+        *agent_steps(client, options, places),
+        *skill_steps(client, options, places),
+    ]
+    return merged(planned)
+
+
+def merged(planned: Iterable[InstallStep]) -> list[InstallStep]:
+    """Steps that edit the same file as one, so that its backup is the file from before all of them."""
+    files: dict[Path, list[InstallStep]] = {}
+    for step in planned:
+        files.setdefault(step.path, []).append(step)
+    return [
+        found[0]
+        if len(found) == 1
+        else InstallStep(
+            path, " and ".join(dict.fromkeys(step.what for step in found)), combined([step.edit for step in found])
+        )
+        for path, found in files.items()
+    ]
+
+
+# ---- the server's entry ----
+
+
+def server_step(client: McpClient, options: InstallOptions, places: ClientLocations) -> InstallStep:
     path = config_file(client, options, places)
-    edit = remove_entry(client, options) if options.uninstall else add_entry(client, options, places)
-    planned = [InstallStep(path, f"the server {options.name}", edit)]
-    if options.hooks or options.uninstall:
-        planned += note_steps(client, options, places)
-    if options.subagents or options.uninstall:
-        planned += agent_steps(client, options, places)
-    return planned
+    form: ModuleType = toml if path.suffix == ".toml" else jsonc
+    what = f"the server {options.name}".rstrip()
+    if options.uninstall:
+        return InstallStep(path, what, unset_entry(form, client.key, lambda name, entry: is_ours(name, entry, options)))
+    entry = entry_of(client, options, places)
+    private = bool(options.http) and not options.project
+    return InstallStep(path, what, set_entry(form, (client.key, checked_name(options.name)), entry), private)
+
+
+def is_ours(name: str, entry: Any, options: InstallOptions) -> bool:
+    """The entry of this name; `--name ''` stands for every entry that starts llmc."""
+    if options.name:
+        return name == options.name
+    words = json.dumps(entry)
+    return name == "llmc" or bool(
+        re.search(r'(?:/llmc|"llmc)"(?:, *"args": *\[|, *)"serve"|"-m", *"llmc", *"serve"', words)
+    )
+
+
+def entry_names(client: McpClient, options: InstallOptions, places: ClientLocations) -> list[str]:
+    """The names under which llmc is installed; `llmc` is always one of them."""
+    path = config_file(client, options, places)
+    try:
+        entries = jsonc.find(path.read_text("utf-8"), (client.key,)) or {}
+    except (OSError, ValueError):
+        entries = {}
+    return ["llmc", *(name for name, entry in entries.items() if is_ours(name, entry, options))]
 
 
 def config_file(client: McpClient, options: InstallOptions, places: ClientLocations) -> Path:
@@ -80,14 +174,28 @@ def config_file(client: McpClient, options: InstallOptions, places: ClientLocati
     return places.project / client.project
 
 
-# ---- the entry ----
-
-
 def entry_of(client: McpClient, options: InstallOptions, places: ClientLocations) -> dict[str, Any]:
+    if options.http:
+        return http_entry(client, options)
     command, *first = program(places.environ)
     roots = roots_for(client, options, places)
     args = [*first, *arguments(roots, options.profile, options.agent)]
     return client.shape(ServerRecord(command=command, args=args, env=state_variables(places.environ)))
+
+
+def http_entry(client: McpClient, options: InstallOptions) -> dict[str, Any]:
+    if client.http is None:
+        raise ConfigError(
+            f"{client.title} cannot use an HTTP server from its configuration file", hint="Install without --http."
+        )
+    address = options.http if "://" in options.http else f"http://{options.http}"
+    parts = urlsplit(address)
+    if parts.scheme not in ("http", "https") or not parts.netloc:
+        raise ConfigError(f"{options.http!r} is not an HTTP address", hint="Write HOST:PORT or http://HOST:PORT/mcp.")
+    query = "&".join(f"{key}={value}" for key in ("profile", "agent") if (value := getattr(options, key)))
+    url = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/') or '/mcp'}{'?' + query if query else ''}"
+    # Files of a project are shared, so they get the name of a variable instead of the token.
+    return client.http(url, {"Authorization": f"Bearer {'${LLMC_TOKEN}' if options.project else options.token}"})
 
 
 def roots_for(client: McpClient, options: InstallOptions, places: ClientLocations) -> Sequence[str]:
@@ -116,63 +224,76 @@ def snippet(client: McpClient, options: InstallOptions, places: ClientLocations)
     return json.dumps(entry, indent=2, ensure_ascii=False) + "\n"
 
 
-def add_entry(client: McpClient, options: InstallOptions, places: ClientLocations) -> Edit:
-    form, path = form_of(client, options, places), (client.key, checked_name(options.name))
-    entry = entry_of(client, options, places)
-
-    def apply(text: str | None, _old: str | None) -> str | None:
-        edited: str = form.put(text or "", path, entry)
-        return edited
-
-    return Edit(apply, lambda text: form.find(text, path) is not None)
+# ---- permissions, instructions, hooks, sub-agents, skills ----
 
 
-def remove_entry(client: McpClient, options: InstallOptions) -> Edit:
-    """Restore the backup if only llmc has changed the file since; otherwise remove the entry."""
-    form, path = (toml if client.name == "codex" else jsonc), (client.key, checked_name(options.name))
-
-    def apply(text: str | None, old: str | None) -> str | None:
-        entry = form.find(text or "", path)
-        if text is None or entry is None:
-            return text
-        return old if came_from(text, old, entry) else form.take(text, path)
-
-    def came_from(text: str, old: str | None, entry: dict[str, Any]) -> bool:
-        try:
-            return form.find(old or "", path) is None and bool(form.put(old or "", path, entry) == text)
-        except jsonc.BrokenError:
-            return False
-
-    return Edit(apply, lambda text: form.find(text, path) is not None)
-
-
-def form_of(client: McpClient, options: InstallOptions, places: ClientLocations) -> ModuleType:
-    return toml if config_file(client, options, places).suffix == ".toml" else jsonc
-
-
-# ---- instructions and sub-agents ----
-
-
-def note_steps(client: McpClient, options: InstallOptions, places: ClientLocations) -> list[InstallStep]:
-    user, project = client.notes
-    planned: list[InstallStep] = []
-    lines = remove_lines() if options.uninstall else add_lines()
-    if user is not None and not options.project:
-        planned.append(InstallStep(user(places), "instructions for agents", lines))
-    elif project and (options.hooks or options.project):  # other clients may use the project's instructions too
-        planned.append(InstallStep(places.project / project, "instructions for agents", lines))
+def permission_steps(client: McpClient, options: InstallOptions, places: ClientLocations) -> list[InstallStep]:
+    """Rules that let the reading tools be called without a question; other clients honour `readOnlyHint`."""
+    what = "permission for the reading tools"
+    if options.ask and not options.uninstall:
+        return []
     if client.name == "claude-code":
-        user_folder = places.named("CLAUDE_CONFIG_DIR", places.home / ".claude")
-        folder = places.project / ".claude" if options.project else user_folder
-        edit = remove_hook() if options.uninstall else add_hook(program(places.environ))
-        planned.append(InstallStep(folder / "settings.json", "a hook for shell searches", edit))
-    return planned
+        names = [options.name] if options.name else entry_names(client, options, places)
+        rules = {f"mcp__{name}__{tool}": None for name in names for tool in READING_TOOLS}
+        path, ours = ("permissions", "allow"), lambda rule: isinstance(rule, str) and rule in rules
+        edit = remove_items(path, ours) if options.uninstall else add_items(path, list(rules), ours)
+        return [InstallStep(own_folder(client, options, places) / "settings.json", what, edit)]
+    if client.name == "gemini" and not options.project:
+        file = own_folder(client, options, places) / "policies" / f"{options.name or 'llmc'}.toml"
+        policy = own_file(POLICY.format(mark=POLICY_MARK, name=options.name), POLICY_MARK)
+        return [InstallStep(file, what, remove_file(POLICY_MARK) if options.uninstall else policy)]
+    return []
+
+
+def instruction_steps(client: McpClient, options: InstallOptions, places: ClientLocations) -> list[InstallStep]:
+    """Instructions come and go with hooks."""
+    if not options.uninstall and not options.hooks:
+        return []
+    removes = options.uninstall or options.hooks == "off"
+    edit = remove_block(BEGIN, END) if removes else add_block(INSTRUCTIONS, BEGIN, END)
+    user, project = client.notes
+    if user is not None and not options.project:
+        return [InstallStep(user(places), "instructions for agents", edit)]
+    if project and (options.hooks or options.project):  # other clients may use the project's instructions too
+        return [InstallStep(places.project / project, "instructions for agents", edit)]
+    return []
+
+
+def hook_steps(client: McpClient, options: InstallOptions, places: ClientLocations) -> list[InstallStep]:
+    mode = "off" if options.uninstall else options.hooks
+    if not mode or client.name not in HOOKS:
+        return []
+    edits = hook_edits(client.name, mode, program(places.environ))
+    file = own_folder(client, options, places) / HOOKS[client.name].file
+    return [InstallStep(file, f"a hook for shell searches ({mode})" if mode != "off" else "the hook", combined(edits))]
 
 
 def agent_steps(client: McpClient, options: InstallOptions, places: ClientLocations) -> list[InstallStep]:
     user, project = client.agents
-    if not project:
+    if not project or not (options.subagents or options.uninstall):
         return []
     folder = user(places) if user is not None and not options.project else places.project / project
-    edit = remove_agent() if options.uninstall else write_agent(agent_file(client, options.name))
+    edit = remove_file(AGENT_MARK)
+    if not options.uninstall:
+        edit = own_file(agent_file(client, options.name), AGENT_MARK)
     return [InstallStep(folder / agent_name(client), "the sub-agent llmc-scout", edit)]
+
+
+def skill_steps(client: McpClient, options: InstallOptions, places: ClientLocations) -> list[InstallStep]:
+    if not (options.skill or options.uninstall):
+        return []
+    user, project = client.skills
+    folder = places.project / project if options.project else user(places)
+    edit = remove_file(SKILL_MARK) if options.uninstall else own_file(SKILL, SKILL_MARK)
+    return [InstallStep(folder / "llmc" / "SKILL.md", "the skill llmc", edit)]
+
+
+def own_folder(client: McpClient, options: InstallOptions, places: ClientLocations) -> Path:
+    user, project = client.folder
+    assert user is not None, client.name
+    return places.project / project if options.project else user(places)
+
+
+def every_entry(options: InstallOptions) -> InstallOptions:
+    """Options that remove every entry that starts llmc, whatever its name."""
+    return replace(options, name="", uninstall=True)

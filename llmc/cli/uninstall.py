@@ -1,0 +1,171 @@
+"""`llmc uninstall`: removes everything that llmc has written outside of its own package.
+
+Client entries, hooks, instructions, sub-agents, skills, policies, the service unit and shell completion are removed,
+the daemon is stopped, and the index and settings are deleted if the user says so. Nothing that llmc did not write is
+touched. The package itself is left to the program that installed it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from llmc.base.errors import LlmcError
+from llmc.cli._options import Options, pass_options
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from llmc.install.clients import ClientLocations
+    from llmc.install.files import EditOutcome
+
+
+@click.command()
+@click.option("--dry-run", is_flag=True, help="Print what would be removed.")
+@click.option("--yes", is_flag=True, help="Do not ask; keeps the index and settings unless --delete-state is given.")
+@click.option("--keep-state", is_flag=True, help="Keep the index, handles, statistics and settings without asking.")
+@click.option("--delete-state", is_flag=True, help="Delete them without asking.")
+@pass_options
+def command(options: Options, /, *, dry_run: bool, yes: bool, keep_state: bool, delete_state: bool) -> int:
+    """Remove llmc from every client, stop the daemon, and delete its state if you say so.
+
+    Entries in the user's files of all clients are removed, and those in the current project. Files that llmc did not
+    write are not touched. A file that cannot be edited is reported, and the others are still processed.
+    """
+    from llmc.cli.install import client_places
+
+    if keep_state and delete_state:
+        raise click.UsageError("--keep-state and --delete-state exclude each other.")
+    report: dict[str, Any] = {"removed": [], "errors": [], "state": "kept"}
+    places = client_places()
+    _remove_from_clients(options, places, report, dry_run=dry_run)
+    _remove_completion(options, places, report, dry_run=dry_run)
+    if not dry_run:
+        _remove_service(options, report)
+        _stop(options, report)
+    _delete_state(options, report, ask=not (yes or dry_run), delete=delete_state, keep=keep_state or dry_run)
+    if options.json:
+        click.echo(json.dumps(report, indent=2))
+    elif not options.quiet:
+        verb = "would be" if dry_run else "was"
+        if not report["removed"]:
+            click.echo(f"nothing {verb} removed: no client is configured")
+        click.echo(f"The program itself: {remove_command()}")
+    return 2 if report["errors"] else 0
+
+
+def _remove_from_clients(options: Options, places: ClientLocations, report: dict[str, Any], *, dry_run: bool) -> None:
+    """From the user's files and the current project's; every entry that starts llmc, whatever its name."""
+    from llmc.install.clients import CLIENTS
+    from llmc.install.files import change
+    from llmc.install.plan import InstallOptions, every_entry, steps
+
+    for client in CLIENTS.values():
+        for project in (False, True):
+            if project and not client.project:
+                continue
+            wanted = every_entry(InstallOptions(project=project))
+            for step in steps(client, wanted, places):
+                edit = partial(change, step.path, step.edit, write=not dry_run)
+                _apply(options, report, f"{client.name}: {step.what}", edit)
+
+
+def _remove_completion(options: Options, places: ClientLocations, report: dict[str, Any], *, dry_run: bool) -> None:
+    from llmc.install.completion import SHELLS, completion_steps
+    from llmc.install.files import change
+
+    for shell in SHELLS:
+        for step in completion_steps(shell, places, remove=True):
+            _apply(options, report, step.what, partial(change, step.path, step.edit, write=not dry_run))
+
+
+def _apply(options: Options, report: dict[str, Any], what: str, edit: Callable[[], EditOutcome]) -> None:
+    from llmc.cli.install import shortened
+
+    try:
+        outcome = edit()
+    except LlmcError as error:
+        report["errors"].append(error.as_dict())
+        if not options.json:
+            click.echo(f"{what}: {error.message}{': ' if error.reason else ''}{error.reason}", err=True)
+        return
+    if outcome.changed:
+        report["removed"].append({"what": what, "path": str(outcome.path)})
+        if not options.json and not options.quiet:
+            click.echo(f"{what}: {shortened(outcome.path)}")
+
+
+def _remove_service(options: Options, report: dict[str, Any]) -> None:
+    from llmc.cli._service_units import MARK, run, unit_for
+
+    unit = unit_for(options.home.path, os.environ)
+    if unit.installed is not None and MARK in unit.installed:
+        for each in unit.stop:
+            run(each)
+        unit.path.unlink()
+        report["removed"].append({"what": "the service", "path": str(unit.path)})
+        if not options.json and not options.quiet:
+            click.echo(f"the service: {unit.path}")
+
+
+def _stop(options: Options, report: dict[str, Any]) -> None:
+    from llmc.base.daemon_lock import read_owner
+    from llmc.cli.stop import stop_daemon
+
+    owner = read_owner(options.home)
+    if owner is None:
+        return
+    stop_daemon(options.home, owner, force=True)
+    report["removed"].append({"what": "the daemon", "pid": owner.pid})
+    if not options.json and not options.quiet:
+        click.echo(f"stopped the index daemon (pid {owner.pid})")
+
+
+def _delete_state(options: Options, report: dict[str, Any], *, ask: bool, delete: bool, keep: bool) -> None:
+    """The home folder with the index, and the user's settings."""
+    folders = [folder for folder in _state_folders(options) if folder.is_dir()]
+    if not folders or keep:
+        return
+    if not delete and ask and sys.stdin.isatty():
+        named = " and ".join(f"{folder} ({_size(folder)})" for folder in folders)
+        delete = click.confirm(f"Delete the index, statistics and settings in {named}?", default=False, err=True)
+    if not delete:
+        if not options.json and not options.quiet:
+            click.echo(f"kept {' and '.join(map(str, folders))} (delete with --delete-state)")
+        return
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)
+        if not options.json and not options.quiet:
+            click.echo(f"deleted {folder}")
+    report["state"] = "deleted"
+
+
+def _state_folders(options: Options) -> Iterator[Path]:
+    from llmc.settings.locations import user_folder
+
+    yield Path(options.home.path)
+    config = os.environ.get("XDG_CONFIG_HOME") or str(user_folder(os.environ) / ".config")
+    settings = Path(config, "llmc")
+    if settings != Path(options.home.path):
+        yield settings
+
+
+def _size(folder: Path) -> str:
+    from llmc.cli._render import size
+
+    return size(sum(path.lstat().st_size for path in folder.rglob("*") if not path.is_dir()))
+
+
+def remove_command() -> str:
+    """How to remove the package, by where it is installed."""
+    place = str(Path(sys.prefix))
+    if "/uv/tools/" in place:
+        return "uv tool uninstall llmc"
+    return "pipx uninstall llmc" if "/pipx/" in place else f"{sys.executable} -m pip uninstall llmc"
