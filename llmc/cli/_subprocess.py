@@ -6,6 +6,7 @@ SIGTERM) goes to the whole group, the second kills it. Of a very long output, on
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import os
 import selectors
@@ -15,7 +16,7 @@ import sys
 import tempfile
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from llmc.base.errors import DaemonError
 from llmc.base.process import signal_group
@@ -24,10 +25,13 @@ from llmc.extend.shell.capture import Capture, Captured
 if TYPE_CHECKING:
     from llmc.base.home import Home
 
-__all__ = ["FinishedProcess", "pass_through", "run"]
+__all__ = ["Display", "FinishedProcess", "pass_through", "run"]
+
+Display = Literal["", "progress", "output"]
 
 LIMIT = 4 << 20  # the output of a large build; redacting it takes a second
 CHUNK = 1 << 16
+IN_MESSAGE = 256 << 10
 # After the command has ended, other processes may hold its output open (a server that it started); wait only briefly.
 LINGER_SECONDS = 0.3
 SHOW_SECONDS = 2.0
@@ -36,15 +40,20 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class FinishedProcess:
-    """A command that has ended. Its output is in the file `spool` until this object is closed."""
+    """A command that has ended, with its output.
+
+    A short output is sent to the daemon in the message (`content`), a long one in a file (`spool`), which is deleted
+    when this object is closed. In a sandbox there may be no place for the file.
+    """
 
     def __init__(self, code: int, seconds: float, output: Captured, home: Home, *, interrupted: bool) -> None:
         self.signal = -code if code < 0 else 0
         self.code = 128 - code if code < 0 else code
         self.seconds = seconds
         self.interrupted = interrupted
-        self.head, self.dropped, self.dropped_lines = len(output.head), output.dropped, output.dropped_lines
-        self.spool = _spool(output, home)
+        self.output = output
+        self.spool = ""
+        self._home = home
 
     def __enter__(self) -> Self:
         return self
@@ -53,21 +62,32 @@ class FinishedProcess:
         with contextlib.suppress(OSError):
             os.unlink(self.spool)  # noqa: PTH108 - pathlib costs 5 ms
 
+    def parameters(self) -> dict[str, Any]:
+        """The output as parameters of the daemon's `te`; OSError if there is no place for it."""
+        output = self.output
+        sizes = {"head": len(output.head), "dropped": output.dropped, "dropped_lines": output.dropped_lines}
+        data = output.head + output.tail
+        if len(data) <= IN_MESSAGE:
+            return {"content": base64.b64encode(data).decode("ascii"), **sizes}
+        self.spool = _spool(data, self._home)
+        return {"spool": self.spool, **sizes}
+
     def print_raw(self) -> None:
-        with open(self.spool, "rb") as file:  # noqa: PTH123 - pathlib costs 5 ms
-            sys.stdout.flush()
-            sys.stdout.buffer.write(file.read(self.head))
-            if self.dropped:
-                sys.stdout.buffer.write(f"… {self.dropped:,} bytes omitted …\n".encode())
-            sys.stdout.buffer.write(file.read())
-            sys.stdout.flush()
+        sys.stdout.flush()
+        sys.stdout.buffer.write(self.output.head)
+        if self.output.dropped:
+            sys.stdout.buffer.write(f"… {self.output.dropped:,} bytes omitted …\n".encode())
+        sys.stdout.buffer.write(self.output.tail)
+        sys.stdout.flush()
 
 
-def run(words: list[str], home: Home, *, quiet: bool) -> FinishedProcess:
+def run(words: list[str], home: Home, *, show: Display, lists: bool = False) -> FinishedProcess:
+    """`lists`: only standard output is captured; error messages go where they went."""
     started = time.monotonic()
     read, write = os.pipe()
+    errors = None if lists else write
     try:
-        process = subprocess.Popen(words, stdin=_stdin(), stdout=write, stderr=write, start_new_session=True)
+        process = subprocess.Popen(words, stdin=_stdin(), stdout=write, stderr=errors, start_new_session=True)
     except BaseException:
         os.close(read)
         raise
@@ -75,7 +95,7 @@ def run(words: list[str], home: Home, *, quiet: bool) -> FinishedProcess:
         os.close(write)
     capture = Capture(LIMIT)
     with _SignalForwarder(process) as signals:
-        _read_output(process, read, capture, signals, quiet=quiet)
+        _read_output(process, read, capture, signals, show="" if lists else show)
         code = process.wait()
     os.close(read)
     if signals.count:
@@ -134,7 +154,7 @@ class _SignalForwarder:
 
 
 def _read_output(
-    process: subprocess.Popen[bytes], read: int, capture: Capture, signals: _SignalForwarder, *, quiet: bool
+    process: subprocess.Popen[bytes], read: int, capture: Capture, signals: _SignalForwarder, *, show: Display
 ) -> None:
     started = progress_at = time.monotonic()
     ended = float("inf")
@@ -147,6 +167,9 @@ def _read_output(
                 if not chunk:
                     break
                 capture.add(chunk)
+                if show == "output":
+                    sys.stderr.buffer.write(chunk)
+                    sys.stderr.flush()
             if process.poll() is not None:
                 ended = min(ended, now)
                 if now - ended > LINGER_SECONDS:
@@ -154,10 +177,10 @@ def _read_output(
             if now > signals.kill_at:
                 signal_group(process.pid)
                 signals.kill_at = float("inf")
-            if not quiet and now - progress_at > SHOW_SECONDS:
+            if show == "progress" and now - progress_at > SHOW_SECONDS:
                 progress_at = now
                 _progress(now - started, capture.size)
-    if not quiet and progress_at > started:
+    if progress_at > started:
         sys.stderr.write("\r\x1b[K")
         sys.stderr.flush()
 
@@ -167,7 +190,7 @@ def _progress(seconds: float, size: int) -> None:
     sys.stderr.flush()
 
 
-def _spool(output: Captured, home: Home) -> str:
+def _spool(data: bytes, home: Home) -> str:
     """Write the output to a file in the home folder, or in the temporary folder if that is not writable."""
     folder: str | None = os.path.join(home.path, "outputs")  # noqa: PTH118 - pathlib costs 5 ms
     try:
@@ -180,5 +203,5 @@ def _spool(output: Captured, home: Home) -> str:
     except OSError:
         fd, path = tempfile.mkstemp(prefix="te-")
     with os.fdopen(fd, "wb") as file:
-        file.write(output.head + output.tail)
+        file.write(data)
     return path

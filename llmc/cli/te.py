@@ -1,26 +1,28 @@
-"""`llmc te`: runs a command and prints a short summary of its output.
+"""`llmc te`: runs a command and prints a short version of its output.
 
 The command runs with this process's folder and environment, so it behaves as it would without `te`. The beginning and
 end of its output are passed to the daemon in a file. If the daemon is not available, the output is printed unchanged,
-so the result of a command that ran is never lost.
+so the result of a command that ran is never lost. Programs that print files or lists (`base.listing_programs`) keep
+their standard error apart, and what they print is shown complete up to a cap.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from llmc.base.listing_programs import is_listing
 from llmc.cli._options import Options, pass_options
-from llmc.cli._tool_call import colour_reply, error_of, set_arguments, use_colour
+from llmc.cli._tool_call import colour_reply, error_of, json_text, set_arguments, use_colour
 
 if TYPE_CHECKING:
-    from llmc.cli._subprocess import FinishedProcess
+    from llmc.cli._subprocess import Display, FinishedProcess
 
 NOT_FOUND, NOT_EXECUTABLE, DENIED = 127, 126, 1
+WORTH_IMPORTS = 400  # bytes; regrouping in this process takes 100 ms for its imports
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -29,36 +31,38 @@ NOT_FOUND, NOT_EXECUTABLE, DENIED = 127, 126, 1
 @click.option("--budget", type=int, metavar="N", help="Token budget of the reply.")
 @click.option("--all", "all_", is_flag=True, help="The whole output, without a budget.")
 @click.option("--focus", metavar="QUESTION", help="Keep only what answers this question.")
+@click.option("--no-start", is_flag=True, help="Print the output unchanged if no daemon is running.")
+@click.option(
+    "--stream/--no-stream", default=None, help="Copy the output to stderr while it runs (on a terminal: yes)."
+)
 @click.argument("words", metavar="CMD...", nargs=-1, required=True, type=click.UNPROCESSED)
 @pass_options
-def command(options: Options, /, *, words: tuple[str, ...], raw: bool, agent: str, **limits: Any) -> int:
-    """Run a command and summarize its output; the exit code is the command's.
+def command(options: Options, /, *, words: tuple[str, ...], raw: bool, agent: str, **rest: Any) -> int:
+    """Run a command and print its output in fewer words; the exit code is the command's.
 
     \b
     llmc te pytest -q tests         failing tests, with reasons and locations
     llmc te git log -20             one line per commit
-    llmc te grep -rn TODO src       answered from the index
+    llmc te rg -n TODO src          each path once, its lines below it
+    llmc te cat setup.py            unchanged, up to the cap
     llmc te --raw make              run without llmc
     llmc te 'make 2>&1 | head'      a single quoted argument is run by sh
 
     The reply's handle gives access to the whole output: `llmc read habcd` pages through it, `llmc read habcd:2` prints
-    the second failure in full. Ignored files are searched if they are named. Files on the denylist are not shown.
+    the second failure in full. Files on the denylist are not shown.
     """
     from llmc.cli import _subprocess as subprocesses
 
     if agent:
         os.environ["TE_AGENT_ID"] = agent
-    args = {"budget": limits["budget"], "all": limits["all_"], "context_focus_question": limits["focus"]}
+    args = {"budget": rest["budget"], "all": rest["all_"], "context_focus_question": rest["focus"]}
     line = list(words)
     if len(line) == 1 and any(character.isspace() for character in line[0]):
         line = ["/bin/sh", "-c", line[0]]
     try:
         if raw:
             return subprocesses.pass_through(line)
-        code = answer_from_index(options, line, args)
-        if code is not None:
-            return code
-        process = subprocesses.run(line, options.home, quiet=options.quiet or not sys.stderr.isatty())
+        process = subprocesses.run(line, options.home, show=display(options, rest["stream"]), lists=is_listing(line))
     except FileNotFoundError:
         click.echo(f"llmc: te: {line[0]}: command not found", err=True)
         return NOT_FOUND
@@ -67,30 +71,14 @@ def command(options: Options, /, *, words: tuple[str, ...], raw: bool, agent: st
         return NOT_EXECUTABLE
     with process:
         typed = line[2:] if line[:2] == ["/bin/sh", "-c"] and len(words) == 1 else line
-        return summarize_output(options, typed, process, args)
+        return summarize_output(options, typed, process, args, start=not rest["no_start"])
 
 
-def answer_from_index(options: Options, line: list[str], args: dict[str, Any]) -> int | None:
-    """The exit code if the index answered. If it found nothing, None: the command itself must report that."""
-    from llmc.base.errors import DaemonError, LlmcError
-    from llmc.extend.shell.rewrite import enriched
-
-    call = enriched(line)
-    if call is None or (call[0] == "grep" and not call[1]["path"] and not sys.stdin.isatty() and reads_stdin(line)):
-        return None
-    name, tool_args = call
-    try:
-        reply = options.ask("tool", {"name": name, "args": set_arguments({**tool_args, **args}), "data": options.json})
-    except DaemonError:
-        raise
-    except LlmcError:
-        return None
-    if reply["error"] and is_denied(error_of(reply)):
-        raise error_of(reply)
-    if reply["error"] or not reply["total"]:
-        return None
-    show(options, reply)
-    return 0
+def display(options: Options, stream: bool | None) -> Display:
+    """What to show on stderr while the command runs: its output, a line of progress, or nothing."""
+    if stream if stream is not None else sys.stderr.isatty() and not options.quiet and not options.plain:
+        return "output"
+    return "progress" if sys.stderr.isatty() and not options.quiet else ""
 
 
 def is_denied(error: Exception) -> bool:
@@ -100,27 +88,15 @@ def is_denied(error: Exception) -> bool:
     return isinstance(error, ReadError) and error.refusal == "on the denylist"
 
 
-def reads_stdin(line: list[str]) -> bool:
-    """Whether the command would read a pipe: rg without a path does, grep -r does not."""
-    import stat
-
-    if line[0].rpartition("/")[2] != "rg":
-        return False
-    mode = os.fstat(0).st_mode
-    return stat.S_ISFIFO(mode) or stat.S_ISREG(mode) or stat.S_ISSOCK(mode)
-
-
-def summarize_output(options: Options, line: list[str], process: FinishedProcess, args: dict[str, Any]) -> int:
+def summarize_output(
+    options: Options, line: list[str], process: FinishedProcess, args: dict[str, Any], *, start: bool
+) -> int:
     from llmc.base.errors import LlmcError
 
     params = {
         **set_arguments(args),
         "words": line,
         "cwd": options.about()["cwd"],
-        "spool": process.spool,
-        "head": process.head,
-        "dropped": process.dropped,
-        "dropped_lines": process.dropped_lines,
         "code": process.code,
         "signal": process.signal,
         "stopped": "cancelled" if process.interrupted else "",
@@ -128,21 +104,57 @@ def summarize_output(options: Options, line: list[str], process: FinishedProcess
         "agent": os.environ.get("TE_AGENT_ID", ""),
     }
     try:
-        reply = options.ask("te", params)
+        params |= process.parameters()
+        reply = options.ask("te", params) if start else call_running_daemon(options, params)
         if reply["error"]:
             raise error_of(reply)
-        show(options, reply)
+        if reply["data"].get("raw") and not options.json:
+            process.print_raw()
+        else:
+            show(options, reply)
     except LlmcError as error:
         if is_denied(error):
             click.echo(f"llmc: te: the output is not shown: {error}", err=True)
             return process.code or DENIED
-        process.print_raw()
-        options.notify(f"the output is not summarized: {error.message}")
+        print_here(options, line, process, error.message if start else "")
+    except OSError as error:
+        print_here(options, line, process, f"it cannot be stored: {error.strerror}" if start else "")
     return process.code
+
+
+def print_here(options: Options, line: list[str], process: FinishedProcess, reason: str) -> None:
+    """Without a daemon, as in a sandbox that allows no connections: a list is still regrouped, other output is not."""
+    short = None if options.json or process.output.dropped else regrouped_here(line, process)
+    if short is not None:
+        click.echo(short)
+        return
+    process.print_raw()
+    if reason:
+        options.notify(f"the output is not summarized: {reason}")
+
+
+def regrouped_here(line: list[str], process: FinishedProcess) -> str | None:
+    if process.code or not is_listing(line) or len(process.output.head) < WORTH_IMPORTS:
+        return None
+    try:
+        text = process.output.head.decode()
+    except UnicodeDecodeError:
+        return None
+    from llmc.envelope.logs.listings import regrouped_text
+    from llmc.envelope.redact.redactor import redact
+
+    cleaned = redact(text).text
+    return regrouped_text(line, cleaned) or (cleaned.removesuffix("\n") if cleaned != text else None)
+
+
+def call_running_daemon(options: Options, params: dict[str, Any]) -> dict[str, Any]:
+    with options.connect(start=False) as connection:
+        reply: dict[str, Any] = connection.call("te", params)
+        return reply
 
 
 def show(options: Options, reply: dict[str, Any]) -> None:
     if options.json:
-        click.echo(json.dumps({**reply["data"], "handle": reply["handle"], "shown": reply["shown"]}, indent=2))
-    else:
+        click.echo(json_text(reply))
+    elif reply["text"]:
         click.echo(colour_reply(reply["text"]) if use_colour(options) else reply["text"])

@@ -1,13 +1,14 @@
-"""What `llmc te` hands over: a command that has run in the user's terminal, and its output in a file.
+"""What `llmc te` sends: a command that has run in the user's terminal, and its output, in the message or in a file.
 
-The file (`spool`) lies in LLMC_HOME or the system's folder for temporary files and is the caller's: it is opened
-without following links, must belong to the user, and is deleted by whoever made it.
+The file (`spool`) is in LLMC_HOME or the system's folder for temporary files. It is opened without following links,
+must belong to the user, and is deleted by the client.
 """
 
 from __future__ import annotations
 
 import os
 import stat
+from base64 import b64decode
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -60,6 +61,9 @@ def agent_of(named: str) -> str:
 
 
 def spooled(params: dict[str, Any]) -> Captured:
+    """The output, from the message itself or from the file that it names."""
+    if "content" in params:
+        return captured(params, b64decode(str(params["content"])))
     try:
         fd = os.open(str(params["spool"]), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
@@ -68,7 +72,10 @@ def spooled(params: dict[str, Any]) -> Captured:
         seen = os.fstat(file.fileno())
         if not stat.S_ISREG(seen.st_mode) or seen.st_uid != os.getuid() or seen.st_size > LARGEST_SPOOL:
             raise QueryError("the output cannot be read", reason="it is no file of this user")
-        data = file.read()
+        return captured(params, file.read())
+
+
+def captured(params: dict[str, Any], data: bytes) -> Captured:
     at = int(params["head"])
     return Captured(data[:at], data[at:], int(params.get("dropped") or 0), int(params.get("dropped_lines") or 0))
 

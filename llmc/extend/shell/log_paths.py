@@ -39,7 +39,7 @@ def namer(workspace: Workspace, cwd: str) -> Callable[[str], str]:
 
 def by_ending(workspace: Workspace, root_index: RootIndex, path: str) -> str | None:
     """The only file that matches the end of the path, for logs with Go packages or Java classes."""
-    known = workspace.registry.writer_thread(root_index).store.catalog.files(root_index.root.id)
+    known = workspace.store_of(root_index).catalog.files(root_index.root.id)
     parts = path.split("/")
     for start in range(len(parts)):
         tail = "/".join(parts[start:])

@@ -6,11 +6,13 @@ from dataclasses import asdict, dataclass, replace
 from signal import Signals
 from typing import TYPE_CHECKING, Any
 
+from llmc.base.listing_programs import is_listing
 from llmc.envelope import Envelope, Group, Item, Row
-from llmc.envelope.logs import summarise
+from llmc.envelope.logs import Summary, summarise
 from llmc.envelope.phrases import plural
 from llmc.envelope.redact.redactor import redactor_for
 from llmc.extend.shell.denied import refusal_of, without_denied_lines
+from llmc.extend.shell.listing import listing_envelope
 from llmc.extend.shell.log_paths import namer
 from llmc.extend.shell.outputs import Outputs, cleaned
 from llmc.tool import FOCUS, budget_of
@@ -18,8 +20,8 @@ from llmc.tool import FOCUS, budget_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from llmc.envelope.logs import Summary
     from llmc.extend.shell.capture import Captured
+    from llmc.extend.shell.outputs import StoredOutput
     from llmc.tool import Tool, ToolRequest
 
 __all__ = ["FinishedCommand", "outputs_of", "page_of", "tell"]
@@ -50,6 +52,8 @@ def tell(request: ToolRequest, tool: Tool, finished: FinishedCommand) -> Envelop
         raise refusal
     stored = cleaned(finished.output, redactor_for(request.workspace.settings.redaction))
     stored = replace(stored, lines=without_denied_lines(request.workspace, finished.cwd, stored.lines))
+    if is_listing(finished.words) and not stored.binary and not finished.stopped and not request.text(FOCUS.name):
+        return tell_listing(request, tool, finished, stored)
     summary_words = verdict(finished)
     if stored.binary:
         summary_words.append(f"{finished.output.size:,} bytes of binary data ({stored.binary})")
@@ -65,16 +69,23 @@ def tell(request: ToolRequest, tool: Tool, finished: FinishedCommand) -> Envelop
     if finished.output.dropped:
         summary_words.append(f"{finished.output.dropped:,} bytes in the middle omitted")
     name = outputs_of(request).put(stored.lines) if stored.lines and not summary.whole else ""
-    data = data_of(finished, summary, stored.lines, name, text=request.flag("all"))
-    groups = summary.groups
-    if request.flag("all") or request.text(
-        FOCUS.name
-    ):  # a focus question applies to the whole output, not to the summary
+    data = data_of(finished, summary, stored.lines, name, text=request.unlimited)
+    groups, unit = summary.groups, ""
+    if request.flag("all") or request.text(FOCUS.name):  # a focus question applies to the whole output
         groups = (Group("", (Item(tuple(Row(line) for line in stored.lines)),)),) if stored.lines else ()
-    return Envelope(tool.name, " · ".join(summary_words), groups, data=data, in_order=summary.in_order)
+        unit = "line" if name else ""  # the handle continues where the reply ends
+    words = " · ".join(summary_words)
+    return Envelope(tool.name, words, groups, data=data, in_order=summary.in_order, unit=unit)
 
 
 HEAD_TOKENS = 30
+
+
+def tell_listing(request: ToolRequest, tool: Tool, finished: FinishedCommand, stored: StoredOutput) -> Envelope:
+    envelope = listing_envelope(request, tool, finished, stored)
+    name = outputs_of(request).put(stored.lines) if envelope.data["store"] else ""
+    data = data_of(finished, Summary((), (), whole=True), stored.lines, name, text=request.flag("all"))
+    return replace(envelope, data={**data, **envelope.data})
 
 
 def verdict(finished: FinishedCommand) -> list[str]:

@@ -1,0 +1,23 @@
+"""The programs that print files or lists of them, which `llmc te` prints compactly and agent hooks may rewrite."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["LISTS", "TEXTS", "is_listing", "program_of"]
+
+# They print files as they are: agents edit from what they read, so their output is never rearranged.
+TEXTS: Final = frozenset({"cat", "sed", "head", "tail", "nl"})
+# They print lists, which can be regrouped.
+LISTS: Final = frozenset({"rg", "grep", "egrep", "fgrep", "find", "fd", "ls", "tree"})
+
+
+def program_of(words: Sequence[str]) -> str:
+    return words[0].rpartition("/")[2] if words else ""
+
+
+def is_listing(words: Sequence[str]) -> bool:
+    return program_of(words) in LISTS or program_of(words) in TEXTS

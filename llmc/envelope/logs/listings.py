@@ -1,0 +1,196 @@
+"""Compacts what find, ls, tree and the like print: each folder once, its names on one line.
+
+    find src -name '*.py'      src/api/ chat.py solve.py
+    find app -name page.tsx    app/*/page.tsx: chat solver settings
+    ls -la                     src/ web/ README.md 12K        (modes, owners and times are omitted, and counted as such)
+    tree                       one space per level instead of lines drawn
+
+`ls -l` is the only one that loses anything. A line that a reader does not expect makes it return None; the output is
+then shown as it is. `matches` reads rg and grep.
+"""
+
+from __future__ import annotations
+
+import re
+from shlex import quote
+from typing import TYPE_CHECKING, Final
+
+from llmc.base.listing_programs import program_of
+from llmc.envelope.envelope import Envelope, Group, Item, Row
+from llmc.envelope.logs.git import Compact
+from llmc.envelope.logs.matches import read_matches
+from llmc.envelope.phrases import plural
+from llmc.envelope.render import render
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+__all__ = ["read_listing", "regrouped_text"]
+
+WORTH_IT: Final = 0.9
+NAMES_PER_ROW: Final = 24
+SIBLINGS: Final = 3
+KILO, TEN, UNITS = 1024, 10, "KMGT"
+_LONG: Final = re.compile(
+    r"(?P<kind>[-bcdlps])(?P<mode>[-rwxsStT]{9})[@+.]? +\d+ +\S+ +\S+ +(?P<size>[\d.]+[KMGT]?|\d+, +\d+) "
+    r"+(?:\w{3} +\d{1,2} +[\d:]{4,5}|\d{4}-\d\d-\d\d [\d:.]+(?: [+-]\d{4})?) (?P<name>.+)"
+)
+_BRANCH: Final = re.compile(r"(?P<rails>(?:[│|][ \xa0]{3}|[ \xa0]{4})*)(?:[├└]── |[|`]-- )(?P<name>.+)")
+_TREE_END: Final = re.compile(r"\d+ director(?:y|ies)(?:, \d+ files?)?")
+# Actions of find that print something else than one path a line.
+_FIND_OTHERS: Final = ("-printf", "-print0", "-ls", "-fls", "-fprint", "-exec", "-ok", "-delete", "-quit0")
+
+
+def read_listing(command: Sequence[str], lines: Sequence[str]) -> Compact | None:
+    """The listing in fewer words; None if the program, a flag or a line is not understood."""
+    reader = READERS.get(program_of(command))
+    return reader(command[1:], lines) if reader and lines else None
+
+
+def regrouped_text(command: Sequence[str], text: str) -> str | None:
+    """The whole listing in fewer characters, or None: what a process without a daemon can do by itself."""
+    found = read_listing(command, text.removesuffix("\n").split("\n"))
+    if found is None:
+        return None
+    new = render(Envelope("te", found.found if found.lost else "", found.groups))
+    return new if len(new) < len(text) * WORTH_IT else None
+
+
+def read_find(flags: Sequence[str], lines: Sequence[str]) -> Compact | None:
+    if any(flag.startswith(_FIND_OTHERS) for flag in flags):
+        return None
+    return paths_by_folder(lines)
+
+
+def paths_by_folder(lines: Sequence[str]) -> Compact | None:
+    """One line for each folder with several paths, or for a name that occurs in several folders of one parent."""
+    folders: dict[str, list[str]] = {}
+    for line in lines:
+        if not line or "\t" in line:
+            return None
+        folder, slash, name = (line.removeprefix("./") or line).rpartition("/")
+        folders.setdefault(folder + slash, []).append(name)
+    alike: dict[tuple[str, str], list[str]] = {}  # (parent, name) → the folders that hold nothing else
+    for folder, names in folders.items():
+        if len(names) == 1:
+            parent, slash, last = folder.removesuffix("/").rpartition("/")
+            alike.setdefault((parent + slash, names[0]), []).append(last)
+    rows: list[str] = []
+    for folder, names in folders.items():
+        parent, slash, last = folder.removesuffix("/").rpartition("/")
+        siblings = alike.get((parent + slash, names[0]), []) if len(names) == 1 else []
+        if len(siblings) >= SIBLINGS and folder:
+            if last == siblings[0]:
+                rows += [f"{quote(parent + slash)}*/{quote(names[0])}: {row}" for row in chunks(siblings)]
+        else:
+            rows += folder_rows(folder, names)
+    return Compact(plural(len(lines), "path"), one_group(rows))
+
+
+def folder_rows(folder: str, names: Sequence[str]) -> Iterable[str]:
+    if len(names) == 1 or not folder:
+        yield from (quote(folder + name) for name in names) if folder else chunks(names)
+        return
+    for row in chunks(names):
+        yield f"{quote(folder)} {row}"
+
+
+def chunks(names: Sequence[str]) -> Iterable[str]:
+    """Rows that are short enough to be cut off one by one."""
+    for at in range(0, len(names), NAMES_PER_ROW):
+        yield " ".join(quote(name) for name in names[at : at + NAMES_PER_ROW])
+
+
+def read_ls(flags: Sequence[str], lines: Sequence[str]) -> Compact | None:
+    short = "".join(flag[1:] for flag in flags if flag.startswith("-") and not flag.startswith("--"))
+    if set(short) & set("sibZmxCfFp") or any(flag.startswith(("--format", "--inode", "--time")) for flag in flags):
+        return None
+    folders = sections(lines)
+    if folders is None:
+        return None
+    found = 0
+    groups: list[Group] = []
+    for folder, entries in folders:
+        rows = long_rows(entries) if "l" in short else list(chunks(entries))
+        if rows is None:
+            return None
+        found += len(entries)
+        groups.append(Group(folder, (Item(tuple(Row(row) for row in rows)),)))
+    lost = "l" in short
+    omitted = " · modes, owners, times omitted" if lost else ""
+    return Compact(plural(found, "entry") + omitted, tuple(groups), in_order=True, lost=lost)
+
+
+def sections(lines: Sequence[str]) -> list[tuple[str, list[str]]] | None:
+    """(folder, entries); `ls a b` and `ls -R` print the name of each folder before its entries."""
+    found: list[tuple[str, list[str]]] = [("", [])]
+    for at, line in enumerate(lines):
+        if not line:
+            if at + 1 < len(lines) and not lines[at + 1].endswith(":"):
+                return None
+        elif line.endswith(":") and (at == 0 or not lines[at - 1]):
+            found.append((line.removesuffix(":").removeprefix("./") + "/", []))
+        elif not re.fullmatch(r"total [\d.]+[KMGT]?", line):
+            found[-1][1].append(line)
+    return [one for one in found if one[1] or one[0]]
+
+
+def long_rows(entries: Sequence[str]) -> list[str] | None:
+    """Folders, then files with their sizes."""
+    folders: list[str] = []
+    files: list[str] = []
+    for line in entries:
+        entry = _LONG.fullmatch(line)
+        if entry is None:
+            return None
+        name = entry["name"]
+        if name in {".", ".."}:
+            continue
+        if entry["kind"] == "d":
+            folders.append(f"{quote(name)}/")
+        elif entry["kind"] == "l":
+            files.append(name)
+        else:
+            mark = "*" if "x" in entry["mode"] else ""
+            files.append(f"{quote(name)}{mark} {short_size(entry['size'])}")
+    rows = [" ".join(folders[at : at + NAMES_PER_ROW]) for at in range(0, len(folders), NAMES_PER_ROW)]
+    return rows + ["  ".join(files[at : at + NAMES_PER_ROW]) for at in range(0, len(files), NAMES_PER_ROW)]
+
+
+def short_size(size: str) -> str:
+    """1234567 → 1.2M; `ls -h` has shortened it already."""
+    if not size.isdecimal() or int(size) < KILO:
+        return size
+    steps = min(len(UNITS), (int(size).bit_length() - 1) // 10)
+    number = int(size) / KILO**steps
+    return f"{number:.{number < TEN:d}f}{UNITS[steps - 1]}"
+
+
+def read_tree(flags: Sequence[str], lines: Sequence[str]) -> Compact | None:
+    if any(flag.startswith(("-J", "-X", "-H", "-o", "-p", "-s", "-h", "-D", "-u", "-g")) for flag in flags):
+        return None
+    rows: list[str] = []
+    for line in lines:
+        branch = _BRANCH.fullmatch(line)
+        if branch is not None:
+            rows.append(" " * (len(branch["rails"]) // 4) + branch["name"])
+        elif line and not _TREE_END.fullmatch(line):
+            rows.append(line)
+    totals = [line for line in lines if _TREE_END.fullmatch(line)]
+    return Compact(totals[-1], one_group(rows, each=False), in_order=True) if totals else None
+
+
+def read_grep(flags: Sequence[str], lines: Sequence[str]) -> Compact | None:
+    return read_matches(flags, lines, paths_by_folder)
+
+
+def one_group(rows: Iterable[str], *, each: bool = True) -> tuple[Group, ...]:
+    """`each`: every row is an item of its own, so that rows can be omitted one by one."""
+    items = [Row(row) for row in rows]
+    return (Group("", tuple(Item((row,)) for row in items) if each else (Item(tuple(items)),)),)
+
+
+READERS: Final[dict[str, Callable[[Sequence[str], Sequence[str]], Compact | None]]] = {
+    "find": read_find, "fd": read_find, "ls": read_ls, "tree": read_tree,
+    "rg": read_grep, "grep": read_grep, "egrep": read_grep, "fgrep": read_grep,
+}  # fmt: skip
