@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from llmc.base.errors import LlmcError, QueryError
 from llmc.envelope.handles import HANDLE, LOCAL
-from llmc.tool_arguments import FOCUS, Argument, with_checked_texts
+from llmc.tool_arguments import FOCUS, SCOPE, Argument, with_checked_texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -67,7 +67,9 @@ class ToolRequest:
     A command line has no session. `client` is set where a connected client made the call itself: it is then part of
     that session's history, which the steps of a longer task are not. `received_at` allows the reply to be shared with
     calls that waited at the same time; a step of a longer task leaves it out, since the task may have changed what it
-    asks about. `tool` is set when the tool is known already. `runtime` is set by `call_tool`.
+    asks about. `tool` is set when the tool is known already. `runtime` and `provisional` are set by `call_tool`; the
+    latter says that the index is being built and the tool does not read the rest from disk. `numbered`: items have the
+    numbers by which a handle opens them.
     """
 
     name: str
@@ -79,11 +81,14 @@ class ToolRequest:
     call: RunningRequest | None = None
     extra_tools: ExtraTools | None = None
     data: bool = True  # whether a machine reads the reply
+    stream: bool = False  # whether a tool that can may print its result through `call` instead of returning it
     received_at: float | None = None
     ledger: Ledger | None = None
     tool: Tool | None = None
     runtime: ToolRuntime | None = None
     seen_views: tuple[View, ...] = ()
+    provisional: bool = False
+    numbered: bool = False
 
     @property
     def owner(self) -> str:
@@ -126,6 +131,12 @@ class ToolRequest:
     def wants_data(self) -> bool:
         """Whether the data of the envelope is shown; where there is much of it, building it takes time."""
         return self.data or bool(self.args.get("fields"))
+
+    @property
+    def unlimited(self) -> bool:
+        """Whether the reply has no budget: all of it was asked for, by a person or a program. A model's reply never
+        exceeds the cap, and the rest is behind the handle."""
+        return self.flag("all") and (self.session is None or self.data)
 
     @property
     def cancelled(self) -> bool:
@@ -193,6 +204,8 @@ class Tool:
     has_side_effects  it does more than read; every other tool is marked read-only for clients
     cacheable         the same call has the same reply while the index and the files in the reply are unchanged, unless
                       it has one of `uncached_args`
+    remembered        a client that repeats the call and would get the same reply gets its places alone
+    reads_unindexed   while the index is being built it reads the remaining files from disk, so its reply is complete
     names_only        the reply contains nothing of the files but their names, so the index alone decides freshness
     cpu_bound         it computes for milliseconds, and waits for a compute slot
     forward           names another tool that answers instead, with its arguments
@@ -216,6 +229,8 @@ class Tool:
     has_side_effects: bool = False
     cacheable: bool = False
     uncached_args: tuple[str, ...] = ()
+    remembered: bool = False
+    reads_unindexed: bool = False
     names_only: bool = False
     cpu_bound: bool = False
     forward: Callable[[ToolRequest], tuple[str, dict[str, Any]] | None] | None = None
@@ -233,6 +248,10 @@ class Tool:
     def is_cacheable(self, request: ToolRequest) -> bool:
         return self.cacheable and not any(request.args.get(name) for name in ("all", FOCUS.name, *self.uncached_args))
 
+    def depends_on_index(self) -> bool:
+        """Whether an empty reply means little while the index is being built."""
+        return self.cacheable and not self.reads_unindexed
+
     def returns_json(self, session: ConnectedSession | None) -> bool:
         return session is not None and session.profile in self.json_profiles
 
@@ -245,7 +264,7 @@ class Tool:
         """The arguments as the tool wants them; QueryError names the one that is wrong."""
         from llmc.tool_model import validated  # noqa: PLC0415 - pydantic: 60 ms, and clients never call
 
-        arguments = (*self.arguments, FOCUS)
+        arguments = (*self.arguments, FOCUS, *(SCOPE if self.input_schema is None else ()))
         is_open = self.input_schema is not None and bool(self.input_schema.get("additionalProperties"))
         given = validated(self.name, arguments, args, is_open=is_open)
         return with_checked_texts(self.name, arguments, given, limits)
@@ -254,7 +273,8 @@ class Tool:
 def budget_of(request: ToolRequest, tool: Tool) -> int:
     """How many tokens the reply may have."""
     settings = request.workspace.settings.envelope
-    budget = request.number("budget", getattr(settings, tool.budget))
+    usual = settings.cap if request.flag("all") else getattr(settings, tool.budget)
+    budget = request.number("budget", usual)
     if budget < LEAST_BUDGET:
         raise QueryError(f"a budget of {budget} tokens is too small", hint=f"Give at least {LEAST_BUDGET}.")
     return min(budget, settings.cap)

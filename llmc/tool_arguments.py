@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from llmc.settings import LimitSettings
 
-__all__ = ["FOCUS", "Argument", "with_checked_texts"]
+__all__ = ["FOCUS", "SCOPE", "Argument", "with_checked_texts"]
 
 # No count of lines, files or tokens is larger, and none overflows a 64-bit integer of another library.
 LARGEST = 1_000_000_000
@@ -39,6 +39,7 @@ class Argument:
     help: str
     required: bool = False
     text: Text = "name"
+    may_be_empty: bool = False  # an empty string counts as given
     low: int | None = 0
     high: int | None = LARGEST
 
@@ -49,6 +50,13 @@ FOCUS = Argument(
     "string",
     "Keep only what answers this question; the rest is behind a handle.",
     text="free",
+)
+
+
+# Every built-in tool takes them; they matter where several repositories are open, as on a server with a shared index.
+SCOPE = (
+    Argument("repo", "strings", "Only these repositories, by name or pattern (team/*)."),
+    Argument("ref", "strings", "At these refs of published repositories instead of their default one."),
 )
 
 

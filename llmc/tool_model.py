@@ -141,7 +141,9 @@ def _check_names(tool: str, known: Mapping[str, Argument], given: Mapping[str, A
 
 
 def _is_missing(argument: Argument | None, value: Any) -> bool:
-    return argument is not None and argument.required and value in ("", [], ())
+    if argument is None or not argument.required:
+        return False
+    return value in ([], ()) or (value == "" and not argument.may_be_empty)
 
 
 def _missing(tool: str, argument: Argument) -> QueryError:

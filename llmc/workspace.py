@@ -14,12 +14,13 @@ daemon's service is the same thing around one shared library.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
-from llmc.base.errors import LlmcError, NotFoundError, OutsideError
+from llmc.base.errors import LlmcError, NotFoundError, OutsideError, QueryError
 from llmc.base.home import Home, find_home
 from llmc.base.roots import make_root
 from llmc.base.text import Binary, decode
@@ -40,11 +41,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from llmc.base.model import Symbol
-    from llmc.indexer.root_index import RootIndex
+    from llmc.indexer.root_index import Freshness, RootIndex
     from llmc.indexer.writer_thread import WriterThread
     from llmc.retrieval.find import FindResult
     from llmc.retrieval.grep.grep import GrepResult
     from llmc.retrieval.results import SearchResult
+    from llmc.store.protocols import StoreReader
 
 __all__ = ["Workspace", "is_keywords_only", "shown_path", "vector_notes"]
 
@@ -154,12 +156,9 @@ class Workspace:
     def views(self) -> list[View]:
         """The roots as they are now: waits for the barrier and, a little, for what is pending."""
         fresh = self.registry.settle(self.root_indexes, self.settings.index.barrier_ms / 1000, SETTLE_SECONDS)
-        return [
-            self._view(root_index, state.pending, state.share)
-            for root_index, state in zip(self.root_indexes, fresh, strict=True)
-        ]
+        return [self._view(root_index, state) for root_index, state in zip(self.root_indexes, fresh, strict=True)]
 
-    def _view(self, root_index: RootIndex, pending: frozenset[str], share: float) -> View:
+    def _view(self, root_index: RootIndex, state: Freshness) -> View:
         writer_thread = self.registry.writer_thread(root_index)
         writer_thread.store.refresh()
         if damage := writer_thread.store.vectors.damage:
@@ -169,9 +168,10 @@ class Workspace:
             root_index.root_fs,
             writer_thread.store,
             writer_thread.embedder,
-            pending,
+            state.pending,
             root_index.denied,
-            share=share,
+            share=state.share,
+            unsure=state.unsure,
             wait_for_vectors=self.registry.wait_for_vectors,
             parse=parse_symbols,
         )
@@ -228,6 +228,26 @@ class Workspace:
                 if root_index.root.name == name
             ]
 
+    is_shared: ClassVar[bool] = False  # whether the roots are published repositories
+
+    def narrowed(self, repos: Sequence[str] = (), refs: Sequence[str] = ()) -> Workspace:
+        """Only these roots, by name or pattern; NotFoundError if there is none."""
+        if refs:
+            raise QueryError("local roots have no refs", hint="Leave out `ref`; it names a ref of a shared index.")
+        kept = [one for one in self.root_indexes if any(fnmatchcase(one.root.name, repo) for repo in repos)]
+        if not kept:
+            known = ", ".join(one.root.name for one in self.root_indexes)
+            raise NotFoundError(f"no root is called {', '.join(repos)}", hint=f"Available: {known}.")
+        return replace(self, root_indexes=kept, owned=False)
+
+    def source_notes(self, roots: Sequence[str]) -> tuple[str, ...]:  # noqa: ARG002 - for published repositories
+        """What the first line says of where an answer is from; `roots` are those in the answer."""
+        return ()
+
+    def store_of(self, root_index: RootIndex) -> StoreReader:
+        """The store that holds the index of a root."""
+        return self.registry.writer_thread(root_index).store
+
     def root_index(self, root: str) -> RootIndex:
         for root_index in self.root_indexes:
             if root_index.root.id == root:
@@ -254,9 +274,18 @@ class Workspace:
     def stamp(self) -> str:
         """Changes whenever anything that is indexed does."""
         return " ".join(
-            f"{root_index.root.id}@{self.registry.writer_thread(root_index).store.catalog.generation()}"
-            for root_index in self.root_indexes
+            f"{root_index.root.id}@{self.store_of(root_index).catalog.generation()}" for root_index in self.root_indexes
         )
+
+    @property
+    def trouble(self) -> str:
+        """Why an index is not brought up to date at the moment, such as a full disk; empty if it is."""
+        return next((one.trouble for one in self.writer_threads if one.trouble), "")
+
+    @property
+    def is_building(self) -> bool:
+        """Whether some root is not indexed completely yet."""
+        return any(root_index.share() < 1.0 for root_index in self.root_indexes)
 
     def search(self, query: str, **options: object) -> SearchResult:
         return search(self.views(), SearchRequest(query, **options))  # type: ignore[arg-type]

@@ -5,6 +5,7 @@
     ├── RootError            a root does not exist, is not a folder, is unreadable
     ├── OutsideError         a path is outside the roots (the message reveals nothing about it)
     ├── NotFoundError        no such path, symbol or handle; suggests the nearest names
+    │   └── NotIndexedYetError   not found so far, and the index is still being built
     ├── ReadError            the path exists but is not readable: a link, a device, no permission
     ├── ConflictError        another writer was faster; `context` has the current version
     ├── QueryError           a query, pattern or filter is invalid or exceeds a limit
@@ -13,7 +14,8 @@
     │   ├── CorruptVectorsError  the vector table is unusable and is rebuilt; keywords still answer
     │   ├── VectorsUnavailableError  LanceDB cannot be imported; keywords still answer
     │   ├── NewerFormatError     written by a newer llmc
-    │   └── StoreFullError       no space left on the disk; the store is read-only until there is
+    │   ├── StoreFullError       no space left on the disk; the store is read-only until there is
+    │   └── StorageError         the object storage of a shared index is unreachable or denies access
     ├── DaemonError
     │   ├── DaemonRunningError   another daemon uses this home folder
     │   └── DaemonGoneError      the daemon does not respond
@@ -38,6 +40,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 __all__ = [
+    "NOT_KNOWN_YET",
     "AgentError",
     "AgentTimeoutError",
     "ArgumentError",
@@ -58,10 +61,12 @@ __all__ = [
     "ModelError",
     "NewerFormatError",
     "NotFoundError",
+    "NotIndexedYetError",
     "OutsideError",
     "QueryError",
     "ReadError",
     "RootError",
+    "StorageError",
     "StoreError",
     "StoreFullError",
     "ToolExecutionError",
@@ -69,6 +74,11 @@ __all__ = [
     "WebError",
     "error_from_fields",
 ]
+
+
+# The exit code for "nothing found so far, and not everything was checked": sysexits' EX_TEMPFAIL, "try again later".
+# "Nothing found" is 1, as with grep.
+NOT_KNOWN_YET = 75
 
 
 class LlmcError(Exception):
@@ -91,6 +101,12 @@ class LlmcError(Exception):
         if self.hint:
             text += f"\n{self.hint}"
         return text
+
+    @property
+    def one_line(self) -> str:
+        """For a status or a note: the message, the reason and the hint as sentences."""
+        text = f"{self.message}: {self.reason}" if self.reason else self.message
+        return f"{text}. {self.hint}" if self.hint else text
 
     def as_dict(self) -> dict[str, object]:
         return {
@@ -119,6 +135,13 @@ class OutsideError(LlmcError):
 
 class NotFoundError(LlmcError):
     code = "not_found"
+
+
+class NotIndexedYetError(NotFoundError):
+    """Not found in the part of the root that is indexed; asking again later may find it."""
+
+    code = "not_indexed_yet"
+    exit_code = NOT_KNOWN_YET
 
 
 class ReadError(LlmcError):
@@ -164,6 +187,10 @@ class NewerFormatError(StoreError):
 
 class StoreFullError(StoreError):
     code = "store_full"
+
+
+class StorageError(StoreError):
+    code = "storage"
 
 
 class DaemonError(LlmcError):

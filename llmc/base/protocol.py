@@ -3,8 +3,12 @@
 Framing: one JSON object on each line, in UTF-8, at most `MAX_MESSAGE` bytes.
 
     → {"id": 1, "method": "status", "params": {}, "events": true}     ← {"id": 1, "event": {...}}   any number
+                                                                      ← {"id": 1, "bytes": 4096}    then so many bytes
     → {"cancel": 1}                                                   ← {"id": 1, "result": ...}    or "error", once
     → {"method": "stream", "kind": "mcp"}                             ← {"stream": "mcp"}           then plain bytes
+
+In an MCP stream the daemon confirms a call that must not run twice (`RECEIVED`) before it begins; the relay repeats an
+unconfirmed one if the daemon dies.
 
 The first request is `hello`: the versions of both sides, and the client's folder, LLMC_* variables and flags. The
 daemon's end is `server.client_connection`, the other end is `client`. Standard library only, and little of it.
@@ -13,11 +17,33 @@ daemon's end is `server.client_connection`, the other end is `client`. Standard 
 from __future__ import annotations
 
 import os
+from typing import Any
 
-__all__ = ["MAX_MESSAGE", "PROTOCOL", "build_number", "is_newer"]
+__all__ = ["MAX_MESSAGE", "PROTOCOL", "RECEIVED", "REPEATABLE", "build_number", "is_newer", "is_repeatable"]
 
 PROTOCOL = 1  # increased when an older side would misread a newer one
 MAX_MESSAGE = 16 * 1024 * 1024
+# A notification of the daemon to the relay, which does not pass it on: the call `id` has arrived.
+RECEIVED = "notifications/llmc/received"
+# Tools that are safe to call twice; a test compares this with the tools' own declarations.
+REPEATABLE = frozenset(
+    {
+        *("search", "grep", "read", "find", "outline", "refs", "history", "context", "tree"),
+        *("calls", "callers", "impls", "tests", "path", "impact"),
+    }
+)
+
+
+def is_repeatable(message: dict[str, Any]) -> bool:
+    """Whether a JSON-RPC request may be answered twice; only calls of some tools may not."""
+    if message.get("method") != "tools/call":
+        return True
+    params = message.get("params")
+    params = params if isinstance(params, dict) else {}
+    name, arguments = params.get("name"), params.get("arguments")
+    if name == "llmc" and isinstance(arguments, dict):
+        return not arguments.get("args") or arguments.get("name") in REPEATABLE
+    return name in REPEATABLE
 
 
 def build_number() -> int:

@@ -31,7 +31,7 @@ from llmc.base.errors import NotFoundError, OutsideError, ReadError, RootError
 from llmc.base.model import Stamp
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 __all__ = ["DirectoryEntry", "FileKind", "ReadError", "ReadRefusal", "RootFs", "StatResult", "settled", "stamp_of"]
 
@@ -94,6 +94,8 @@ class DirectoryEntry:
 class RootFs:
     """Access to one root. Thread-safe: closing it, or reopening a new root, does not break reads in progress."""
 
+    is_virtual = False  # whether the files exist only here, and not on the disk under `path`
+
     def __init__(self, path: str, *, opener: openat.Opener | None = None, denylist: Denylist | None = None) -> None:
         self.path = os.path.realpath(path)
         self.denylist = denylist or Denylist()
@@ -138,6 +140,10 @@ class RootFs:
         finally:
             os.close(fd)
         raise _refused(path, ReadRefusal.UNSTABLE, hint="Try again when the file is no longer being written.")
+
+    def expect(self, paths: Iterable[str]) -> None:
+        """These files will be read soon, one by one. Where each read is a request over the network, the first one
+        brings them all; on a disk nothing is to be done."""
 
     def head(self, path: str, size: int, *, follow: bool = False) -> bytes:
         """The first `size` bytes, or fewer if the file is shorter."""

@@ -120,7 +120,7 @@ def _message(event: dict[str, Any]) -> str:
     clock = time.strftime("%H:%M:%S")
     done, removed = event.get("done", 0), event.get("removed", 0)
     if not done and not removed:
-        return f"{clock} watching"
+        return f"{clock} up to date; watching for changes until Ctrl-C (the index stays)"
     parts = [f"{count(done, 'file')} re-indexed"] if done else []
     parts += [f"{removed:,} removed"] if removed else []
     elapsed = f" in {duration(event['seconds'])}" if event.get("seconds") is not None else ""

@@ -1,6 +1,7 @@
 """Calls a tool for a command and prints the reply: text, coloured on a terminal, or JSON.
 
-Exit codes follow ripgrep: 0 if something was found, 1 if nothing was, 2 and above for errors.
+Exit codes follow ripgrep: 0 if something was found, 1 if nothing exists, 2 and above for errors. 75 (sysexits'
+EX_TEMPFAIL) means that nothing was found so far and not everything was checked.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from llmc.cli._options import Options
 
-__all__ = ["ask_tool", "common_options"]
+__all__ = ["ask_tool", "common_options", "error_of", "exit_code", "json_text", "set_arguments"]
 
 NOTHING_FOUND = 1
 
@@ -35,14 +36,30 @@ def ask_tool(options: Options, name: str, args: dict[str, Any]) -> int:
     """Call the tool, print its reply, and return the exit code."""
     if "all_" in args:
         args["all"] = args.pop("all_")
-    reply = options.ask("tool", {"name": name, "args": set_arguments(args), "data": options.json})
+    numbered = use_colour(options) and not options.json  # for a person, who may open item 3 of the reply
+    params = {"name": name, "args": set_arguments(args), "data": options.json, "numbered": numbered}
+    reply = options.ask("tool", params)
     if reply["error"]:
         raise error_of(reply)
     if options.json:
-        click.echo(json.dumps({**reply["data"], "handle": reply["handle"], "shown": reply["shown"]}, indent=2))
+        click.echo(json_text(reply))
     else:
         click.echo(colour_reply(reply["text"]) if use_colour(options) else reply["text"])
-    return 0 if reply["total"] else NOTHING_FOUND
+    return exit_code(reply, reply["total"])
+
+
+def json_text(reply: dict[str, Any]) -> str:
+    """The data of the reply, its handle, and what its text costs a model in tokens."""
+    weight = reply["weight"] or {"content": 0, "frame": 0}
+    about = {key: reply[key] for key in ("handle", "shown", "total", "provisional")}
+    return json.dumps({**reply["data"], **about, "tokens": weight["content"] + weight["frame"]}, indent=2)
+
+
+def exit_code(reply: dict[str, Any], found: int) -> int:
+    """0 if something was found, 1 if nothing exists, 75 if nothing was found so far and not everything was checked."""
+    from llmc.base.errors import NOT_KNOWN_YET
+
+    return 0 if found else NOT_KNOWN_YET if reply["provisional"] else NOTHING_FOUND
 
 
 def set_arguments(args: dict[str, Any]) -> dict[str, Any]:

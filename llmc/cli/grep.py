@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import sys
+from typing import Any
 
 import click
 
 from llmc.cli._options import Options, pass_options
-from llmc.cli._tool_call import NOTHING_FOUND, ask_tool, common_options, error_of, set_arguments
+from llmc.cli._tool_call import ask_tool, common_options, error_of, exit_code, set_arguments
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+# What people and agents add to grep and rg out of habit, and what llmc does anyway.
+IGNORED = ("-n", "-r", "-R", "-H", "-E", "-I", "--line-number", "--recursive", "--no-heading", "--with-filename")
 
 
 @click.command()
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 )
 @click.option("-l", "--files-with-matches", "files", is_flag=True, help="Print only file names.")
 @click.option("-c", "--count", is_flag=True, help="Print only the number of matching lines per file.")
+@click.option(*IGNORED, "ignored", is_flag=True, hidden=True, expose_value=False)
 @common_options
 @pass_options
 def command(options: Options, /, words: tuple[str, ...], patterns: tuple[str, ...], **args: Any) -> int:
@@ -60,30 +62,17 @@ def command(options: Options, /, words: tuple[str, ...], patterns: tuple[str, ..
 
 
 def _print_all(options: Options, args: dict[str, Any]) -> int:
-    """Matches are streamed as events, so the size of the reply stays bounded."""
+    """The daemon prints the matches; they pass through as they come, whatever their number."""
     args["all"] = args.pop("all_")
-    files = 0
+    out = sys.stdout.buffer
 
-    def show(event: dict[str, Any]) -> None:
-        nonlocal files
-        for file in event.get("files", ()):
-            files += 1
-            for line in _lines(file, args):
-                click.echo(line)
+    def write(event: dict[str, Any]) -> None:
+        if "bytes" in event:
+            out.write(event["bytes"])
+            out.flush()
 
-    reply = options.ask("tool", {"name": "grep", "args": set_arguments(args), "stream": True}, on_event=show)
+    request = {"name": "grep", "args": set_arguments(args), "stream": True, "data": False}
+    reply = options.ask("tool", request, on_event=write)
     if reply["error"]:
         raise error_of(reply)
-    return 0 if files else NOTHING_FOUND
-
-
-def _lines(file: dict[str, Any], args: dict[str, Any]) -> Iterable[str]:
-    path = file["path"]
-    if args["files"]:
-        yield path
-    elif args["count"]:
-        yield f"{path}:{file['count']}"
-    else:
-        for number, text, matched in file["lines"]:
-            mark = ":" if matched else "-"
-            yield f"{path}{mark}{number}{mark}{text}"
+    return exit_code(reply, reply["total"])

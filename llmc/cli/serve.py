@@ -19,7 +19,14 @@ LOG_LEVELS = ("debug", "info", "warn", "warning", "error")
 @click.option("--arg", "args", multiple=True, metavar="NAME=VALUE", help="Argument of the persona; may be repeated.")
 @click.option("--log-level", type=click.Choice(LOG_LEVELS), help="Log servers and delegates to stderr at this level.")
 @click.option("--log-pretty", is_flag=True, help="Log readable lines instead of JSON.")
-@click.option("--http", "address", metavar="HOST:PORT", help="Serve HTTP (/mcp and REST) at this address instead.")
+@click.option(
+    "--http",
+    "address",
+    is_flag=False,
+    flag_value="",
+    metavar="[HOST:PORT]",
+    help="Serve HTTP (/mcp and REST) instead, by default at the address in the settings.",
+)
 @click.option("--tls-cert", default="", metavar="FILE", help="Certificate for HTTPS.")
 @click.option("--tls-key", default="", metavar="FILE", help="Private key for HTTPS.")
 @click.option("--allow-host", multiple=True, metavar="NAME", help="Accepted host name; may be repeated.")

@@ -37,10 +37,14 @@ def command(options: Options, *, force: bool) -> None:
     if owner is None:
         _answer(options, "no daemon is running", stopped=False, pid=None)
         return
-    received = _request_stop(options.home, owner)
-    if not wait_until_stopped(options.home, PATIENCE_SECONDS if not force else FORCE_SECONDS if received else 0.0):
-        _kill(options.home, force=force)
+    stop_daemon(options.home, owner, force=force)
     _answer(options, f"stopped the index daemon (pid {owner.pid})", stopped=True, pid=owner.pid)
+
+
+def stop_daemon(home: Home, owner: Owner, *, force: bool) -> None:
+    received = _request_stop(home, owner)
+    if not wait_until_stopped(home, PATIENCE_SECONDS if not force else FORCE_SECONDS if received else 0.0):
+        _kill(home, force=force)
 
 
 def _request_stop(home: Home, owner: Owner) -> bool:

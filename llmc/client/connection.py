@@ -64,6 +64,8 @@ class DaemonConnection:
                     continue  # a late message of an abandoned call
                 if on_event is not None and "event" in reply:
                     on_event(reply["event"])
+                elif on_event is not None and "bytes" in reply:
+                    on_event({"bytes": self._receive_bytes(reply["bytes"])})
                 elif "error" in reply:
                     raise error_from_fields(reply["error"])
                 elif "result" in reply:
@@ -128,6 +130,18 @@ class DaemonConnection:
         del self._buffer[: end + 1]
         reply: dict[str, Any] = json.loads(line)
         return reply
+
+    def _receive_bytes(self, count: int) -> bytes:
+        parts = [bytes(self._buffer[:count])]
+        del self._buffer[:count]
+        left = count - len(parts[0])
+        while left:
+            chunk = self._peer.recv(min(left, CHUNK))
+            if not chunk:
+                raise self._gone("it closed the connection")
+            parts.append(chunk)
+            left -= len(chunk)
+        return b"".join(parts)
 
     def _describe(self) -> str:
         return f"pid {self.hello.get('pid', '?')}, llmc {self.hello.get('version', '?')}"

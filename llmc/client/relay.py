@@ -1,8 +1,9 @@
 """`llmc serve`: connects stdin and stdout of an MCP client to the daemon, and reconnects if the daemon ends.
 
 There is one thread for each direction and one message per line. While there is a daemon, the relay answers nothing
-itself; it only remembers the handshake and the unanswered requests. If the daemon dies, repeatable calls are sent again
-once, and other calls get an error. A daemon that exited while no request was open is started at the next message.
+itself; it only remembers the handshake and the unanswered requests. If the daemon dies, requests are sent again to the
+next one, except calls that must not run twice and that the daemon confirmed to have received: they get an error. A
+daemon that exited while no request was open is started at the next message.
 
 Standard library only, and little of it: the client waits for this module at its start.
 """
@@ -16,7 +17,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from llmc.base.errors import LlmcError
-from llmc.base.protocol import MAX_MESSAGE
+from llmc.base.protocol import MAX_MESSAGE, RECEIVED, is_repeatable
 
 if TYPE_CHECKING:
     import socket
@@ -24,14 +25,13 @@ if TYPE_CHECKING:
 
     Dial = Callable[[], tuple[socket.socket, bytes]]
 
-__all__ = ["REPEATABLE", "Relay"]
+__all__ = ["Relay"]
 
 CHUNK = 256 * 1024
-# Calls that are safe to repeat; a test compares this with the tools' own declarations.
-REPEATABLE = frozenset({"search", "grep", "read", "find", "outline", "refs", "history", "context", "tree"})
 # A client may close stdin and still wait for replies; one that has exited is detected by its closed stdout.
 LAST_REPLIES_SECONDS = 30.0
 INTERNAL_ERROR = -32603
+RECEIVED_BYTES = RECEIVED.encode()
 
 
 class LineBuffer:
@@ -59,24 +59,20 @@ class LineBuffer:
 
 
 class RelayedRequest:
-    """A request without a reply so far. `replied`: the reply has arrived and must not be requested again."""
+    """A request without a reply so far. `received`: a daemon has confirmed it. `attempts` counts the daemons that died
+    before it was answered. `replied`: the reply has arrived and must not be requested again."""
 
     def __init__(self, line: bytes, message: dict[str, Any]) -> None:
         self.line = line
         self.message = message
-        self.retried = False
+        self.received = False
+        self.attempts = 0
         self.replied = False
 
     @property
-    def repeatable(self) -> bool:
-        if self.message.get("method") != "tools/call":
-            return True
-        params = self.message.get("params")
-        params = params if isinstance(params, dict) else {}
-        name, arguments = params.get("name"), params.get("arguments")
-        if name == "llmc" and isinstance(arguments, dict):
-            return not arguments.get("args") or arguments.get("name") in REPEATABLE
-        return name in REPEATABLE
+    def may_be_sent_again(self) -> bool:
+        """Once: a request that ends two daemons would end the third."""
+        return self.attempts == 0 and (is_repeatable(self.message) or not self.received)
 
 
 class Relay:
@@ -175,10 +171,10 @@ class Relay:
             self._peer = None
             peer.close()
             for key, one in self._waiting().items():
-                if one.retried or not one.repeatable:
+                if not one.may_be_sent_again:
                     del self._open[key]
                     self._fail(one, "the daemon died during this call; the call may or may not have taken effect")
-                one.retried = True
+                one.attempts += 1
             if self._waiting():
                 self._connect()
 
@@ -209,6 +205,8 @@ class Relay:
             self._lost(peer)
 
     def _deliver(self, line: bytes) -> None:
+        if RECEIVED_BYTES in line and self._note_received(_parse(line)):
+            return
         message = _parse(line) if b'"id"' in line else {}
         key = _key(message.get("id")) if "method" not in message else ""
         with self._lock:
@@ -221,6 +219,16 @@ class Relay:
         with self._lock:
             if self._open.pop(key, None) is not None:
                 self._answered.notify_all()
+
+    def _note_received(self, message: dict[str, Any]) -> bool:
+        """Whether this is a confirmation of the daemon, which is not for the client."""
+        if message.get("method") != RECEIVED:
+            return False
+        with self._lock:
+            request = self._open.get(_key(message.get("params", {}).get("id")))
+            if request is not None:
+                request.received = True
+        return True
 
     def _write(self, line: bytes) -> None:
         view = memoryview(line)

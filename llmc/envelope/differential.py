@@ -5,6 +5,9 @@ known only if the same number had the same text when it was last shown, so chang
 that became shorter. The client may have lost the text (its context was compacted, or it is a sub-agent), so a reply
 without any text explains how to get it, and lines sent more than a hundred thousand tokens ago are forgotten. If only
 some lines are left out, the first such reply and every tenth explain it.
+
+`SentReplies` remembers whole replies of `search` and `grep`: the same call with the same result is answered by its
+places alone, which suffices for a reader who never saw the first reply.
 """
 
 from __future__ import annotations
@@ -16,12 +19,22 @@ from hashlib import blake2b
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
+from llmc.envelope.envelope import Row
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from llmc.envelope.envelope import Envelope, Item, Row
+    from llmc.envelope.envelope import Envelope, Item
 
-__all__ = ["SentLines", "all_known", "unchanged", "without_known"]
+__all__ = [
+    "REPEATED",
+    "SentLines",
+    "SentReplies",
+    "all_known",
+    "places_only",
+    "unchanged",
+    "without_known",
+]
 
 # About 120,000 tokens, the size of a model's context, in 1 MB.
 MAX_LINES: Final = 10_000
@@ -32,6 +45,12 @@ DIGEST: Final = 8
 AGAIN: Final = "fresh=true shows it"
 # Five tokens; in every such reply, they were a third of llmc's overhead in a session of 600 calls.
 HINT_EVERY: Final = 10
+
+# Older replies are probably no longer in the client's context.
+RECENT_TOKENS: Final = 100_000
+MAX_REPLIES: Final = 200
+GAP: Final = "…"
+REPEATED: Final = "as before, places only; fresh=true shows the text"
 
 File = tuple[str, str, str]  # root, path, and kind of text: lines or outline
 
@@ -80,6 +99,46 @@ class SentLines:
         """Remember a reply that was sent."""
         for file, item in texts_of(envelope):
             self.add(file, item.rows)
+
+
+class SentReplies:
+    """The replies that a session has received, by call; thread-safe."""
+
+    def __init__(self) -> None:
+        self._sent: OrderedDict[str, tuple[bytes, int]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def is_repeated(self, call: str, text: str, tokens: int) -> bool:
+        """Whether this call had this very reply recently; remembers it if not. `tokens` is what the session has
+        received so far."""
+        key = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=DIGEST).digest()
+        with self._lock:
+            before, at = self._sent.pop(call, (b"", 0))
+            if before == key and tokens - at < RECENT_TOKENS:
+                self._sent[call] = before, at
+                return True
+            self._sent[call] = key, tokens
+            while len(self._sent) > MAX_REPLIES:
+                self._sent.popitem(last=False)
+            return False
+
+
+def places_only(envelope: Envelope) -> Envelope:
+    """Each file or section with its symbols and line numbers, without the text of the lines."""
+    groups = tuple(
+        replace(group, items=tuple(replace(item, rows=tuple(_numbers(item.rows))) for item in group.items))
+        for group in envelope.groups
+    )
+    return replace(envelope, groups=groups, notes=(*envelope.notes, REPEATED))
+
+
+def _numbers(rows: Iterable[Row]) -> Iterator[Row]:
+    """Lines by their number alone, neighbours as a range; what has no number, such as a list of files, stays."""
+    numbers = sorted({row.number for row in rows if row.number is not None and not row.context})
+    if numbers:
+        ranges = (f"{first}-{last}" if last > first else str(first) for first, last in spans(numbers))
+        yield Row(" ".join(ranges))
+    yield from (row for row in rows if row.number is None and row.text != GAP)
 
 
 def all_known(envelope: Envelope, sent: SentLines, ends: Mapping[tuple[str, str], int]) -> bool:

@@ -24,7 +24,8 @@ class Row:
     """A line. `number` is its line number in the file, or None.
 
     `longest` is the maximum number of characters to show, 0 for all. The line is cut after redaction, since a truncated
-    secret would not be recognized.
+    secret would not be recognized. The part around the first of the texts in `around` that it contains is shown, else
+    its beginning.
     """
 
     text: str
@@ -33,6 +34,7 @@ class Row:
     longest: int = 0
     end: int = 0  # the last line of the definition that this line opens
     cited: bool = False  # it always has its number
+    around: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,7 @@ class Envelope:
     `unit` is what is counted when something is left out, if not items. `in_order`: what stands first matters most, so
     that groups are shown one after the other instead of a little of each. `folded` is what the groups only
     summarise; it stands in full behind the handle. `explicit`: exactly this was asked for,
-    and its budget is the cap.
+    and its budget is the cap. `provisional`: not everything was checked, so that more may be found later.
     """
 
     tool: str
@@ -80,6 +82,7 @@ class Envelope:
     in_order: bool = False
     folded: tuple[Group, ...] = ()
     explicit: bool = False
+    provisional: bool = False
 
     def items(self) -> Iterator[Item]:
         for group in self.groups:

@@ -26,7 +26,7 @@ Record = dict[str, Any]
 
 ALL: Final = "*"
 # Field names of rows that are lists.
-NAMED: Final = {"lines": ("line", "text", "matched")}
+NAMED: Final = {"lines": ("line", "text", "matched", "symbol", "kind")}
 LISTED: Final = 3
 # Wider cells are not aligned, since one long path would shift the second column of every row.
 WIDEST: Final = 60
@@ -96,8 +96,8 @@ def inner_rows(name: str, value: Any) -> list[Record]:
     if all(isinstance(one, dict) for one in value):
         return value
     names = NAMED.get(name, ())
-    if names and all(isinstance(one, list) and len(one) == len(names) for one in value):
-        return [dict(zip(names, one, strict=True)) for one in value]
+    if names and all(isinstance(one, list) and 0 < len(one) <= len(names) for one in value):
+        return [dict(zip(names, one, strict=False)) for one in value]
     return []
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from llmc.envelope.envelope import Envelope, Group, Item
 
-__all__ = ["Fitted", "Kept", "fit", "leave", "pick", "shorten"]
+__all__ = ["Fitted", "Kept", "everything", "fit", "leave", "pick", "shorten", "shorten_group", "show_around"]
 
 Kept = dict[tuple[int, int], int]  # (group, item) → number of rows shown
 
@@ -60,12 +60,32 @@ class Fitted:
 
 def shorten(envelope: Envelope) -> Envelope:
     """Cut long lines to the length that their tool set. Runs after `clean`, which needs complete secrets."""
+    return replace(
+        envelope,
+        groups=tuple(map(shorten_group, envelope.groups)),
+        folded=tuple(map(shorten_group, envelope.folded)),
+    )
+
+
+def shorten_group(group: Group) -> Group:
+    if not _has_long(group.items):
+        return group
+    return replace(group, items=tuple(map(_short_item, group.items)))
+
+
+def show_around(envelope: Envelope, texts: tuple[str, ...]) -> Envelope:
+    """Let long lines show the part with the first of these texts that they contain, instead of their beginning."""
+    if not any(_has_long(group.items) for group in envelope.groups):
+        return envelope
     groups = tuple(
-        replace(group, items=tuple(map(_short_item, group.items))) if _has_long(group.items) else group
+        replace(group, items=tuple(replace(item, rows=_around(item.rows, texts)) for item in group.items))
         for group in envelope.groups
     )
-    folded = tuple(replace(group, items=tuple(map(_short_item, group.items))) for group in envelope.folded)
-    return replace(envelope, groups=groups, folded=folded)
+    return replace(envelope, groups=groups)
+
+
+def _around(rows: tuple[Row, ...], texts: tuple[str, ...]) -> tuple[Row, ...]:
+    return tuple(replace(row, around=texts) if 0 < row.longest < len(row.text) else row for row in rows)
 
 
 def _has_long(items: Iterable[Item]) -> bool:
@@ -83,12 +103,26 @@ def _short_item(item: Item) -> Item:
 def _short_row(row: Row) -> Row:
     if not 0 < row.longest < len(row.text):
         return row
-    end = row.longest
-    # Do not cut a redaction marker in half.
-    marker = row.text.rfind("[redacted", 0, end + len("[redacted"))
-    if 0 <= marker < end <= row.text.find("]", marker):
-        end = marker
-    return replace(row, text=f"{row.text[:end]}…")
+    start = _start_of_marker(row.text, _first_shown(row))
+    end = _start_of_marker(row.text, start + row.longest)
+    text = row.text[start:end]
+    return replace(row, text=f"{'…' if start else ''}{text}{'…' if end < len(row.text) else ''}")
+
+
+def _first_shown(row: Row) -> int:
+    """Where the visible part begins: so that the text to be shown is in it, with more of what follows."""
+    lowered = row.text.lower()
+    for text in row.around:
+        at = lowered.find(text.lower())
+        if at >= 0:
+            return 0 if at + len(text) <= row.longest else max(0, at - row.longest // 3)
+    return 0
+
+
+def _start_of_marker(text: str, at: int) -> int:
+    """The place itself, or the beginning of the redaction marker that it would cut in half."""
+    marker = text.rfind("[redacted", 0, at + len("[redacted"))
+    return marker if 0 <= marker < at <= text.find("]", marker) else at
 
 
 def fit(envelope: Envelope, budget: int) -> Fitted:

@@ -14,10 +14,14 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'es' if noun.endswith(('ch', 's', 'x')) else 's'}"
 
 
-def freshness_notes(pending: int, share: float) -> tuple[str, ...]:
+def freshness_notes(pending: int, share: float, *, unsure: str = "", scanned: bool = False) -> tuple[str, ...]:
+    """`pending` files are not indexed yet, and the first build has reached `share` of the root. `scanned`: the tool
+    reads the rest from disk. `unsure`: why changes may have been missed."""
     notes = []
     if share < 1.0:
-        notes.append(f"indexing, {share:.0%} done")
+        notes.append(f"indexing, {share:.0%} done" + (", the rest scanned" if scanned else ""))
     if pending and share >= 1.0:
         notes.append(f"{plural(pending, 'file')} pending")
+    if unsure:
+        notes.append(f"changes may be missing: {unsure}")
     return tuple(notes)

@@ -13,6 +13,7 @@ visible).
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ __all__ = [
     "is_span",
     "item_line",
     "lines",
+    "number_items",
     "render",
     "row_line",
     "row_lines",
@@ -42,7 +44,8 @@ def render(
 
 
 def lines(envelope: Envelope, shown: int | None, total: int | None, handle: str, left: str) -> Iterator[str]:
-    yield head_line(envelope, shown, total)
+    if head := head_line(envelope, shown, total):
+        yield head
     if envelope.error:
         yield from envelope.notes
     for group in envelope.groups:
@@ -127,7 +130,29 @@ def row_line(row: Row, *, bare: bool = False) -> str:
 
 
 def frame_line(left: str, handle: str) -> str:
-    return f"+{left} → {handle}"
+    """The last line; a handle of a complete reply serves to address its items."""
+    return f"+{left} → {handle}" if left else f"→ {handle}"
+
+
+def number_items(envelope: Envelope) -> Envelope:
+    """`[3]` before the third item, as `read habcd:3` counts them: before the path of a group with one item, else before
+    the item's title or in its first line."""
+    groups, number = [], 0
+    for group in envelope.groups:
+        if len(group.items) == 1 and group.title:
+            groups.append(replace(group, title=f"[{number + 1}] {group.title}"))
+        else:
+            items = tuple(_numbered(item, at) for at, item in enumerate(group.items, number + 1))
+            groups.append(replace(group, items=items))
+        number += len(group.items)
+    return replace(envelope, groups=tuple(groups))
+
+
+def _numbered(item: Item, number: int) -> Item:
+    if item.title or not item.rows:
+        return replace(item, title=f"[{number}] {item.title}".rstrip())
+    first, *rest = item.rows
+    return replace(item, rows=(replace(first, text=f"[{number}] {first.text}"), *rest))
 
 
 def frame_of(

@@ -10,14 +10,15 @@ from llmc.envelope.token_accounting import weigh
 if TYPE_CHECKING:
     from llmc.envelope.token_accounting import TokenAccount
 
-__all__ = ["Reply", "weight_of"]
+__all__ = ["Reply", "tokens_of", "weight_of"]
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
     """`frame` is the part of the text that exists only because llmc produced it: handle, truncation and pending notes.
     `weight` counts content and frame in tokens, and what a plain tool would have returned. `cached`: the reply was
-    computed for an earlier identical call.
+    computed for an earlier identical call. `provisional`: not everything was checked, since the index is being built.
+    `places` is a short form of the text for a client that asks the same again: every place with its lines, no quotes.
     """
 
     text: str
@@ -29,7 +30,14 @@ class Reply:
     frame: str = ""
     weight: TokenAccount | None = None
     cached: bool = False
+    provisional: bool = False
+    places: str = ""
 
 
 def weight_of(reply: Reply) -> TokenAccount:
     return reply.weight or weigh(reply.text, reply.frame)
+
+
+def tokens_of(reply: Reply) -> int:
+    weight = weight_of(reply)
+    return weight.content + weight.frame

@@ -83,6 +83,10 @@ class RunningRequest:
         if self._emit is not None and not self._cancelled.is_set():
             self._emit(event)
 
+    def send(self, data: bytes) -> None:
+        """Send a part of the result as it is printed."""
+        self.progress({"bytes": data})
+
     @property
     def cancelled(self) -> bool:
         return self._cancelled.is_set()

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from llmc.base.model import Reference, ResolutionLink, Symbol
-    from llmc.store.catalog.reader import Catalog
     from llmc.store.declarations import Declarations
+    from llmc.store.protocols import CatalogReader
 
 __all__ = ["CALLABLE_KINDS", "TYPE_KINDS", "VALUE_KINDS", "Facts", "FactsCache", "UsesCache"]
 
@@ -140,7 +140,7 @@ class FactsCache:
         self._bytes = 0
         self._lock = Lock()
 
-    def get(self, catalog: Catalog, doc: int) -> Facts | None:
+    def get(self, catalog: CatalogReader, doc: int) -> Facts | None:
         with self._lock:
             found = self._kept.get(doc)
             if found is not None:
@@ -150,7 +150,7 @@ class FactsCache:
         with self._lock:
             return self._kept.get(doc)
 
-    def load(self, catalog: Catalog, docs: Collection[int]) -> None:
+    def load(self, catalog: CatalogReader, docs: Collection[int]) -> None:
         """Several at once: one statement instead of many."""
         with self._lock:
             missing = [doc for doc in docs if doc not in self._kept]
@@ -174,7 +174,7 @@ class UsesCache:
         self._rows = 0
         self._lock = Lock()
 
-    def get(self, catalog: Catalog, doc: int) -> dict[str, tuple[Reference, ...]]:
+    def get(self, catalog: CatalogReader, doc: int) -> dict[str, tuple[Reference, ...]]:
         with self._lock:
             found = self._kept.get(doc)
         if found is not None:

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from llmc.base.model import Reference, Root, Stamp
     from llmc.base.root_fs import RootFs
     from llmc.graph.scip_index import ScipIndex
-    from llmc.store import Store
     from llmc.store.catalog.document_paths import DocumentPaths
+    from llmc.store.protocols import StoreReader
 
 __all__ = ["Project", "project_of"]
 
@@ -39,7 +39,7 @@ _TRAILING = re.compile(r",(\s*[}\]])")
 
 
 class Project:
-    def __init__(self, root: Root, root_fs: RootFs, store: Store, generation: int, kept: Kept) -> None:
+    def __init__(self, root: Root, root_fs: RootFs, store: StoreReader, generation: int, kept: Kept) -> None:
         self.root = root
         self.root_fs = root_fs
         self.catalog = store.catalog
@@ -209,11 +209,11 @@ class Kept:
         self.projects: dict[str, Project] = {}
 
 
-_kept: WeakKeyDictionary[Store, Kept] = WeakKeyDictionary()
+_kept: WeakKeyDictionary[StoreReader, Kept] = WeakKeyDictionary()
 _lock = Lock()
 
 
-def project_of(root: Root, root_fs: RootFs, store: Store) -> Project:
+def project_of(root: Root, root_fs: RootFs, store: StoreReader) -> Project:
     """The project of a root at the current generation of its store."""
     generation = store.catalog.generation()
     with _lock:

@@ -4,6 +4,8 @@ hints.
 
 from __future__ import annotations
 
+import math
+import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -23,24 +25,34 @@ __all__ = ["Changes", "below", "find_changes", "scan_limits"]
 @dataclass(slots=True)
 class Changes:
     """`paths` are new, changed or gone; `tally` is what the walk passed over and why; `denied` is what the denylist
-    names and nothing else hides."""
+    names and nothing else hides. `complete` is False for a walk that was stopped at its deadline."""
 
     paths: set[str] = field(default_factory=set)
     denied: set[str] = field(default_factory=set)
     tally: Tally = field(default_factory=Tally)
+    complete: bool = True
 
 
 def find_changes(
-    root: str, root_fs: RootFs, rules: Rules, catalog: Catalog, *, settings: Index, folders: Collection[str] = ("",)
+    root: str,
+    root_fs: RootFs,
+    rules: Rules,
+    catalog: Catalog,
+    *,
+    settings: Index,
+    folders: Collection[str] = ("",),
+    deadline: float = math.inf,
 ) -> Changes:
-    """Walk the folders ("" is the whole root). Each path that a walk finds with another stamp than the catalog's is
-    one.
-    """
+    """Walk the folders ("" is the whole root) and compare each file's stamp with the catalog's. `deadline` is on the
+    monotonic clock."""
     changes = Changes()
     known = catalog.stamps(root)
     for folder in topmost(folders):
         missing = {path for path in known if below(path, folder)} if folder else set(known)
         for listing in scan(root_fs, rules, scan_limits(settings), folder):
+            if time.monotonic() > deadline:
+                changes.complete = False
+                return changes
             changes.tally.add(listing)
             changes.denied.update(listing.denied)
             found = dict(listing.files)

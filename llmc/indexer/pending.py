@@ -1,7 +1,7 @@
 """What a root still owes: paths that changed and folders to walk again, until the store holds them.
 
-The watcher marks, the lane takes and settles, a query looks. A mark made while its path is being indexed outlives that
-round: only what was taken is settled.
+The watcher marks; the writer thread takes, walks and settles; a query takes a snapshot. A mark made while its path is
+being indexed outlives that round: only what was taken is settled.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["Pending", "PendingBatch"]
+__all__ = ["Pending", "PendingBatch", "PendingSnapshot"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +29,23 @@ class PendingBatch:
         return bool(self.paths or self.folders)
 
 
+@dataclass(frozen=True, slots=True)
+class PendingSnapshot:
+    """`version` changes with every mark and every settlement. `folders` are still to be walked, each with a reason."""
+
+    version: int
+    paths: frozenset[str]
+    folders: Mapping[str, str]
+
+
 @dataclass(slots=True)
 class Pending:
     _paths: dict[str, int] = field(default_factory=dict)
     _folders: dict[str, int] = field(default_factory=dict)
     _reasons: dict[str, str] = field(default_factory=dict)
+    _walked: dict[str, int] = field(default_factory=dict)  # folders whose walk is done, and not all that it found
     _count: int = 0
+    _version: int = 0
     _marked_at: float = 0.0
     _owed_since: float = 0.0
     _changed: threading.Condition = field(default_factory=threading.Condition)
@@ -55,16 +66,34 @@ class Pending:
         with self._changed:
             return PendingBatch(dict(self._paths), dict(self._folders), tuple(self._reasons.values()))
 
-    def settle(self, taken: PendingBatch) -> None:
+    def expand(self, taken: PendingBatch, paths: Iterable[str]) -> PendingBatch:
+        """The walk of the folders that were taken is done: what it found is pending. Returns the new batch. The folders
+        stay marked until it is settled, since whoever waits for them waits for all that follows from the walk."""
         with self._changed:
-            for marks, done in ((self._paths, taken.paths), (self._folders, taken.folders)):
-                for name, number in done.items():
-                    if marks.get(name) == number:
-                        del marks[name]
-            for folder in taken.folders:
-                if folder not in self._folders:
-                    self._reasons.pop(folder, None)
+            self._version += 1
+            newest = max(taken.folders.values(), default=0)
+            found = {path: self._paths.setdefault(path, newest) for path in paths if path not in taken.paths}
+            self._walked |= taken.folders
+            return PendingBatch({**found, **taken.paths}, taken.folders, taken.reasons)
+
+    def settle(self, taken: PendingBatch, only: Iterable[str] | None = None) -> None:
+        """The store holds what was taken, or `only` these paths of it."""
+        with self._changed:
+            if only is None:
+                self._drop(self._folders, taken.folders)
+                self._drop(self._paths, taken.paths)
+            else:
+                self._drop(self._paths, {path: taken.paths[path] for path in only if path in taken.paths})
             self._changed.notify_all()
+
+    def _drop(self, marks: dict[str, int], done: Mapping[str, int]) -> None:
+        """Remove the marks that were not made again since."""
+        self._version += 1
+        for name, number in done.items():
+            if marks.get(name) == number:
+                del marks[name]
+        self._reasons = {folder: why for folder, why in self._reasons.items() if folder in self._folders}
+        self._walked = {folder: number for folder, number in self._walked.items() if folder in self._folders}
 
     def paths(self) -> frozenset[str]:
         with self._changed:
@@ -73,6 +102,13 @@ class Pending:
     def folders(self) -> dict[str, str]:
         with self._changed:
             return dict(self._reasons)
+
+    def snapshot(self) -> PendingSnapshot:
+        """Paths and folders at one moment: between two calls of `paths` and `folders` a walk may end."""
+        with self._changed:
+            unwalked = {folder for folder, number in self._folders.items() if self._walked.get(folder) != number}
+            folders = {folder: self._reasons[folder] for folder in unwalked}
+            return PendingSnapshot(self._version, frozenset(self._paths), folders)
 
     def quiet_for(self) -> float:
         """Seconds since the last mark."""
@@ -88,6 +124,10 @@ class Pending:
         with self._changed:
             return bool(self._paths or self._folders)
 
+    def __len__(self) -> int:
+        """How many paths are pending."""
+        return len(self._paths)
+
     def wait_settled(self, seconds: float) -> bool:
         """Whether everything that is owed now is settled within this time."""
         deadline = time.monotonic() + seconds
@@ -101,6 +141,7 @@ class Pending:
 
     def _note(self) -> None:
         self._count += 1
+        self._version += 1
         self._marked_at = time.monotonic()
         if not self._paths and not self._folders:
             self._owed_since = self._marked_at

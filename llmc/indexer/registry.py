@@ -128,8 +128,10 @@ class IndexRegistry:
             if root_index.pending:
                 with released():
                     root_index.pending.wait_settled(max(0.0, last - time.monotonic()))
-        notes = [(uncovered[root_index.root],) if root_index.root in uncovered else () for root_index in root_indexes]
-        return [root_index.freshness(note) for root_index, note in zip(root_indexes, notes, strict=True)]
+        return [
+            root_index.freshness(self.writer_thread(root_index).store.catalog, uncovered.get(root_index.root, ""))
+            for root_index in root_indexes
+        ]
 
     def catch_up(self, root_indexes: Sequence[RootIndex], barrier: float) -> None:
         """Owe everything that a root may lack: a walk, unless its watcher vouches that nothing else has changed."""

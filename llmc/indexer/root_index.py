@@ -1,15 +1,17 @@
-"""One root that is kept right: watched, its changes noted, brought up to date by its family's lane.
+"""One root: watched, its changes noted, brought up to date by the writer thread of its family.
 
-The watcher's thread only marks what changed (`pending`); the lane's thread does the work; a query's thread asks
-`settle` and gets to know what the store does not hold yet. Nothing here blocks the watcher.
+The watcher only marks what changed (`pending`), the writer thread does the work, and a query asks `freshness` which
+paths the store does not hold yet. Nothing here blocks the watcher.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from llmc.base.errors import RootError
 from llmc.base.root_fs import FileKind
 from llmc.indexer.changes import below, find_changes
 from llmc.indexer.pending import Pending
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from llmc.base.ignore import Rules
     from llmc.base.model import Root
     from llmc.base.root_fs import RootFs
+    from llmc.indexer.changes import Changes
+    from llmc.indexer.pending import PendingSnapshot
     from llmc.indexer.scan import Tally
     from llmc.indexer.watch import Health, Watcher
     from llmc.settings import Settings
@@ -44,14 +48,21 @@ class BuildProgress:
         return (self.total - self.done) / self.rate if self.rate and self.total else None
 
 
+# A query walks folders that the writer thread has not reached; a root that takes longer than this is not walked for
+# every query, and the reply says so. 30,000 files take 0.4 s.
+QUERY_WALK_SECONDS = 1.0
+
+ALMOST = 0.99  # everything is committed, and the vectors are still to be written
+
+
 @dataclass(frozen=True, slots=True)
 class Freshness:
-    """What a query must know: paths that the store may not hold as they are, and why it cannot know more."""
+    """What a query must know: every path that the store may not hold as it is, and how much of the root the store
+    holds. `unsure` says why there may be further paths."""
 
     pending: frozenset[str] = frozenset()
-    folders: dict[str, str] = field(default_factory=dict)
     share: float = 1.0
-    notes: tuple[str, ...] = ()
+    unsure: str = ""
 
 
 @dataclass(slots=True, eq=False)
@@ -63,8 +74,8 @@ class RootIndex:
     watcher: Watcher | None = None
     pending: Pending = field(default_factory=Pending)
     progress: BuildProgress | None = None
-    built: bool = False  # the store has held all of the root at least once since this keeper began
-    owed: int | None = None  # files that the first walk found to be indexed; None until it has ended
+    built: bool = False  # the store has held all of the root at least once since it was opened
+    walk_seconds: float = 0.0  # how long the last walk of the whole root took
     error: str = ""
     denied: frozenset[str] = frozenset()  # files and folders that only the denylist keeps out of the index
     tally: Tally | None = None  # what the last walk of the whole root passed over
@@ -72,9 +83,10 @@ class RootIndex:
     last_change: float | None = None
     last_commit: float | None = None
     last_scan: float | None = None
+    _shown: tuple[int, frozenset[str]] = (-1, frozenset())  # version of `pending`, its paths that the rules show
 
     def watch(self) -> None:
-        """Watch first, walk afterwards: what changes in between is told twice rather than never."""
+        """Watch first, walk afterwards: a change in between is reported twice rather than never."""
         if self.watcher is not None:
             self.watcher.add(self.root, self.rules.ignored)
         self.pending.mark_folder("", "start")
@@ -99,16 +111,26 @@ class RootIndex:
             self.rules.forget(folder)
             if self.watcher is not None:
                 self.watcher.rewatch(self.root, folder)
-        changes = find_changes(
-            self.root.id, self.root_fs, self.rules, catalog, settings=self.settings.index, folders=folders
-        )
+        started = time.monotonic()
+        changes = self._changes(catalog, folders)
         self.denied = frozenset(
             {path for path in self.denied if not any(below(path, folder) for folder in folders)} | changes.denied
         )
         if "" in folders:
             self.tally = changes.tally
-            self.owed = len(changes.paths)
+            self.walk_seconds = time.monotonic() - started
         return changes.paths
+
+    def _changes(self, catalog: Catalog, folders: Collection[str], deadline: float = math.inf) -> Changes:
+        return find_changes(
+            self.root.id,
+            self.root_fs,
+            self.rules,
+            catalog,
+            settings=self.settings.index,
+            folders=folders,
+            deadline=deadline,
+        )
 
     def note_denied(self, paths: Iterable[str]) -> None:
         """Keep count of denied files that come and go; everything else about them is ignored."""
@@ -132,7 +154,7 @@ class RootIndex:
         return tuple(path for path in ordered if path not in hidden), tuple(path for path in ordered if path in hidden)
 
     def walked(self) -> None:
-        """A walk of the whole root has been worked off."""
+        """The store holds everything that a walk of the whole root found."""
         self.built = True
         self.last_scan = time.time()
         if self.watcher is not None:
@@ -148,13 +170,38 @@ class RootIndex:
             self.built and not self.error and health is not None and health.mode is Mode.EVENTS and not health.degraded
         )
 
-    def freshness(self, notes: tuple[str, ...] = ()) -> Freshness:
-        shown, _ = self.sift(self.pending.paths())
-        return Freshness(frozenset(shown), self.pending.folders(), self.share(), notes)
+    def freshness(self, catalog: Catalog, uncovered: str = "") -> Freshness:
+        """`uncovered`: why the watcher may have missed changes, empty if it has not."""
+        seen = self.pending.snapshot()
+        shown, unsure = self._shown_of(seen), ""
+        folders = {"", *seen.folders} if uncovered else set(seen.folders)
+        if folders:
+            found, unsure = self._walk_for_query(catalog, folders, uncovered)
+            shown |= found
+        return Freshness(shown, self.share(), unsure)
+
+    def _walk_for_query(self, catalog: Catalog, folders: set[str], uncovered: str) -> tuple[frozenset[str], str]:
+        """(paths that differ from the catalog, why there may be more). The writer thread may be busy for minutes with
+        an earlier batch, and the watcher may be behind."""
+        reason = uncovered or "a folder is still being listed"
+        if self.walk_seconds > QUERY_WALK_SECONDS:
+            return frozenset(), reason
+        try:
+            changes = self._changes(catalog, folders, time.monotonic() + QUERY_WALK_SECONDS)
+        except RootError as error:
+            return frozenset(), error.message
+        return frozenset(self.sift(changes.paths)[0]), "" if changes.complete else reason
+
+    def _shown_of(self, seen: PendingSnapshot) -> frozenset[str]:
+        """Thousands of paths are pending during a build, and the rules take 10 µs for each."""
+        version, shown = self._shown
+        if version != seen.version:
+            shown = frozenset(self.sift(seen.paths)[0])
+            self._shown = seen.version, shown
+        return shown
 
     def share(self) -> float:
         """How much of the root is searchable while it is built, or after a time without a watcher."""
-        if self.built or not self.tally or not self.tally.files or self.owed is None:
+        if self.built or not self.tally or not self.tally.files:
             return 1.0 if self.built else 0.0
-        done = self.progress.done if self.progress else 0
-        return min(1.0, max(0.0, 1.0 - (self.owed - done) / self.tally.files))
+        return min(ALMOST, max(0.0, 1.0 - len(self.pending) / self.tally.files)) if len(self.pending) else 1.0

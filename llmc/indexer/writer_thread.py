@@ -152,25 +152,29 @@ class WriterThread:
             return tasks
 
     def _round(self, root_index: RootIndex) -> None:
-        taken = root_index.pending.take()
-        if not taken:
+        batch = root_index.pending.take()
+        if not batch:
             return
         try:
-            self._bring_up_to_date(root_index, taken)
+            if batch.folders:
+                root_index.progress = BuildProgress("scan")
+                found = root_index.walk(self.store.catalog, batch.folders)
+                batch = root_index.pending.expand(batch, found)
+            self._index(root_index, batch)
         except CorruptStoreError as error:
             self.note = rebuild_note(error)
             log.warning(self.note, folder=self.folder, error=str(error))
             self.rebuild()
         except RootError as error:
-            root_index.error = str(error)
-            root_index.pending.settle(taken)
+            root_index.error = error.one_line
+            root_index.pending.settle(batch)
         except LlmcError as error:
             self._failed(root_index, error)
         except Exception as error:  # whatever it is, the next round tries again
             log.exception("indexing failed", root=root_index.root.path)
             self._failed(root_index, error)
         else:
-            root_index.pending.settle(taken)
+            root_index.pending.settle(batch)
             root_index.error = self.trouble = ""
             self._failures = 0
         finally:
@@ -179,29 +183,31 @@ class WriterThread:
     def _failed(self, root_index: RootIndex, error: Exception) -> None:
         self._failures += 1
         self._failed_at = time.monotonic()
+        message = error.one_line if isinstance(error, LlmcError) else str(error)
+        is_first = message not in {self.trouble, root_index.error}
         if isinstance(error, StoreFullError | NewerFormatError):
-            self.trouble = str(error)
+            self.trouble = message
         else:
-            root_index.error = str(error)
-        log.warning("a round failed", root=root_index.root.path, error=str(error), failures=self._failures)
+            root_index.error = message
+        if is_first:  # the same failure is tried again every minute
+            log.warning("indexing failed", root=root_index.root.path, error=message)
 
-    def _bring_up_to_date(self, root_index: RootIndex, taken: PendingBatch) -> None:
-        root_index.progress = BuildProgress("scan")
-        paths = set(taken.paths)
-        if taken.folders:
-            paths |= root_index.walk(self.store.catalog, taken.folders)
-        if paths:
-            shown, hidden = root_index.sift(paths)
+    def _index(self, root_index: RootIndex, batch: PendingBatch) -> None:
+        """Bring the store up to date for these paths. A worker takes minutes for a large root, and what it has
+        committed is settled at once."""
+        if batch.paths:
+            shown, hidden = root_index.sift(batch.paths)
             job = jobs.IndexTask(self.folder, root_index.root, root_index.settings, shown, hidden)
-            root_index.progress = BuildProgress("index", 0, len(paths))
+            root_index.progress = BuildProgress("index", 0, len(batch.paths))
             if len(job.paths) > INLINE_FILES and self._may_know(root_index):
                 job = replace(job, paths=jobs.adopt_here(job, self.embedder))
+                root_index.pending.settle(batch, set(shown).difference(job.paths))
             if self.processes and len(job.paths) > INLINE_FILES:
-                self._in_worker(root_index, job)
+                self._in_worker(root_index, job, batch)
             elif job.paths or job.hidden:
-                jobs.run_here(job, self.embedder, self._report_to(root_index))
-            self.on_commit(root_index, paths)
-        if "" in taken.folders:
+                jobs.run_here(job, self.embedder, self._report_to(root_index, job))
+            self.on_commit(root_index, set(batch.paths))
+        if "" in batch.folders:
             self._fill_vectors(root_index)
             root_index.walked()
             if all(each.built for each in self.root_indexes):
@@ -224,7 +230,7 @@ class WriterThread:
         if self.processes:
             self._in_worker(root_index, job)
         else:
-            jobs.run_here(job, self.embedder, self._report_to(root_index))
+            jobs.run_here(job, self.embedder, self._report_to(root_index, job))
 
     def _optimize_vectors(self, root_index: RootIndex) -> None:
         """Saves leave small files in the vector table; a worker joins them, since that takes 100 MB for a while. Where
@@ -237,10 +243,10 @@ class WriterThread:
         if self.processes:
             self._in_worker(root_index, job)
         else:
-            jobs.run_here(job, self.embedder, self._report_to(root_index))
+            jobs.run_here(job, self.embedder, self._report_to(root_index, job))
 
-    def _in_worker(self, root_index: RootIndex, job: jobs.IndexTask) -> None:
-        worker = WorkerProcess(self._report_to(root_index))
+    def _in_worker(self, root_index: RootIndex, job: jobs.IndexTask, batch: PendingBatch | None = None) -> None:
+        worker = WorkerProcess(self._report_to(root_index, job, batch))
         with self._wake:
             if self._closed:
                 return
@@ -251,15 +257,25 @@ class WriterThread:
         finally:
             self._worker = None
 
-    def _report_to(self, root_index: RootIndex) -> Callable[[dict[str, Any]], None]:
+    def _report_to(
+        self, root_index: RootIndex, job: jobs.IndexTask, batch: PendingBatch | None = None
+    ) -> Callable[[dict[str, Any]], None]:
         started = time.monotonic()
+        # In the order of their commits. The last one is settled when the worker has ended: whoever waits for the batch
+        # also waits for its vectors.
+        in_order = (*job.paths, *job.hidden)[:-1]
+        settled = 0
 
         def report(values: dict[str, Any]) -> None:
+            nonlocal settled
             done, total = values.get("done", 0), values.get("total", 0)
             rate = done / max(time.monotonic() - started, 0.001)
             root_index.progress = BuildProgress(values.get("stage", "index"), done, total, rate, values.get("path", ""))
             if values.get("committed"):
                 root_index.last_commit = time.time()
+                if batch is not None:
+                    root_index.pending.settle(batch, in_order[settled:done])
+                    settled = done
             if values.get("lost_vectors"):
                 self._owe_vectors(values["lost_vectors"])
 

@@ -1,4 +1,4 @@
-"""The values inside a search: a place, and a file with its places on the way through the ranking."""
+"""The values inside a search: a place, its score, and a file with its places on the way through the ranking."""
 
 from __future__ import annotations
 
@@ -8,17 +8,26 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from llmc.base.model import ChunkPlace, Stamp, Symbol
-    from llmc.retrieval.fuse import Fused
     from llmc.retrieval.layout import CheckoutLayout
     from llmc.retrieval.results import Share
     from llmc.retrieval.view import View
 
-__all__ = ["Candidate", "Place"]
+__all__ = ["Candidate", "Fused", "Place"]
 
 
 # A chunk of a document as one view sees it: (position among the views asked, document, ordinal). Plain, since a search
 # makes hundreds.
 Place = tuple[int, int, int]
+
+
+class Fused(NamedTuple):
+    """What each list gave to a chunk, and the sum; `because` says what evidence pointed at it."""
+
+    score: float
+    keyword: float
+    vector: float
+    evidence: float = 0.0
+    because: str = ""
 
 
 class Candidate(NamedTuple):

@@ -59,6 +59,7 @@ class FindResult:
     files: tuple[FoundFile, ...]
     pending: int = 0
     share: float = 1.0
+    unsure: str = ""  # why a file may have been missed
 
 
 def find(views: Sequence[View], request: FindRequest) -> FindResult:
@@ -72,6 +73,7 @@ def find(views: Sequence[View], request: FindRequest) -> FindResult:
         files=tuple(file for _, file in scored),
         pending=sum(len(view.pending) for view in views),
         share=min((view.share for view in views), default=1.0),
+        unsure=next((view.unsure for view in views if view.unsure), ""),
     )
 
 

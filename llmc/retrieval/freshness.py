@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from llmc.base.errors import LlmcError
 from llmc.base.model import ChunkPlace
 from llmc.base.text import Binary, content_hash, decode, is_plain, split_lines
-from llmc.retrieval.candidate import Candidate
-from llmc.retrieval.fuse import Fused
+from llmc.retrieval.candidate import Candidate, Fused
+from llmc.retrieval.layout import naming
 from llmc.retrieval.passages.lazy_lines import PlainLines
-from llmc.retrieval.path_facts import naming
 from llmc.retrieval.results import Share
+from llmc.retrieval.unindexed import unindexed_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -29,7 +29,7 @@ __all__ = ["pending_candidates", "read", "settle"]
 
 # What is indexed is at most 2 MB by default; a file that grew past this is not read for a search.
 LARGEST_READ = 8 << 20
-# Pending files are read one by one, 0.1 ms each; after a branch switch there are thousands, and the reply says so.
+# Pending files are read one by one, 0.1 ms each; of more those with the most words of the query.
 MOST_PENDING = 64
 # About a chunk. A pending file has not been parsed.
 WINDOW = 40
@@ -97,8 +97,9 @@ def _best_window(lines: Sequence[str], asked: QueryFeatures, size: int) -> tuple
 def pending_candidates(view: View, asked: QueryFeatures, scope: Scope, best: float) -> Iterator[Candidate]:
     """Files that changed and may not be indexed yet, where they meet the query as they are on disk. There are no
     statistics for them: all words of the query in one window are worth as much as the `best` chunk can be."""
-    for path in sorted(view.pending)[:MOST_PENDING]:
-        content = read(view, path) if scope.accepts_path(path) else None
+    words = dict.fromkeys((*asked.symbols, *asked.terms)) if view.pending else {}
+    for path in unindexed_files(view, tuple(words), scope.accepts_path).paths[:MOST_PENDING]:
+        content = read(view, path)
         text = decode(content[0]) if content else Binary("not there")
         lines = [] if isinstance(text, Binary) else split_lines(text.text)
         window = _best_window(lines, asked, WINDOW) if lines else None

@@ -65,7 +65,7 @@ def group_files(view: View, files: Sequence[FileMatches], matcher: Matcher | Non
 
 def group_file(file: FileMatches, known: FileSymbols, matcher: Matcher | None) -> Iterator[FileGroups]:
     role = role_of(file.path)
-    groups = merged(symbol_groups(file.lines, known, matcher))
+    groups = merged(symbol_groups(located(file.lines, matcher), known, matcher))
     inside = [one for one in groups if one.is_test and role == "code"]
     rest = [one for one in groups if one not in inside]
     if rest:
@@ -87,10 +87,24 @@ def merged(groups: Iterable[SymbolMatches]) -> list[SymbolMatches]:
     return list(found.values())
 
 
-def ungrouped(file: FileMatches) -> FileGroups:
-    """Its matches as they are: where all of thousands of files are asked for, nobody looks up their symbols."""
+def located(lines: tuple[MatchedLine, ...], matcher: Matcher | None) -> tuple[MatchedLine, ...]:
+    """The lines; those that are too long to be shown whole say where they match."""
+    if matcher is None or all(len(line.text) <= LONG_LINE for line in lines):
+        return lines
+    return tuple(
+        replace(line, around=matcher.first_match(line.text)) if line.matched and len(line.text) > LONG_LINE else line
+        for line in lines
+    )
+
+
+LONG_LINE = 150  # some lists of matches show less of a line, none shows more than 400
+
+
+def ungrouped(file: FileMatches, matcher: Matcher | None) -> FileGroups:
+    """Its matches as they are: the symbols of thousands of files are not looked up."""
+    lines = located(file.lines, matcher)
     kinds = dict.fromkeys((line.number for line in file.lines if line.matched), USE)
-    return FileGroups(file.root, file.path, role_of(file.path), (SymbolMatches(None, file.lines, kinds, {}),))
+    return FileGroups(file.root, file.path, role_of(file.path), (SymbolMatches(None, lines, kinds, {}),))
 
 
 def symbol_groups(lines: Sequence[MatchedLine], known: FileSymbols, matcher: Matcher | None) -> Iterator[SymbolMatches]:

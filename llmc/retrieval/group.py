@@ -1,4 +1,7 @@
-"""From chunks to files: the chunks of one file count together, the best first.
+"""From chunks to files: one score for a chunk out of all lists that found it, one for a file out of its chunks.
+
+Each list is scaled to 0..1 by itself, then added. Rank fusion ignores how far apart two hits are; on our judged sets
+that cost .02 to .03 of NDCG@10.
 
 Several good places in one file say that the file is about the question, but a long file must get nothing for being
 long: the second chunk counts for a third, the third for a fifth, and so on. (Against the best chunk alone: +.03 of
@@ -7,17 +10,15 @@ NDCG@10. Falling more slowly helps short repositories and lets the giants of lon
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from llmc.retrieval.candidate import Candidate
-from llmc.retrieval.fuse import Fused, add_weighted, fuse, normalised
-from llmc.retrieval.layout import layout_of
-from llmc.retrieval.path_facts import naming
+from llmc.retrieval.candidate import Candidate, Fused
+from llmc.retrieval.layout import layout_of, naming
 from llmc.retrieval.query import QueryRoute
 from llmc.retrieval.results import Share
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from llmc.base.model import ChunkPlace, Symbol
     from llmc.retrieval.candidate import Place
@@ -26,9 +27,11 @@ if TYPE_CHECKING:
     from llmc.retrieval.recall import Recalled
     from llmc.retrieval.scope import Scope
     from llmc.retrieval.view import View
-    from llmc.store import Catalog
+    from llmc.store.protocols import CatalogReader
 
-__all__ = ["fuse_views", "grouped", "look_up", "once", "started"]
+__all__ = ["fuse", "fuse_views", "grouped", "look_up", "normalised", "once", "started"]
+
+Key = TypeVar("Key")
 
 # Past some dozens a chunk adds less than a thousandth.
 WEIGHTS = tuple(1 / rank**1.5 for rank in range(1, 65))
@@ -56,6 +59,35 @@ def fuse_views(recalled: Sequence[Recalled], weight: float, route: QueryRoute) -
 
 
 NOTHING = Fused(0.0, 0.0, 0.0)
+
+
+def fuse(keyword: Mapping[Key, float], vector: Mapping[Key, float], weight: float) -> dict[Key, Fused]:
+    """Every key of either list. `weight` is what the best vector hit is worth, the best keyword hit being worth 1."""
+    if not vector:
+        return {key: Fused(score, score, 0.0) for key, score in keyword.items()}
+    found = {}
+    for key in dict.fromkeys((*keyword, *vector)):
+        by_keyword, by_vector = keyword.get(key, 0.0), weight * vector.get(key, 0.0)
+        found[key] = Fused(by_keyword + by_vector, by_keyword, by_vector)
+    return found
+
+
+def add_weighted(first: Mapping[Key, float], second: Mapping[Key, float], weight: float) -> dict[Key, float]:
+    """The sum of two lists, the second times `weight`."""
+    found = dict(first)
+    for key, score in second.items():
+        found[key] = found.get(key, 0.0) + weight * score
+    return found
+
+
+def normalised(scores: Mapping[Key, float], floor: float | None = None) -> dict[Key, float]:
+    """The best becomes 1, `floor` (the least of them if not given) becomes 0."""
+    if not scores:
+        return {}
+    top = max(scores.values())
+    least = min(scores.values()) if floor is None else floor
+    width = top - least
+    return {key: (score - least) / width if width > 0 else 1.0 for key, score in scores.items()}
 
 
 def _pooled(lists: Iterable[dict[tuple[int, int], float]]) -> dict[Place, float]:
@@ -110,6 +142,9 @@ def look_up(
 ) -> Iterator[Candidate]:
     """The chunks, language and definitions of each file, from the catalog; what a filter leaves out is gone."""
     listed = list(files)
+    for file in listed:
+        if file.doc:
+            file.view.store.expect((file.doc,))
     for view, scope in zip(views, scopes, strict=True):
         own = [file for file in listed if file.view is view]
         docs = {file.doc for file in own if file.doc}
@@ -125,7 +160,7 @@ def look_up(
                 yield file._replace(chunks=own_chunks, language=language, stamp=stamp, defines=defines, found=kept)
 
 
-def _definitions(catalog: Catalog, docs: set[int], asked: QueryFeatures) -> dict[int, list[Symbol]]:
+def _definitions(catalog: CatalogReader, docs: set[int], asked: QueryFeatures) -> dict[int, list[Symbol]]:
     found: dict[int, list[Symbol]] = {}
     for name in asked.symbols:
         for definition in catalog.symbols(name=name, docs=docs):

@@ -1,9 +1,10 @@
-"""What does a path mean within its own root? How rare its words are there, and whether a newer version is beside it.
+"""What does a path say about its file, by itself and among the other paths of its root?
 
-`languages.role_of` judges a path by itself. Some answers need the other paths: `pkg/v1/fields.py` is an old copy
-because `pkg/fields.py` exists, `static/app.js` is a build because `static/app.min.js` does, and a file called after
-the project says nothing in a project where every path has that word. Everything is asked for a few candidates of one
-search, and answered by scanning the paths, which takes a millisecond for 30,000 files.
+By itself (`naming`): its role, the parts of its name, whether it is internal to its package. Other answers need the
+other paths: `pkg/v1/fields.py` is an old copy because `pkg/fields.py` exists, `static/app.js` is a build because
+`static/app.min.js` exists, and a file named after the project says nothing in a project where every path contains
+that word. Questions are asked about the few candidates of one search and answered by scanning the paths, which takes
+a millisecond for 30,000 files.
 """
 
 from __future__ import annotations
@@ -12,13 +13,39 @@ import math
 import re
 from collections import OrderedDict
 from dataclasses import dataclass, field
+from functools import lru_cache
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+from llmc.base import words
+from llmc.base.languages import role_of
 
 if TYPE_CHECKING:
     from llmc.store.catalog.document_paths import DocumentPaths
 
-__all__ = ["CheckoutLayout", "forget_layouts", "layout_of"]
+__all__ = ["CheckoutLayout", "PathFacts", "forget_layouts", "layout_of", "naming"]
+
+_INNER = re.compile(r"(?:^|/)_?(?:internals?|detail|impl|private)/|(?:^|/)_[a-z]")
+# Files whose own name says nothing: their folder's does.
+_NAMELESS = frozenset({"index", "mod", "__init__", "lib", "main", "init"})
+
+
+class PathFacts(NamedTuple):
+    name: str
+    parts: tuple[str, ...]  # stems
+    role: str
+    inner: bool
+
+
+@lru_cache(maxsize=8192)
+def naming(path: str) -> PathFacts:
+    folder, _, file = path.rpartition("/")
+    name = file.split(".")[0] or file
+    if folder and name.lower() in _NAMELESS:
+        name = folder.rpartition("/")[2]
+    parts = tuple(words.body(name.replace("_", " ").replace("-", " ")).split())
+    return PathFacts(name, parts, str(role_of(path)), _INNER.search(path) is not None)
+
 
 _VERSION = re.compile(r"(?P<prefix>_|.*[._-])?v(?P<number>\d{1,3})(?:(?:alpha|beta|rc)\d*)?", re.IGNORECASE)
 # So many files of a versioned folder must also stand beside it before the folder counts as a copy.

@@ -107,6 +107,10 @@ class FileText:
     def _starts(self) -> list[int]:
         return list(accumulate((len(line) + 1 for line in self._text.split("\n")), initial=0))
 
+    @property
+    def line_count(self) -> int:
+        return len(self._starts) - 1 - self._text.endswith("\n")
+
     def line(self, number: int) -> str:
         return self._text[self._starts[number - 1] : self._starts[number] - 1] if self._has(number) else ""
 

@@ -1,7 +1,7 @@
 """What is in this file, folder, repository? Its symbols, from the catalog: a map, widest things first.
 
-How much of the map fits is the envelope's business. A file that changed since it was indexed is marked, and its lines
-may have moved.
+How much of the map fits is the envelope's business. A few files that are not indexed yet are parsed on the spot; of
+many, those that the catalog knows are marked, and their lines may have moved.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from llmc.base.languages import role_of
+from llmc.retrieval.enclosing import symbols_of
 from llmc.retrieval.globs import PathFilter
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ __all__ = ["FileOutline", "OutlineRequest", "OutlineResult", "outline"]
 
 # Where a reader of a repository should look last.
 ROLES = ("code", "config", "doc", "example", "test", "stub", "legacy", "data", "generated", "vendored")
+
+MOST_PARSED = 20  # files that are not indexed yet, at some 4 ms each
 
 
 @dataclass(frozen=True)
@@ -72,19 +75,38 @@ def outlined(view: View, request: OutlineRequest) -> list[FileOutline]:
     catalog = view.store.catalog
     places = catalog.places(view.root.id)
     accepts = request.paths.of(view.root.id).accepts
-    wanted = {doc: path for doc, path in zip(places, places.paths(), strict=True) if accepts(path)}
+    unindexed = sorted(filter(accepts, view.pending))
+    parsed = unindexed if view.parse and len(unindexed) <= MOST_PARSED else []
+    wanted = {
+        doc: path
+        for doc, path in zip(places, places.paths(), strict=True)
+        if accepts(path) and not (parsed and path in view.pending)
+    }
     symbols: dict[int, list[Symbol]] = {}
     for definition in catalog.symbols(docs=wanted):
         if not request.names or is_within(definition.symbol, request.names):
             symbols.setdefault(definition.doc, []).append(definition.symbol)
     languages = catalog.languages(wanted)
-    deep = request.deep or len(wanted) == 1 or bool(request.names)
+    deep = request.deep or len(wanted) + len(parsed) == 1 or bool(request.names)
+    found = [parsed_outline(view, path, request.names, deep=deep) for path in parsed]
     return [
-        file_outline(
-            view, path, languages.get(doc, ""), catalog.lines(doc) if deep else 0, symbols.get(doc, []), deep=deep
-        )
-        for doc, path in wanted.items()
+        *(one for one in found if one is not None),
+        *(
+            file_outline(
+                view, path, languages.get(doc, ""), catalog.lines(doc) if deep else 0, symbols.get(doc, []), deep=deep
+            )
+            for doc, path in wanted.items()
+        ),
     ]
+
+
+def parsed_outline(view: View, path: str, names: Iterable[str], *, deep: bool) -> FileOutline | None:
+    """None for a file that is gone or is not text."""
+    known = symbols_of(view, path)
+    if known.text is None:
+        return None
+    symbols = [one for one in known.symbols if not names or is_within(one, names)]
+    return file_outline(view, path, known.language, known.text.line_count if deep else 0, symbols, deep=deep)
 
 
 def is_within(symbol: Symbol, names: Iterable[str]) -> bool:

@@ -19,6 +19,7 @@ from llmc.base.languages import role_of
 from llmc.base.text import Binary, decode, split_lines
 from llmc.retrieval.globs import PathFilter
 from llmc.retrieval.grep.pattern import plan_literal
+from llmc.retrieval.unindexed import unindexed_files
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -239,7 +240,9 @@ def others(
     places, accepts = reader.view.store.catalog.places(root), request.paths.of(root).accepts
     paths = sorted(path for doc in docs if accepts(path := places[doc]))
     told = {(place.path, place.line) for place in known if place.root == root}
-    for path in paths if len(paths) <= MOST_COUNTED else ():
+    paths = paths if len(paths) <= MOST_COUNTED else []
+    reader.view.root_fs.expect(paths)
+    for path in paths:
         lines = sum((path, number) not in told for number, _ in reader.with_word(path, name, sought))
         if lines:
             yield DocumentRefs(root, path, lines)
@@ -250,6 +253,7 @@ def used(name: str, docs: Collection[int], request: RefsRequest, reader: ViewRea
     places = view.store.catalog.places(view.root.id)
     accepts = request.paths.of(view.root.id).accepts
     uses = view.store.catalog.references_named(name, list(docs))
+    view.root_fs.expect(places[doc] for doc in uses)
     for path, doc in sorted((places[doc], doc) for doc in uses):
         if path in view.pending or not accepts(path):
             continue
@@ -261,9 +265,8 @@ def used(name: str, docs: Collection[int], request: RefsRequest, reader: ViewRea
                 yield from by_word(path, name, request, reader)
                 break
             yield RefPlace(view.root.id, path, one.line, one.line, one.kind, one.container, text)
-    for path in sorted(view.pending):
-        if accepts(path):
-            yield from by_word(path, name, request, reader)
+    for path in sorted(unindexed_files(view, (name,), accepts).paths):
+        yield from by_word(path, name, request, reader)
 
 
 def by_word(path: str, name: str, request: RefsRequest, reader: ViewReader) -> Iterator[RefPlace]:

@@ -210,7 +210,8 @@ def asked_roots(views: Sequence[View], query: Query) -> list[View]:
 
 def _is_root(view: View, value: str) -> bool:
     return (
-        view.root.name == value
+        value in {view.root.name, view.root.family}
+        or view.root.family.endswith(f"/{value}")
         or view.root.path.rstrip("/").endswith(f"/{value.strip('/')}")
         or view.root.path == value
     )

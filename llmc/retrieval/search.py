@@ -184,6 +184,8 @@ def _present(
     ranked: Sequence[Candidate], asked: QueryFeatures, query: Query, looked: list[FileDependency]
 ) -> Iterator[Candidate]:
     """The files as they are now, best first; what is gone, or has not the phrase after all, is passed over."""
+    for candidate in ranked[: SHORTLIST // 2 + SPARE]:
+        candidate.view.root_fs.expect((candidate.path,))
     for candidate in ranked:
         content = read(candidate.view, candidate.path)
         looked.append(FileDependency(candidate.view, candidate.path, content[1] if content else None))

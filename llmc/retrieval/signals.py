@@ -13,8 +13,8 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from llmc.base.languages import ROLES, looks_generated
+from llmc.retrieval.layout import naming
 from llmc.retrieval.passages.lazy_lines import passage
-from llmc.retrieval.path_facts import naming
 from llmc.retrieval.query import QueryRoute
 from llmc.retrieval.query_features import spelled
 from llmc.retrieval.results import Share

@@ -1,62 +1,214 @@
-"""The shape of a long function: signatures, control flow and calls; the rest is folded.
+"""The shape of a long function: signatures, control flow and calls, one line per statement; the rest is folded.
 
-Line by line, without a syntax tree, so that it works for every language and for any range of lines. A line stays if it
-branches, leaves, defines or calls; comments, data, arguments and closing brackets go. Folded lines are counted where
-they are, except blank lines and brackets, which carry nothing.
+It works on text and not on a syntax tree, so that every language and every range of lines has one. A statement that
+continues over several lines is joined, long arguments and literals inside it are abbreviated, and it stays if it
+branches, leaves, defines or calls. Comments, data and closing brackets go. Brackets decide where a statement ends: an
+open parenthesis, square bracket or literal continues it, an open block does not.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-__all__ = ["Fold", "skeleton"]
+__all__ = ["Fold", "Statement", "skeleton"]
 
 _FLOW = re.compile(
     r"[\s})]*(?:if|elif|else|elsif|for|foreach|while|until|unless|do|loop|switch|case|default|match|when|select|try|catch"
     r"|except|finally|ensure|rescue|with|using|return|throw|raise|yield|break|continue|goto|defer|go|await|lock|"
-    r"synchronized|guard|repeat|begin)\b"
+    r"synchronized|guard|repeat|begin|assert)\b"
+)
+# Those of them that have a body.
+_FLOW_HEAD = re.compile(r"(?:if|elif|else|elsif|for|foreach|while|until|unless|do|loop|switch|match|select|try|with)\b")
+_LOGS = re.compile(
+    r"\s*(?:const|let|var)?\s*\w*(?:this\.|self\.)?_?(?:log|logger|logging|console|tracing|slog|klog|LOG)\b"
+    r"(?:\s*:?=|\.\w+|\(\w*\)\.\w+)?[^=]*\(|\s*(?:trace|debug|info|warn|error|println|eprintln)!\("
 )
 _CALL = re.compile(r"[\w$\]>!?]\s?\(|\bnew\s+\w|\w!\[?\(|\|>\s*\w")
 _DEFINES = re.compile(
-    r"\s*(?:export\s+|pub(?:\([^)]*\))?\s+|public\s+|private\s+|protected\s+|static\s+|async\s+|abstract\s+|override\s+)*"
+    r"\s*(?:export\s+|default\s+|pub(?:\([^)]*\))?\s+|public\s+|private\s+|protected\s+|static\s+|async\s+|abstract\s+|"
+    r"override\s+|unsafe\s+|final\s+)*"
     r"(?:def|class|function|func|fn|struct|enum|interface|trait|impl|module|namespace|type|fun|sub|proc)\b|\s*@\w|\s*#\["
 )
-_COMMENT = re.compile(r"\s*(?://|#(?!\[|!|include)|/\*|\*(?:\s|/|$)|--\s|<!--|;;|%%)")
-_NOTHING = re.compile(r"[\s(){}\[\];,]*(?:end)?[\s(){}\[\];,]*")
-_FEW = 2  # so many folded lines cost no more than the mark that counts them
+_COMMENT = re.compile(r"\s*(?://|#(?!\[|!|include)|/\*|\*(?:\s|/|$)|--\s|<!--|;;|%%|\"\"\"|''')")
+_NOTHING = re.compile(r"[\s(){}\[\];,>]*(?:end)?[\s(){}\[\];,]*")
+# Strings and trailing comments, in which brackets mean nothing.
+_QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\\n]|\\.){0,200}'|`[^`]*`|\s//.*$|\s#\s.*$")
+_LIFETIME = re.compile(r"'(?=[a-z_]\w*[^\w'])")  # Rust's, which would open a string
+_DOCSTRING = re.compile(r"\s*[rRbBuU]{0,2}(\"{3}|'{3})")
+_CONTINUES = re.compile(r"\s*(?:\??\.\w|&&|\|\||[?:+|]\s|and\s|or\s|\)|\])")
+_BRACKET = re.compile(r"[()\[\]{}]")
+_CLOSES = {")": "(", "]": "[", "}": "{"}
+# Before a brace that opens a block and not a literal: a parameter list, a keyword, an arrow, a Rust closure.
+_BLOCK = re.compile(r"(?:[)|\]>\w'\"]|=>|->)\s*$")
+_LITERAL = re.compile(r"(?:[=(,:\[]|\breturn|\bin|&&|\|\||\?)\s*$")
+_STRUCT = re.compile(r"(?:[=(,]|(?<!\)):|\breturn|=>)\s*&?(?:[\w:.]+(?:<[^>]*>)?)\s*$")
+# A statement is joined over so many lines at most: brackets in odd strings could keep it open for ever.
+_MOST_JOINED = 60
+_LONGEST = 110
+_ARGUMENTS = 44  # of a bracket's content, when the statement is too long
+_FEW = 3  # so many folded lines need no mark of their own: the line numbers show them
 
 
 class Fold(int):
     """A number of lines that are left out."""
 
 
-def skeleton(lines: Sequence[str], first: int, keep: Collection[int] = ()) -> Iterator[tuple[int, str] | Fold]:
-    """(number, line) of what stays, and a `Fold` for each run that does not. `first` is the number of the first line;
-    `keep` are numbers of lines that stay whatever they say."""
-    run: list[tuple[int, str]] = []
-    for number, line in enumerate(lines, first):
-        if number in keep or number == first or _stays(line):
-            yield from _folded(run)
-            run = []
-            yield number, line
-        else:
-            run.append((number, line))
-    yield from _folded(run)
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One logical line: its first line number, how deep it is nested, and its text, joined and abbreviated."""
+
+    number: int
+    level: int
+    text: str
 
 
-def _stays(line: str) -> bool:
-    if _COMMENT.match(line):
+def skeleton(lines: Sequence[str], first: int, keep: Collection[int] = (), most: int = 0) -> list[Statement | Fold]:
+    """What stays, and a `Fold` for each longer run that does not. `first` is the number of the first line; `keep` are
+    numbers of lines that stay whatever they say. With more than `most` statements the deepest are folded too."""
+    levels: list[int] = []
+    found: list[Statement | Fold] = []
+    folded = 0
+    for number, text, length in _joined(lines, first):
+        if number == first or any(number <= line < number + length for line in keep) or _stays(text):
+            if folded > _FEW:
+                found.append(Fold(folded))
+            folded = 0
+            _add(found, Statement(number, _level(text, levels), _abbreviated(_plain(text))))
+        elif not _NOTHING.fullmatch(text):
+            folded += length
+    found += [Fold(folded)] if folded > _FEW else []
+    return _thinned(found, first + len(lines), most) if most else found
+
+
+def _thinned(found: list[Statement | Fold], end: int, most: int) -> list[Statement | Fold]:
+    """Whole levels go, so that what remains is complete as far as it goes."""
+    deep = sorted(one.level for one in found if isinstance(one, Statement))
+    if len(deep) <= most:
+        return found
+    deepest = max(1, deep[most] - 1)
+    kept = [one for one in found if isinstance(one, Statement) and one.level <= deepest]
+    thinned: list[Statement | Fold] = []
+    for one, following in zip(kept, [*(each.number for each in kept[1:]), end], strict=True):
+        thinned.append(one)
+        if following - one.number > _FEW + 1:
+            thinned.append(Fold(following - one.number - 1))
+    return thinned
+
+
+def _add(found: list[Statement | Fold], one: Statement) -> None:
+    """A branch with a single short statement is one line: `if (!rows): return null`."""
+    if len(found) > 1 and isinstance(body := found[-1], Statement) and isinstance(head := found[-2], Statement):
+        single = head.level < body.level and one.level <= head.level and _FLOW.match(head.text)
+        text = f"{head.text.removesuffix(':')}: {body.text}"
+        if single and not _FLOW_HEAD.match(body.text) and len(text) <= _LONGEST:
+            found[-2:] = [Statement(head.number, head.level, text)]
+    found.append(one)
+
+
+def _stays(text: str) -> bool:
+    if _COMMENT.match(text) or _LOGS.match(text):
         return False
-    return bool(_FLOW.match(line) or _DEFINES.match(line) or _CALL.search(line))
+    return bool(_FLOW.match(text) or _DEFINES.match(text) or _CALL.search(text))
 
 
-def _folded(run: list[tuple[int, str]]) -> Iterator[tuple[int, str] | Fold]:
-    telling = [(number, line) for number, line in run if not _NOTHING.fullmatch(line)]
-    if len(telling) > _FEW:
-        yield Fold(len(run))
-    else:
-        yield from telling
+def _joined(lines: Sequence[str], first: int) -> Iterator[tuple[int, str, int]]:
+    """(number of the first line, text, how many lines) of each statement. A docstring is a comment."""
+    at = 0
+    while at < len(lines):
+        text, size = lines[at], 1
+        if quotes := _DOCSTRING.match(text):
+            if quotes[1] not in text[quotes.end() :]:
+                rest = (after for after, line in enumerate(lines[at + 1 :], 2) if quotes[1] in line)
+                size = next(rest, len(lines) - at)
+        elif not _COMMENT.match(text):
+            opened = _is_open(text)
+            while size < _MOST_JOINED and at + size < len(lines):
+                following = lines[at + size].strip()
+                if not opened and not (_CONTINUES.match(following) and not _NOTHING.fullmatch(following)):
+                    break
+                if not _COMMENT.match(following):
+                    text = f"{text} {following}"
+                    opened = _is_open(text)
+                size += 1
+        yield first + at, text, size
+        at += size
+
+
+def _is_open(text: str) -> bool:
+    """Whether a bracket keeps the statement open. Nothing inside a block counts, the block itself included."""
+    bare = _bare(text)
+    heads = bool(_FLOW_HEAD.match(bare.lstrip("} \t")))
+    opened: list[str] = []
+    for found in _BRACKET.finditer(bare):
+        bracket = found[0]
+        if bracket in _CLOSES:
+            if opened and opened[-1] in {_CLOSES[bracket], "block"}:
+                opened.pop()
+        elif bracket == "{" and ((heads and not opened) or _opens_block(bare[: found.start()])):
+            opened.append("block")
+        else:
+            opened.append(bracket)
+    return bool(opened) and "block" not in opened
+
+
+def _bare(text: str) -> str:
+    """The text with strings and trailing comments blotted out."""
+    return _QUOTED.sub(lambda quoted: "~" * len(quoted[0]), _LIFETIME.sub("~", text))
+
+
+def _opens_block(before: str) -> bool:
+    if not before.strip():
+        return True
+    if _LITERAL.search(before):
+        return False
+    return bool(_BLOCK.search(before)) and not _STRUCT.search(before)
+
+
+def _level(text: str, levels: list[int]) -> int:
+    """How deep a statement is, by the indentations around it."""
+    indent = len(text) - len(text.lstrip())
+    while levels and levels[-1] >= indent:
+        levels.pop()
+    levels.append(indent)
+    return len(levels) - 1
+
+
+def _plain(text: str) -> str:
+    """Without surrounding white space, a closing bracket before `else`, and an opening one at the end."""
+    text = re.sub(r"\s+", " ", text.strip())
+    text = re.sub(r"^\}\s*", "", text)
+    text = re.sub(r"\s*\{$|;$|\s(?://|#\s).*$", "", text)
+    text = re.sub(r" (\??\.)(?=\w)", r"\1", text)
+    return re.sub(r"\(\s+", "(", re.sub(r",?\s+([)\]])", r"\1", text))
+
+
+def _abbreviated(text: str) -> str:
+    """Contents of brackets are cut, innermost last, until the statement is short enough."""
+    if len(text) <= _LONGEST:
+        return text
+    depth, start, parts = 0, 0, []
+    for found in _BRACKET.finditer(_bare(text)):
+        if found[0] in _CLOSES:
+            depth -= 1
+            if depth == 0:
+                parts += [_cut(text[start : found.start()])]
+                start = found.start()
+        else:
+            if depth == 0:
+                parts += [text[start : found.end()]]
+                start = found.end()
+            depth += 1
+    whole = "".join((*parts, text[start:]))
+    return whole if len(whole) <= 2 * _LONGEST else f"{whole[: 2 * _LONGEST]}…"
+
+
+def _cut(content: str) -> str:
+    if len(content) <= _ARGUMENTS:
+        return content
+    kept = re.match(rf".{{0,{_ARGUMENTS}}}(?<=[\s,(\[{{])", content, re.DOTALL)
+    return f"{(kept[0] if kept else content[:_ARGUMENTS]).rstrip()}…"

@@ -5,19 +5,23 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from difflib import get_close_matches
+from io import BytesIO
+from mimetypes import guess_type
 from typing import TYPE_CHECKING
 
 from llmc.base.errors import NotFoundError, QueryError
 from llmc.base.text import Binary, decode, split_lines
+from llmc.retrieval.enclosing import symbols_of
 
 if TYPE_CHECKING:
     from llmc.base.model import Symbol
     from llmc.base.root_fs import RootFs
     from llmc.retrieval.view import View
 
-__all__ = ["Target", "find_symbol", "length", "lines_of", "named_target", "parse_target"]
+__all__ = ["BinaryFile", "Target", "find_symbol", "length", "lines_of", "named_target", "parse_target", "read_target"]
 
 LARGEST_READ = 64 << 20
+LARGEST_HEADER = 1 << 20  # where an image says how large it is
 TARGET = re.compile(r"(?P<path>.+?)(?:::(?P<symbol>[^:].*)|:(?P<start>\d+)(?:-(?P<end>\d*))?)?", re.DOTALL)
 
 
@@ -48,28 +52,53 @@ def parse_target(text: str) -> Target:
     return Target(match["path"], start, end, match["symbol"] or "")
 
 
-def lines_of(root_fs: RootFs, path: str) -> list[str]:
+@dataclass(frozen=True, slots=True)
+class BinaryFile:
+    """What can be said of a file that is not text. `width` and `height` are 0 if it is not an image."""
+
+    kind: str
+    size: int
+    width: int = 0
+    height: int = 0
+
+    def __str__(self) -> str:
+        dimensions = f"{self.width} × {self.height} pixels" if self.width else ""
+        return " · ".join(filter(None, (self.kind, dimensions, f"{self.size:,} bytes")))
+
+
+def read_target(root_fs: RootFs, path: str) -> list[str] | BinaryFile:
+    """The lines of a file, or a description of one that is not text."""
     data, _ = root_fs.read(path, LARGEST_READ, follow=True)
     text = decode(data)
-    if isinstance(text, Binary):
-        raise QueryError(f"{path} is not text", reason=text.reason, hint="Only text can be read.")
-    return split_lines(text.text)
+    return binary_file(path, data) if isinstance(text, Binary) else split_lines(text.text)
+
+
+def lines_of(root_fs: RootFs, path: str) -> list[str]:
+    lines = read_target(root_fs, path)
+    if isinstance(lines, BinaryFile):
+        raise QueryError(f"{path} is not text", reason=str(lines), hint="Only text can be read.")
+    return lines
+
+
+def binary_file(path: str, data: bytes) -> BinaryFile:
+    import imagesize  # noqa: PLC0415 - few read a file that is not text
+
+    kind = guess_type(path)[0] or "binary"
+    try:
+        width, height = imagesize.get(BytesIO(data[:LARGEST_HEADER]))
+    except Exception:  # noqa: BLE001 - the header of a damaged image
+        width = height = 0
+    return BinaryFile(kind, len(data), *((int(width), int(height)) if width > 0 and height > 0 else ()))
 
 
 def find_symbol(view: View, path: str, target: Target) -> Target:
-    catalog = view.store.catalog
-    doc = catalog.doc_of(view.root.id, path)
-    known = catalog.symbols(doc=doc) if doc is not None else []
+    known = symbols_of(view, path).symbols
     wanted = target.symbol.replace("::", ".").removesuffix("()")
-    fitting = [
-        one.symbol
-        for one in known
-        if wanted in {one.symbol.name, one.symbol.qualified} or one.symbol.qualified.endswith(f".{wanted}")
-    ]
+    fitting = [one for one in known if one.name == wanted or f".{one.qualified}".endswith(f".{wanted}")]
     if fitting:  # the first, but of overloads the one with the body
         symbol = max((one for one in fitting if one.qualified == fitting[0].qualified), key=length)
         return named_target(path, symbol)
-    near = get_close_matches(wanted, [one.symbol.qualified for one in known] + [one.symbol.name for one in known], 3)
+    near = get_close_matches(wanted, [one.qualified for one in known] + [one.name for one in known], 3)
     hint = f"Did you mean {', '.join(dict.fromkeys(near))}?" if near else "`outline` shows what it defines."
     raise NotFoundError(f"{path} defines no {target.symbol}", hint=hint, path=path)
 

@@ -1,5 +1,6 @@
-"""What retrieval looks at: one root at one moment. Whoever asks (the workspace, the daemon) builds it after the
-barrier, so that `pending` names every path whose change the store may not hold yet.
+"""What retrieval looks at: one root at one moment. The workspace builds it after the barrier, so that `pending` names
+every path whose content the store may not hold yet: what changed a moment ago, or all that a first build has not
+reached.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from llmc.base.model import Root, Symbol
     from llmc.base.root_fs import RootFs
     from llmc.embed import Embedder
-    from llmc.store import Store
+    from llmc.store.protocols import StoreReader
 
     ParseSymbols = Callable[[str, str], Sequence[Symbol]]
 
@@ -24,11 +25,12 @@ __all__ = ["View"]
 class View:
     root: Root
     root_fs: RootFs
-    store: Store
+    store: StoreReader
     embedder: Embedder | None = None
     pending: frozenset[str] = frozenset()
     denied: frozenset[str] = frozenset()  # what the denylist keeps out, and no ignore file
     named: frozenset[str] = frozenset()  # files outside of the index that were asked for by name; read from disk
     share: float = 1.0  # how much of the root the first build has reached
+    unsure: str = ""  # why there may be changed files that neither the store nor `pending` names
     wait_for_vectors: bool = True  # else they are loaded in the background, and keywords answer until they are
     parse: ParseSymbols | None = None  # path, text → symbols, for files whose symbols the catalog does not have yet

@@ -1,8 +1,8 @@
 """The daemon: the single process of a user that owns the index. This module is its lifecycle.
 
 It takes the lock and listens at once; a thread opens the handler (settings, stores, watcher) meanwhile, and calls wait
-for it. It exits on a signal, on `stop`, for a newer llmc, when it is idle, and when its home was removed. `server.rpc`
-is the transport; the handler answers the calls.
+for it. It exits on a signal, on `stop`, for a newer llmc, when it is idle, and when its home or llmc itself was
+removed. `server.rpc` is the transport; the handler answers the calls.
 """
 
 from __future__ import annotations
@@ -214,11 +214,13 @@ class Daemon:
             self._exiting.set()
 
     async def _check_home(self, lock: DaemonLock) -> None:
-        """Exit when the home was removed, and restore a socket that a cleaner of /tmp deleted."""
+        """Exit when the home or llmc itself was removed, and restore a socket that a cleaner of /tmp deleted."""
         while True:
             await asyncio.sleep(TEND_SECONDS)
             if not lock.is_ours():
                 self._begin_exit("the home was removed or replaced")
+            elif not is_installed():
+                self._begin_exit("llmc was uninstalled")
             elif not self._server.is_reachable():
                 log.warning("the socket was removed; listening again")
                 self._home.make()
@@ -267,6 +269,10 @@ class Daemon:
 
         threading.Thread(target=run, name=name, daemon=True).start()
         return done
+
+
+def is_installed() -> bool:
+    return os.path.exists(__file__)  # noqa: PTH110 - one stat, every few seconds
 
 
 def end_now(code: int) -> NoReturn:

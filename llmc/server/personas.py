@@ -164,7 +164,7 @@ def completions(workspace: Workspace, kind: str) -> list[str]:
     paths = {
         path
         for root_index in workspace.root_indexes
-        for path in workspace.registry.writer_thread(root_index).store.catalog.places(root_index.root.id).values()
+        for path in workspace.store_of(root_index).catalog.places(root_index.root.id).values()
     }
     if kind == "folders":
         paths = {parent for path in paths for parent in parents(path)}

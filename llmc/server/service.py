@@ -61,7 +61,6 @@ log = logs.get("service")
 STATUS_SECONDS = 1.0
 # The first search after releasing memory takes about 50 ms longer, with 30,000 files.
 REST_SECONDS = 60.0
-STREAMED_FILES = 200
 MOST_WORKSPACES = 16
 
 
@@ -228,11 +227,11 @@ class Service:
         return without_secrets(IndexResult(roots, time.monotonic() - started, differences))
 
     def _tool(self, params: JsonObject, call: RunningRequest) -> Reply:
-        """A call from the CLI. With `stream`, the files of the reply are sent as events in batches."""
+        """A call from the CLI. With `stream`, what the tool prints is sent as it is found."""
         workspace = self.workspace(call)
         if self.alone:
             workspace.index(ProgressReporter(call))
-        reply = call_tool(
+        return call_tool(
             ToolRequest(
                 params["name"],
                 params.get("args") or {},
@@ -240,16 +239,12 @@ class Service:
                 self.handles,
                 call=call,
                 data=params.get("data", True),
+                numbered=bool(params.get("numbered")),
                 received_at=call.received_at,
                 ledger=self.ledger,
+                stream=bool(params.get("stream")),
             )
         )
-        if params.get("stream") and not reply.error:
-            files = reply.data.get("files", [])
-            for start in range(0, len(files), STREAMED_FILES):
-                call.progress({"files": files[start : start + STREAMED_FILES]})
-            reply = replace(reply, text="", data={})
-        return reply
 
     def _te(self, params: JsonObject, call: RunningRequest) -> Reply:
         """Summarize a command that ran in the client's terminal, even if its folder is not a root."""

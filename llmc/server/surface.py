@@ -21,7 +21,7 @@ from llmc.server.service import ProgressReporter
 from llmc.tool import ToolRequest
 from llmc.tool_schema import definition_of
 from llmc.tools.call import call_tool
-from llmc.tools.profiles import instructions_of, listed, offered
+from llmc.tools.profiles import RUN, instructions_of, listed, offered
 from llmc.tools.registry import TOOLS, tool
 
 if TYPE_CHECKING:
@@ -39,6 +39,9 @@ __all__ = ["Surface", "ToolSurface", "failed_reply"]
 
 PROGRESS_SECONDS = 0.2
 LONGEST_NAME = 80
+# The tools of the lean profile, which stay loaded in clients that load others on demand: together they cost 300 tokens.
+TITLES = {"search": "Search code", "grep": "Find text", "read": "Read code", "llmc": "More tools", RUN: "Run a tool"}
+CHARS_PER_TOKEN = 6  # more than code or prose ever has
 
 
 class Surface(Protocol):
@@ -101,7 +104,7 @@ class ToolSurface:
         if offer is not None:
             offer.settle()
         tools = tools_for(session, settings, offer)
-        names, before = names_of(tools, settings, offer, session), session.listed
+        names, before = names_of(tools, offer, session), session.listed
         session.listed = names
         session.changed = False
         definitions = tuple(definition_for(one, settings, offer, session) for one in tools)
@@ -185,38 +188,38 @@ def failed_reply(name: str, error: LlmcError) -> Reply:
 def tools_for(session: ConnectedSession, settings: Settings, offer: Offer | None) -> tuple[Tool, ...]:
     """The tools listed to this session: those of its profile, and the user's delegates."""
     added = offer.listed(session.allowed) if offer else ()
-    return (*listed(settings, session.allowed), *added)
+    return (*listed(settings, session.allowed, extra_effects=bool(offer and offer.names(session.allowed))), *added)
 
 
-def names_of(
-    tools: tuple[Tool, ...], settings: Settings, offer: Offer | None, session: ConnectedSession
-) -> tuple[str, ...]:
-    """The identity of a list: tool names, servers behind the gateway, and whether any of them has side effects."""
+def names_of(tools: tuple[Tool, ...], offer: Offer | None, session: ConnectedSession) -> tuple[str, ...]:
+    """The identity of a list: tool names, and the servers behind `run`."""
     suffix = offer.suffix(session.allowed) if offer else ""
-    acts = "" if gateway_reads(settings, offer, session) else "acts"
-    return (*(one.name for one in tools), *filter(None, (suffix, acts)))
-
-
-def gateway_reads(settings: Settings, offer: Offer | None, session: ConnectedSession) -> bool:
-    """Whether all tools behind the gateway are read-only: no shell, no web, no servers of the user."""
-    return offer is None and not any(one.has_side_effects for one in offered(settings, session.allowed))
+    return (*(one.name for one in tools), *filter(None, (suffix,)))
 
 
 def changed(session: ConnectedSession, settings: Settings, offer: Offer | None) -> bool:
     """Whether the session's tool list is outdated."""
     if not session.listed:
         return False
-    return session.listed != names_of(tools_for(session, settings, offer), settings, offer, session)
+    return session.listed != names_of(tools_for(session, settings, offer), offer, session)
 
 
 def definition_for(one: Tool, settings: Settings, offer: Offer | None, session: ConnectedSession) -> ToolDefinition:
-    """The definition of a tool; the gateway's description names the user's servers."""
-    definition = definition_of(one)
-    if one.name != "llmc":
+    """The definition of a tool. The description of `run` names what it runs, including the user's servers."""
+    definition = replace(
+        definition_of(one),
+        title=TITLES.get(one.name) or one.name.replace("_", " ").capitalize(),
+        always_load=one.name in TITLES or (one.name in TOOLS and settings.server.profile == "research"),
+        longest_chars=settings.envelope.cap * CHARS_PER_TOKEN,
+    )
+    if one.name != RUN:
         return definition
+    tools = tools_for(session, settings, offer)
+    every = offered(settings, session.allowed)
+    unlisted = [other.name for other in every if other.has_side_effects and other not in tools]
+    named = f": {', '.join(unlisted)}." if unlisted else "."
     suffix = offer.suffix(session.allowed) if offer else ""
-    reads_only = gateway_reads(settings, offer, session)
-    return replace(definition, description=definition.description + suffix, reads_only=reads_only)
+    return replace(definition, description=definition.description.rstrip(".") + named + suffix)
 
 
 def without_session(name: str, args: dict[str, Any], offer: Offer | None = None) -> dict[str, Any]:

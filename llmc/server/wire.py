@@ -52,7 +52,10 @@ def encode_error(identifier: Id, error: dict[str, object]) -> bytes:
 
 
 def encode_event(identifier: Id, event: dict[str, Any]) -> bytes:
-    """Encode an event; ValueError over the limit, since the sender can split it."""
+    """Encode an event; ValueError over the limit, since the sender can split it. `bytes` follow their line as they
+    are."""
+    if isinstance(data := event.get("bytes"), bytes):
+        return encode_line({"id": identifier, "bytes": len(data)}) + data
     line = encode_line({"id": identifier, "event": event})
     if len(line) > MAX_MESSAGE:
         raise ValueError(f"the event is too large ({len(line)} bytes)")

@@ -53,6 +53,7 @@ __all__ = [
     "Server",
     "SessionSettings",
     "Settings",
+    "SharedSettings",
     "Shell",
     "WebResearch",
 ]
@@ -195,7 +196,13 @@ class EnvelopeSettings(SettingsModel):
         default=256 * MIB, ge=MIB, le=64 * GIB, description="Size of all handles; the least used are removed first."
     )
     differential: bool = Field(
-        default=True, description="Whether a repeated read of an unchanged file is answered in one line."
+        default=True,
+        description="Whether a repeated read of an unchanged file is answered in one line, and a repeated search or "
+        "grep by its places.",
+    )
+    numbered: bool = Field(
+        default=False,
+        description="Whether results are numbered for `read HANDLE:3`, as on a terminal; three tokens each.",
     )
     pruner_url: Annotated[Text, UserOnly()] = Field(
         default="", description="A swe-pruner endpoint for focus questions; empty prunes in process."
@@ -344,6 +351,23 @@ class WebResearch(SettingsModel):
     max_results: int = Field(default=8, ge=1, le=50, description="Results that are shown.")
 
 
+class SharedSettings(SettingsModel):
+    """An index in object storage that many machines publish to and read."""
+
+    url: Text = Field(
+        default="",
+        description="Where it is: `s3://bucket/prefix`, `gs://…`, `az://container/prefix`, or a folder. Credentials "
+        "come from the environment.",
+    )
+    keep_days: int = Field(
+        default=30,
+        ge=0,
+        le=36_500,
+        description="`llmc shared optimize` drops refs that were not published for so many days, except the default "
+        "one of each repository; 0 keeps all.",
+    )
+
+
 def _state_folder() -> Path:
     return Path(find_home(os.environ).path)
 
@@ -368,6 +392,7 @@ class Settings(SettingsModel):
     envelope: EnvelopeSettings = Field(default_factory=EnvelopeSettings.model_construct)
     ledger: Annotated[LedgerSettings, UserOnly()] = Field(default_factory=LedgerSettings.model_construct)
     server: Annotated[Server, UserOnly()] = Field(default_factory=Server.model_construct)
+    shared: Annotated[SharedSettings, UserOnly()] = Field(default_factory=SharedSettings.model_construct)
     shell: Annotated[Shell, UserOnly()] = Field(default_factory=Shell.model_construct)
     providers: Annotated[Mapping[str, Provider], UserOnly()] = Field(default_factory=dict)
     roles: Annotated[Mapping[str, RoleEntry], UserOnly()] = Field(default_factory=dict)

@@ -6,9 +6,11 @@ nothing, and its place in the history of the session that it belongs to.
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from llmc.envelope.differential import REPEATED
 from llmc.envelope.reply import weight_of
 from llmc.envelope.token_accounting import weigh
 from llmc.envelope.tokens import count
@@ -50,9 +52,22 @@ def account(request: ToolRequest, reply: Reply) -> Reply:
     session, client = request.session, request.client
     if session is None or client is None:
         return reply
-    reply = with_hint(request, session, reply)
+    reply = with_hint(request, session, without_repetition(request, session, reply))
     remember(session, request.name, request.args, reply)
     return record_call(request.workspace, RequestContext(client, session), request.name, request.args, reply)
+
+
+def without_repetition(request: ToolRequest, session: ConnectedSession, reply: Reply) -> Reply:
+    """The places alone if this session had the very same reply to the same call, unless it asks for the text."""
+    if not reply.places or not request.workspace.settings.envelope.differential or request.cancelled:
+        return reply
+    call = json.dumps([request.name, {**request.args, "fresh": False}], sort_keys=True, default=str)
+    repeated = session.replies.is_repeated(call, reply.text, session.content_tokens)
+    if not repeated or request.flag("fresh"):
+        return reply
+    weight = weight_of(reply)
+    short = weigh(reply.places, f"{reply.frame} · {REPEATED}")
+    return replace(reply, text=reply.places, weight=replace(weight, content=short.content, frame=short.frame))
 
 
 def remember(session: ConnectedSession, name: str, args: Mapping[str, Any], reply: Reply) -> None:

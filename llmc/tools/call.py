@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING
 from llmc.base.compute_slots import slot
 from llmc.base.errors import LlmcError, QueryError
 from llmc.state.metrics import METER
+from llmc.state.recent_calls import RECENT
 from llmc.tool import budget_of
 from llmc.tools.accounting import account
 from llmc.tools.registry import TOOLS, is_offered, require_offered, tool
 from llmc.tools.reply import build_reply, error_reply
 from llmc.tools.reply_cache import cached_reply
-from llmc.tools.scope import names_unindexed
+from llmc.tools.scope import in_scope, names_unindexed
 
 if TYPE_CHECKING:
     from llmc.envelope.reply import Reply
@@ -44,6 +45,12 @@ def call_tool(request: ToolRequest) -> Reply:
             if other is None:
                 break
             request = replace(request, name=other[0], args=other[1])
+        request = in_scope(request)
+        request = replace(
+            request,
+            provisional=wanted.depends_on_index() and request.workspace.is_building,
+            numbered=(request.numbered or request.workspace.settings.envelope.numbered) and not request.unlimited,
+        )
         budget_of(request, wanted)  # an invalid budget is refused before the tool runs
         if request.call is not None:
             limits = request.workspace.settings.limits
@@ -59,6 +66,7 @@ def call_tool(request: ToolRequest) -> Reply:
     METER.observe(request.name, seconds, reply)
     if request.ledger is not None:
         request.ledger.note(request.session, request.name, seconds, reply)
+        RECENT.add(request.workspace, request.session, request.name, args=request.args, seconds=seconds, reply=reply)
     return reply
 
 

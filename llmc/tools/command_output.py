@@ -13,7 +13,7 @@ from llmc.base.errors import NotFoundError
 from llmc.envelope import fit, render
 from llmc.envelope.clean import clean, clean_text
 from llmc.envelope.redact.redactor import redactor_for
-from llmc.envelope.render import frame_of
+from llmc.envelope.render import frame_line, frame_of
 from llmc.envelope.reply import Reply
 from llmc.envelope.tokens import count_line
 from llmc.tool import budget_of
@@ -38,17 +38,33 @@ def build_output_reply(asked: ToolRequest, wanted: Tool, envelope: Envelope) -> 
     """`data["output"]` names the stored output; it is empty when the envelope has all of it."""
     rules = redactor_for(asked.workspace.settings.redaction)
     source: dict[str, Any] = envelope.data["output"]
+    if "verbatim" in envelope.data:
+        return verbatim_reply(asked, wanted, envelope, source)
     head = clean(replace(envelope, groups=(), data={}), rules)
     envelope = replace(envelope, found=head.found, notes=head.notes, data=clean_data(envelope.data, rules))
     total = sum(1 for _ in envelope.items())
     fitted = fit(envelope, budget_of(asked, wanted) - (0 if envelope.unit else count_line(HANDLE_LINE)))
     ends = envelope.unit and fitted.rest is None and not beyond(envelope, source)
-    if not source or asked.flag("all") or ends:
+    if not source or asked.unlimited or ends:
         reply = Reply(render(envelope), envelope.data, total, total, frame=frame_of(envelope))
     else:
         handle, left = kept(asked, wanted, fitted, source)
         cut = (fitted.envelope, fitted.shown, fitted.total, handle.id, left)
         reply = Reply(render(*cut), envelope.data, fitted.shown, fitted.total, handle.id, frame=frame_of(*cut))
+    return with_weight(asked, wanted, envelope, reply, int(envelope.data.get("bytes") or 0))
+
+
+def verbatim_reply(asked: ToolRequest, wanted: Tool, envelope: Envelope, source: dict[str, Any]) -> Reply:
+    """Text of files as the command printed it; a last line counts what is beyond the cap."""
+    text, frame, name = str(envelope.data["verbatim"]), "", ""
+    total = int(envelope.data["lines"])
+    if omitted := int(envelope.data["omitted"]):
+        args = {"command": " ".join(envelope.data["command"]), "output": source["id"], "until": total}
+        args["from"] = total - omitted + 1
+        whole = replace(envelope, data={})
+        name = asked.handles.put("read", args, whole, {}, owner=asked.owner, left=f"{omitted} lines").id
+        frame = f"\n{frame_line(f'{omitted} lines', name)}"
+    reply = Reply(text + frame, envelope.data, total - omitted, total, name, frame=frame)
     return with_weight(asked, wanted, envelope, reply, int(envelope.data.get("bytes") or 0))
 
 

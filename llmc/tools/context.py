@@ -5,14 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmc.envelope import Envelope, Group, Item, Row
+from llmc.envelope.fit import show_around
 from llmc.envelope.phrases import freshness_notes, plural
 from llmc.retrieval.search import SearchRequest, search
 from llmc.tool import Argument, Tool, ToolRequest
+from llmc.tools.search import telling_words
 from llmc.workspace import shown_path, vector_notes
 
 if TYPE_CHECKING:
     from llmc.retrieval.results import FileHits, Hit
     from llmc.workspace import Workspace
+
+
+LONGEST_LINE = 1_000
 
 
 def run(asked: ToolRequest) -> Envelope:
@@ -23,24 +28,31 @@ def run(asked: ToolRequest) -> Envelope:
     result = search(asked.views(), request)
     passages = [(file, hit) for file in result.files for hit in file.hits]
     passages.sort(key=lambda pair: -pair[1].score)
-    return Envelope(
+    envelope = Envelope(
         "context",
         plural(len(passages), "passage") if passages else "nothing found",
         groups=tuple(group_of(file, hit, workspace) for file, hit in passages),
         notes=(*freshness_notes(result.pending, result.share), *vector_notes(workspace, result.without_vectors)),
         data={
             "passages": [
-                {"path": file.path, "start_line": hit.start_line, "end_line": hit.end_line, "text": hit.text}
+                {
+                    "path": file.path,
+                    "start_line": hit.start_line,
+                    "end_line": hit.end_line,
+                    "score": hit.score,
+                    "text": hit.text,
+                }
                 for file, hit in passages
             ]
         },
         in_order=True,
     )
+    return show_around(envelope, telling_words(request.query))
 
 
 def group_of(file: FileHits, hit: Hit, workspace: Workspace) -> Group:
-    title = f"{shown_path(workspace, file.root, file.path)}:{hit.start_line}-{hit.end_line}"
-    rows = tuple(Row(line) for line in hit.text.split("\n"))
+    title = f"{shown_path(workspace, file.root, file.path)}:{hit.start_line}-{hit.end_line} · {hit.score:.2f}"
+    rows = tuple(Row(line, longest=LONGEST_LINE) for line in hit.text.split("\n"))
     return Group(title, (Item(rows, "", file.root, file.path, hit.start_line, hit.end_line),))
 
 
@@ -55,7 +67,7 @@ TOOL = Tool(
         Argument(
             "path", "strings", "Only below this file or folder, or inside an earlier result (a handle).", text="path"
         ),
-        Argument("fields", "strings", "A table of only these: path, start_line, text; * is all."),
+        Argument("fields", "strings", "A table of only these: path, start_line, score, text; * is all."),
         Argument("budget", "integer", "Tokens that the reply may take."),
         Argument("all", "boolean", "Every passage, without a budget."),
     ),

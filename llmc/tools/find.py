@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING
 
-from llmc.envelope import Envelope, Group, Item
+from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.phrases import freshness_notes, plural
 from llmc.retrieval.find import FindRequest, find, parse_age, parse_size
-from llmc.tool import Argument, Tool, ToolRequest
+from llmc.tool import FOCUS, Argument, Tool, ToolRequest, budget_of
+from llmc.tools.folder_counts import files_by_folder
+from llmc.tools.grep_rows import cost
 from llmc.tools.scope import scope_of
 from llmc.workspace import shown_path
+
+if TYPE_CHECKING:
+    from llmc.retrieval.find import FindResult, FoundFile
+    from llmc.workspace import Workspace
 
 
 def run(asked: ToolRequest) -> Envelope:
@@ -25,20 +32,57 @@ def run(asked: ToolRequest) -> Envelope:
         older_than=parse_age(asked.text("older")) if asked.text("older") else None,
     )
     result = find(scope.views, request)
-    long = asked.flag("long")
-    groups = tuple(
-        Group(
-            shown_path(workspace, file.root, file.path) + (f" · {file.size:,} · {day(file.mtime)}" if long else ""),
-            (Item(root=file.root, path=file.path),),
-        )
-        for file in result.files
-    )
-    found = plural(len(groups), "file") if groups else "no such file"
+    flat = tuple(group_of(file, workspace, long=asked.flag("long")) for file in result.files)
+    groups, folded = (flat, ()) if is_flat(asked, result) else summarised(asked, result, flat)
+    found = plural(len(flat), "file") if flat else "no such file"
     if result.files and result.files[0].how == "fuzzy":
         found += " with these letters in order"
-    notes = (*freshness_notes(result.pending, result.share), *scope.notes)
+    freshness = freshness_notes(result.pending, result.share, unsure=result.unsure, scanned=True)
     data = {"files": [file._asdict() for file in result.files]} if asked.wants_data else {}
-    return Envelope("find", found, groups, notes, data=data)
+    return Envelope(
+        "find", found, groups, (*freshness, *scope.notes), data=data, folded=folded, provisional=bool(result.unsure)
+    )
+
+
+def group_of(file: FoundFile, workspace: Workspace, *, long: bool) -> Group:
+    more = f" · {file.size:,} · {day(file.mtime)}" if long else ""
+    return Group(shown_path(workspace, file.root, file.path) + more, (Item(root=file.root, path=file.path),))
+
+
+def is_flat(asked: ToolRequest, result: FindResult) -> bool:
+    """Whether each file has its own line, the best match first."""
+    wanted = any(asked.flag(name) for name in ("long", "all")) or asked.texts("fields") or asked.text(FOCUS.name)
+    return bool(wanted) or len(result.files) <= MOST_FLAT
+
+
+def summarised(
+    asked: ToolRequest, result: FindResult, flat: tuple[Group, ...]
+) -> tuple[tuple[Group, ...], tuple[Group, ...]]:
+    """(what is shown, what is behind the handle): many files are listed folder by folder; too many are counted."""
+    workspace = asked.workspace
+    folders: dict[tuple[str, str], list[str]] = {}
+    for file in result.files:
+        folder, _, name = file.path.rpartition("/")
+        folders.setdefault((file.root, folder), []).append(name)
+    listed = tuple(
+        folder_group(workspace, root, folder, sorted(names)) for (root, folder), names in sorted(folders.items())
+    )
+    budget = budget_of(asked, TOOL) - HEAD_TOKENS
+    if cost(listed, budget) <= budget:
+        return listed, ()
+    return tuple(files_by_folder([group.title for group in flat])), flat
+
+
+def folder_group(workspace: Workspace, root: str, folder: str, names: list[str]) -> Group:
+    if len(names) == 1:
+        path = f"{folder}/{names[0]}" if folder else names[0]
+        return Group(shown_path(workspace, root, path), (Item(root=root, path=path),))
+    title = f"{shown_path(workspace, root, folder or '.')}/"
+    return Group(title, (Item((Row(", ".join(names)),), "", root, folder),))
+
+
+HEAD_TOKENS = 40  # first line and handle
+MOST_FLAT = 30
 
 
 def day(seconds: float) -> str:
@@ -50,6 +94,7 @@ TOOL = Tool(
     summary="Files by name: part of it, a glob, or letters in order.",
     run=run,
     cacheable=True,
+    reads_unindexed=True,
     uncached_args=("newer", "older", "larger", "smaller", "long", "fields"),
     names_only=True,
     cpu_bound=True,

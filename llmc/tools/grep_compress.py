@@ -1,94 +1,220 @@
-"""Matches in fewer tokens, before any of them is left out: by folder, by symbol, by line number."""
+"""Matches in fewer tokens: listed by folder, similar files on one line, symbols and line numbers without text."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from dataclasses import replace
+from functools import partial
+from itertools import chain
+from os.path import commonpath
 from typing import TYPE_CHECKING
 
 from llmc.envelope import Group, Item, Row
 from llmc.envelope.phrases import plural
-from llmc.retrieval.line_kinds import DEFINITION, IMPORT
+from llmc.retrieval.line_kinds import COMMENT, DEFINITION, IMPORT, TEXT
 from llmc.tools.grep_rows import (
-    LONGEST_LINE,
+    WHOLE_LINE,
     all_groups,
     cost,
-    file_group,
+    is_used,
     listed_numbers,
     matched_numbers,
+    owner_of,
+    redactable_part,
+    shown_name,
     used_lines,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from llmc.retrieval.grep_groups import FileGroups, SymbolMatches
 
-__all__ = ["compressed", "definitions", "listed_places", "trimmed", "without"]
+    Names = Callable[[str, str], str]
+
+__all__ = [
+    "definitions",
+    "is_definitions",
+    "is_prose",
+    "listed_lines",
+    "listed_places",
+    "merged_lines",
+    "trimmed",
+    "without",
+]
 
 # Files of one folder that are worth one line together.
 ALIKE_FILES = 4
 QUOTED = 3  # matches of one symbol that are quoted where there is not room for all
+LISTED_LINE = 160  # characters of a line where there is not room for all
+MOST_IN_FOLDER = 12  # files below one heading, unless they lie in the same folder
 MARK_TOKENS = 16
 
 
-def compressed(files: list[FileGroups], names: Callable[[str, str], str]) -> tuple[tuple[Group, ...], list[Group]]:
-    """(shown, folded): folders of files with few matches in one line each, of the others three matches a symbol."""
-    shown: list[Group] = []
-    folded: list[Group] = []
-    alike = folders(files)
-    for folder, members in alike.items():
-        total = sum(file.count for file in members)
-        prefix = f"{folder}/" if folder else ""
-        places = "  ".join(
-            f"{file.path.removeprefix(prefix)} {listed_numbers(matched_numbers(file))}" for file in members
-        )
-        rows = (*common_text(members), Row(places))
-        title = f"{names(members[0].root, folder or '.')}/: {plural(len(members), 'file')}, {plural(total, 'match')}"
-        shown.append(Group(title, (Item(rows, "", members[0].root, folder, level=1),)))
-        folded += all_groups(members, names, context=False)
+def is_prose(files: Iterable[FileGroups]) -> bool:
+    """Whether most matches are comments or text and none defines anything: then where they stand says little."""
+    kinds = kind_counts(files)
+    return not kinds[DEFINITION] and 2 * (kinds[COMMENT] + kinds[TEXT]) > kinds.total()
+
+
+def is_definitions(files: Iterable[FileGroups]) -> bool:
+    """Whether most matches define something: their lines say more than the names alone."""
+    kinds = kind_counts(files)
+    return 2 * kinds[DEFINITION] > kinds.total()
+
+
+def kind_counts(files: Iterable[FileGroups]) -> Counter[str]:
+    return Counter(kind for file in files for one in file.symbols for kind in one.kinds.values())
+
+
+def listed_lines(files: Sequence[FileGroups], names: Names, *, named: bool = True) -> list[Group]:
+    """Every match on a line, by folder and file; `named`: with the symbol that it is in."""
+    return list(by_folder_groups(files, names, partial(line_items, named=named)))
+
+
+def merged_lines(files: Sequence[FileGroups], names: Names, *, named: bool) -> tuple[list[Group], list[Group]]:
+    """(shown, folded): similar files of a folder on one line, files that only import as a count, and of the others
+    three matches a symbol."""
+    alike = similar_files(files)
     taken = {id(file) for members in alike.values() for file in members}
+    imports = [file for file in files if id(file) not in taken and not used_lines(file)]
+    others = [file for file in files if id(file) not in taken and used_lines(file)]
+    folded = [*all_groups([*chain(*alike.values()), *imports], names, context=False)]
+    shown: list[Group] = []
+    for group in listed_lines(others, names, named=named):
+        short, rest = shortened(group)
+        shown.append(short)
+        folded += rest
+    shown += [similar_group(folder, members, names) for (_, folder, _), members in alike.items()]
+    return [*shown, *import_count(imports)], folded
+
+
+def by_folder_groups(
+    files: Sequence[FileGroups], names: Names, items_of: Callable[[FileGroups], Sequence[Item]]
+) -> Iterator[Group]:
+    """One group for each folder; the first item of each file is titled by the rest of its path. A folder with one file
+    is a group with the whole path."""
+    for members in folders_of(files):
+        found = [(file, items) for file in members if (items := items_of(file))]
+        if len(found) == 1:
+            file, items = found[0]
+            yield Group(names(file.root, file.path), tuple(items), file.count)
+        elif found:
+            folder = shared_folder([file for file, _ in found])
+            start = len(folder) + 1 if folder else 0
+            titled = ((replace(items[0], title=file.path[start:]), *items[1:]) for file, items in found)
+            title = f"{names(found[0][0].root, folder)}/" if folder else "./"
+            yield Group(title, tuple(item for items in titled for item in items))
+
+
+def folders_of(files: Sequence[FileGroups]) -> list[list[FileGroups]]:
+    """The files by folder: the topmost folders that hold few files, so that a heading is shared by as many as read
+    well."""
+    by_root: defaultdict[str, list[FileGroups]] = defaultdict(list)
     for file in files:
-        if id(file) not in taken:
-            short, rest = shortened(file_group(file, names, context=False))
-            shown.append(short)
-            folded += rest
-    shown.sort(key=lambda group: min(item.level for item in group.items))
-    return tuple(shown), folded
+        by_root[file.root].append(file)
+    return [part for members in by_root.values() for part in split_folder(members, 0)]
 
 
-def folders(files: list[FileGroups]) -> dict[str, list[FileGroups]]:
-    """folder → its files with at most two matches and no definition, where they are at least four; a folder one level
-    up takes those that are alone in theirs (`tools/files/index.ts`, `tools/flows/index.ts`)."""
-    few = [file for file in files if DEFINITION not in file.kinds() and used_lines(file) <= 2]  # noqa: PLR2004 - few
-    found: dict[str, list[FileGroups]] = {}
+def split_folder(files: list[FileGroups], start: int) -> Iterator[list[FileGroups]]:
+    """`start` is where the path inside the folder begins."""
+    if len(files) == 1 or (len(files) <= MOST_IN_FOLDER and shared_folder(files)):
+        yield files
+        return
+    parts: defaultdict[str, list[FileGroups]] = defaultdict(list)
+    for file in files:
+        step, slash, _ = file.path[start:].partition("/")
+        parts[step + slash if slash else ""].append(file)
+    for step, members in parts.items():
+        if step:
+            yield from split_folder(members, start + len(step))
+        else:
+            yield members
+
+
+def shared_folder(files: list[FileGroups]) -> str:
+    return commonpath([file.path.rpartition("/")[0] for file in files])
+
+
+def line_items(file: FileGroups, *, named: bool) -> list[Item]:
+    """One for each symbol. What is in no symbol comes first: further down it would read as part of the symbol above
+    it."""
+    used = is_used(file)
+    return [
+        Item(tuple(line_rows(one, named=named, used=used)), "", file.root, file.path, min(one.kinds), max(one.kinds))
+        for one in sorted(file.symbols, key=lambda each: each.symbol is not None)
+    ]
+
+
+def line_rows(one: SymbolMatches, *, named: bool, used: bool) -> Iterator[Row]:
+    """`used`: the file does more than import it."""
+    before = ""
+    for line in one.lines:
+        if not line.matched:
+            continue
+        name = symbol_name(one, line.number) if named else ""
+        text = "import" if used and one.kinds[line.number] == IMPORT else redactable_part(line).lstrip()
+        text = f"{name} · {text}" if name not in {"", before} else text
+        end = one.ends.get(line.number, 0)
+        yield Row(text, line.number, longest=LISTED_LINE, end=end, cited=True, around=(line.around,))
+        before = name
+
+
+def symbol_name(one: SymbolMatches, number: int) -> str:
+    """Of the line that defines the symbol its class, since the line itself has the name."""
+    if one.symbol is None or one.kinds[number] == IMPORT:
+        return ""
+    name = owner_of(one, one.ends[number]) if number in one.ends else shown_name(one.symbol)
+    return name if len(name) <= LONGEST_NAME else f"…{name[-LONGEST_NAME:]}"
+
+
+LONGEST_NAME = 60
+
+
+def similar_files(files: Sequence[FileGroups]) -> dict[tuple[str, str, str], list[FileGroups]]:
+    """(root, folder, shape) → at least four files whose one or two matches differ in numbers and strings alone. A
+    folder one level up takes those that are alone in theirs (`tools/files/index.ts`, `tools/flows/index.ts`)."""
+    few = [file for file in files if DEFINITION not in file.kinds() and 0 < used_lines(file) <= 2]  # noqa: PLR2004 - few
+    found: dict[tuple[str, str, str], list[FileGroups]] = {}
     taken: set[int] = set()
     for levels in (1, 2):
-        by_folder: defaultdict[tuple[str, str], list[FileGroups]] = defaultdict(list)
+        by_line: defaultdict[tuple[str, str, str], list[FileGroups]] = defaultdict(list)
         for file in few:
             parts = file.path.split("/")
             if id(file) not in taken and len(parts) > levels:
-                by_folder[file.root, "/".join(parts[:-levels])].append(file)
-        for (_, folder), members in by_folder.items():
-            if len(members) >= ALIKE_FILES and folder not in found:
-                found[folder] = members
+                by_line[file.root, "/".join(parts[:-levels]), VALUES.sub("0", used_text(file))].append(file)
+        for key, members in by_line.items():
+            if len(members) >= ALIKE_FILES and key not in found:
+                found[key] = members
                 taken.update(map(id, members))
     return found
 
 
-def common_text(files: list[FileGroups]) -> tuple[Row, ...]:
-    """The line that most of these files have in common."""
-    texts = Counter(
-        line.text.strip()[:LONGEST_LINE]
-        for file in files
+def used_text(file: FileGroups) -> str:
+    """Its matched lines that are not imports."""
+    texts = [
+        line.text.strip()
         for one in file.symbols
         for line in one.lines
         if line.matched and one.kinds[line.number] != IMPORT
-    )
-    if not texts:
-        return (Row("imports alone"),)
-    text, times = texts.most_common(1)[0]
-    return (Row(f"{times} × {text}"),) if times * 2 > len(files) else ()
+    ]
+    return " ⏎ ".join(texts)[:WHOLE_LINE]
+
+
+VALUES = re.compile(r"\d+|'[^']*'|\"[^\"]*\"|`[^`]*`")
+
+
+def similar_group(folder: str, members: list[FileGroups], names: Names) -> Group:
+    prefix = f"{folder}/" if folder else ""
+    places = "  ".join(f"{file.path.removeprefix(prefix)} {listed_numbers(matched_numbers(file))}" for file in members)
+    rows = (Row(f"each like {used_text(members[0])}", longest=LISTED_LINE), Row(places))
+    title = f"{names(members[0].root, folder or '.')}/: {plural(len(members), 'file')}"
+    return Group(title, (Item(rows, "", members[0].root, folder, level=1),))
+
+
+def import_count(files: Sequence[FileGroups]) -> list[Group]:
+    return [Group(f"{plural(len(files), 'file')} only import it", (Item(level=3),))] if files else []
 
 
 def shortened(group: Group) -> tuple[Group, list[Group]]:
@@ -99,7 +225,7 @@ def shortened(group: Group) -> tuple[Group, list[Group]]:
         if len(item.rows) <= QUOTED + 1:
             items.append(item)
             continue
-        order = sorted(item.rows, key=lambda row: (not row.end, row.text == "import"))
+        order = sorted(item.rows, key=lambda row: not row.end)
         kept = sorted(order[:QUOTED], key=lambda row: row.number or 0)
         others = [row for row in item.rows if row not in kept]
         numbers = listed_numbers([row.number for row in others if row.number is not None])
@@ -108,32 +234,27 @@ def shortened(group: Group) -> tuple[Group, list[Group]]:
     return replace(group, items=tuple(items)), [replace(group, items=tuple(rest), count=None)] if rest else []
 
 
-def listed_places(files: list[FileGroups], defined: Sequence[Group], names: Callable[[str, str], str]) -> list[Group]:
+def listed_places(files: Sequence[FileGroups], defined: Sequence[Group], names: Names) -> list[Group]:
     """The symbols and lines of each file on one line, without their text: `server.ts handleRequest 138 193`. Files that
     only import are counted."""
     seen = {(item.root, item.path, row.number) for group in defined for item in group.items for row in item.rows}
-    groups: defaultdict[str, list[Item]] = defaultdict(list)
-    imports = 0
-    for file in files:
-        if not used_lines(file):
-            imports += 1
-            continue
-        folder, _, name = file.path.rpartition("/")
+
+    def items_of(file: FileGroups) -> list[Item]:
         places = [place for one in file.symbols if (place := place_of(file, one, seen))]
-        if places:
-            row = Row(f"{name}: {', '.join(places)}")
-            groups[names(file.root, folder)].append(Item((row,), "", file.root, file.path, level=1))
-    listed = [place_group(folder, items) for folder, items in groups.items()]
-    if imports:
-        listed.append(Group(f"{plural(imports, 'file')} only import it", (Item(level=3),)))
-    return listed
+        return [Item((Row(", ".join(places)),), "", file.root, file.path, level=1)] if places else []
+
+    used = [file for file in files if used_lines(file)]
+    groups = [on_one_line(group) for group in by_folder_groups(used, names, items_of)]
+    return [*groups, *import_count([file for file in files if not used_lines(file)])]
 
 
-def place_group(folder: str, items: list[Item]) -> Group:
-    prefix = f"{folder}/" if folder else ""
-    if len(items) > 1:
-        return Group(prefix or "./", tuple(items))
-    return Group(f"{prefix}{items[0].rows[0].text}", (replace(items[0], rows=()),))
+def on_one_line(group: Group) -> Group:
+    """The title of each item in front of its row."""
+    if len(group.items) == 1:
+        (item,) = group.items
+        return Group(f"{group.title}: {item.rows[0].text}", (replace(item, rows=()),))
+    items = (replace(item, title="", rows=(Row(f"{item.title}: {item.rows[0].text}"),)) for item in group.items)
+    return replace(group, items=tuple(items))
 
 
 def place_of(file: FileGroups, one: SymbolMatches, seen: set[tuple[str, str, int | None]]) -> str:
@@ -143,37 +264,37 @@ def place_of(file: FileGroups, one: SymbolMatches, seen: set[tuple[str, str, int
 
 
 def trimmed(groups: Sequence[Group], budget: int, advice: str = "narrow by path, or open the handle") -> list[Group]:
-    """As many groups as fit, and a line that counts the others."""
+    """As many items as fit, and a line that counts the files of the others and says what to do."""
     kept: list[Group] = []
+    rest: set[str] = set()
     left = budget - MARK_TOKENS
     for group in groups:
-        left -= cost([group])
-        if left < 0:
-            rest = plural(sum(len(one.items) for one in groups[len(kept) :]), "more file")
-            return [*kept, Group(f"… {rest}: {advice}", (Item(level=1),))]
-        kept.append(group)
-    return kept
-
-
-def definitions(files: list[FileGroups], names: Callable[[str, str], str], budget: int) -> list[Group]:
-    """The matches that define something, as far as the budget goes."""
-    found: list[Group] = []
-    for file in files:
-        group = file_group(file, names, context=False)
-        defining = [replace(item, title="", rows=tuple(row for row in item.rows if row.end)) for item in group.items]
+        left -= cost([replace(group, items=())])
         items: list[Item] = []
-        budget -= cost([replace(group, items=(), count=None)])
-        for item in defining:
-            budget -= cost([Group("", (item,))])
-            if budget < 0:
-                break
-            if item.rows:
+        for item in group.items:
+            left -= cost([Group("", (item,))]) if left >= 0 else 0
+            if left >= 0:
                 items.append(item)
+            else:
+                rest.add(item.path)
         if items:
-            found.append(replace(group, items=tuple(items), count=None))
-        if budget < 0:
-            break
-    return found
+            kept.append(replace(group, items=tuple(items)))
+    if not rest or not advice:
+        return kept
+    return [*kept, Group(f"… {plural(len(rest), 'more file')}: {advice}", (Item(level=1),))]
+
+
+def definitions(files: Sequence[FileGroups], names: Names, budget: int) -> list[Group]:
+    """The matches that define something, by folder and file, as far as the budget goes."""
+
+    def items_of(file: FileGroups) -> list[Item]:
+        defining = (
+            replace(item, rows=tuple(row for row in item.rows if row.end)) for item in line_items(file, named=True)
+        )
+        return [item for item in defining if item.rows]
+
+    groups = [replace(group, count=None) for group in by_folder_groups(files, names, items_of)]
+    return trimmed(groups, budget, "")
 
 
 def without(groups: Sequence[Group], shown: Sequence[Group]) -> tuple[Group, ...]:

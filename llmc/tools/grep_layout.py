@@ -1,9 +1,10 @@
-"""How the matches of a grep are laid out: under their symbols, code first, and as much as a budget takes.
+"""How the matches of a grep are laid out: with their symbols, code first, and as much as a budget takes.
 
-Tests, docs and generated files are listed by file and line numbers where code matched too. What does not fit is
-compressed before anything is left out: files of one folder with few matches share a line, and of many matches in one
-symbol three are quoted; then only symbols and line numbers are listed; what is still too much is counted by folder.
-Everything that is compressed stands in full behind the handle.
+A few matches stand under their symbol with its range of lines; more of them have one line each, with the symbol's name.
+Tests, docs and generated files are listed by file and line numbers where code matched too; in a list of comments or
+text, such as all TODOs, their lines are shown if there is room. What does not fit is compressed step by step before
+anything is left out: similar files share a line and of many matches in one symbol three are quoted, then only symbols
+and line numbers are listed; what is still too much is counted by folder. Text that is left out is behind the handle.
 """
 
 from __future__ import annotations
@@ -15,7 +16,16 @@ from llmc.envelope import Group, Item, Row
 from llmc.envelope.phrases import plural
 from llmc.retrieval.line_kinds import DEFINITION
 from llmc.tools.folder_counts import by_folder
-from llmc.tools.grep_compress import compressed, definitions, listed_places, trimmed, without
+from llmc.tools.grep_compress import (
+    definitions,
+    is_definitions,
+    is_prose,
+    listed_lines,
+    listed_places,
+    merged_lines,
+    trimmed,
+    without,
+)
 from llmc.tools.grep_rows import OTHERS, all_groups, cost, listed_numbers, matched_numbers, section_of
 
 if TYPE_CHECKING:
@@ -27,10 +37,14 @@ __all__ = ["Layout", "lay_out"]
 
 # Fewer lines of a later section cost less than a listing of them and a handle.
 FEW_LINES = 3
-# Times the budget: a list of places that is cut further than this is a sample, and counts by folder say more.
+# Times the budget: a list that is cut further than this is a sample, and counts by folder say more.
 TOO_MUCH = 1.5
+TOO_MUCH_QUOTED = 3.0
+# More matches than these are usually looked through, and few of their functions read: their ranges cost a tenth.
+FEW_MATCHES = 8
 MOST_LISTED = 8  # files of a later section; more are counted by folder
 SECTION_ROWS = 6
+ORDER = ("code", "tests", "docs", OTHERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,28 +53,47 @@ class Layout:
     folded: tuple[Group, ...] = ()
 
 
-def lay_out(files: list[FileGroups], names: Callable[[str, str], str], budget: int, *, context: bool) -> Layout:
-    """`budget` is in tokens."""
+def lay_out(
+    files: list[FileGroups], names: Callable[[str, str], str], budget: int, *, context: bool, everything: bool = False
+) -> Layout:
+    """`budget` is in tokens. `everything`: it was chosen for this call, so that tests and docs are shown as well if
+    they fit."""
     files = sorted(files, key=lambda file: (DEFINITION not in file.kinds(), file.path))
-    files.sort(key=lambda file: ("code", "tests", "docs", OTHERS).index(section_of(file.role)))
-    main = section_of(files[0].role)
-    first = [file for file in files if section_of(file.role) == main]
-    later = [file for file in files if section_of(file.role) != main]
-    listed, folded = later_sections(later, names, context=context)
+    files.sort(key=lambda file: ORDER.index(section_of(file.role)))
+    first = [file for file in files if section_of(file.role) == section_of(files[0].role)]
+    later = files[len(first) :]
+    prose = is_prose(files)
+    if context:
+        listed, folded = later_sections(later, names, context=True)
+        return Layout((*all_groups(first, names, context=True), *listed), tuple(folded))
+    if prose or everything:
+        groups = lines_of(files, names, named=not prose)
+        if cost(groups, budget) <= budget:
+            return Layout(tuple(groups))
+    listed, folded = later_sections(later, names, context=False)
     left = budget - cost(listed)
-    groups = all_groups(first, names, context=context)
-    if context or cost(groups, left) <= left:
-        return Layout((*groups, *listed), tuple(folded))
-    groups, more = compressed(first, names)
+    groups = lines_of(first, names, named=not prose)
     if cost(groups, left) <= left:
-        return Layout((*groups, *listed), (*more, *folded))
-    defined = definitions(first, names, left // 2)
-    whole = without(all_groups(first, names, context=False), defined)
-    places = listed_places(first, defined, names)
-    if cost((*defined, *places), round(left * TOO_MUCH)) <= left * TOO_MUCH:
-        return Layout((*defined, *trimmed(places, left - cost(defined)), *listed), (*whole, *folded))
+        return Layout((*groups, *listed), tuple(folded))
+    merged, more = merged_lines(first, names, named=not prose)
+    if cost(merged, left) <= left:
+        return Layout((*merged, *listed), (*more, *folded))
+    quoted = prose or is_definitions(files)
+    defined = [] if quoted else definitions(first, names, left // 2)
+    places = groups if quoted else listed_places(first, defined, names)
+    most = left * (TOO_MUCH_QUOTED if quoted else TOO_MUCH)
+    whole = all_groups(first, names, context=False)
+    if cost((*defined, *places), round(most)) <= most:
+        shown = (*defined, *trimmed(places, left - cost(defined)))
+        return Layout((*shown, *listed), (*without(whole, shown), *folded))
+    defined = defined or definitions(first, names, left // 2)
     summary = by_folder([(names(file.root, file.path), file.count) for file in files])
-    return Layout((*defined, *summary), (*whole, *all_groups(later, names, context=False)))
+    return Layout((*defined, *summary), (*without(whole, defined), *all_groups(later, names, context=False)))
+
+
+def lines_of(files: list[FileGroups], names: Callable[[str, str], str], *, named: bool) -> list[Group]:
+    few = sum(file.count for file in files) <= FEW_MATCHES
+    return list(all_groups(files, names, context=False)) if few else listed_lines(files, names, named=named)
 
 
 def later_sections(

@@ -33,7 +33,7 @@ def grep_output(asked: ToolRequest) -> Envelope | None:
     for handle in outputs:
         lines = outputs_of(asked).lines(handle.args["output"])
         numbers = [at for at, line in enumerate(lines) if bool(pattern.search(line)) != asked.flag("invert")]
-        items = tuple(item_of(asked, lines, at) for at in numbers[:MOST_MATCHES])
+        items = tuple(item_of(asked, lines, at, pattern) for at in numbers[:MOST_MATCHES])
         if items:
             groups.append(Group(handle.args["command"] if len(outputs) > 1 else "", items, len(numbers)))
     total = sum(group.count or 0 for group in groups)
@@ -60,9 +60,14 @@ def compiled(asked: ToolRequest) -> Any:
         raise QueryError("the pattern cannot be read", reason=str(error)) from error
 
 
-def item_of(asked: ToolRequest, lines: list[str], at: int) -> Item:
+def item_of(asked: ToolRequest, lines: list[str], at: int, pattern: Any) -> Item:
+    match = pattern.search(lines[at]) if len(lines[at]) > LONGEST_LINE else None
+    texts = (match.group(),) if match else ()
     around = asked.number("context")
     first = max(0, at - asked.number("before", around))
     last = min(len(lines), at + asked.number("after", around) + 1)
-    rows = tuple(Row(lines[each], each + 1, context=each != at, longest=LONGEST_LINE) for each in range(first, last))
+    rows = tuple(
+        Row(lines[each], each + 1, context=each != at, longest=LONGEST_LINE, around=texts)
+        for each in range(first, last)
+    )
     return Item(rows, start=at + 1, end=at + 1)

@@ -6,33 +6,47 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from llmc.envelope import Group, Item, Row
-from llmc.envelope.fit import group_lines
+from llmc.envelope.fit import group_lines, shorten_group
 from llmc.envelope.tokens import count_line
 from llmc.retrieval.line_kinds import COMMENT, DEFINITION, IMPORT, USE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from llmc.base.model import Symbol
     from llmc.retrieval.grep.match_lines import MatchedLine
     from llmc.retrieval.grep_groups import FileGroups, SymbolMatches
 
 __all__ = [
     "OTHERS",
+    "WHOLE_LINE",
     "all_groups",
     "cost",
     "file_group",
+    "is_used",
     "listed_numbers",
     "matched_numbers",
+    "owner_of",
+    "redactable_part",
     "section_counts",
     "section_of",
+    "shown_name",
     "used_lines",
 ]
 
 LONGEST_LINE = 400
 # What begins in the part of a line that is shown must be whole when it is redacted; a key of 16,384 bits is.
-LONGEST_SECRET = 16_384
+WHOLE_LINE = LONGEST_LINE + 16_384
 LONGEST_TITLE = 80
-SECTIONS = {"code": "code", "config": "code", "test": "tests", "doc": "docs", "example": "docs"}
+SECTIONS = {
+    "code": "code",
+    "config": "code",
+    "legacy": "code",
+    "stub": "code",
+    "test": "tests",
+    "doc": "docs",
+    "example": "docs",
+}
 OTHERS = "generated and data"
 MOST_NUMBERS = 12
 
@@ -56,7 +70,7 @@ def cost(groups: Iterable[Group], most: int | None = None) -> int:
     """Tokens, or more than `most`."""
     spent = 0
     for group in groups:
-        for line in group_lines(group):
+        for line in group_lines(shorten_group(group)):
             spent += count_line(line)
             if most is not None and spent > most:
                 return spent
@@ -93,14 +107,28 @@ def used_lines(file: FileGroups) -> int:
 
 def row_of(line: MatchedLine, one: SymbolMatches, *, context: bool, brief: bool) -> Row:
     """`brief`: only that it is an import."""
-    text = line.text[: LONGEST_LINE + LONGEST_SECRET].rstrip()
+    text = redactable_part(line)
     end = one.ends.get(line.number, 0)
     if brief and not context:
         return Row("import", line.number, cited=True)
     if not context:
         owner = owner_of(one, end)
         text = f"{owner} · {text.lstrip()}" if owner else text.lstrip()
-    return Row(text, line.number, context=not line.matched, longest=LONGEST_LINE, end=end, cited=line.matched)
+    return Row(
+        text,
+        line.number,
+        context=not line.matched,
+        longest=LONGEST_LINE,
+        end=end,
+        cited=line.matched,
+        around=(line.around,) if line.around else (),
+    )
+
+
+def redactable_part(line: MatchedLine) -> str:
+    """As much of a very long line on both sides of the match as a secret can be long."""
+    at = line.text.find(line.around) if line.around else 0
+    return line.text[max(0, at - WHOLE_LINE) : at + WHOLE_LINE].rstrip()
 
 
 def owner_of(one: SymbolMatches, end: int) -> str:
@@ -116,9 +144,14 @@ def title_of(one: SymbolMatches, first: int) -> str:
     symbol = one.symbol
     if symbol is None or one.ends.get(first) == symbol.end_line:
         return ""
-    name = symbol.name if symbol.kind in {"test", "heading"} else symbol.qualified
+    name = shown_name(symbol)
     name = name if len(name) <= LONGEST_TITLE else f"…{name[-LONGEST_TITLE:]}"
     return f"{name} {symbol.start_line}-{symbol.end_line}"
+
+
+def shown_name(symbol: Symbol) -> str:
+    """With its class; the title of a test or a section speaks for itself."""
+    return symbol.name if symbol.kind in {"test", "heading"} else symbol.qualified
 
 
 def level_of(one: SymbolMatches) -> int:

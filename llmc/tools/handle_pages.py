@@ -31,7 +31,7 @@ __all__ = ["read_item", "read_page"]
 # A single line says nothing that the reply has not said: it is opened with what it stands in, if that is not too much.
 FEW_LINES = 60
 AROUND = 10
-SINGLE = frozenset({"grep", "refs"})
+SINGLE = frozenset({"grep", "match", "over", "refs"})
 MORE = "more of "
 
 
@@ -57,6 +57,9 @@ def read_item(asked: ToolRequest, name: str, number: int, reader: Reader) -> Env
     item = items[number - 1]
     if not item.path:
         return Envelope("read", handle.question, (Group(item.title, (item,)),), unit="line")
+    if not item.root:  # a row of counts by folder
+        located, path = asked.workspace.locate(item.path.rstrip("*/") or ".")
+        item = replace(item, root=located.root.id, path=path)
     root_index = asked.workspace.root_index(item.root)
     seen = root_index.root_fs.stat(item.path)
     if (refusal := root_index.root_fs.refusal(item.path)) is not None:
@@ -78,7 +81,7 @@ def check_roots(asked: ToolRequest, handle: Handle) -> None:
 
 def surroundings(asked: ToolRequest, root_index: RootIndex, item: Item) -> tuple[int, int]:
     """The smallest symbol around a line, or some lines of it."""
-    catalog = asked.workspace.registry.writer_thread(root_index).store.catalog
+    catalog = asked.workspace.store_of(root_index).catalog
     doc = catalog.doc_of(root_index.root.id, item.path)
     symbols = [one.symbol for one in catalog.symbols(doc=doc)] if doc is not None else []
     spans = [(each.start_line, each.end_line) for each in symbols if each.start_line <= item.start <= each.end_line]

@@ -36,7 +36,7 @@ def stamps_of(workspace: Workspace, envelope: Envelope) -> list[tuple[str, str, 
 
 def documents(workspace: Workspace, root_index: RootIndex, paths: Collection[str]) -> dict[str, str]:
     """path → its document, for those that are indexed."""
-    catalog = workspace.registry.writer_thread(root_index).store.catalog
+    catalog = workspace.store_of(root_index).catalog
     if len(paths) < MANY:
         found = catalog.docs_of(root_index.root.id, paths)
     else:

@@ -1,19 +1,21 @@
-"""`llmc`: the gateway to every tool that a client does not list, so that it pays only for what it uses.
+"""`llmc`: the gateway to every tool that a client does not list, so that a session pays only for what it uses.
 
-Without a name (or with a wish in words) a menu, one line a tool; with a name what that tool takes, once in a session;
-with a name and args the tool itself.
+Without a name, or with a request in words, it returns a menu with one line per tool; with a name, the arguments of that
+tool, in full once per session; with a name and args, the reply of the tool. Tools with side effects are listed and
+explained here and called through `run`, so that this gateway is read-only.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from llmc.base.errors import QueryError
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.phrases import plural
 from llmc.tool import Argument, Tool, ToolRequest
 from llmc.tool_schema import call_form, signature
 from llmc.tools.profiles import offered
-from llmc.tools.registry import tool
+from llmc.tools.registry import TOOLS, is_offered, tool
 from llmc.tools.routing import by_topics, fitting
 
 if TYPE_CHECKING:
@@ -21,16 +23,27 @@ if TYPE_CHECKING:
 
 
 def forward(asked: ToolRequest) -> tuple[str, dict[str, Any]] | None:
-    """With args the named tool answers, as if it had been called."""
+    """With args, the named tool answers as if it had been called, unless it has side effects."""
     name = asked.text("name").strip()
     if asked.args.get("args") is None or not name or name == TOOL.name:
         return None
+    if acts(asked, name):
+        raise QueryError(
+            f"{name} has side effects, so llmc does not run it", hint=f"Call the tool `run` with name={name}."
+        )
     return name, dict(asked.args["args"])
+
+
+def acts(asked: ToolRequest, name: str) -> bool:
+    if name in TOOLS:
+        return tool(name).has_side_effects and is_offered(tool(name), asked.workspace.settings)
+    extra = asked.extra_tools.find(name) if asked.extra_tools else None
+    return extra is not None and extra.has_side_effects
 
 
 def run(asked: ToolRequest) -> Envelope:
     name = asked.text("name").strip()
-    tools = [one for one in reachable(asked) if one.name != TOOL.name]
+    tools = [one for one in reachable(asked) if one.name not in (TOOL.name, "run")]
     known = {one.name: one for one in tools}
     if name in known:
         return explained(asked, known[name])
@@ -74,6 +87,8 @@ def menu(asked: ToolRequest, tools: Sequence[Tool], wish: str) -> Envelope:
         items = (*items, *(Item((Row(line),)) for line in lines))
     if rest:
         items = (*items, Item((Row(f"also {', '.join(rest)}"),)))
+    if through_run := [one.name for one in shown if one.has_side_effects]:
+        items = (*items, Item((Row(f"call with run: {', '.join(through_run)}"),)))
     data = {"tools": [{"name": one.name, "summary": one.summary} for one in ordered]}
     return Envelope("llmc", plural(len(ordered), "tool"), (Group("", items),), data=data, in_order=True)
 

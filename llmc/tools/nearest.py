@@ -6,13 +6,12 @@ from difflib import get_close_matches
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from llmc.base.errors import NotFoundError
+from llmc.base.errors import LlmcError, NotFoundError
 from llmc.workspace import shown_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from llmc.base.errors import LlmcError
     from llmc.workspace import Workspace
 
 __all__ = ["with_nearest"]
@@ -40,12 +39,22 @@ def nearest(workspace: Workspace, typed: str) -> Iterator[str]:
     if not found:
         beside = [(shown, path) for shown, path in known if path.rpartition("/")[0] == folder]
         found = close(name, beside) or close(name, alike(name, known))
-    yield from sorted(found, key=lambda shown: -shared(shown, typed))
+    there = {shown for shown in found if is_there(workspace, shown)}
+    yield from sorted(there, key=lambda shown: (-shared(shown, typed), shown))
+
+
+def is_there(workspace: Workspace, shown: str) -> bool:
+    """The index may still name a file that was deleted a moment ago."""
+    try:
+        workspace.locate(shown)
+    except LlmcError:
+        return False
+    return True
 
 
 def indexed(workspace: Workspace) -> Iterator[tuple[str, str]]:
     for root_index in workspace.root_indexes:
-        catalog = workspace.registry.writer_thread(root_index).store.catalog
+        catalog = workspace.store_of(root_index).catalog
         yield from ((root_index.root.id, path) for path in catalog.places(root_index.root.id).values())
 
 

@@ -1,8 +1,8 @@
-"""Profiles: which tools does a client list, and what is it told first?
+"""Profiles: which tools does a client list, and which instructions does it get?
 
 `lean` is for agents that pay for every definition: three tools and a gateway. `full` lists everything, `research` the
-composite tools. What is not listed is still there for whoever names it, in a call or through the gateway. A session may
-be narrowed further (`Session.allowed`): what it may not use is then neither listed nor answered.
+composite tools. Unlisted tools can still be called, by name or through the gateway. A session may be restricted further
+(`ConnectedSession.allowed`): other tools are then neither listed nor answered.
 """
 
 from __future__ import annotations
@@ -15,25 +15,38 @@ if TYPE_CHECKING:
     from llmc.settings import Server, Settings
     from llmc.tool import Tool
 
-__all__ = ["allowed_tools", "instructions_of", "listed", "offered", "profile_of"]
+__all__ = ["RUN", "allowed_tools", "instructions_of", "listed", "offered", "profile_of"]
 
 LEAN = (
-    "Indexed: prefer these to shell grep, find and cat. `+8 more → h4k2` at the end goes on with read h4k2; "
-    "path takes a handle too. context_focus_question keeps only the lines that answer it."
+    "Indexed: use these instead of rg, grep, find and cat, also in subagents: search quotes the code for a question, "
+    "name or pasted error; grep shows each match in its function.\n"
+    "`+8 more → h4k2`: read h4k2 continues, and path accepts it. "
+    "context_focus_question keeps only lines that answer it."
 )
 INSTRUCTIONS = {
     "research": "Research in this workspace: locate, analyse, find patterns, hand over. Answers name path and line.",
 }
+
+RUN = "run"
 
 
 def instructions_of(profile: str) -> str:
     return INSTRUCTIONS.get(profile, LEAN)
 
 
-def listed(settings: Settings, allowed: frozenset[str] | None = None) -> tuple[Tool, ...]:
-    """The tools of the profile, in the order of `TOOLS`; a session that is narrowed lists all that it may use."""
+def listed(
+    settings: Settings, allowed: frozenset[str] | None = None, *, extra_effects: bool = False
+) -> tuple[Tool, ...]:
+    """The tools of the profile, in the order of `TOOLS`; a session with a restriction lists everything it may use.
+
+    `run` is listed only while something is behind it: an unlisted tool with side effects, or one of the user's own
+    (`extra_effects`).
+    """
     profile = settings.server.profile
-    return tuple(one for one in offered(settings, allowed) if allowed is not None or profile in one.profiles)
+    every = offered(settings, allowed)
+    tools = [one for one in every if allowed is not None or profile in one.profiles]
+    behind_run = extra_effects or any(one.has_side_effects for one in every if one not in tools)
+    return tuple(one for one in tools if one.name != RUN or behind_run)
 
 
 def offered(settings: Settings, allowed: frozenset[str] | None = None) -> tuple[Tool, ...]:
@@ -48,7 +61,9 @@ def allowed_tools(settings: Settings, agent: str) -> frozenset[str] | None:
         return None
     from llmc.extend.personas.registry import AgentRegistry  # noqa: PLC0415 - Lua and TOML, which few need
 
-    return frozenset(AgentRegistry.from_settings(settings).describe(agent).tools) or None
+    tools = frozenset(AgentRegistry.from_settings(settings).describe(agent).tools)
+    # Both gateways go together: `llmc` explains what `run` runs, and each call is authorized by the tool's own name.
+    return (tools | {RUN} if "llmc" in tools else tools) or None
 
 
 def profile_of(server: Server, agent: str = "") -> str:

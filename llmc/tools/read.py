@@ -7,18 +7,19 @@ long function its skeleton; several targets are read together, and those of one 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from llmc.base.errors import LlmcError, NotFoundError, QueryError
+from llmc.base.errors import LlmcError, NotFoundError, NotIndexedYetError, QueryError
 from llmc.base.languages import role_of
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.phrases import freshness_notes, plural
 from llmc.retrieval.enclosing import symbols_of
 from llmc.retrieval.outline import OutlineRequest, outline
 from llmc.retrieval.skeleton import Fold, skeleton
-from llmc.retrieval.targets import Target, find_symbol, length, lines_of, named_target, parse_target
+from llmc.retrieval.targets import BinaryFile, Target, find_symbol, length, named_target, parse_target, read_target
+from llmc.retrieval.unindexed import unindexed_definitions
 from llmc.tool import FOCUS, Argument, Tool, ToolRequest
 from llmc.tools.handle_pages import read_item, read_page
 from llmc.tools.nearest import with_nearest
@@ -30,13 +31,16 @@ if TYPE_CHECKING:
 
     from llmc.indexer.root_index import RootIndex
     from llmc.retrieval.outline import FileOutline
+    from llmc.retrieval.skeleton import Statement
     from llmc.retrieval.view import View
 
 # A file up to this many lines is given whole, as far as the budget goes; a longer one is better told by its outline.
 WHOLE_LINES = 250
 HEAD_LINES = 12
 # A function longer than this is shown as its skeleton unless all of it is asked for.
-LONG_FUNCTION = 200
+LONG_FUNCTION = 120
+# About 1,000 tokens.
+MOST_STATEMENTS = 90
 CALLABLE = frozenset({"function", "method", "constructor", "handler", "test", "macro"})
 # What is shorter has no body: a declaration, or a name that is handed on.
 BODY_LINES = 3
@@ -159,7 +163,7 @@ def located(asked: ToolRequest, target: Target) -> list[Found]:
         return [(*asked.workspace.locate(target.path), target)]
     except NotFoundError:
         name = ".".join(filter(None, (target.path, target.symbol)))
-        found = [] if target.start else defined(asked, name)
+        found = [(index, path, part_of(one, target)) for index, path, one in defined(asked, name)]
         if not found:
             raise
     found.sort(key=lambda one: (role_of(one[1]) != "code", -one[2].length))
@@ -168,6 +172,16 @@ def located(asked: ToolRequest, target: Target) -> list[Found]:
         reason = f"{plural(len(found), 'definition')} have this name"
         raise NotFoundError(f"{name} is no file", reason=reason, hint=f"Read one: {places_of(asked, found)}.")
     return [meant, *(one for one in found if one is not meant)]
+
+
+def part_of(symbol: Target, target: Target) -> Target:
+    """Lines of a symbol: numbers of the file where they lie in it, else counted from its first line."""
+    if not target.start:
+        return symbol
+    inside = symbol.start <= target.start <= symbol.end
+    first = target.start if inside else min(symbol.start + target.start - 1, symbol.end)
+    last = (target.end or symbol.length + 1) + first - target.start
+    return replace(symbol, start=first, end=min(last, symbol.end), named=False, kind="")
 
 
 def obvious(found: list[Found]) -> Found | None:
@@ -191,15 +205,25 @@ def defined(asked: ToolRequest, name: str) -> list[Found]:
     wanted = name.replace("::", ".").removesuffix("()")
     found: dict[tuple[str, str, str], Found] = {}
     last = wanted.rpartition(".")[2]
+    complete = True
     for view in asked.workspace.views():
         places = view.store.catalog.places(view.root.id)
-        known = view.store.catalog.symbols(name=wanted)
-        spelled = [one for one in known if one.symbol.name == last] or known  # `Session` is not `session`
-        for one in sorted(spelled, key=lambda one: length(one.symbol)):
-            if (path := places.get(one.doc)) is not None:
-                target = named_target(path, one.symbol)
-                key = view.root.id, path, one.symbol.qualified
-                found[key] = asked.workspace.root_index(view.root.id), path, target
+        known = [
+            (path, one.symbol)
+            for one in view.store.catalog.symbols(name=wanted)
+            if (path := places.get(one.doc)) is not None and path not in view.pending
+        ]
+        unindexed, scanned = unindexed_definitions(view, wanted) if view.pending else ([], True)
+        complete = complete and scanned and not view.unsure
+        known += unindexed
+        spelled = [one for one in known if one[1].name == last] or known  # `Session` is not `session`
+        for path, symbol in sorted(spelled, key=lambda one: length(one[1])):
+            key = view.root.id, path, symbol.qualified
+            found[key] = asked.workspace.root_index(view.root.id), path, named_target(path, symbol)
+    if not found and not complete:
+        raise NotIndexedYetError(
+            f"{name} was not found so far", reason="the index is still being built", hint="Ask again in a moment."
+        )
     return list(found.values())
 
 
@@ -217,7 +241,9 @@ def read_span(asked: ToolRequest, root_index: RootIndex, path: str, start: int, 
 
 def read_lines(asked: ToolRequest, root_index: RootIndex, path: str, target: Target, *, alone: bool = True) -> Envelope:
     """A range, a symbol or a whole file; of a long one its map, unless it shares the reply with others."""
-    lines = lines_of(root_index.root_fs, path)
+    lines = read_target(root_index.root_fs, path)
+    if isinstance(lines, BinaryFile):
+        return binary_envelope(asked, root_index, path, lines)
     views = [view for view in asked.workspace.views() if view.root.id == root_index.root.id]
     notes = freshness_notes(sum(path in view.pending for view in views), 1.0)
     if target.symbol:
@@ -243,25 +269,37 @@ def read_lines(asked: ToolRequest, root_index: RootIndex, path: str, target: Tar
         if told is not None:
             return told
     if brief and not asked.text(FOCUS.name):
-        return shape(found, views[0], whole, notes, data)
+        return shape(found, views[0], whole, notes, data, everything=asked.flag("all"))
     if long and (target.named or not target.start):
         return mapped(asked, found, views[0], whole, notes, data)
     explicit = bool(target.start)
     return Envelope("read", found, (Group("", (whole,)),), notes, data=data, unit="line", explicit=explicit)
 
 
-def shape(found: str, view: View, whole: Item, notes: tuple[str, ...], data: dict[str, object]) -> Envelope:
-    """The skeleton of these lines; all of them behind the handle."""
+def binary_envelope(asked: ToolRequest, root_index: RootIndex, path: str, file: BinaryFile) -> Envelope:
+    root = root_index.root.id
+    found = f"{shown_path(asked.workspace, root, path)} · {file} · not text"
+    return Envelope("read", found, (Group("", (Item((), "", root, path),)),), data={"path": path, **asdict(file)})
+
+
+def shape(
+    found: str, view: View, whole: Item, notes: tuple[str, ...], data: dict[str, object], *, everything: bool
+) -> Envelope:
+    """The skeleton of these lines, its deepest levels folded if it is long; all of them behind the handle."""
     starts = {symbol.start_line for symbol in symbols_of(view, whole.path).symbols}
     lines = [row.text for row in whole.rows]
-    rows = tuple(
-        Row(f"… {int(part)} lines") if isinstance(part, Fold) else Row(part[1], part[0])
-        for part in skeleton(lines, whole.start, starts)
-    )
+    rows = skeleton_rows(skeleton(lines, whole.start, starts, 0 if everything else MOST_STATEMENTS))
     group = Group("", (replace(whole, rows=rows),))
     noted = (f"skeleton of {plural(len(lines), 'line')}", *notes)
     return Envelope(
         "read", found, (group,), noted, data=data, unit="line", folded=(Group("", (whole,)),), explicit=True
+    )
+
+
+def skeleton_rows(parts: Sequence[Statement | Fold]) -> tuple[Row, ...]:
+    return tuple(
+        Row(f"… {int(part)} lines") if isinstance(part, Fold) else Row(" " * part.level + part.text, part.number)
+        for part in parts
     )
 
 

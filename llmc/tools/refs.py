@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.phrases import freshness_notes, plural
 from llmc.graph.lookup import name_parts
-from llmc.retrieval.path_facts import naming
+from llmc.retrieval.layout import naming
 from llmc.retrieval.refs import RefConfidence, RefsRequest, refs
 from llmc.tool import Argument, Tool, ToolRequest
 from llmc.tools.refs_resolved import is_qualified, narrowed

@@ -10,16 +10,17 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from llmc.base.errors import StoreFullError
+from llmc.base.errors import NotFoundError, NotIndexedYetError, StoreFullError
 from llmc.envelope import Fitted, Item, Row, failure, fit, render, shorten
 from llmc.envelope.clean import clean
-from llmc.envelope.differential import all_known, unchanged, without_known
+from llmc.envelope.differential import all_known, places_only, unchanged, without_known
 from llmc.envelope.fields import as_table, field_names
+from llmc.envelope.fit import everything
 from llmc.envelope.redact.redactor import redactor_for
-from llmc.envelope.render import frame_of
+from llmc.envelope.render import frame_of, number_items
 from llmc.envelope.reply import Reply
 from llmc.envelope.token_accounting import plain_size
-from llmc.tool import FOCUS, budget_of
+from llmc.tool import FOCUS, LEAST_BUDGET, budget_of
 from llmc.tools.accounting import with_weight
 from llmc.tools.command_output import build_output_reply
 from llmc.tools.focus.reply_focus import focused, marks_of
@@ -41,6 +42,11 @@ DENIED_ROW = Row("denied")
 # A remainder of so few lines is shown rather than stored: fetching it would cost more.
 FEW_LINES = 30
 LINE_TOKENS = 25  # few lines of code have more
+# Of a repeated call: a shorter reply is sent again, and so is one whose places take more than this share of its text.
+LONG_REPLY = 600
+WORTHWHILE = 0.6
+ASK_AGAIN = "The index is still being built: ask again, or use grep, which reads all files."
+NUMBER_TOKENS = 3  # `[12] `
 NOT_STORED = "not kept, the disk is full; ask with a larger budget"
 
 
@@ -50,7 +56,8 @@ def build_reply(request: ToolRequest, wanted: Tool, envelope: Envelope) -> Reply
         return build_output_reply(request, wanted, envelope)
     request = wanted.own_args(request)
     settings = request.workspace.settings
-    envelope = without_denied(request.workspace, envelope)
+    envelope = with_sources(request.workspace, so_far(request, without_denied(request.workspace, envelope)))
+    envelope = with_trouble(request, wanted, envelope)
     if wanted.returns_json(request.session):
         cleaned = clean(envelope, redactor_for(settings.redaction), request.workspace.text_of, data=True)
         return with_weight(request, wanted, envelope, Reply(as_json(cleaned.data), cleaned.data, 1, 1), 0)
@@ -61,7 +68,35 @@ def build_reply(request: ToolRequest, wanted: Tool, envelope: Envelope) -> Reply
     envelope = clean(envelope, redactor_for(settings.redaction), request.workspace.text_of, data=request.wants_data)
     envelope = shorten(as_table(envelope, fields) if fields else envelope)
     size = plain_size(envelope)
-    return with_weight(request, wanted, envelope, fit_reply(request, wanted, envelope, budget, line_counts), size)
+    reply = fit_reply(request, wanted, envelope, budget, line_counts)
+    reply = replace(reply, provisional=envelope.provisional)
+    return with_weight(request, wanted, envelope, reply, size)
+
+
+def with_sources(workspace: Workspace, envelope: Envelope) -> Envelope:
+    notes = workspace.source_notes(list(dict.fromkeys(item.root for item in envelope.items() if item.root)))
+    return replace(envelope, notes=(*envelope.notes, *notes)) if notes else envelope
+
+
+def so_far(request: ToolRequest, envelope: Envelope) -> Envelope:
+    """An empty result is not an answer before everything was checked."""
+    if not request.provisional and not envelope.provisional:
+        return envelope
+    found = f"{envelope.found} so far" if envelope.is_empty else envelope.found
+    return replace(envelope, found=found, provisional=True)
+
+
+def with_trouble(request: ToolRequest, wanted: Tool, envelope: Envelope) -> Envelope:
+    """Once for a session, why the index is not being brought up to date; progress would be misleading meanwhile."""
+    trouble = request.workspace.trouble if wanted.cacheable else ""
+    if not trouble:
+        return envelope
+    notes = tuple(note for note in envelope.notes if not note.startswith("indexing,"))
+    if request.session is None or trouble not in request.session.shown:
+        notes = (*notes, f"the index is not up to date, {trouble}")
+        if request.session is not None:
+            request.session.shown.add(trouble)
+    return replace(envelope, notes=notes)
 
 
 def without_denied(workspace: Workspace, envelope: Envelope) -> Envelope:
@@ -87,6 +122,8 @@ def withheld(item: Item) -> Item:
 
 
 def error_reply(request: ToolRequest, error: LlmcError) -> Reply:
+    if request.provisional and isinstance(error, NotFoundError) and "path" not in error.context:
+        error = NotIndexedYetError(error.message, reason=error.reason, hint=ASK_AGAIN, **error.context)
     envelope = clean(
         failure(request.name, with_nearest(request.workspace, error)),
         redactor_for(request.workspace.settings.redaction),
@@ -117,8 +154,10 @@ def fit_reply(
 
 
 def fit_to(request: ToolRequest, envelope: Envelope, budget: int) -> Fitted:
-    if not request.flag("all"):
+    if not request.unlimited:
         fitted = fit(envelope, budget)
+        if request.numbered:
+            fitted = fit(envelope, max(LEAST_BUDGET, budget - NUMBER_TOKENS * fitted.shown))
         if not request.args.get("budget") and 0 < fitted.lines_left <= FEW_LINES and not envelope.folded:
             return fit(envelope, budget + FEW_LINES * LINE_TOKENS)
         return fitted
@@ -128,16 +167,25 @@ def fit_to(request: ToolRequest, envelope: Envelope, budget: int) -> Fitted:
 
 def render_reply(request: ToolRequest, wanted: Tool, fitted: Fitted, marks: str = "") -> Reply:
     """Store what did not fit, and render the rest. `marks` are the part of the text that is frame."""
-    envelope = fitted.envelope
-    if fitted.whole is None:
-        return Reply(render(envelope), envelope.data, fitted.shown, fitted.total, frame=frame_of(envelope) + marks)
-    whole = replace(fitted.whole, data={})
+    numbered = request.numbered and fitted.total > 1 and fitted.envelope.unit != "line"
+    envelope = number_items(fitted.envelope) if numbered else fitted.envelope
+    if fitted.whole is None and not numbered:
+        places = short_form(request, wanted, envelope, render(envelope))
+        return Reply(
+            render(envelope),
+            envelope.data,
+            fitted.shown,
+            fitted.total,
+            frame=frame_of(envelope) + marks,
+            places=places,
+        )
+    whole = replace(fitted.whole or fitted.envelope, data={})
     try:
         name = request.handles.put(
             wanted.name,
-            dict(request.args),
+            {name: value for name, value in request.args.items() if name != "fresh"},
             whole,
-            fitted.kept,
+            fitted.kept if fitted.whole else everything(whole),
             owner=request.owner,
             left=fitted.left,
             files=stamps_of(request.workspace, whole),
@@ -145,8 +193,19 @@ def render_reply(request: ToolRequest, wanted: Tool, fitted: Fitted, marks: str 
     except StoreFullError:
         name = ""
     # A full disk loses the handle, never the answer; the last line says so.
-    parts = (envelope, fitted.shown, fitted.total, name or NOT_STORED, fitted.left)
-    return Reply(render(*parts), envelope.data, fitted.shown, fitted.total, name, frame=frame_of(*parts))
+    parts = (fitted.shown, fitted.total, name or NOT_STORED, fitted.left)
+    text = render(envelope, *parts)
+    places = short_form(request, wanted, envelope, text, *parts)
+    frame = frame_of(envelope, *parts)
+    return Reply(text, envelope.data, fitted.shown, fitted.total, name, frame=frame, places=places)
+
+
+def short_form(request: ToolRequest, wanted: Tool, envelope: Envelope, text: str, *parts: Any) -> str:
+    """The places of the reply alone, for a client that repeats the call; empty where that would save little."""
+    if not wanted.remembered or request.session is None or len(text) < LONG_REPLY:
+        return ""
+    short = render(places_only(envelope), *parts)
+    return short if len(short) < WORTHWHILE * len(text) else ""
 
 
 def as_json(data: dict[str, Any]) -> str:

@@ -47,7 +47,8 @@ def cached_reply(request: ToolRequest, tool: Tool, build: Callable[[Envelope], R
     began = time.monotonic()
     workspace, handles = request.workspace, request.handles
     arguments = json.dumps(request.args, sort_keys=True, default=str)
-    key = (tool.name, arguments, request.owner, request.data, workspace.cwd, tool.returns_json(request.session))
+    form = (request.data, request.numbered, request.session is None, tool.returns_json(request.session))
+    key = (tool.name, arguments, request.owner, form, workspace.cwd)
 
     def is_valid(kept: CachedReply) -> bool:
         alive = not kept.reply.handle or handles.has(kept.reply.handle, request.owner)

@@ -20,6 +20,7 @@ from llmc.envelope.phrases import plural
 from llmc.indexer.named import UNREAD, named_path
 from llmc.retrieval.find import GLOB, ranking
 from llmc.retrieval.globs import PathFilter
+from llmc.retrieval.query import is_written_as_query, read_operators
 from llmc.workspace import shown_path
 
 if TYPE_CHECKING:
@@ -31,9 +32,7 @@ if TYPE_CHECKING:
     from llmc.tool import ToolRequest
     from llmc.workspace import Workspace
 
-__all__ = ["CallScope", "counted", "denied_notes", "names_unindexed", "scope_of"]
-
-FEW = 3
+__all__ = ["CallScope", "counted", "denied_notes", "in_scope", "names_unindexed", "scope_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +70,17 @@ def scope_of(asked: ToolRequest, typed: Sequence[str], name: str = "", **conditi
     return CallScope(views, filtered, (*notes, *unread_notes(workspace, filtered)))
 
 
+def in_scope(asked: ToolRequest) -> ToolRequest:
+    """The call on the repositories and refs that it names: by argument, or in the query of a search."""
+    repos, refs = list(asked.texts("repo")), list(asked.texts("ref"))
+    query = asked.text("query") if asked.name == "search" else ""
+    if asked.flag("syntax") or is_written_as_query(query):
+        filters = [one for one in read_operators(query).filters if not one.exclude]
+        refs += [one.value for one in filters if one.name == "ref"]
+        repos += [one.value for one in filters if one.name == "root"] if asked.workspace.is_shared else []
+    return replace(asked, workspace=asked.workspace.narrowed(repos, refs)) if repos or refs else asked
+
+
 def unindexed(named: Iterable[tuple[RootIndex, NamedPath]]) -> dict[str, frozenset[str]]:
     """root → files that are asked for by name and are not in the index."""
     found: dict[str, frozenset[str]] = {}
@@ -93,7 +103,7 @@ def files_called(workspace: Workspace, name: str) -> list[tuple[RootIndex, Named
 def denied_notes(
     workspace: Workspace, views: Iterable[View], paths: PathFilter, named: Sequence[tuple[str, str]] = ()
 ) -> tuple[str, ...]:
-    """How many files in scope the denylist keeps out; few are named."""
+    """How many files in scope the denylist keeps out."""
     found = dict.fromkeys(named)
     for view in views:
         accepts = paths.of(view.root.id).accepts if view.denied else bool
@@ -114,11 +124,10 @@ def unread_notes(workspace: Workspace, paths: PathFilter) -> tuple[str, ...]:
 
 
 def counted(workspace: Workspace, word: str, places: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    if not places:
-        return ()
-    if len(places) > FEW:
-        return (f"{plural(len(places), 'file')} {word}",)
-    return (f"{word}: {', '.join(shown_path(workspace, root, path) for root, path in places)}",)
+    """A single file is named; more are only counted, since every reply of the root says it."""
+    if len(places) == 1:
+        return (f"{word}: {shown_path(workspace, *places[0])}",)
+    return (f"{plural(len(places), 'file')} {word}",) if places else ()
 
 
 def names_unindexed(asked: ToolRequest) -> bool:

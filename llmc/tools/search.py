@@ -6,7 +6,9 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from llmc.base.words import query_words
 from llmc.envelope import Envelope, Group, Item, Row
+from llmc.envelope.fit import show_around
 from llmc.envelope.phrases import freshness_notes, plural
 from llmc.retrieval.query import QueryRoute
 from llmc.retrieval.search import SearchRequest, search
@@ -51,8 +53,18 @@ def run(asked: ToolRequest) -> Envelope:
     if not asked.number("limit", 0) and not asked.flag("all"):
         result = replace(result, files=near_enough(result))
     envelope = by_name or envelope_of(result, workspace, explain=asked.flag("explain"))
+    envelope = show_around(envelope, telling_words(request.query))
     envelope = replace(envelope, notes=(*envelope.notes, *denied_notes(workspace, views, request.paths)))
     return replace(envelope, data=data_of(result)) if asked.wants_data else envelope
+
+
+def telling_words(query: str) -> tuple[str, ...]:
+    """The longest words of the query, which are mostly its rarest."""
+    words = {word.text for word in query_words(query[:LONGEST_QUERY]) if not word.stop}
+    return tuple(sorted(words, key=lambda word: (-len(word), word))[:MOST_WORDS])
+
+
+LONGEST_QUERY, MOST_WORDS = 4_000, 20
 
 
 def near_enough(result: SearchResult) -> tuple[FileHits, ...]:
@@ -189,6 +201,7 @@ TOOL = Tool(
     summary="Ranked places for words, a symbol, a question or pasted text.",
     run=run,
     cacheable=True,
+    remembered=True,
     cpu_bound=True,
     arguments=(
         Argument(
@@ -204,6 +217,7 @@ TOOL = Tool(
         Argument("limit", "integer", "So many files, however far behind the best."),
         Argument("explain", "boolean", "Show what each ranking signal did, and what the query quotes from the code."),
         Argument("syntax", "boolean", 'Read path:, -word and "phrase" as operators in a long query, too.'),
+        Argument("fresh", "boolean", "With the text, also if this session was given the same reply before."),
         Argument("fields", "strings", "A table of only these: path, name, start_line, score; * is all."),
         Argument("budget", "integer", "Tokens that the reply may take."),
         Argument("all", "boolean", "Everything, without a budget."),

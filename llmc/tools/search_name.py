@@ -11,10 +11,12 @@ from llmc.envelope.phrases import freshness_notes, plural
 from llmc.retrieval.grep.grep import GrepRequest, grep, matcher_for
 from llmc.retrieval.grep_groups import group_files
 from llmc.retrieval.signals import TYPES
-from llmc.retrieval.skeleton import Fold, skeleton
+from llmc.retrieval.skeleton import skeleton
+from llmc.retrieval.unindexed import unindexed_definitions
 from llmc.tools.folder_counts import by_folder
 from llmc.tools.grep_compress import listed_places, trimmed
 from llmc.tools.grep_rows import cost, section_of
+from llmc.tools.read import skeleton_rows
 from llmc.workspace import shown_path
 
 if TYPE_CHECKING:
@@ -46,7 +48,7 @@ def name_envelope(asked: ToolRequest, query: str) -> Envelope | None:
     wanted = name.removesuffix("()").replace("::", ".").replace("#", ".")
     views = asked.views()
     found = [(view, path, symbol) for view in views for path, symbol in definitions(view, wanted)]
-    if not found or any(view.share < 1.0 for view in views):
+    if not found:
         return None
     found.sort(key=lambda one: (role_of(one[1]) != "code", one[2].start_line - one[2].end_line))
     last = wanted.rpartition(".")[2]
@@ -62,12 +64,11 @@ def name_envelope(asked: ToolRequest, query: str) -> Envelope | None:
     ]
     groups = [*defined_groups(asked, found), *use_groups(asked, found, files)]
     places = f"{plural(result.matches, 'line')} in {plural(len(result.files), 'file')}"
-    pending = sum(len(view.pending) for view in views)
     return Envelope(
         "search",
         f"{plural(len(found), 'definition')}, {places}",
         tuple(groups),
-        notes=freshness_notes(pending, 1.0),
+        notes=freshness_notes(result.pending, result.share, unsure=result.unsure, scanned=True),
         in_order=True,
     )
 
@@ -76,11 +77,16 @@ def definitions(view: View, wanted: str) -> list[tuple[str, Symbol]]:
     catalog = view.store.catalog
     places = catalog.places(view.root.id)
     last = wanted.rpartition(".")[2]
-    exact = [one for one in catalog.symbols(name=wanted) if one.symbol.name == last and one.symbol.kind != "test"]
-    if any(one.symbol.kind in TYPES for one in exact):
+    exact = [
+        (path, one.symbol)
+        for one in catalog.symbols(name=wanted)
+        if one.symbol.name == last and (path := places.get(one.doc)) is not None and path not in view.pending
+    ]
+    exact += unindexed_definitions(view, wanted)[0] if view.pending else ()
+    exact = [one for one in exact if one[1].kind != "test"]
+    if any(symbol.kind in TYPES for _, symbol in exact):
         return []  # the members of a class are what its name asks for
-    exact = [one for one in exact if one.symbol.kind in CALLABLE]
-    return [(path, one.symbol) for one in exact if (path := places.get(one.doc)) is not None]
+    return [(path, symbol) for path, symbol in exact if symbol.kind in CALLABLE]
 
 
 def defined_groups(asked: ToolRequest, found: Sequence[tuple[View, str, Symbol]]) -> list[Group]:
@@ -102,11 +108,8 @@ def defined_groups(asked: ToolRequest, found: Sequence[tuple[View, str, Symbol]]
 def quoted(lines: list[str], symbol: Symbol) -> tuple[Row, ...]:
     if len(lines) <= WHOLE_LINES:
         return tuple(Row(line, number) for number, line in enumerate(lines, symbol.start_line))
-    parts = list(skeleton(lines, symbol.start_line))
-    rows = [
-        Row(f"… {int(part)} lines") if isinstance(part, Fold) else Row(part[1], part[0]) for part in parts[:SHOWN_LINES]
-    ]
-    return (*rows, Row("…")) if len(parts) > SHOWN_LINES else tuple(rows)
+    rows = skeleton_rows(skeleton(lines, symbol.start_line))
+    return (*rows[:SHOWN_LINES], Row("…")) if len(rows) > SHOWN_LINES else rows
 
 
 def first_line(symbol: Symbol) -> Row:

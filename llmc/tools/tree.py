@@ -146,6 +146,7 @@ TOOL = Tool(
     summary="Folders with their counts, to a depth.",
     run=run,
     cacheable=True,
+    reads_unindexed=True,
     cpu_bound=True,
     arguments=(
         Argument("path", "strings", "A folder; without one, the roots.", text="path"),

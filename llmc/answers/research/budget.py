@@ -18,7 +18,7 @@ from llmc.answers.research.errors import OverBudgetError
 from llmc.base.root_fs import ReadError, ReadRefusal, RootFs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from llmc.base.model import Stamp
     from llmc.base.root_fs import DirectoryEntry, StatResult
@@ -104,6 +104,7 @@ class MeteredRootFs(RootFs):
 
     def __init__(self, inner: RootFs, meter: ReadMeter, check: Callable[[], None]) -> None:
         self.path = inner.path
+        self.is_virtual = inner.is_virtual
         self.generation = inner.generation
         self.denylist = inner.denylist
         self._inner = inner
@@ -130,6 +131,9 @@ class MeteredRootFs(RootFs):
             raise self._meter.refuse(path)
         self._meter.charge(key, size)
         return fd
+
+    def expect(self, paths: Iterable[str]) -> None:
+        self._inner.expect(paths)
 
     def open_folder(self, folder: str) -> int:
         return self._inner.open_folder(folder)

@@ -19,6 +19,7 @@ from llmc.base.text import Binary, decode, split_lines
 from llmc.base.words import query_words
 from llmc.retrieval.grep.pattern import plan_literal
 from llmc.retrieval.search import SearchRequest, search
+from llmc.retrieval.unindexed import unindexed_files
 from llmc.store.protocols import Clause, KeywordQuery
 
 if TYPE_CHECKING:
@@ -198,7 +199,8 @@ class RoleToolbox:
             places = self.places(area)
             docs = places if condition.is_empty else places.keep(area.view.store.keywords.candidates(condition))
             paths = [places[doc] for doc in docs if area.paths.accepts(places[doc])]
-            for path in [*sorted(area.view.pending), *paths[:MOST_USING]]:
+            unindexed = unindexed_files(area.view, (name,), area.paths.accepts).paths
+            for path in [*unindexed[:MOST_USING], *paths[:MOST_USING]]:
                 lines = self.lines(area, path) if area.paths.accepts(path) else None
                 if lines is not None and any(wanted in line.lower() for line in lines):
                     return True

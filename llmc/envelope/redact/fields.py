@@ -29,7 +29,7 @@ from llmc.envelope.redact.values import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["CORE", "fields"]
+__all__ = ["BARE", "BARE_IN_CODE", "CONTINUED", "CORE", "SHAPES", "fields"]
 
 CORE: Final = rb"(?i:pass|pwd|pswd?|secret|token|cred|key|auth|jwt|bearer|pw|kennwort|psk)"
 _NAME: Final = rb"([A-Za-z0-9_.$\-]*" + CORE + rb"[A-Za-z0-9_.\-]*)"
@@ -191,11 +191,15 @@ _BLOCK_VALUE: Final = rb"""["']?[\t ]*:[\t ]*[|>][+\-]?[0-9]?[\t ]*\n[\t ]+(\S+)
 _SEPARATED: Final = rb"(?:" + _TYPE + rb"[\t ]*=|[\t ]*(?:===?|!==?|:=|=>|->|\?=|\|\|=|[:=,])|\()\s*\(?\s*[A-Za-z@$&]?"
 _BARE_SEPARATED: Final = rb"""(?:\\?["'`])?\]?[\t ]*(?:=>|:=|\?=|[:=])[\t ]*(?:&[A-Za-z_]+[\t ]+)?"""
 
+# PASSWORD=x, password: x
+BARE: Final = FieldShape(_NAME + _BARE_SEPARATED + _BARE, judge_bare)
+# Of these, what `judge_bare` accepts in code.
+BARE_IN_CODE: Final = _NAME + rb"=" + _BARE
+
 SHAPES: Final = (
     # password = "x", "password": "x", set_password("x"), getenv("PASSWORD", "x")
     FieldShape(_NAME + _CLOSED + _SEPARATED + _QUOTED, judge_quoted),
-    # PASSWORD=x, password: x
-    FieldShape(_NAME + _BARE_SEPARATED + _BARE, judge_bare),
+    BARE,
     # name: PASSWORD, value: x
     FieldShape(
         rb"""\b""" + _LABEL + rb"""["']?[\t ]*[:=][\t ]*["']?""" + _NAME + rb"""["']?[\s,/]*["']?\b"""
@@ -230,4 +234,14 @@ SHAPES: Final = (
     # password: |
     #   x
     FieldShape(rb"""(?m)^[\t ]*(?:-[\t ]+)?["']?""" + _NAME + _BLOCK_VALUE, judge_element),
+)  # fmt: skip
+
+# Lines after which the value of one of these shapes may stand on the next line.
+CONTINUED: Final = (
+    _NAME + _CLOSED + rb"(?:" + _TYPE + rb"[\t ]*=|[\t ]*(?:===?|!==?|:=|=>|->|\?=|\|\|=|[:=,])|\()"
+    + rb"[\t (]*[A-Za-z@$&]?\n",
+    _LABEL + rb"""["']?[\t ]*[:=][\t ]*["']?""" + _NAME + rb"""["']?[\t ,/]*\n""",
+    rb"<[^<>\n]{0,80}" + CORE + rb"[^\n]*>[\t ]*\n",
+    _VARIABLE + _NAME,
+    rb"""(?m)^[\t ]*(?:-[\t ]+)?["']?""" + _NAME + rb"""["']?[\t ]*:[\t ]*[|>]""",
 )  # fmt: skip

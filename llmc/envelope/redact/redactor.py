@@ -14,12 +14,13 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from llmc.envelope.redact.blocks import blocks, is_torn, torn
 from llmc.envelope.redact.fields import fields
 from llmc.envelope.redact.matches import matches
-from llmc.envelope.redact.table import Rule, RuleConfidence, Signs, compiled, table
+from llmc.envelope.redact.table import RULES, WORDS, Rule, RuleConfidence, Signs, compiled, table
 from llmc.envelope.redact.views import TextView, views
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Redacted", "Redactor", "SecretFinding", "check_rules", "redact", "redact_lines", "redactor_for"]
 
+VERSION: Final = 1  # what the code finds, apart from the tables
 PRIVATE_KEY: Final = "private-key"
 FOLLOWING: Final = b"[redacted]"  # for the further lines of what spans lines: the first one says what it was
 
@@ -73,6 +75,19 @@ class Redactor:
     def of(cls, settings: Redaction) -> Redactor:
         rules = [(rule.name, rule.pattern) for rule in settings.rules]
         return cls(rules=rules, allow=settings.allow, enabled=settings.enabled)
+
+    @property
+    def has_own_rules(self) -> bool:
+        return bool(self._own)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The same for redactors that replace the same secrets: raise `VERSION` when the code finds others."""
+        own = [rule.pattern for rule in self._own]
+        rules = b"\0".join(
+            [RULES.read_bytes(), WORDS.read_bytes(), *own, *map(os.fsencode, self._allow), bytes([self.enabled])]
+        )
+        return f"{VERSION}-{blake2b(rules, digest_size=8).hexdigest()}"
 
     def passes(self, path: str) -> bool:
         """Whether the text of this path stays as it is."""

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-__all__ = ["Rule", "RuleConfidence", "RuleTable", "Signs", "compiled", "matcher", "table", "words"]
+__all__ = ["RULES", "WORDS", "Rule", "RuleConfidence", "RuleTable", "Signs", "compiled", "matcher", "table", "words"]
 
 RULES: Final = Path(__file__).with_name("rules.toml")
 WORDS: Final = Path(__file__).with_name("words.toml")
@@ -60,7 +60,8 @@ class RuleTable:
     rules: tuple[Rule, ...]
     gate: Any
     files: dict[str, tuple[Rule, ...]]
-    hidden: bytes  # the pattern
+    block: bytes  # the patterns of the two signs
+    hidden: bytes
 
     def look(self, data: bytes, path: str) -> Signs:
         name = path.rpartition("/")[2].lstrip("._").partition(".")[0]
@@ -87,8 +88,9 @@ def table() -> RuleTable:
         for name, patterns in named.items()
         for pattern in patterns
     )
-    gate = matcher([*(rule.near or rule.pattern for rule in rules), signs["block"].encode(), hidden])
-    return RuleTable(rules, gate, files, hidden)
+    block = signs["block"].encode()
+    gate = matcher([*(rule.near or rule.pattern for rule in rules), block, hidden])
+    return RuleTable(rules, gate, files, block, hidden)
 
 
 def rule_of(name: str, pattern: str | dict[str, str], sureness: RuleConfidence) -> Rule:

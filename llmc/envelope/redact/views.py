@@ -29,6 +29,8 @@ _SPELLED: Final = re.compile(
     r"(?:\\(?:e|E|0?33|x1[bB]|u001[bB]|u\{1[bB]\})|\^\[)?\[[0-9][0-9;:]{0,40}m"
     r"|\\u(?:200[b-fB-F]|202[a-eA-E]|206[0-9a-fA-F]|00[aA][dD]|[fF][eE][fF][fF])"
 )
+# What every match of the two holds, for RE2 and bytes.
+_NEAR: Final = {_HIDDEN: rb"[\x00-\x08\x0e-\x1b\x7f-\xff]", _SPELLED: rb"\[[0-9][0-9;:]*m|\\u[02fF]"}
 _ESCAPED_SPACE: Final = (b"\\n", b"\\t", b"\\r")
 _PERCENT_ESCAPE: Final = re.compile(rb"%(?:0[AaDd]|2[02567]|3[AaBbDdFf])(?=[A-Za-z0-9])")
 _BOUNDARY: Final = b"\x01"
@@ -82,7 +84,10 @@ def _windows(data: bytes) -> list[tuple[int, int]]:
 
 def _without(data: bytes, windows: list[tuple[int, int]], pattern: re.Pattern[str]) -> Iterator[TextView]:
     removed: list[tuple[int, int]] = []
+    may_match = compiled(_NEAR[pattern])
     for start, end in windows:
+        if may_match.search(data[start:end]) is None:  # RE2 takes a twentieth of the time
+            continue
         text = data[start:end].decode("utf-8", "surrogatepass")
         at, position = 0, start
         for match in pattern.finditer(text):

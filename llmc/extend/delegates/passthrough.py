@@ -9,7 +9,8 @@ llmc name=desktop-commander.read_file   its signature, once per session
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+import json
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from llmc.base.errors import ToolExecutionError
@@ -18,7 +19,7 @@ from llmc.envelope.phrases import plural
 from llmc.extend.delegates.content import text_of
 from llmc.extend.delegates.delegate import SIZE_ARGUMENTS
 from llmc.extend.delegates.description import arguments_of
-from llmc.tool import FOCUS, Tool
+from llmc.tool import FOCUS, Argument, Tool
 from llmc.tool_schema import call_form
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 __all__ = ["Exposed"]
 
 CALL_SECONDS = 60.0
+# What llmc adds to the arguments of a downstream tool, unless it has an argument of that name.
+ADDED = (*SIZE_ARGUMENTS, Argument("fields", "strings", "Of a JSON result: a table of only these fields; * for all."))
 # These keep a menu line below about 50 tokens.
 NAMED, NAMED_CHARS = 6, 110
 
@@ -74,7 +77,7 @@ class Exposed:
             summary=description.description.strip() or description.name,
             run=lambda request: self._run(description, request),
             own_seconds=lambda _: CALL_SECONDS,
-            arguments=(*mine, *(one for one in SIZE_ARGUMENTS if one.name not in taken)),
+            arguments=(*mine, *(one for one in ADDED if one.name not in taken)),
             budget="read_budget",
             profiles=frozenset(),
             brief=description.brief,
@@ -92,7 +95,7 @@ class Exposed:
         if not self.exposes(description.name):
             raise ToolExecutionError(f"{description.key} is not exposed")
         known = {one.name for one in arguments_of(description.schema)}
-        ours = {FOCUS.name, *(one.name for one in SIZE_ARGUMENTS)} - known
+        ours = {FOCUS.name, *(one.name for one in ADDED)} - known
         given = {name: value for name, value in request.args.items() if name not in ours}
         work = self.downstream.call(description.name, given, CALL_SECONDS)
         try:
@@ -102,7 +105,11 @@ class Exposed:
         text, failed = text_of(raw)
         if failed:
             raise ToolExecutionError(f"{description.key} failed", reason=text[:4_000])
-        return text_envelope(f"{self.name}.{description.name}", text)
+        envelope = text_envelope(f"{self.name}.{description.name}", text)
+        if "fields" in ours and request.texts("fields"):
+            structured = raw.get("structuredContent") if isinstance(raw, dict) else None
+            envelope = replace(envelope, data={"text": text if structured is None else json.dumps(structured)})
+        return envelope
 
     def line(self) -> str:
         """The menu line of the server."""

@@ -132,7 +132,7 @@ class AgentContext:
         self._count()
         found = []
         for root_index in self._workspace.root_indexes:
-            catalog = self._workspace.registry.writer_thread(root_index).store.catalog
+            catalog = self._workspace.store_of(root_index).catalog
             found.append(ContextSource(root_index.root.name, len(catalog.places(root_index.root.id))))
         return found
 

@@ -32,11 +32,16 @@ if TYPE_CHECKING:
 
 __all__ = ["FileMatches", "GrepRequest", "GrepResult", "LineFilter", "grep", "role_rank"]
 
-# Roles in the order in which somebody who looks for a word wants them.
-ROLE_ORDER = ("code", "config", "test", "example", "doc", "legacy", "stub", "data", "generated", "vendored")
+# The order in which a first page reads files.
+ROLE_ORDER = (
+    "code", "config", "legacy", "stub", "test", "example", "doc", "fixture", "data", "translation", "snapshot",
+    "generated", "amalgamated", "vendored",
+)  # fmt: skip
 
 # In process a file costs 100 to 300 µs, in ripgrep about 12 µs after 10 ms for its start: beyond this it is cheaper.
 IN_PROCESS = 60
+# Files that may be binary are read here; during a first build that is every file, and ripgrep names those that match.
+MOST_APART = 200
 # A first page is looked for in slices, so that a common word is not looked for everywhere. Each is as large as what was
 # found so far says that it must be, and half as large again; where nothing was found, four times the last one.
 FIRST_SLICE = 300
@@ -44,6 +49,8 @@ GROWTH = 4
 ENOUGH = 1.5
 # Of one file, for a first page: `.` in some hundred long files is more than anybody pages through.
 MOST_LINES = 1_000
+# Of files that are fetched over the network no more are counted than one request brings at once.
+MOST_COUNTED_VIRTUAL = 300
 # A count of all the rest is worth this much waiting; 27,000 files take ripgrep .3 s.
 COUNT_SECONDS = 2.0
 MAX_PATTERN = 10_000
@@ -102,6 +109,7 @@ class GrepResult:
     searched: int = 0
     pending: int = 0
     share: float = 1.0
+    unsure: str = ""  # why a file may have been missed
 
     @property
     def matches(self) -> int:
@@ -124,8 +132,10 @@ def grep(views: Sequence[View], request: GrepRequest) -> GrepResult:
     deadline = time.monotonic() + request.seconds
     found: list[FileMatches] = []
     searched = unread = 0
-    for view in views:
-        paths = candidates(view, request, matcher)
+    listed = [(view, candidates(view, request, condition_of(matcher))) for view in views]
+    expect_first_page(listed)
+    countable = MOST_COUNTED_VIRTUAL
+    for view, paths in listed:
         left = None if request.stop is None else request.stop - sum(file.count for file in found)
         if left is not None and left <= 0 and not request.count_rest:
             unread += len(paths)
@@ -134,7 +144,8 @@ def grep(views: Sequence[View], request: GrepRequest) -> GrepResult:
         found += matched
         searched += read
         rest = paths[read:]
-        if rest and request.count_rest:
+        countable -= len(rest) if view.root_fs.is_virtual else 0
+        if rest and request.count_rest and countable >= 0:
             counts = count_files(view, rest, request, matcher, deadline)
             found += counts or ()
             rest = rest if counts is None else []
@@ -146,12 +157,22 @@ def grep(views: Sequence[View], request: GrepRequest) -> GrepResult:
         searched=searched,
         pending=sum(len(view.pending) for view in views),
         share=min((view.share for view in views), default=1.0),
+        unsure=next((view.unsure for view in views if view.unsure), ""),
     )
 
 
+def expect_first_page(listed: Sequence[tuple[View, list[str]]]) -> None:
+    room = FIRST_SLICE
+    for view, paths in listed:
+        view.root_fs.expect(paths[:room])
+        room -= len(paths)
+        if room <= 0:
+            return
+
+
 def checked(request: GrepRequest) -> GrepRequest:
-    if not request.patterns or not any(request.patterns):
-        raise QueryError("the pattern is empty", hint="Give some text or a regular expression to look for.")
+    if not request.patterns:
+        raise QueryError("there is no pattern", hint="Give some text or a regular expression to look for.")
     if sum(map(len, request.patterns)) > MAX_PATTERN:
         raise QueryError(
             f"the pattern is over {MAX_PATTERN:,} characters", hint="Split it, or search for its rarest part."
@@ -201,11 +222,15 @@ def joined(plans: list[GrepPlan]) -> GrepPlan:
     )
 
 
-def candidates(view: View, request: GrepRequest, matcher: Matcher | None) -> list[str]:
+def condition_of(matcher: Matcher | None) -> Trigrams:
+    """What the trigrams of every matching file fulfil."""
+    return matcher.plan.condition if matcher else Trigrams()
+
+
+def candidates(view: View, request: GrepRequest, condition: Trigrams) -> list[str]:
     """Every path that may match, in order: from the index, and what the index cannot vouch for."""
     catalog = view.store.catalog
     places = catalog.places(view.root.id)
-    condition = matcher.plan.condition if matcher else Trigrams()
     # Lists, not sets: documents are numbered in order of path mostly, and what is nearly sorted is sorted at once.
     listed = places.paths() if condition.is_empty else places.paths_of(view.store.keywords.candidates(condition))
     large = {path for path in catalog.unvouched(view.root.id) if LARGE.may_hold(view, path, condition)}
@@ -271,18 +296,47 @@ def search_slice(
 def match_slice(
     view: View, paths: list[str], request: GrepRequest, matcher: Matcher | None, deadline: float
 ) -> list[FileMatches]:
+    view.root_fs.expect(paths)
     few = matcher is not None and len(paths) <= IN_PROCESS
-    apart = set(paths) if few else perhaps_binary(view).intersection(paths)
+    doubtful = set(paths) if few else perhaps_binary(view).intersection(paths)
+    apart = doubtful if few or len(doubtful) <= MOST_APART else set[str]()
     rest = [path for path in paths if path not in apart]
     found, undecided, begun = one_by_one(view, sorted(apart), request, matcher, deadline)
-    if request.files_only and begun:
+    matched = by_ripgrep(view, rest + undecided, request, deadline)
+    if not apart and doubtful:
+        matched, cut = as_come_across(view, matched, doubtful, request)
+        begun |= cut
+    if begun:
         lines = by_ripgrep(view, list(begun), replace(request, files_only=False), deadline)
-        matched = by_ripgrep(view, rest + undecided, request, deadline) + lines
-    else:
-        matched = by_ripgrep(view, [*rest, *undecided, *begun], request, deadline)
-    found += [file for one in matched if (file := up_to(one, begun.get(one.path), request)).count]
+        matched += [file for one in lines if (file := up_to(one, begun[one.path], request)).count]
     places = {path: at for at, path in enumerate(paths)}
-    return sorted(found, key=lambda file: places[file.path])
+    return sorted([*found, *matched], key=lambda file: places[file.path])
+
+
+def as_come_across(
+    view: View, matched: list[FileMatches], doubtful: set[str], request: GrepRequest
+) -> tuple[list[FileMatches], dict[str, int]]:
+    """(matches that count, files of which only so many lines count): ripgrep searches all of a file that is given by
+    name, but had it come across one with a NUL byte, it would have stopped there."""
+    kept: list[FileMatches] = []
+    cut: dict[str, int] = {}
+    for file in matched:
+        if file.path not in doubtful:
+            kept.append(file)
+            continue
+        try:
+            data, _ = view.root_fs.read(file.path, READ_LIMIT)
+        except ReadError as error:
+            kept += [file] if error.refusal is ReadRefusal.TOO_LARGE else []
+            continue
+        except (OSError, LlmcError):
+            continue  # gone since, or not a file any more
+        end = searched_end(data)
+        if end == len(data):
+            kept.append(file)
+        elif end and not request.count_only:
+            cut[file.path] = data[:end].count(b"\n")
+    return kept, cut
 
 
 def perhaps_binary(view: View) -> set[str]:
@@ -350,10 +404,8 @@ def most_lines(request: GrepRequest) -> int | None:
     return None if request.stop is None or request.files_only or request.count_only else MOST_LINES
 
 
-def up_to(file: FileMatches, lines: int | None, request: GrepRequest) -> FileMatches:
+def up_to(file: FileMatches, lines: int, request: GrepRequest) -> FileMatches:
     """Its first lines alone, since ripgrep searches all of a file that it is given by name."""
-    if lines is None:
-        return file
     listed = file.rows.split(b"\n")
     rows = b"\n".join(row for row in listed if (number := ROW.match(row)) and int(number[1]) <= lines)
     matched = sum(line.matched for line in read_rows(rows))

@@ -30,9 +30,12 @@ class Undecided(Exception):  # noqa: N818 - not an error: ripgrep is asked inste
 
 @dataclass(frozen=True, slots=True)
 class MatchedLine:
+    """`around` is the text that matched, where the line is too long to be shown whole."""
+
     number: int
     text: str
     matched: bool = True
+    around: str = ""
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,17 @@ class Matcher:
         else:
             found = (match.span() for match in self._ascii.finditer(line))
         return [span for _, span in zip(range(MOST_SPANS), found, strict=False)]
+
+    def first_match(self, line: str) -> str:
+        """The text that matches first; empty if only ripgrep knows."""
+        if self.plan.literal is not None and not self.word:
+            return self.plan.literal
+        try:
+            regex = self._ascii if line.isascii() else self._unicode
+            match = regex.search(line.encode("utf-8", "replace"))
+        except Undecided:
+            return ""
+        return match.group().decode("utf-8", "replace") if match else ""
 
     @property
     def source(self) -> str:

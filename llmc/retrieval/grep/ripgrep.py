@@ -9,6 +9,7 @@ the child inherits this. Where the kernel lacks Landlock, ripgrep gets no names 
 from __future__ import annotations
 
 import ctypes
+import io
 import os
 import shutil
 import subprocess
@@ -16,6 +17,7 @@ import sys
 import sysconfig
 import threading
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 
     from llmc.base.root_fs import RootFs
 
-__all__ = ["FileRows", "available", "check", "file_types", "run"]
+__all__ = ["FileRows", "available", "check", "file_types", "landlock", "run", "stream"]
 
 # Linux takes 128 KiB for one argument and a quarter of the stack (2 MiB) for all; half of that leaves room.
 ARGUMENT_BYTES: Final = 1_000_000
@@ -37,6 +39,7 @@ FD_BATCH: Final = 200
 # A pattern of 1,000 characters with nested repetitions takes some 2 s on an idle core before ripgrep refuses it.
 CHECK_SECONDS: Final = 10.0
 MAX_OUTPUT: Final = 512 * 1024 * 1024
+PIECE: Final = 1 << 18
 
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
 EXECUTE, READ_FILE, READ_DIR = 1 << 0, 1 << 2, 1 << 3
@@ -115,7 +118,7 @@ def run(
 ) -> Iterator[FileRows]:
     """Search these files of a root; in no particular order, and only those that match. `limit` is the time limit that
     `deadline` comes from, for the message."""
-    for batch in by_size(paths) if landlock() else by_count(paths):
+    for batch in by_size(paths) if landlock() and not root_fs.is_virtual else by_count(paths):
         yield from run_batch(root_fs, options, batch, Limit(deadline, limit))
 
 
@@ -125,7 +128,7 @@ def run_batch(root_fs: RootFs, options: Sequence[str], paths: Sequence[str], lim
     for path in paths:
         if root_fs.denylist.denies(path):
             continue
-        if landlock() and "\n" not in path:  # an empty line ends a file's rows
+        if landlock() and not root_fs.is_virtual and "\n" not in path:  # an empty line ends a file's rows
             names[os.fsencode("./" + path)] = path
             continue
         try:
@@ -135,7 +138,7 @@ def run_batch(root_fs: RootFs, options: Sequence[str], paths: Sequence[str], lim
         os.set_inheritable(fds[-1], True)
         names[f"/proc/self/fd/{fds[-1]}".encode()] = path
     try:
-        output = communicate(root_fs, [*options, "--"], list(names), limit)
+        output = communicate(root_fs, options, list(names), limit)
     finally:
         for fd in fds:
             os.close(fd)
@@ -152,40 +155,70 @@ def parsed(output: bytes, names: dict[bytes, str], options: Sequence[str]) -> It
             yield FileRows(names[name], rows.removesuffix(b"\n"))
 
 
+def stream(
+    root_fs: RootFs, options: Sequence[str], paths: Sequence[str], deadline: float, limit: float
+) -> Iterator[bytes]:
+    """The matches in the order of the paths, a piece at a time: each file's path, NUL and its lines, with an empty line
+    between files. Only where Landlock works, and only paths without a line break."""
+    assert landlock()
+    for batch in by_size([path for path in paths if not root_fs.denylist.denies(path)]):
+        names = [os.fsencode(path) for path in batch]
+        shown = ["--heading", "--threads=1", *options]
+        with process(root_fs, shown, names, Limit(deadline, limit)) as output:
+            while piece := output.read1(PIECE):
+                yield piece
+
+
 def communicate(root_fs: RootFs, options: Sequence[str], names: Sequence[bytes], limit: Limit) -> bytes:
-    command = [program() or "rg", "--no-config", "--color=never", "--heading", "--with-filename", "--null", "--text"]
-    command += ["--no-messages", "--no-context-separator", *options]
-    started: list[subprocess.Popen[bytes] | OSError] = []
+    with process(root_fs, ["--heading", *options], names, limit) as output, released():
+        found = output.read(MAX_OUTPUT + 1)
+    if len(found) > MAX_OUTPUT:
+        raise QueryError(f"the search was stopped at its limit of {MAX_OUTPUT >> 20} MiB of matches", hint=SLOW_HINT)
+    return found
+
+
+@contextmanager
+def process(
+    root_fs: RootFs, options: Sequence[str], names: Sequence[bytes], limit: Limit
+) -> Iterator[io.BufferedReader]:
+    """What ripgrep prints for these files. It is killed when the block ends before it does, and QueryError says so when
+    the time limit ended it."""
+    command = [program() or "rg", "--no-config", "--color=never", "--with-filename", "--null", "--text"]
+    command += ["--no-messages", "--no-context-separator", *options, "--"]
+    running = started(root_fs, [*command, *names])
+    late = threading.Event()
+
+    def stop() -> None:
+        late.set()
+        running.kill()
+
+    killer = threading.Timer(max(LEAST_SECONDS, limit.deadline - time.monotonic()), stop)
+    killer.start()
+    assert isinstance(running.stdout, io.BufferedReader)
+    try:
+        yield running.stdout
+    finally:
+        killer.cancel()
+        running.kill()
+        running.stdout.close()
+        running.wait()
+    if late.is_set():
+        raise QueryError(f"the search was stopped at its time limit of {limit.seconds:g} s", hint=SLOW_HINT)
+
+
+def started(root_fs: RootFs, command: Sequence[bytes | str]) -> subprocess.Popen[bytes]:
+    found: list[subprocess.Popen[bytes] | OSError] = []
     top = root_fs.open_folder("")
     try:
         with Path(os.devnull).open("rb") as nothing:
-            thread = threading.Thread(target=fenced, args=(top, [*command, *names], nothing.fileno(), started))
+            thread = threading.Thread(target=fenced, args=(top, command, nothing.fileno(), found))
             thread.start()
             thread.join()
     finally:
         os.close(top)
-    process = started[0]
-    if isinstance(process, OSError):
-        raise QueryError("the bundled ripgrep did not start", reason=str(process), hint="llmc doctor") from process
-    killer = threading.Timer(max(LEAST_SECONDS, limit.deadline - time.monotonic()), process.kill)
-    killer.start()
-    assert process.stdout is not None
-    try:
-        with released():
-            output = process.stdout.read(MAX_OUTPUT + 1)
-        if len(output) > MAX_OUTPUT:
-            process.kill()
-    finally:
-        process.wait()
-        killer.cancel()
-        process.stdout.close()
-    if process.returncode < 0:
-        if len(output) > MAX_OUTPUT:
-            raise QueryError(
-                f"the search was stopped at its limit of {MAX_OUTPUT >> 20} MiB of matches", hint=SLOW_HINT
-            )
-        raise QueryError(f"the search was stopped at its time limit of {limit.seconds:g} s", hint=SLOW_HINT)
-    return output
+    if isinstance(found[0], OSError):
+        raise QueryError("the bundled ripgrep did not start", reason=str(found[0]), hint="llmc doctor") from found[0]
+    return found[0]
 
 
 def fenced(

@@ -16,7 +16,7 @@ __all__ = ["document"]
 
 REPLY = {
     "type": "object",
-    "required": ["tool", "text", "data", "shown", "total", "handle"],
+    "required": ["tool", "text", "data", "shown", "total", "handle", "provisional", "tokens"],
     "properties": {
         "tool": {"type": "string"},
         "text": {"type": "string", "description": "The reply as a model reads it."},
@@ -27,6 +27,11 @@ REPLY = {
             "type": "string",
             "description": "Handle of the rest, for `read`; empty when the reply is complete.",
         },
+        "provisional": {
+            "type": "boolean",
+            "description": "The index is being built and not everything was checked: ask again later.",
+        },
+        "tokens": {"type": "integer", "description": "Tokens of the text (o200k)."},
     },
 }
 ERROR = {

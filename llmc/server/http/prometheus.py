@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from llmc import __version__
 from llmc.server.report import root_status, store_status
@@ -11,6 +11,8 @@ from llmc.state.metrics import BOUNDS, METER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from prometheus_client.core import Metric
 
     from llmc.workspace import Workspace
 
@@ -25,34 +27,45 @@ STATES = ("ready", "building", "waiting", "failed", "missing")
 
 def exposition(workspace: Workspace, sessions: int) -> str:
     """Metrics of the roots of this workspace only; other roots are not visible to this client."""
-    lines = [*answered(), *indexed(workspace), *process(sessions)]
-    return "\n".join(lines) + "\n"
+    from prometheus_client.exposition import generate_latest  # noqa: PLC0415 - only where metrics are scraped
+
+    class Collected:
+        """What the client library asks for a list of metrics."""
+
+        def collect(self) -> Iterable[Metric]:
+            return (*answered(), *indexed(workspace), *process(sessions))
+
+    return generate_latest(Collected()).decode()
 
 
-def answered() -> Iterator[str]:
+def answered() -> Iterator[Metric]:
+    from prometheus_client.core import HistogramMetricFamily  # noqa: PLC0415 - as above
+
     timings = {tool: (list(one.counts), one.seconds) for tool, one in sorted(METER.timings.items())}
     calls = [({"tool": tool}, float(sum(counts))) for tool, (counts, _) in timings.items()]
-    yield from family("llmc_calls_total", "counter", "Calls answered, by tool.", calls)
+    yield counter("llmc_calls", "Calls answered, by tool.", calls)
     errors = [({"tool": tool, "code": code}, float(n)) for (tool, code), n in sorted(METER.errors.items())]
-    yield from family("llmc_errors_total", "counter", "Calls answered with an error, by tool and code.", errors)
-    yield "# HELP llmc_call_seconds Duration of calls, by tool."
-    yield "# TYPE llmc_call_seconds histogram"
+    yield counter("llmc_errors", "Calls answered with an error, by tool and code.", errors)
+    seconds_by_tool = HistogramMetricFamily("llmc_call_seconds", "Duration of calls, by tool.", labels=["tool"])
     for tool, (counts, seconds) in timings.items():
-        below = 0
-        for bound, count in zip((*BOUNDS, float("inf")), counts, strict=True):
-            below += count
-            yield sample("llmc_call_seconds_bucket", {"tool": tool, "le": number(bound)}, below)
-        yield sample("llmc_call_seconds_sum", {"tool": tool}, seconds)
-        yield sample("llmc_call_seconds_count", {"tool": tool}, below)
+        seconds_by_tool.add_metric([tool], buckets=list(cumulative(counts)), sum_value=seconds)
+    yield seconds_by_tool
     tokens = [
         ({"tool": tool, "kind": kind}, float(n))
-        for kind, counter in (("content", METER.content), ("frame", METER.frame))
-        for tool, n in sorted(counter.items())
+        for kind, counted in (("content", METER.content), ("frame", METER.frame))
+        for tool, n in sorted(counted.items())
     ]
-    yield from family("llmc_reply_tokens_total", "counter", "Tokens of replies, by content and frame.", tokens)
+    yield counter("llmc_reply_tokens", "Tokens of replies, by content and frame.", tokens)
 
 
-def indexed(workspace: Workspace) -> Iterator[str]:
+def cumulative(counts: list[int]) -> Iterator[tuple[str, float]]:
+    below = 0
+    for bound, count in zip((*map(str, BOUNDS), "+Inf"), counts, strict=True):
+        below += count
+        yield bound, below
+
+
+def indexed(workspace: Workspace) -> Iterator[Metric]:
     roots = [
         root_status(root_index, workspace.registry.writer_thread(root_index)) for root_index in workspace.root_indexes
     ]
@@ -61,53 +74,52 @@ def indexed(workspace: Workspace) -> Iterator[str]:
         for root in roots
         for state in ("indexed", "skipped", "failed")
     ]
-    yield from family("llmc_files", "gauge", "Files of a root, by state.", files)
+    yield gauge("llmc_files", "Files of a root, by state.", files)
     pending = [({"root": root.name}, float(root.pending)) for root in roots]
-    yield from family("llmc_pending", "gauge", "Changes that are not indexed yet.", pending)
+    yield gauge("llmc_pending", "Changes that are not indexed yet.", pending)
     ready = [({"root": root.name, "state": state}, float(root.state == state)) for root in roots for state in STATES]
-    yield from family("llmc_root_state", "gauge", "1 for the current state of the root.", ready)
+    yield gauge("llmc_root_state", "1 for the current state of the root.", ready)
     stores = [store_status(writer_thread) for writer_thread in workspace.writer_threads]
     sizes = [
         ({"store": store.family, "part": part}, float(getattr(store, f"{part}_bytes")))
         for store in stores
         for part in ("catalog", "keyword", "vector", "text")
     ]
-    yield from family("llmc_index_bytes", "gauge", "Size of the index on disk, by part.", sizes)
+    yield gauge("llmc_index_bytes", "Size of the index on disk, by part.", sizes)
     rows = [
         ({"store": store.family, "kind": kind}, float(getattr(store, kind)))
         for store in stores
         for kind in ("documents", "chunks", "symbols")
     ]
-    yield from family("llmc_index_rows", "gauge", "Number of rows in the index.", rows)
+    yield gauge("llmc_index_rows", "Number of rows in the index.", rows)
 
 
-def process(sessions: int) -> Iterator[str]:
+def process(sessions: int) -> Iterator[Metric]:
     daemon = process_status("daemon")
-    yield from family("llmc_sessions", "gauge", "Sessions in memory.", [({}, float(sessions))])
-    yield from family("llmc_resident_bytes", "gauge", "Memory of the daemon.", [({}, float(daemon.rss))])
-    yield from family("llmc_cpu_seconds_total", "counter", "CPU time of the daemon.", [({}, daemon.cpu_seconds)])
-    yield from family("llmc_info", "gauge", "Version.", [({"version": __version__}, 1.0)])
+    yield gauge("llmc_sessions", "Sessions in memory.", [({}, float(sessions))])
+    yield gauge("llmc_resident_bytes", "Memory of the daemon.", [({}, float(daemon.rss))])
+    yield counter("llmc_cpu_seconds", "CPU time of the daemon.", [({}, daemon.cpu_seconds)])
+    yield gauge("llmc_info", "Version.", [({"version": __version__}, 1.0)])
 
 
-def family(name: str, kind: str, meaning: str, samples: Iterable[Sample]) -> Iterator[str]:
-    yield f"# HELP {name} {meaning}"
-    yield f"# TYPE {name} {kind}"
-    for labels, value in samples:
-        yield sample(name, labels, value)
+def counter(name: str, meaning: str, samples: Iterable[Sample]) -> Metric:
+    """The library appends `_total` to the name."""
+    from prometheus_client.core import CounterMetricFamily  # noqa: PLC0415 - as above
+
+    return filled(CounterMetricFamily, name, meaning, samples)
 
 
-def sample(name: str, labels: dict[str, str], value: float) -> str:
-    inner = ",".join(f'{key}="{escaped(text)}"' for key, text in labels.items())
-    return f"{name}{{{inner}}} {number(value)}" if inner else f"{name} {number(value)}"
+def gauge(name: str, meaning: str, samples: Iterable[Sample]) -> Metric:
+    from prometheus_client.core import GaugeMetricFamily  # noqa: PLC0415 - as above
+
+    return filled(GaugeMetricFamily, name, meaning, samples)
 
 
-def number(value: float) -> str:
-    if value == float("inf"):
-        return "+Inf"
-    return str(int(value)) if value == int(value) else repr(value)
-
-
-def escaped(text: str) -> str:
-    """Escape a label; names of roots may contain any character of a folder name."""
-    safe = text.encode("utf-8", "backslashreplace").decode()
-    return safe.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+def filled(family: Any, name: str, meaning: str, samples: Iterable[Sample]) -> Metric:
+    listed = list(samples)
+    metric = family(name, meaning, labels=list(listed[0][0]) if listed else [])
+    for labels, value in listed:
+        # Names of roots may contain any character of a folder name.
+        metric.add_metric([text.encode("utf-8", "backslashreplace").decode() for text in labels.values()], value)
+    made: Metric = metric
+    return made

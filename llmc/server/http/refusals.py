@@ -21,6 +21,7 @@ STATUSES = {
     "root": 400,
     "read": 403,
     "not_found": 404,
+    "not_indexed_yet": 503,
     "outside": 403,
     "conflict": 409,
     "store": 503,

@@ -17,6 +17,7 @@ from starlette.routing import Route
 from llmc import __version__
 from llmc.base import logs
 from llmc.base.errors import CallLimitError, InvalidParamsError, LlmcError
+from llmc.envelope.reply import tokens_of
 from llmc.envelope.request import RunningRequest
 from llmc.server.call_threads import CallThreads
 from llmc.server.http.guard import OWNER
@@ -193,7 +194,8 @@ def shown(name: str, reply: Reply) -> Response:
         error = reply.data.get("error") or failure(reply.error, reply.text)
         return json_bytes(encode_line({"error": error, "text": reply.text}), status_of(reply.error))
     fields = {"text": reply.text, "data": reply.data, "shown": reply.shown, "total": reply.total}
-    return json_bytes(encode_line({"tool": name, **fields, "handle": reply.handle}))
+    more = {"handle": reply.handle, "provisional": reply.provisional, "tokens": tokens_of(reply)}
+    return json_bytes(encode_line({"tool": name, **fields, **more}))
 
 
 def json_bytes(body: bytes, status: int = 200) -> Response:

@@ -48,6 +48,8 @@ log = logs.get("mcp")
 FAIR_SHARE = 4
 SESSION_KEY = "llmc/session"
 HANDLE_URI = "llmc://handle/"
+ALWAYS_LOAD = "anthropic/alwaysLoad"
+LONGEST_RESULT = "anthropic/maxResultSizeChars"
 
 # Instructions of the persona in the URL of the current request, where one server object serves many.
 INSTRUCTIONS: ContextVar[str] = ContextVar("llmc-instructions", default="")
@@ -210,9 +212,25 @@ class Requests:
 
 
 def listed_tool(one: ToolDefinition) -> types.Tool:
-    """Annotations of a tool. Codex, VS Code and others ask the user before calling tools that are not read-only."""
-    reading = types.ToolAnnotations(read_only_hint=True) if one.reads_only else None
-    return types.Tool(name=one.name, description=one.description, input_schema=one.schema, annotations=reading)
+    """A definition with everything that clients honour and models do not pay for.
+
+    Codex, Gemini CLI, VS Code and others ask the user before calling tools that are not read-only. Claude Code defers
+    tools until the model searches for them unless they ask to stay loaded, and moves longer results to a file.
+    """
+    hints: dict[str, Any] = {"title": one.title} if one.title else {}
+    if one.reads_only:
+        hints |= {"read_only_hint": True, "destructive_hint": False, "open_world_hint": False}
+    meta: dict[str, Any] = {ALWAYS_LOAD: True} if one.always_load else {}
+    if one.longest_chars:
+        meta |= {LONGEST_RESULT: one.longest_chars}
+    return types.Tool(
+        name=one.name,
+        title=one.title or None,
+        description=one.description,
+        input_schema=one.schema,
+        annotations=types.ToolAnnotations(**hints) if hints else None,
+        _meta=meta or None,
+    )
 
 
 def encodable(text: str) -> str:

@@ -19,6 +19,7 @@ from pydantic import ValidationError
 from llmc.base import logs
 from llmc.base.errors import LlmcError
 from llmc.base.line_stream import END_BYTES, Stream, id_of
+from llmc.base.protocol import RECEIVED, is_repeatable
 from llmc.server.mcp.announce import Listening
 from llmc.server.mcp.build import build_server, named_session
 from llmc.server.mcp.surfaces import surface_for
@@ -139,7 +140,21 @@ class Messages(Stream):
                 continue
             message = self._message(value)
             if message is not None:
+                if not is_repeatable(value):
+                    await self._confirm(value)
                 return SessionMessage(message)
+
+    async def _confirm(self, value: dict[str, Any]) -> None:
+        """Tell the relay that a call has arrived, before it can have any effect: if this process dies, the relay must
+        not send it again."""
+        self._writer.transport.set_write_buffer_limits(0)  # so that `drain` waits until all of it is written
+        self._write(orjson.dumps({"jsonrpc": "2.0", "method": RECEIVED, "params": {"id": value.get("id")}}))
+        try:
+            await self._writer.drain()
+        except ConnectionError:
+            raise StopAsyncIteration from None
+        finally:
+            self._writer.transport.set_write_buffer_limits()
 
     async def send(self, item: SessionMessage, /) -> None:
         line = item.message.model_dump_json(by_alias=True, exclude_unset=True).encode()

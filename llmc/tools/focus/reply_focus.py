@@ -42,7 +42,7 @@ def focused(asked: ToolRequest, envelope: Envelope, budget: int) -> tuple[Envelo
     question = condensed(asked.text(FOCUS.name))[: asked.workspace.settings.limits.max_query_chars]
     if envelope.error or not any(item.rows or item.title for item in envelope.items()):
         return envelope, None
-    room = UNLIMITED if asked.flag("all") else budget - overhead(envelope)
+    room = UNLIMITED if asked.unlimited else budget - overhead(envelope)
     try:
         found = focus(
             envelope,
@@ -77,7 +77,7 @@ class FileDefinitions:
             root_index = self._workspace.root_index(root)
         except LlmcError:
             return None
-        catalog = self._workspace.registry.writer_thread(root_index).store.catalog
+        catalog = self._workspace.store_of(root_index).catalog
         doc = None if path in root_index.pending.paths() else catalog.doc_of(root_index.root.id, path)
         symbols = [one.symbol for one in catalog.symbols(doc=doc)] if doc is not None else []
         blocks = [
@@ -91,7 +91,7 @@ class FileDefinitions:
 def fitted_of(asked: ToolRequest, found: Focused, question: str, room: float) -> Fitted:
     """Cut further where the estimate of the pruner was too low; what then goes is behind the handle as well."""
     whole = replace(found.whole, unit="line") if found.runs else found.whole
-    kept = found.kept if asked.flag("all") else narrowed(whole, found, int(room) + overhead(whole) - MARKS)
+    kept = found.kept if asked.unlimited else narrowed(whole, found, int(room) + overhead(whole) - MARKS)
     total = sum(len(group.items) for group in whole.groups)
     shown = replace(whole, groups=seen_of(whole, kept, found), data=data_of(whole, kept, question))
     if len(kept) == total and all(kept[place] == len(item_at(whole, place).rows) for place in kept):

@@ -1,0 +1,194 @@
+"""From the matches of a search to its envelope, for every tool whose result is lines of files: `grep` and `match`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmc.base.errors import QueryError
+from llmc.base.languages import role_of
+from llmc.envelope import Envelope, Group, Item
+from llmc.envelope.phrases import freshness_notes, plural
+from llmc.retrieval.grep.grep import role_rank
+from llmc.retrieval.grep_groups import KindFilter, group_files, ungrouped
+from llmc.retrieval.line_kinds import KINDS
+from llmc.tool import FOCUS, Argument
+from llmc.tools.folder_counts import by_folder
+from llmc.tools.grep_layout import Layout, lay_out
+from llmc.tools.grep_rows import all_groups, section_counts
+from llmc.workspace import shown_path
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from llmc.retrieval.grep.grep import FileMatches, GrepRequest, GrepResult
+    from llmc.retrieval.grep.match_lines import Matcher
+    from llmc.retrieval.grep_groups import FileGroups
+    from llmc.retrieval.view import View
+    from llmc.tool import ToolRequest
+    from llmc.tools.scope import CallScope
+    from llmc.workspace import Workspace
+
+__all__ = ["AMOUNT", "MOST_READ", "WHERE", "check_scope", "line_filter", "matches_envelope"]
+
+# Matching lines that are read, grouped and kept behind the handle; of a pattern with more the rest is only counted.
+MOST_READ = 1_000
+HEAD_TOKENS = 40  # first line and handle
+
+# The arguments of both tools: where they look, and how much they show.
+WHERE = (
+    Argument("path", "strings", "Only below this file or folder, or inside an earlier result (a handle).", text="path"),
+    Argument("glob", "strings", "Only files that match, or with ! do not.", text="glob"),
+    Argument("type", "strings", "Only files of this type, such as py."),
+    Argument("type_not", "strings", "No files of this type."),
+    Argument("no_tests", "boolean", "No test code, by path or by the framework's marks."),
+    Argument("only_tests", "boolean", "Only test code."),
+)
+AMOUNT = (
+    Argument("files", "boolean", "Only the names of the files."),
+    Argument("count", "boolean", "Only how many lines match in each file."),
+    Argument("fields", "strings", "A table of only these: path, line, text; * is all."),
+    Argument("budget", "integer", "Tokens that the reply may take."),
+    Argument("all", "boolean", "Every match, without a budget."),
+)
+
+
+def matches_envelope(  # noqa: PLR0917 - what every stage before it has made
+    tool: str,
+    asked: ToolRequest,
+    scope: CallScope,
+    request: GrepRequest,
+    result: GrepResult,
+    matcher: Matcher | None,
+    *notes: str,
+) -> Envelope:
+    """`matcher` tells where in its lines a pattern matches, if that is known."""
+    if not result.files:
+        check_scope(asked, scope.views, request)
+    listed = request.files_only or request.count_only
+    files = [] if listed else grouped(asked, scope.views, result, matcher)
+    layout = Layout(tuple(listing(result, request, asked.workspace))) if listed else layout_of(asked, result, files)
+    freshness = freshness_notes(result.pending, result.share, unsure=result.unsure, scanned=True)
+    return Envelope(
+        tool,
+        found_words(result, request, files),
+        layout.groups,
+        notes=(*notes, *freshness, *scope.notes),
+        data=data_of(result, files) if asked.wants_data else {},
+        unit="" if listed else "match",
+        folded=layout.folded,
+        provisional=bool(result.unsure),
+    )
+
+
+def grouped(asked: ToolRequest, views: Sequence[View], result: GrepResult, matcher: Matcher | None) -> list[FileGroups]:
+    """The matches that were read, by symbol."""
+    files = [file for file in result.files if not file.counted]
+    if asked.flag("all") or any(file.counted for file in result.files):  # too many to look up their symbols
+        return [ungrouped(file, matcher) for file in files]
+    by_root = {view.root.id: [file for file in files if file.root == view.root.id] for view in views}
+    return [group for view in views for group in group_files(view, by_root[view.root.id], matcher)]
+
+
+def line_filter(asked: ToolRequest) -> KindFilter | None:
+    kinds = frozenset(kind for text in asked.texts("kind") for kind in text.replace("|", ",").split(","))
+    if wrong := sorted(kinds - {*KINDS}):
+        raise QueryError(f"{wrong[0]!r} is not a kind of line", hint=f"Available: {', '.join(KINDS)}.")
+    if asked.flag("no_tests") and asked.flag("only_tests"):
+        raise QueryError("no_tests and only_tests exclude each other", hint="Give one of them.")
+    tests = False if asked.flag("no_tests") else True if asked.flag("only_tests") else None
+    return KindFilter(kinds, tests) if kinds or tests is not None else None
+
+
+def layout_of(asked: ToolRequest, result: GrepResult, files: list[FileGroups]) -> Layout:
+    workspace = asked.workspace
+
+    def name(root: str, path: str) -> str:
+        return shown_path(workspace, root, path)
+
+    context = bool(asked.number("context") or asked.number("before") or asked.number("after"))
+    if not files or asked.flag("all") or asked.text(FOCUS.name).strip() or asked.texts("fields"):
+        return Layout(all_groups(files, name, context=context))
+    if any(file.counted for file in result.files):
+        folders = by_folder([(name(file.root, file.path), file.count) for file in result.files])
+        return Layout(tuple(folders), all_groups(files, name, context=context))
+    settings = workspace.settings.envelope
+    budget = min(asked.number("budget", settings.grep_budget), settings.cap) - HEAD_TOKENS
+    return lay_out(files, name, budget, context=context, everything=bool(asked.args.get("budget")))
+
+
+def found_words(result: GrepResult, request: GrepRequest, files: list[FileGroups]) -> str:
+    if not result.files:
+        return "no matches"
+    named = plural(len(result.files), "file")
+    unread = f", {plural(result.unread, 'file')} unread" if result.unread else ""
+    if request.files_only:
+        return f"{named}{unread}"
+    more = "" if result.complete else "+"
+    found = f"{result.matches:,}{more} match{'' if result.matches == 1 else 'es'} in {named}{unread}"
+    roles = [(file.role, file.count) for file in files]
+    roles += [(role_of(file.path), file.count) for file in result.files if file.counted or not files]
+    counts = section_counts(roles)
+    return f"{found}: {counts}" if counts else found
+
+
+def check_scope(asked: ToolRequest, views: Sequence[View], request: GrepRequest) -> None:
+    """A filter that lets no file through is a mistake of the call, not an answer."""
+    if request.paths.is_open or any(view.share < 1.0 for view in views):
+        return
+    if any(request.paths.of(view.root.id).accepts(path) for view in views for path in paths_of(view)):
+        return
+    given = [*asked.texts("path"), *(f"-g {one}" for one in asked.texts("glob"))]
+    given += [f"-t {one}" for one in asked.texts("type")] + [f"-T {one}" for one in asked.texts("type_not")]
+    raise QueryError(
+        f"no indexed file matches {' '.join(given)}",
+        reason="nothing was searched",
+        hint="`find` lists paths; ignored and binary files are not indexed.",
+    )
+
+
+def paths_of(view: View) -> list[str]:
+    return [
+        *view.store.catalog.places(view.root.id).paths(),
+        *view.pending,
+        *view.store.catalog.unvouched(view.root.id),
+        *view.named,
+    ]
+
+
+def rank(file: FileMatches) -> tuple[int, str]:
+    """Code first, in order of path."""
+    return role_rank(file.path), file.path
+
+
+def listing(result: GrepResult, request: GrepRequest, workspace: Workspace) -> list[Group]:
+    return [
+        Group(
+            shown_path(workspace, file.root, file.path),
+            (Item(root=file.root, path=file.path),),
+            file.count if request.count_only else None,
+        )
+        for file in sorted(result.files, key=rank)
+    ]
+
+
+def data_of(result: GrepResult, files: Sequence[FileGroups]) -> dict[str, object]:
+    """A line is its number, its text, whether it matches, and of a match the symbol around it and its kind."""
+    about = {
+        (file.root, file.path, number): (one.symbol.qualified if one.symbol else "", kind)
+        for file in files
+        for one in file.symbols
+        for number, kind in one.kinds.items()
+    }
+    found = [
+        {
+            "root": file.root,
+            "path": file.path,
+            "count": file.count,
+            "lines": [
+                [line.number, line.text, line.matched, *about.get((file.root, file.path, line.number), ())]
+                for line in file.lines
+            ],
+        }
+        for file in result.files
+    ]
+    return {"matches": result.matches, "complete": result.complete, "files": found}
