@@ -74,10 +74,10 @@ test-servers: $(TEST_READY) $(SERVERS_READY) ## Run the tests that need third-pa
 	$(TEST_RUN) pytest tests/servers $(ARGS)
 
 fuzz: $(READY) ## Compare grep with ripgrep on generated patterns (PATTERNS=5000 for each of three repositories)
-	LLMC_GREP_PATTERNS=$(or $(PATTERNS),5000) $(VENV)/bin/python -m pytest tests/test_grep_ripgrep.py -k generated
+	LLMC_GREP_PATTERNS=$(or $(PATTERNS),5000) $(VENV)/bin/python -m pytest tests/retrieval/test_grep_ripgrep.py -k generated
 
 soak: $(READY) ## Call every tool with malformed arguments (CALLS=26000 over MCP and as many over REST, SEED=20)
-	LLMC_FUZZ_CALLS=$(or $(CALLS),26000) LLMC_FUZZ_SEED=$(or $(SEED),20) $(VENV)/bin/python -m pytest tests/test_fuzz.py $(ARGS)
+	LLMC_FUZZ_CALLS=$(or $(CALLS),26000) LLMC_FUZZ_SEED=$(or $(SEED),20) $(VENV)/bin/python -m pytest tests/server/test_fuzz.py $(ARGS)
 
 test-transformers: $(TORCH_READY) $(filter checkout,$(TEST_READY)) ## Run the tests that need torch, in an environment of their own
 	$(TORCH_RUN) pytest tests/transformers
@@ -173,7 +173,7 @@ $(NODE_READY):
 # A gigabyte, and programs of others: only for who asks for it.
 $(AGENTS_READY):
 	npm install --silent --no-audit --no-fund --no-save --prefix $(AGENTS_VENV) \
-		@anthropic-ai/claude-code@2.1.197 @openai/codex@0.166.0 @google/gemini-cli@0.61.0 opencode-ai@1.18.33
+		@anthropic-ai/claude-code@2.1.326 @openai/codex@0.169.0 @google/gemini-cli@0.61.0 opencode-ai@1.18.33
 	@touch $@
 
 # Only what drives the browser; everything else is the usual environment's.
