@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -21,7 +22,12 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parents[2]
 DEMO = HERE / "data" / "demo"
 GIVEN = {"target": "README.md", "name": "estimate_arrival"}
-FURTHER = {"session": ("action=list",)}
+# Arguments of a tool that the general ones do not fit.
+OWN: dict[str, dict[str, str]] = {
+    "path": {"source": "estimate_arrival", "target": "departure"},
+    "session": {"action": "list"},
+}
+HANDLE = re.compile(r"→ (h[a-z2-7]{4,})")
 ANYTHING = "arrival"
 LLMC = (sys.executable, "-m", "llmc")
 
@@ -46,12 +52,16 @@ def main(node: str, package: str) -> int:
         own = {"LLMC_HOME": home, "XDG_CONFIG_HOME": home, "PYTHONPATH": str(HERE)}
         environ = {**os.environ, **own}
         try:
-            # The Inspector hands on no variables but those that it is told.
-            told = [word for name, value in own.items() for word in ("-e", f"{name}={value}")]
-            failed += every_tool(Inspector(node, package, (*told, *LLMC, "serve", "--profile", "full", "--quiet")))
+            # The Inspector passes on only the variables that are named.
+            passed = [word for name, value in own.items() for word in ("-e", f"{name}={value}")]
+            failed += every_tool(
+                Inspector(node, package, (*passed, *LLMC, "serve", "--profile", "full", "--quiet")), keeps_handles=True
+            )
             with listening(environ) as (url, token):
                 header = ("--header", f"Authorization: Bearer {token}")
-                failed += every_tool(Inspector(node, package, (url, "--transport", "http", *header)))
+                failed += every_tool(
+                    Inspector(node, package, (url, "--transport", "http", *header)), keeps_handles=False
+                )
         finally:
             subprocess.run([*LLMC, "stop", "--quiet"], env=environ, check=False)
     return int(failed > 0)
@@ -71,19 +81,35 @@ def listening(environ: dict[str, str]) -> Iterator[tuple[str, str]]:
             server.terminate()
 
 
-def every_tool(inspector: Inspector) -> int:
-    """How many of them failed."""
-    return sum(not called(inspector, tool) for tool in inspector.ask("--method", "tools/list")["tools"])
+def every_tool(inspector: Inspector, *, keeps_handles: bool) -> int:
+    """How many of them failed. Over HTTP each command is a session of its own, which cannot open another's handles."""
+    tools = inspector.ask("--method", "tools/list")["tools"]
+    given = GIVEN
+    if keeps_handles:
+        given = {**GIVEN, "handle": handle_of(inspector)}
+    else:
+        tools = [tool for tool in tools if "handle" not in tool["inputSchema"].get("required", [])]
+    return sum(not called(inspector, tool, given) for tool in tools)
 
 
-def called(inspector: Inspector, tool: dict[str, Any]) -> bool:
-    needed = [f"{name}={GIVEN.get(name, ANYTHING)}" for name in tool["inputSchema"].get("required", [])]
-    needed += FURTHER.get(tool["name"], ())
-    arguments = ["--tool-arg", *needed] if needed else []
+def handle_of(inspector: Inspector) -> str:
+    arguments = ("--tool-name", "grep", "--tool-arg", "pattern=return|import", "budget=80")
+    cut = inspector.ask("--method", "tools/call", *arguments)
+    found = HANDLE.search(cut["content"][0]["text"])
+    if found is None:
+        raise SystemExit(f"a grep that was cut has no handle: {cut}")
+    return found[1]
+
+
+def called(inspector: Inspector, tool: dict[str, Any], given: dict[str, str]) -> bool:
+    own = OWN.get(tool["name"], {})
+    needed = {name: given.get(name, ANYTHING) for name in tool["inputSchema"].get("required", [])} | own
+    words = [f"{name}={value}" for name, value in needed.items()]
+    arguments = ["--tool-arg", *words] if words else []
     reply = inspector.ask("--method", "tools/call", "--tool-name", tool["name"], *arguments)
     first = reply["content"][0]["text"].partition("\n")[0]
     wrong = "error: " if reply.get("isError") else ""
-    sys.stdout.write(f"{tool['name']} {' '.join(needed)}: {wrong}{first[:100]}\n")
+    sys.stdout.write(f"{tool['name']} {' '.join(words)}: {wrong}{first[:100]}\n")
     return bool(first) and not reply.get("isError")
 
 
