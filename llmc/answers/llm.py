@@ -1,133 +1,170 @@
-"""Language models: a provider from the settings, opened as a pydantic-ai model.
+"""The model loop: a model calls tools, receives their results, and finally answers.
 
-    async with open_model(provider, "qwen3") as model:
-        answer = await Agent(model, …).run(prompt)
+    text = await run_model(ModelTask(provider, "qwen3", instructions, prompt, tools=tools), ModelRecord())
+    answer = run_model_in_thread(task, record, seconds=20, stopped=stop.check)
 
-OpenAI-compatible endpoints (LM Studio, Ollama, llama.cpp, vLLM), Anthropic and Google, through pydantic-ai, which is
-the extra `llmc[models]` and imported only when a model is used (0.8 s). Requests go only to the configured address:
-no redirects, no proxies from the environment, no automatic retries, and a cap on the response size. The API key is
-sent in a header and never appears in a message or a log. `provider_slot` and `request_slot` limit the number of
-concurrent requests to what the provider allows.
+Research roles, the ask roles and delegates all run here, on pydantic-ai's agent. Rounds, tool calls, tokens and time
+are bounded. The last round offers no tools, so the model must answer. An answer that does not have the requested form
+is sent back once. Every failure is a `ModelError` whose reason is one phrase that can be shown to a reader.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import threading
-from functools import lru_cache
+from dataclasses import dataclass, field
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from llmc.base.errors import ConfigError
-from llmc.base.outbound import is_plain, web_client
+from llmc.answers.providers import failure_of, missing_libraries_as_config, open_model
+from llmc.base.errors import LlmcError, ModelError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
+    from collections.abc import Awaitable, Callable, Mapping
 
     from llmc.settings import Provider
 
-__all__ = ["open_model", "provider_slot", "request_slot"]
+__all__ = [
+    "ModelRecord",
+    "ModelTask",
+    "ModelTool",
+    "ModelToolCall",
+    "TaskLimits",
+    "run_model",
+    "run_model_in_thread",
+    "warm",
+]
 
-# The longest useful model response is a few hundred kilobytes; anything larger is a malfunction.
-MAX_REPLY = 8 << 20
-# How often a caller waiting for a slot checks whether it should give up.
+# How often a waiting thread checks whether the call was cancelled.
 POLL_SECONDS = 0.05
 
 
-@contextlib.asynccontextmanager
-async def open_model(provider: Provider, model: str) -> AsyncIterator[Any]:
-    """Open a pydantic-ai model; its HTTP client closes with the block."""
+@dataclass(frozen=True, slots=True)
+class ModelTool:
+    """A tool as the model sees it; `key` is its name in records. `run` returns text or raises an `LlmcError`, which
+    the model sees as text; an error of `ModelTask.fatal` ends the task."""
+
+    key: str
+    description: str
+    schema: dict[str, Any]
+    run: Callable[[dict[str, Any]], Awaitable[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelToolCall:
+    """One call that the model made."""
+
+    round: int
+    name: str
+    arguments: str
+    answer: str
+    seconds: float
+
+
+@dataclass(slots=True)
+class ModelRecord:
+    """What happened so far, available even if the task fails."""
+
+    made: list[ModelToolCall] = field(default_factory=list)
+    rounds: int = 0
+    read: int = 0
+    written: int = 0
+
+    @property
+    def tokens(self) -> int:
+        return self.read + self.written
+
+
+@dataclass(frozen=True, slots=True)
+class TaskLimits:
+    """`rounds` are requests, the last of which is for the answer; `calls` are tool calls in one round; `tokens` are
+    read and written by all requests together, `answer_tokens` written by one."""
+
+    rounds: int
+    calls: int
+    tokens: int
+    answer_tokens: int
+    parallel: int = 1
+
+
+def no_tools() -> Mapping[str, ModelTool]:
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class ModelTask:
+    """What a model is to do. `output` is the pydantic model of its answer, or None for text. `tools` is called in each
+    round and maps the names that the model sees; a provider that enforces a schema gets none."""
+
+    provider: Provider
+    model: str
+    instructions: str
+    prompt: str
+    limits: TaskLimits
+    output: Any = None
+    tools: Callable[[], Mapping[str, ModelTool]] = no_tools
+    temperature: float = 0.0
+    fatal: tuple[type[Exception], ...] = ()
+
+    @property
+    def enforces_schema(self) -> bool:
+        return self.output is not None and self.provider.structured == "schema"
+
+
+async def run_model(task: ModelTask, record: ModelRecord) -> Any:
+    """The model's answer: text, or an instance of `task.output`."""
+    with missing_libraries_as_config(task.provider):
+        async with open_model(task.provider, task.model) as model:
+            from pydantic_ai import Agent, NativeOutput, PromptedOutput  # noqa: PLC0415 - an extra
+
+            from llmc.answers.model_bounds import BoundedModel, BoundedTools  # noqa: PLC0415 - pydantic-ai
+
+            form: Any = str
+            if task.output is not None:
+                form = NativeOutput(task.output) if task.enforces_schema else PromptedOutput(task.output)
+            agent: Any = Agent(
+                BoundedModel(model, task, record),
+                output_type=form,
+                instructions=task.instructions,
+                toolsets=[BoundedTools(task, record)],
+                retries={"output": 1, "tools": task.limits.rounds * task.limits.calls},
+                model_settings={"max_tokens": task.limits.answer_tokens, "temperature": task.temperature},
+            )
+            try:
+                return (await agent.run(task.prompt)).output
+            except (LlmcError, ImportError):
+                raise
+            except Exception as error:  # noqa: BLE001 - client libraries raise anything
+                raise failure_of(error, task.provider) from None
+
+
+def run_model_in_thread(task: ModelTask, record: ModelRecord, *, seconds: float, stopped: Callable[[], None]) -> Any:
+    """Run a task in the calling thread for at most `seconds`, not counting the time to import pydantic-ai; `stopped`
+    raises when the call was cancelled or is out of time."""
+    warm(task.provider)
+    stopped()
+    return asyncio.run(_run_until(task, record, seconds, stopped))
+
+
+async def _run_until(task: ModelTask, record: ModelRecord, seconds: float, stopped: Callable[[], None]) -> Any:
+    running = asyncio.ensure_future(run_model(task, record))
+    deadline = asyncio.get_running_loop().time() + seconds
     try:
-        import pydantic_ai  # noqa: F401, PLC0415 - an extra, and 0.8 s
-    except ImportError:
-        raise ConfigError(
-            "models are not available", reason="the extra is not installed", hint="pip install 'llmc[models]'"
-        ) from None
-    name = model or provider.model
-    if not name:
-        raise ConfigError("no model is configured", hint="Set `model` on the role or on its provider.")
-    client = http_client(provider)
-    try:
-        yield MODEL_FACTORIES[provider.kind](provider, name, client)
+        while not running.done():
+            left = deadline - asyncio.get_running_loop().time()
+            if left <= 0:
+                raise ModelError("the model did not answer", reason=f"it was too slow for the {seconds:.3g} s it had")
+            await asyncio.wait([running], timeout=min(left, POLL_SECONDS))
+            stopped()
+        return running.result()
     finally:
-        await client.aclose()
+        if not running.done():
+            running.cancel()
+            await asyncio.wait([running])
 
 
-def http_client(provider: Provider) -> Any:
-    import httpx2  # noqa: PLC0415 - the HTTP client that pydantic-ai uses
-
-    if provider.base_url and not is_plain(provider.base_url):
-        raise ConfigError("the base_url of a provider is not a plain URL", hint="For example http://127.0.0.1:1234/v1")
-    seconds = provider.timeout_ms / 1000
-    return web_client(MAX_REPLY, httpx2.Timeout(seconds), seconds=seconds)
-
-
-def _openai(provider: Provider, model: str, client: Any) -> Any:
-    from openai import AsyncOpenAI  # noqa: PLC0415 - part of the extra
-    from pydantic_ai.models.openai import OpenAIChatModel  # noqa: PLC0415 - part of the extra
-    from pydantic_ai.providers.openai import OpenAIProvider  # noqa: PLC0415 - part of the extra
-
-    # Local servers need no key, but the client requires one.
-    key = provider.api_key.reveal() or "none"
-    sdk = AsyncOpenAI(base_url=provider.base_url or None, api_key=key, http_client=client, max_retries=0)
-    return OpenAIChatModel(model, provider=OpenAIProvider(openai_client=sdk))
-
-
-def _anthropic(provider: Provider, model: str, client: Any) -> Any:
-    from anthropic import AsyncAnthropic  # noqa: PLC0415 - part of the extra
-    from pydantic_ai.models.anthropic import AnthropicModel  # noqa: PLC0415 - part of the extra
-    from pydantic_ai.providers.anthropic import AnthropicProvider  # noqa: PLC0415 - part of the extra
-
-    sdk = AsyncAnthropic(
-        base_url=provider.base_url or None,
-        api_key=provider.api_key.reveal() or "none",
-        http_client=client,
-        max_retries=0,
-    )
-    return AnthropicModel(model, provider=AnthropicProvider(anthropic_client=sdk))
-
-
-def _google(provider: Provider, model: str, client: Any) -> Any:
-    from pydantic_ai.models.google import GoogleModel  # noqa: PLC0415 - part of the extra
-    from pydantic_ai.providers.google import GoogleProvider  # noqa: PLC0415 - part of the extra
-
-    key = provider.api_key.reveal() or "none"
-    return GoogleModel(
-        model, provider=GoogleProvider(api_key=key, base_url=provider.base_url or None, http_client=client)
-    )
-
-
-MODEL_FACTORIES: dict[str, Callable[[Provider, str, Any], Any]] = {
-    "openai": _openai,
-    "anthropic": _anthropic,
-    "google": _google,
-}
-
-
-@lru_cache(maxsize=64)
-def _slots(_address: tuple[str, str], most: int) -> threading.BoundedSemaphore:
-    return threading.BoundedSemaphore(most)
-
-
-@contextlib.contextmanager
-def provider_slot(provider: Provider, check: Callable[[], None]) -> Iterator[None]:
-    """Hold one of the provider's request slots, shared by all roles and clients; `check` raises to stop waiting."""
-    slots = _slots((provider.kind, provider.base_url), provider.max_concurrent)
-    while not slots.acquire(timeout=POLL_SECONDS):
-        check()
-    try:
-        yield
-    finally:
-        slots.release()
-
-
-@contextlib.asynccontextmanager
-async def request_slot(provider: Provider) -> AsyncIterator[None]:
-    """Like `provider_slot`, for one request inside an event loop: cancelling the task stops the wait."""
-    slots = _slots((provider.kind, provider.base_url), provider.max_concurrent)
-    while not slots.acquire(blocking=False):  # noqa: ASYNC110 - threads hold slots too, and set no event of a loop
-        await asyncio.sleep(POLL_SECONDS)
-    try:
-        yield
-    finally:
-        slots.release()
+def warm(provider: Provider) -> None:
+    """Import the libraries in the caller's thread: it takes seconds and would block other tasks of an event loop."""
+    with contextlib.suppress(ImportError):  # opening the model reports what is missing
+        import_module("llmc.answers.model_bounds")
+        import_module(f"pydantic_ai.models.{provider.kind}")

@@ -95,7 +95,7 @@ def test_a_model_calls_only_what_it_was_given(world: World, model: ModelServer) 
     assert "I may not." in alone(world)
     assert not any(event.startswith("env") for event in events(state))
     refusals = json.dumps(sent_to(model, steps)[1]["messages"])
-    assert refusals.count("is not one of your tools: twin__echo") == 3
+    assert refusals.count("Unknown tool name") == 3
 
 
 def test_a_model_that_goes_round_in_circles_is_made_to_answer(world: World, model: ModelServer) -> None:
@@ -303,15 +303,14 @@ def test_a_delegate_is_reached_over_http_too(world: World) -> None:
 def test_an_extra_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     import asyncio
 
+    from llmc.answers.llm import ModelRecord, ModelTask, TaskLimits, run_model
     from llmc.base.errors import ConfigError
-    from llmc.extend.delegates.loop import ConversationRecord, converse
-    from llmc.settings import Delegate, Provider
+    from llmc.settings import Provider
 
     monkeypatch.setitem(sys.modules, "anthropic", None)
-    delegate = Delegate(description="d", internal_tools={"llmc": ("search",)}, provider="anthropic", model="claude")
-    talking = converse(Provider(kind="anthropic"), delegate, ("You are a clerk.", "?"), dict, ConversationRecord())
+    task = ModelTask(Provider(kind="anthropic"), "claude", "You are a clerk.", "?", TaskLimits(2, 2, 1_000, 100))
     with pytest.raises(ConfigError) as error:
-        asyncio.run(talking)
+        asyncio.run(run_model(task, ModelRecord()))
     assert "pip install 'llmc[models]'" in error.value.hint
     assert "anthropic is not installed" in error.value.reason
 

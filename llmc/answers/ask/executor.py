@@ -6,10 +6,12 @@ times to follow up on a step, and states the findings.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from llmc.answers.ask.model_step import ModelStep, ask_model
 from llmc.answers.ask.values import ToolStep
+from llmc.answers.llm import ModelTool
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +32,7 @@ def execute(context: AskContext, plan: Sequence[ToolStep]) -> list[str]:
     """Run the plan; return the findings that the model states, if there is a model."""
     steps = [context.run_step(step) for step in plan]
     reply = ask_model(
-        context, "otto", ModelStep(PROMPT, prompt_for(steps), findings_schema(context), agent_tools(context))
+        context, "otto", ModelStep(PROMPT, prompt_for(steps), findings_schema(context), model_tools(context))
     )
     return [text for text in reply.findings if text.strip()] if reply is not None else []
 
@@ -53,23 +55,15 @@ def findings_schema(context: AskContext) -> Any:
     return create_model("Findings", findings=(list[str], ...))
 
 
-def agent_tools(context: AskContext) -> list[Any]:
+def model_tools(context: AskContext) -> dict[str, ModelTool]:
     """The tools of the route with their schemas; `AskContext.run_step` bounds and checks each call."""
     if "otto" not in context.models:
-        return []
-    from pydantic_ai import Tool  # noqa: PLC0415 - an extra
-
+        return {}
     from llmc.tool_schema import definition_of  # noqa: PLC0415 - only needed with a model
 
-    tools = []
-    for name in context.route.tools:
-        definition = definition_of(context.request.tools.get(name))
+    async def use(name: str, args: dict[str, Any]) -> str:
+        step = context.run_step(ToolStep(name, args, "follow-up", "otto"))
+        return context.clean(step.text[:LONGEST_STEP])
 
-        async def use(_name: str = name, **args: Any) -> str:
-            step = context.run_step(ToolStep(_name, args, "follow-up", "otto"))
-            return context.clean(step.text[:LONGEST_STEP])
-
-        tools.append(
-            Tool.from_schema(use, name=name, description=definition.description, json_schema=definition.schema)
-        )
-    return tools
+    definitions = [definition_of(context.request.tools.get(name)) for name in context.route.tools]
+    return {one.name: ModelTool(one.name, one.description, one.schema, partial(use, one.name)) for one in definitions}

@@ -8,28 +8,29 @@ a `ModelError`, and the pipeline continues without the model.
 
 from __future__ import annotations
 
-import asyncio
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from llmc.answers.ask.values import CREW, Cost
-from llmc.answers.llm import open_model, provider_slot
+from llmc.answers.llm import ModelRecord, ModelTask, TaskLimits, run_model_in_thread
 from llmc.answers.research.errors import CanceledError, DeadlineError
-from llmc.answers.research.model_rewrite import await_output
 from llmc.base.errors import LlmcError, ModelError
 from llmc.settings import RoleEntry as RoleSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
 
     from llmc.answers.ask.context import AskContext
+    from llmc.answers.llm import ModelTool
     from llmc.settings import Provider, Settings
 
 __all__ = ["ModelStep", "RoleModel", "ask_model", "role_models"]
 
-# Model requests and tool calls per role; a model that needs more is looping.
-MOST_REQUESTS, MOST_CALLS = 5, 6
+# Rounds and tool calls in each; a model that needs more is looping.
+MOST_ROUNDS, MOST_CALLS = 5, 6
+# The share of the remaining time that each role may use, so that a slow one leaves enough for those after it.
+SHARES = {"beatrice": 0.25, "otto": 0.4, "rem": 0.4, "grace": 0.9}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +46,12 @@ class RoleModel:
 
 @dataclass(frozen=True, slots=True)
 class ModelStep:
-    """`form` is a pydantic model, `tools` are pydantic-ai tools; providers that enforce a schema get no tools."""
+    """`form` is a pydantic model; `tools` maps the names that the model sees."""
 
     instructions: str
     prompt: str
     form: Any
-    tools: Sequence[Any] = ()
+    tools: Mapping[str, ModelTool] = field(default_factory=dict)
 
 
 def role_models(settings: Settings) -> dict[str, RoleModel]:
@@ -93,13 +94,14 @@ def ask_model(context: AskContext, role: str, step: ModelStep) -> Any | None:
         return None
     context.report_progress(role, "is thinking")
     started = time.monotonic()
-    counted: list[Any] = []
+    record = ModelRecord()
     ended = "ok"
     try:
         if context.tokens_left <= 0:
             raise ModelError("the model was not called", reason="the token budget of this question is used up")
-        with provider_slot(role_model.provider, context.stop.check):
-            return asyncio.run(run_agent(context, role_model, step, counted))
+        seconds = min(role_model.provider.timeout_ms / 1000, SHARES[role] * context.stop.left)
+        task = task_of(context, role_model, step)
+        return run_model_in_thread(task, record, seconds=seconds, stopped=context.stop.check)
     except CanceledError:
         raise
     except LlmcError as error:
@@ -108,41 +110,29 @@ def ask_model(context: AskContext, role: str, step: ModelStep) -> Any | None:
         context.notes.append(f"{role.title()}'s model did not answer ({timely or ended}); llmc continued without it.")
         return None
     finally:
-        usage = counted[0] if counted else None
         context.costs.append(
             Cost(
                 role,
                 role_model.model,
-                getattr(usage, "requests", 0),
-                getattr(usage, "input_tokens", 0),
-                getattr(usage, "output_tokens", 0),
+                record.rounds,
+                record.read,
+                record.written,
                 time.monotonic() - started,
                 ended,
             )
         )
 
 
-async def run_agent(context: AskContext, role_model: RoleModel, step: ModelStep, counted: list[Any]) -> Any:
-    async with open_model(role_model.provider, role_model.settings.model) as model:
-        from pydantic_ai import Agent, NativeOutput, PromptedOutput, UsageLimits  # noqa: PLC0415 - an extra
-        from pydantic_ai.usage import RunUsage  # noqa: PLC0415 - an extra
-
-        enforced = role_model.provider.structured == "schema"
-        agent: Any = Agent(
-            model,
-            output_type=NativeOutput(step.form) if enforced else PromptedOutput(step.form),
-            instructions=role_model.settings.system_prompt or step.instructions,
-            tools=[] if enforced else list(step.tools),
-            retries={"output": 1, "tools": 1},
-            model_settings={
-                "max_tokens": role_model.settings.max_tokens,
-                "temperature": role_model.settings.temperature,
-            },
-        )
-        usage = RunUsage()
-        counted.append(usage)
-        limits = UsageLimits(
-            request_limit=MOST_REQUESTS, tool_calls_limit=MOST_CALLS, total_tokens_limit=context.tokens_left
-        )
-        running = asyncio.ensure_future(agent.run(context.clean(step.prompt), usage_limits=limits, usage=usage))
-        return (await await_output(running, context.stop, role_model.provider.timeout_ms / 1000)).output
+def task_of(context: AskContext, role_model: RoleModel, step: ModelStep) -> ModelTask:
+    settings = role_model.settings
+    return ModelTask(
+        role_model.provider,
+        settings.model,
+        settings.system_prompt or step.instructions,
+        context.clean(step.prompt),
+        TaskLimits(MOST_ROUNDS, MOST_CALLS, context.tokens_left, settings.max_tokens),
+        step.form,
+        lambda: step.tools,
+        settings.temperature,
+        fatal=(DeadlineError, CanceledError),
+    )

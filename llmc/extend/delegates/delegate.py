@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
+from llmc.answers.llm import ModelRecord, ModelTask, TaskLimits, run_model, warm
 from llmc.base.errors import ConfigError, LlmcError, StoreFullError, ToolExecutionError
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.clean import clean, clean_text
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
     from llmc.extend.delegates.downstream import Downstream
     from llmc.extend.delegates.fleet import Fleet
-    from llmc.extend.delegates.loop import ConversationRecord
     from llmc.settings import Delegate, Settings
     from llmc.tool import ToolRequest
 
@@ -41,6 +41,9 @@ GENERAL = (
     "them."
 )
 LONGEST_ARGUMENT = 20_000
+# A model that makes more calls in one round has lost track.
+MOST_CALLS = 16
+LONGEST_ANSWER = 4_096  # tokens
 # Arguments that llmc adds to every tool, unless the tool has an argument of that name.
 SIZE_ARGUMENTS = (
     Argument("budget", "integer", "Token budget of the reply."),
@@ -98,14 +101,12 @@ class DelegateWorker:
         return ""
 
     def run(self, request: ToolRequest) -> Envelope:
-        from llmc.extend.delegates.loop import ConversationRecord, warm  # noqa: PLC0415 - only where a delegate works
-
         self.fleet.settle(self.servers.values(), min(STARTING_SECONDS, self.delegate.timeout_seconds))
         if why := self.missing():
             raise ToolExecutionError(
                 f"{self.name} is not available", reason=why, hint="Run `llmc delegate list` for details."
             )
-        record = ConversationRecord()
+        record = ModelRecord()
         try:
             warm(provider_of(self.delegate.provider, request.workspace.settings, self.environ))
             text = self.fleet.run(self._work(request, record), CancelCheck(request, record, self.delegate.max_steps))
@@ -117,21 +118,26 @@ class DelegateWorker:
             raise ToolExecutionError(f"{self.name} was cancelled") from None
         return self._envelope(request, text, record)
 
-    async def _work(self, request: ToolRequest, record: ConversationRecord) -> str:
-        from llmc.extend.delegates.loop import converse  # noqa: PLC0415 - loaded on first use
+    async def _work(self, request: ToolRequest, record: ModelRecord) -> str:
         from llmc.extend.delegates.toolbox import DelegateToolbox  # noqa: PLC0415 - only where a delegate works
 
-        settings, seconds = request.workspace.settings, self.delegate.timeout_seconds
-        toolbox = DelegateToolbox(request, self.delegate, self.servers, time.monotonic() + seconds)
-        prompts = (self.delegate.system_prompt or GENERAL, question_of(self.delegate, request, settings))
-        provider = provider_of(self.delegate.provider, settings, self.environ)
+        settings, delegate, seconds = request.workspace.settings, self.delegate, self.delegate.timeout_seconds
+        toolbox = DelegateToolbox(request, delegate, self.servers, time.monotonic() + seconds)
+        task = ModelTask(
+            provider_of(delegate.provider, settings, self.environ),
+            delegate.model,
+            delegate.system_prompt or GENERAL,
+            question_of(delegate, request, settings),
+            TaskLimits(delegate.max_steps, MOST_CALLS, delegate.max_tokens, LONGEST_ANSWER, delegate.parallel),
+            tools=toolbox.tools,
+        )
         try:
             async with asyncio.timeout(seconds):
-                return await converse(provider, self.delegate, prompts, toolbox.tools, record)
+                return str(await run_model(task, record))
         except TimeoutError:
             raise ToolExecutionError(f"{self.name} timed out", reason=f"it took longer than {seconds} s") from None
 
-    def _envelope(self, request: ToolRequest, text: str, record: ConversationRecord) -> Envelope:
+    def _envelope(self, request: ToolRequest, text: str, record: ModelRecord) -> Envelope:
         rows = tuple(Row(line) for line in lines_of(text))
         steps = store_steps(request, self.name, record)
         calls = [{"round": one.round, "tool": one.name, "seconds": round(one.seconds, 4)} for one in record.made]
@@ -143,7 +149,7 @@ class DelegateWorker:
 class CancelCheck:
     """Returns whether the call was cancelled, and reports progress; polled in the thread of the call."""
 
-    def __init__(self, request: ToolRequest, record: ConversationRecord, most: int) -> None:
+    def __init__(self, request: ToolRequest, record: ModelRecord, most: int) -> None:
         self._request, self._record, self._most = request, record, most
         self._last = 0
 
@@ -169,7 +175,7 @@ def question_of(delegate: Delegate, request: ToolRequest, settings: Settings) ->
 LLMC_ARGUMENTS = frozenset({FOCUS.name, *(one.name for one in SIZE_ARGUMENTS)})
 
 
-def store_steps(request: ToolRequest, name: str, record: ConversationRecord) -> str:
+def store_steps(request: ToolRequest, name: str, record: ModelRecord) -> str:
     """Store the steps and return their handle; empty when there are none or the store is full."""
     if not record.made:
         return ""

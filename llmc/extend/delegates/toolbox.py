@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from llmc.answers.llm import ModelTool
 from llmc.base.errors import QueryError, ToolExecutionError
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.phrases import plural
 from llmc.extend.delegates.content import lines_of, text_of
-from llmc.extend.delegates.loop import DelegateTool
 from llmc.state.connected_sessions import ConnectedSession
 from llmc.tool import Argument, Tool
 from llmc.tool_schema import definition_of
@@ -52,34 +52,34 @@ class DelegateToolbox:
     servers: Mapping[str, Downstream]
     last: float
 
-    def tools(self) -> dict[str, DelegateTool]:
+    def tools(self) -> dict[str, ModelTool]:
         """The tools by the names that the model sees."""
-        found: dict[str, DelegateTool] = {}
+        found: dict[str, ModelTool] = {}
         for server, names in self.delegate.internal_tools.items():
             found_tools = self._own_tools(names) if server == OWN else self._downstream_tools(server, names)
             for inside in found_tools:
                 found[model_name(inside.key, found)] = inside
         if found:
-            found[MORE] = DelegateTool(f"{OWN}::more", "The rest of a result, by its handle.", MORE_SCHEMA, self._more)
+            found[MORE] = ModelTool(f"{OWN}::more", "The rest of a result, by its handle.", MORE_SCHEMA, self._more)
         return found
 
-    def _downstream_tools(self, server: str, names: tuple[str, ...]) -> list[DelegateTool]:
+    def _downstream_tools(self, server: str, names: tuple[str, ...]) -> list[ModelTool]:
         downstream = self.servers.get(server)
         known = downstream.state.known if downstream else {}  # calls wait for a server that is restarting
         wanted = list(known) if names == ("*",) else names
         return [
-            DelegateTool(known[name].key, known[name].description, known[name].schema, partial(self._call, known[name]))
+            ModelTool(known[name].key, known[name].description, known[name].schema, partial(self._call, known[name]))
             for name in wanted
             if name in known
         ]
 
-    def _own_tools(self, names: tuple[str, ...]) -> list[DelegateTool]:
+    def _own_tools(self, names: tuple[str, ...]) -> list[ModelTool]:
         settings = self.request.workspace.settings
         runtime = self.request.tools
         tools = [runtime.get(name) for name in names if name in runtime.names() and name != OWN]
         found_tools = [definition_of(one) for one in tools if runtime.is_offered(one, settings)]
         return [
-            DelegateTool(f"{OWN}::{one.name}", one.description, one.schema, partial(self._call_own, one.name))
+            ModelTool(f"{OWN}::{one.name}", one.description, one.schema, partial(self._call_own, one.name))
             for one in found_tools
         ]
 
@@ -129,7 +129,7 @@ def text_envelope(name: str, text: str) -> Envelope:
     return Envelope(name, found, groups, unit="line")
 
 
-def model_name(key: str, taken: Mapping[str, DelegateTool]) -> str:
+def model_name(key: str, taken: Mapping[str, ModelTool]) -> str:
     """`server__tool` in the characters that providers allow; a number makes it unique."""
     plain = re.sub(r"[^A-Za-z0-9_-]", "_", key.replace("::", "__"))[:LONGEST_NAME]
     name, number = plain, 2
