@@ -19,6 +19,7 @@ from llmc.cli._tool_call import ask_tool, common_options
 def command(options: Options, /, **args: Any) -> int:
     """What calls or uses a definition, by file.
 
-    Uses are resolved by imports, scopes and types; what matches by name alone is only counted.
+    Uses are resolved by imports, scopes and types; a few that match by name alone are listed apart. Tests are counted
+    by file, and listed with --all.
     """
     return ask_tool(options, "callers", args)

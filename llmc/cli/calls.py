@@ -13,12 +13,14 @@ from llmc.cli._tool_call import ask_tool, common_options
 @click.command()
 @click.argument("name")
 @click.option("--depth", type=int, metavar="N", help="Levels of calls; 2 unless told.")
+@click.option("--signatures", is_flag=True, help="Arguments and results of what is called, too.")
 @click.option("--guesses", is_flag=True, help="List what matches by name alone, too.")
 @common_options
 @pass_options
 def command(options: Options, /, **args: Any) -> int:
     """What a function calls in this repository, as a tree in source order.
 
-    Each call has the path and line of what it calls; ~ marks a likely target, and guesses by name are only counted.
+    Each call has the path and line of what it calls (./ is the caller's folder); ~ marks a likely target, ? one by
+    name alone.
     """
     return ask_tool(options, "calls", args)

@@ -1,7 +1,7 @@
 """The edges of the graph: what a definition uses, and what uses it, each with its precision.
 
 References come from the catalog, their meaning from `resolve`. Product code never resolves into tests. Guesses by name
-are kept apart: they are counted, and listed only where somebody asks for them.
+are kept apart: they are counted, and listed where the name is telling or the caller asks for them.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from llmc.graph.dialects import family_of
 from llmc.graph.dialects.base import shared_folders
 from llmc.graph.entities import Edge, GraphNode, Precision, Site
 from llmc.graph.facts import CALLABLE_KINDS, TYPE_KINDS, VALUE_KINDS
+from llmc.graph.library_names import LIBRARY_NAMES
 from llmc.graph.resolve import Resolver
 from llmc.graph.testing import is_test
 from llmc.store.keywords.trigrams import trigrams
@@ -34,6 +35,8 @@ __all__ = ["Edges", "Graph"]
 MOST_DOCS = 6_000
 # Documents that define a name: beyond so many, one more guess tells nothing.
 MOST_GUESSES = 60
+# A call by name is listed if at most so many files define the name.
+MOST_CANDIDATES = 2
 USES = frozenset({"call", "use", "type", "inherit", "write"})
 
 
@@ -56,8 +59,8 @@ class Graph:
     # --- what a definition uses
 
     def outgoing(self, node: GraphNode, kinds: frozenset[str] = USES, *, guesses: bool = False) -> Edges:
-        """Its uses in the order of the source, those of what is defined inside included. Guesses are listed only on
-        request, since that takes a look at every definition of the name."""
+        """Its uses in the order of the source, those of what is defined inside included. Guesses are listed on
+        request, since that takes a look at every definition of the name, and where few files define it."""
         found = Edges()
         facts = self.project.facts(node.doc)
         if facts is None:
@@ -95,11 +98,17 @@ class Graph:
             precision = resolution.precision if len(nodes) == 1 else max(resolution.precision, Precision.LIKELY)
             found.edges += [Edge(source, node, site, precision) for node in nodes]
         elif not resolution.entities and not resolution.closed and reference.kind in ("call", "use"):
-            if guesses:
+            if guesses or self._is_telling(reference):
                 named = self._by_name(facts, source, reference)
                 found.guesses += [Edge(source, node, site, Precision.BY_NAME) for node in named]
             elif self._may_mean(facts, source, reference.name):
                 found.unlisted.add(site)
+
+    def _is_telling(self, reference: Reference) -> bool:
+        """Whether the name of a method says what is called, though not on what: few define it, and no library does."""
+        if reference.kind != "call" or not reference.receiver or reference.name in LIBRARY_NAMES:
+            return False
+        return 0 < len(self.project.defining(reference.name)) <= MOST_CANDIDATES
 
     def _may_mean(self, facts: Facts, source: GraphNode, name: str) -> bool:
         """Whether a file of the same family of languages defines the name; tests count for tests alone."""

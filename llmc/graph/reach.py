@@ -145,7 +145,7 @@ class Impact:
     """What must follow if the signature of a definition changes."""
 
     callers: list[Edge]
-    guesses: int
+    guesses: list[Edge]  # uses that match by name alone
     overrides: list[GraphNode]
     overridden: list[GraphNode]
     imports: list[Edge]
@@ -158,7 +158,7 @@ def impact(graph: Graph, node: GraphNode) -> Impact:
     implemented = implementations(graph, node)
     return Impact(
         callers=edges.edges,
-        guesses=len(edges.guesses),
+        guesses=edges.guesses,
         overrides=implemented.types or implemented.members,
         overridden=overridden(graph, node),
         imports=imported.edges,

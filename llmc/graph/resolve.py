@@ -27,6 +27,7 @@ __all__ = ["Resolver"]
 DEEPEST = 40
 MOST_ENTITIES = 12
 MOST_REMEMBERED = 200_000
+NO_DOCUMENT = -1  # of what is remembered for a module, which need not be a file
 STEP = re.compile(r"#?[^\W\d][\w$]*`?|'|\?|\(\)|\[\]")
 # A name with type arguments: a type of its own in C#, the same as without them elsewhere.
 GENERIC = "`"
@@ -264,11 +265,12 @@ class Resolver:
         return UNRESOLVED
 
     def _of_module(self, place: str, name: str) -> Resolution:
+        """What a module exports. Modules may re-export each other in a circle (`pub use super::*`)."""
         family, _, inner = place.partition("|")
-        found = self._families.get(family)
-        if found is None:
-            found = self._families[family] = dialect_class(family)(self.project)
-        return found.export(self, inner, name)
+        dialect = self._families.get(family)
+        if dialect is None:
+            dialect = self._families[family] = dialect_class(family)(self.project)
+        return self._once((NO_DOCUMENT, place, name), lambda: dialect.export(self, inner, name))
 
     def _of_type(
         self, facts: Facts, qualified: str, name: str, seen: set[GraphNode], *, from_bases: bool = False

@@ -46,7 +46,8 @@ class TreeEdge:
 class Tree:
     node: GraphNode
     branches: tuple[TreeEdge, ...] = ()
-    guesses: int = 0  # edges by name that are not in the tree
+    guesses: int = 0  # calls by name that are not in the tree
+    guessed: list[Edge] = field(default_factory=list)  # of callers: uses by name that are not in the tree
     complete: bool = True
     left: int = field(default=MOST_BRANCHES, repr=False)
 
@@ -152,7 +153,7 @@ def _users(
     if guesses:
         told = [*told, *edges.guesses]
     elif node == tree.node:
-        tree.guesses += len(edges.guesses)
+        tree.guessed = edges.guesses
     together: dict[GraphNode, list[Edge]] = {}
     for edge in told:
         together.setdefault(edge.source, []).append(edge)

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.phrases import plural
-from llmc.graph.entities import Precision
 from llmc.graph.implementations import overridden
 from llmc.graph.trees import callers
 from llmc.tool import Argument, Tool, ToolRequest
-from llmc.tools.calls import MARKS, branch_data, every, title
+from llmc.tools.calls import MARKS, branch_data, every, legend, title
 from llmc.tools.graph_output import (
-    ALL,
     BUDGET,
+    EVERY_TEST,
     GUESSES,
     NAME,
+    WORDS,
     Lines,
-    guessed,
+    by_name_group,
     limited,
     looked_up,
     notes_of,
-    precision_counts,
+    test_group,
 )
 
 if TYPE_CHECKING:
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 
     from llmc.graph.edges import Graph
     from llmc.graph.trees import Tree, TreeEdge
-
-WORDS = {"type": "as a type", "inherit": "as a base", "use": "as a value", "write": "assigned"}
 
 
 def run(asked: ToolRequest) -> Envelope:
@@ -42,11 +41,15 @@ def run(asked: ToolRequest) -> Envelope:
         for one in shown
     ]
     branches = [branch for _, tree in trees for branch in every(tree.branches)]
-    counts = precision_counts(branch.precision for branch in branches)
-    said = [plural(len(branches), "caller") + (f" ({counts})" if counts else "")]
-    said += [note for note in (guessed(sum(tree.guesses for _, tree in trees)),) if note]
+    in_tests = {id(branch) for graph, tree in trees for branch in every(tree.branches) if graph.in_test(branch.node)}
+    code = [branch for branch in branches if id(branch) not in in_tests]
+    said = [plural(len(code), "caller")]
+    said += [f"{len(in_tests)} in tests"] if in_tests else []
+    layout = CallerLayout(lines, every_test=asked.flag("all"))
+    unverified = [by_name_group(lines, graph, tree.guessed) for graph, tree in trees]
+    said += [note for _, note in unverified if note]
     bases = [
-        f"overrides {lines.head(graph, base)}, whose callers may mean it"
+        f"overrides {base.qualified}: callers of that may mean it"
         for graph, tree in trees
         for base in overridden(graph, tree.node)[:1]
     ]
@@ -54,50 +57,70 @@ def run(asked: ToolRequest) -> Envelope:
     return Envelope(
         "callers",
         " · ".join(said),
-        groups=tuple(group for graph, tree in trees for group in groups(lines, graph, tree)),
-        notes=notes_of(
-            asked, more, cut, *bases[:2], "~ likely" if any(b.precision is Precision.LIKELY for b in branches) else ""
+        groups=tuple(
+            group
+            for (graph, tree), (guesses, _) in zip(trees, unverified, strict=True)
+            for group in layout.groups(graph, tree, guesses)
         ),
+        notes=notes_of(asked, more, cut, *bases[:2], legend(code)),
         data={"definitions": [data_of(lines, graph, tree) for graph, tree in trees]},
         in_order=True,
     )
 
 
-def groups(lines: Lines, graph: Graph, tree: Tree) -> Iterator[Group]:
-    """The definition, then its callers by file: product code before tests."""
-    symbol = lines.symbol(graph, tree.node)
-    project = graph.project
-    line = symbol.start_line if symbol else 1
-    end = symbol.end_line if symbol else 1
-    item = Item((), f"defined {title(lines, graph, tree)}", project.root.id, project.path(tree.node.doc), line, end)
-    yield Group("", (item,))
-    by_file: dict[int, list[TreeEdge]] = {}
-    for branch in sorted(tree.branches, key=lambda one: graph.in_test(one.node)):
-        by_file.setdefault(branch.site_doc, []).append(branch)
-    for doc, several in by_file.items():
-        tests = " (tests)" if graph.in_test(several[0].node) else ""
-        items = tuple(item for branch in several for item in items_of(lines, graph, branch, 0, doc))
-        yield Group(f"{lines.path(graph, doc)}{tests}", items, len(several))
+@dataclass(frozen=True)
+class CallerLayout:
+    """Callers by file, product code first. Those in tests are counted by file unless `every_test`."""
 
+    lines: Lines
+    every_test: bool
 
-def items_of(lines: Lines, graph: Graph, branch: TreeEdge, level: int, within: int) -> Iterator[Item]:
-    more = f" also {', '.join(str(line) for line in branch.lines[1:])}" if len(branch.lines) > 1 else ""
-    words = "" if "call" in branch.kinds else " " + ", ".join(WORDS.get(kind, kind) for kind in sorted(branch.kinds))
-    name = branch.node.qualified or "(top of the file)"
-    place = "" if branch.site_doc == within else f" {lines.path(graph, branch.site_doc)}"
-    text = f"{'  ' * level}{name}{MARKS[branch.precision]}{words}{place}{more}"
-    project = graph.project
-    symbol = lines.symbol(graph, branch.node)
-    start, end = (symbol.start_line, symbol.end_line) if symbol else (branch.lines[0], branch.lines[0])
-    yield Item((Row(text, branch.lines[0]),), "", project.root.id, project.path(branch.site_doc), start, end, level)
-    for child in branch.children:
-        yield from items_of(lines, graph, child, level + 1, within)
+    def groups(self, graph: Graph, tree: Tree, guesses: list[Group]) -> Iterator[Group]:
+        symbol = self.lines.symbol(graph, tree.node)
+        project = graph.project
+        line, end = (symbol.start_line, symbol.end_line) if symbol else (1, 1)
+        text = f"defined {title(self.lines, graph, tree)}"
+        yield Group("", (Item((), text, project.root.id, project.path(tree.node.doc), line, end),))
+        code = [branch for branch in tree.branches if not graph.in_test(branch.node)]
+        tests = [branch for branch in tree.branches if graph.in_test(branch.node)]
+        yield from self._by_file(graph, code, "")
+        yield from guesses
+        if self.every_test:
+            yield from self._by_file(graph, tests, " (tests)")
+        else:
+            uses = [(branch.site_doc, min(branch.kinds)) for branch in tests for _ in branch.lines]
+            yield from test_group(self.lines, graph, uses)
+
+    def _by_file(self, graph: Graph, branches: list[TreeEdge], mark: str) -> Iterator[Group]:
+        by_file: dict[int, list[TreeEdge]] = {}
+        for branch in branches:
+            by_file.setdefault(branch.site_doc, []).append(branch)
+        for doc, several in by_file.items():
+            items = tuple(item for branch in several for item in self._items(graph, branch, 0, doc))
+            yield Group(f"{self.lines.path(graph, doc)}{mark}", items, len(several))
+
+    def _items(self, graph: Graph, branch: TreeEdge, level: int, within: int) -> Iterator[Item]:
+        more = f" also {', '.join(str(line) for line in branch.lines[1:])}" if len(branch.lines) > 1 else ""
+        kinds = "" if "call" in branch.kinds else ", ".join(WORDS.get(kind, kind) for kind in sorted(branch.kinds))
+        name = branch.node.qualified or "(top of the file)"
+        place = "" if branch.site_doc == within else f" {self.lines.path(graph, branch.site_doc)}"
+        text = f"{'  ' * level}{name}{MARKS[branch.precision]}{' ' + kinds if kinds else ''}{place}{more}"
+        told = [child for child in branch.children if self.every_test or not graph.in_test(child.node)]
+        if left := len(branch.children) - len(told):
+            text += f" · {plural(left, 'test')}"
+        project = graph.project
+        symbol = self.lines.symbol(graph, branch.node)
+        start, end = (symbol.start_line, symbol.end_line) if symbol else (branch.lines[0], branch.lines[0])
+        row = Row(text, branch.lines[0])
+        yield Item((row,), "", project.root.id, project.path(branch.site_doc), start, end, level)
+        for child in told:
+            yield from self._items(graph, child, level + 1, branch.site_doc)
 
 
 def data_of(lines: Lines, graph: Graph, tree: Tree) -> dict[str, Any]:
     return {
         **lines.data(graph, tree.node),
-        "guesses": tree.guesses,
+        "guesses": len(tree.guessed),
         "complete": tree.complete,
         "callers": [branch_data(lines, graph, branch) for branch in tree.branches],
     }
@@ -115,7 +138,7 @@ TOOL = Tool(
         Argument("depth", "integer", "Levels of callers; 1 unless told."),
         GUESSES,
         BUDGET,
-        ALL,
+        EVERY_TEST,
     ),
     schema=("name", "depth"),
     examples=("callers Parser.feed", "callers resolve_url --depth 3"),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.phrases import plural
 from llmc.graph.entities import Precision
+from llmc.graph.facts import TYPE_KINDS
 from llmc.graph.trees import callees
 from llmc.tool import Argument, Tool, ToolRequest
 from llmc.tools.graph_output import (
@@ -19,16 +21,19 @@ from llmc.tools.graph_output import (
     limited,
     looked_up,
     notes_of,
-    precision_counts,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from llmc.graph.edges import Graph
     from llmc.graph.trees import Tree, TreeEdge
 
 DEPTH = 2
+# A function this short that calls nothing here is not a step of a flow.
+MINOR_LINES = 4
+MOST_NAMES = 8
+SIGNATURES = Argument("signatures", "boolean", "Arguments and results of what is called, too.")
 MARKS = {Precision.EXACT: "", Precision.LIKELY: " ~", Precision.BY_NAME: " ?"}
 
 
@@ -41,15 +46,15 @@ def run(asked: ToolRequest) -> Envelope:
         for one in shown
     ]
     branches = [branch for _, tree in trees for branch in every(tree.branches)]
-    counts = precision_counts(branch.precision for branch in branches)
-    said = [plural(len(branches), "call") + (f" ({counts})" if counts else "")]
+    said = [plural(len(branches), "call")]
     said += [note for note in (guessed(sum(tree.guesses for _, tree in trees)),) if note]
     cut = "" if all(tree.complete for _, tree in trees) else "the tree was cut at a limit"
+    layout = CallLayout(lines, signatures=asked.flag("signatures"))
     return Envelope(
         "calls",
         " · ".join(said),
-        groups=tuple(Group(title(lines, graph, tree), tuple(rows(lines, graph, tree))) for graph, tree in trees),
-        notes=notes_of(asked, more, cut, "~ likely" if any(b.precision is Precision.LIKELY for b in branches) else ""),
+        groups=tuple(Group(title(lines, graph, tree), tuple(layout.rows(graph, tree))) for graph, tree in trees),
+        notes=notes_of(asked, more, cut, legend(branches)),
         data={"definitions": [data_of(lines, graph, tree) for graph, tree in trees]},
         in_order=True,
     )
@@ -65,26 +70,55 @@ def title(lines: Lines, graph: Graph, tree: Tree) -> str:
     return f"{lines.place(graph, tree.node)} {lines.head(graph, tree.node)}"
 
 
-def rows(lines: Lines, graph: Graph, tree: Tree) -> Iterator[Item]:
-    for branch in tree.branches:
-        yield from items(lines, graph, branch, 0, tree.node.doc)
+def legend(branches: Iterable[TreeEdge]) -> str:
+    """What the marks mean, where some are used."""
+    used = {branch.precision for branch in branches}
+    words = {Precision.LIKELY: "~ likely", Precision.BY_NAME: "? by name"}
+    return ", ".join(words[one] for one in sorted(used & words.keys()))
 
 
-def items(lines: Lines, graph: Graph, branch: TreeEdge, level: int, within: int) -> Iterator[Item]:
-    """A line for the call, then those of what it calls, further in."""
-    symbol = lines.symbol(graph, branch.node)
-    head, place = lines.head(graph, branch.node), lines.place(graph, branch.node, within)
-    text = f"{'  ' * level}{head}{MARKS[branch.precision]} {place}"
-    if branch.by_value:
-        text += " passed as a value"
-    if branch.repeated:
-        text += f" · also {', '.join(node.name for node in branch.repeated)}"
-    start, end = (symbol.start_line, symbol.end_line) if symbol else (1, 1)
-    project = graph.project
-    row = Row(text, branch.lines[0])
-    yield Item((row,), "", project.root.id, project.path(branch.node.doc), start, end, level)
-    for child in branch.children:
-        yield from items(lines, graph, child, level + 1, branch.node.doc)
+@dataclass(frozen=True)
+class CallLayout:
+    """Calls in one line each: line, name, place. `signatures` adds arguments and results."""
+
+    lines: Lines
+    signatures: bool
+
+    def rows(self, graph: Graph, tree: Tree) -> Iterator[Item]:
+        for branch in tree.branches:
+            yield from self._items(graph, branch, 0, tree.node.doc)
+
+    def _items(self, graph: Graph, branch: TreeEdge, level: int, within: int) -> Iterator[Item]:
+        """A line for the call, then those of what it calls, further in."""
+        symbol = self.lines.symbol(graph, branch.node)
+        head = self.lines.head(graph, branch.node) if self.signatures else branch.node.qualified
+        text = f"{'  ' * level}{head}{MARKS[branch.precision]} {self.lines.place(graph, branch.node, within)}"
+        if branch.by_value:
+            text += " passed as a value"
+        told = [child for child in branch.children if not self._is_minor(graph, child)]
+        minor = [child.node.qualified for child in branch.children if child not in told]
+        if also := [*minor, *(node.name for node in branch.repeated)]:
+            left = len(also) - MOST_NAMES
+            text += f" · also {', '.join(also[:MOST_NAMES])}{f' and {left} more' if left > 0 else ''}"
+        start, end = (symbol.start_line, symbol.end_line) if symbol else (1, 1)
+        project = graph.project
+        row = Row(text, branch.lines[0])
+        yield Item((row,), "", project.root.id, project.path(branch.node.doc), start, end, level)
+        for child in told:
+            yield from self._items(graph, child, level + 1, branch.node.doc)
+
+    def _is_minor(self, graph: Graph, branch: TreeEdge) -> bool:
+        """Objects that are created, accessors, conversions, two levels down: their names are enough."""
+        symbol = self.lines.symbol(graph, branch.node)
+        if symbol is None or branch.children or branch.repeated or self.signatures:
+            return False
+        if symbol.kind in TYPE_KINDS:
+            return True
+        if symbol.end_line - symbol.start_line >= MINOR_LINES or branch.precision is Precision.BY_NAME:
+            return False
+        project = graph.project
+        uses = project.references(branch.node.doc).get(branch.node.qualified, ())
+        return not any(use.kind == "call" and project.defining(use.name) for use in uses)
 
 
 def data_of(lines: Lines, graph: Graph, tree: Tree) -> dict[str, Any]:
@@ -110,13 +144,14 @@ def branch_data(lines: Lines, graph: Graph, branch: TreeEdge) -> dict[str, Any]:
 TOOL = Tool(
     name="calls",
     summary="What a function calls in this repository, some levels deep, in source order: the way to follow a flow.",
-    brief="What a function calls here, 2 levels deep, with path:line; ~30 tokens a call.",
+    brief="What a function calls here, 2 levels deep, with path:line; ~20 tokens a call.",
     run=run,
     cacheable=True,
     cpu_bound=True,
     arguments=(
         NAME,
         Argument("depth", "integer", "Levels of calls; 2 unless told."),
+        SIGNATURES,
         GUESSES,
         BUDGET,
         ALL,

@@ -3,33 +3,51 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from llmc.envelope.phrases import freshness_notes, plural
-from llmc.graph.entities import Precision
+from llmc.envelope import Group, Item
+from llmc.envelope.phrases import freshness_notes
 from llmc.graph.lookup import find_targets
 from llmc.graph.project import project_of
 from llmc.tool import Argument
 from llmc.workspace import shown_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from llmc.base.model import Symbol
     from llmc.graph.edges import Graph
-    from llmc.graph.entities import GraphNode
+    from llmc.graph.entities import Edge, GraphNode
     from llmc.graph.lookup import Lookup, LookupTarget
     from llmc.tool import ToolRequest
 
-__all__ = ["ALL", "BUDGET", "GUESSES", "NAME", "Lines", "limited", "looked_up", "notes_of", "precision_counts"]
+__all__ = [
+    "ALL",
+    "BUDGET",
+    "EVERY_TEST",
+    "GUESSES",
+    "NAME",
+    "WORDS",
+    "Lines",
+    "by_name_group",
+    "limited",
+    "looked_up",
+    "notes_of",
+    "test_group",
+]
 
 NAME = Argument("name", "string", "A definition: name, Class.method or path:name.", required=True)
-GUESSES = Argument("guesses", "boolean", "List edges that match by name alone, too; else they are counted.")
+GUESSES = Argument("guesses", "boolean", "List all edges that match by name alone, too.")
 BUDGET = Argument("budget", "integer", "Tokens that the reply may take.")
 ALL = Argument("all", "boolean", "Everything, without a budget.")
+EVERY_TEST = Argument("all", "boolean", "Everything, without a budget; also every use in tests.")
+WORDS = {"type": "as a type", "inherit": "as a base", "use": "as a value", "write": "assigned"}
 # Definitions of one name that are answered for at once; the others are named.
 MOST_TARGETS = 5
+# Uses that match by name alone are listed up to this many: a reader can check these, and a count helps nobody.
+MOST_UNVERIFIED = 20
 LONGEST_HEAD = 80
 _SPACED = re.compile(r"([(\[{]) | (?=[)\]}])|,(?= \))")
 
@@ -56,17 +74,38 @@ def notes_of(asked: ToolRequest, *said: str) -> tuple[str, ...]:
     return (*(one for one in said if one), *freshness_notes(pending, min((view.share for view in views), default=1.0)))
 
 
-def precision_counts(precisions: Iterable[Precision]) -> str:
-    """`12 exact, 3 likely`; nothing where all are exact."""
-    listed = list(precisions)
-    counts = [(one, listed.count(one)) for one in Precision]
-    if len(listed) == counts[0][1]:
-        return ""
-    return ", ".join(f"{count} {one.label}" for one, count in counts if count)
-
-
 def guessed(count: int) -> str:
-    return f"{plural(count, 'guess')} by name not listed" if count else ""
+    return f"{count} unresolved by name" if count else ""
+
+
+def test_group(lines: Lines, graph: Graph, uses: Iterable[tuple[int, str]]) -> Iterator[Group]:
+    """One line for each test file: how often it uses the definition, by kind. `uses` are documents and kinds."""
+    by_file: dict[int, Counter[str]] = {}
+    for doc, kind in uses:
+        by_file.setdefault(doc, Counter())[WORDS.get(kind, "")] += 1
+    items = []
+    for doc, kinds in by_file.items():
+        counts = ", ".join(f"{count} {word}".rstrip() for word, count in sorted(kinds.items()))
+        items.append(Item((), f"{lines.path(graph, doc)} · {counts}", graph.project.root.id, graph.project.path(doc)))
+    if items:
+        yield Group("tests", tuple(items))
+
+
+def by_name_group(lines: Lines, graph: Graph, edges: Sequence[Edge]) -> tuple[list[Group], str]:
+    """Uses in product code that match by name alone, one line for each file, and a note on those left out."""
+    code = [edge for edge in edges if not graph.in_test(edge.source)]
+    if not code or len(code) > MOST_UNVERIFIED:
+        return [], guessed(len(edges))
+    by_file: dict[int, list[str]] = {}
+    for edge in code:
+        by_file.setdefault(edge.site.doc, []).append(f"{edge.site.line} {edge.source.qualified}".rstrip())
+    items = [
+        Item((), f"{lines.path(graph, doc)} {', '.join(places)}", graph.project.root.id, graph.project.path(doc))
+        for doc, places in by_file.items()
+    ]
+    note = f"{len(code)} by name, unverified"
+    in_tests = len(edges) - len(code)
+    return [Group("by name, unverified", tuple(items))], note + (f" ({in_tests} more in tests)" if in_tests else "")
 
 
 @dataclass(frozen=True)
@@ -83,10 +122,15 @@ class Lines:
         return shown_path(self.asked.workspace, graph.project.root.id, graph.project.path(doc))
 
     def place(self, graph: Graph, node: GraphNode, within: int = 0) -> str:
-        """`path:line`; in the same file as what encloses it only `:line`."""
+        """`path:line`; relative to the file of the caller, `within`, where it is the same (`:line`) or lies beside or
+        below it (`./lib/parse.ts:line`)."""
         symbol = self.symbol(graph, node)
         line = symbol.start_line if symbol else 1
-        return f":{line}" if node.doc == within else f"{self.path(graph, node.doc)}:{line}"
+        path = self.path(graph, node.doc)
+        if node.doc == within:
+            return f":{line}"
+        folder = self.path(graph, within).rpartition("/")[0] + "/" if within else "/"
+        return f"{'./' + path.removeprefix(folder) if path.startswith(folder) else path}:{line}"
 
     def head(self, graph: Graph, node: GraphNode) -> str:
         """The qualified name and, of a function, its arguments and result."""

@@ -8,9 +8,19 @@ from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.phrases import plural
 from llmc.graph.reach import impact
 from llmc.tool import Tool, ToolRequest
-from llmc.tools.callers import WORDS
 from llmc.tools.calls import MARKS
-from llmc.tools.graph_output import ALL, BUDGET, NAME, Lines, guessed, limited, looked_up, notes_of
+from llmc.tools.graph_output import (
+    BUDGET,
+    EVERY_TEST,
+    NAME,
+    WORDS,
+    Lines,
+    by_name_group,
+    limited,
+    looked_up,
+    notes_of,
+    test_group,
+)
 from llmc.tools.impls import definitions
 
 if TYPE_CHECKING:
@@ -30,13 +40,18 @@ def run(asked: ToolRequest) -> Envelope:
     overrides = sum(len(one.overrides) for _, _, one in found)
     said = [f"{plural(sites - tests, 'use')} in code", f"{tests} in tests"]
     said += [plural(overrides, "override")] if overrides else []
-    said += [note for note in (guessed(sum(one.guesses for _, _, one in found)),) if note]
-    said += [f"overrides {lines.head(graph, base)}" for graph, _, one in found for base in one.overridden[:1]]
+    unverified = [by_name_group(lines, graph, one.guesses) for graph, _, one in found]
+    said += [note for _, note in unverified if note]
+    said += [f"overrides {base.qualified}" for graph, _, one in found for base in one.overridden[:1]]
     cut = "" if all(one.complete for _, _, one in found) else "not all files that hold the name were looked through"
     return Envelope(
         "impact",
         " · ".join(said),
-        groups=tuple(group for graph, _, one in found for group in groups(lines, graph, one)),
+        groups=tuple(
+            group
+            for (graph, _, one), (guesses, _) in zip(found, unverified, strict=True)
+            for group in groups(lines, graph, one, guesses, every_test=asked.flag("all"))
+        ),
         notes=notes_of(asked, more, cut),
         data={
             "definitions": [
@@ -56,7 +71,7 @@ def run(asked: ToolRequest) -> Envelope:
                     "overrides": [lines.data(graph, each) for each in one.overrides],
                     "overridden": [lines.data(graph, each) for each in one.overridden],
                     "imports": [f"{graph.project.path(edge.site.doc)}:{edge.site.line}" for edge in one.imports],
-                    "guesses": one.guesses,
+                    "guesses": len(one.guesses),
                 }
                 for graph, node, one in found
             ]
@@ -64,14 +79,22 @@ def run(asked: ToolRequest) -> Envelope:
     )
 
 
-def groups(lines: Lines, graph: Graph, found: Impact) -> Iterator[Group]:
-    """Uses in code, what overrides it, uses in tests, imports."""
+def groups(lines: Lines, graph: Graph, found: Impact, guesses: list[Group], *, every_test: bool) -> Iterator[Group]:
+    """Uses in code, what overrides it, files that only import it, tests by file."""
     code = [edge for edge in found.callers if not graph.in_test(edge.source)]
     yield from uses(lines, graph, code, "")
-    for group in definitions(lines, graph, found.overrides):
-        yield Group(f"{group.title} overrides", group.items, group.count)
-    yield from uses(lines, graph, [edge for edge in found.callers if graph.in_test(edge.source)], " (tests)")
-    yield from uses(lines, graph, found.imports, " imports")
+    yield from guesses
+    yield from definitions(lines, graph, found.overrides, "overrides")
+    used = {edge.site.doc for edge in found.callers}
+    unused = [edge for edge in found.imports if edge.site.doc not in used and not graph.in_test(edge.source)]
+    if unused:
+        places = dict.fromkeys(f"{lines.path(graph, edge.site.doc)}:{edge.site.line}" for edge in unused)
+        yield Group("imported, not used by name", tuple(Item((), place) for place in places))
+    tests = [edge for edge in found.callers if graph.in_test(edge.source)]
+    if every_test:
+        yield from uses(lines, graph, tests, " (tests)")
+    else:
+        yield from test_group(lines, graph, [(edge.site.doc, edge.site.kind) for edge in tests])
 
 
 def uses(lines: Lines, graph: Graph, edges: list[Edge], title: str) -> Iterator[Group]:
@@ -96,7 +119,7 @@ TOOL = Tool(
     run=run,
     cacheable=True,
     cpu_bound=True,
-    arguments=(NAME, BUDGET, ALL),
+    arguments=(NAME, BUDGET, EVERY_TEST),
     schema=("name",),
     topics=frozenset({"code", "tests"}),
     examples=("impact Session.send",),

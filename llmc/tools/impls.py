@@ -24,17 +24,18 @@ def run(asked: ToolRequest) -> Envelope:
     found = [(one.graph, one.node, implementations(one.graph, one.node)) for one in shown]
     types = sum(len(one.types) for _, _, one in found)
     members = sum(len(one.members) for _, _, one in found)
-    registered = sum(len(one.registered) + len(one.decorators) for _, _, one in found)
+    in_tests = sum(graph.in_test(edge.source) for graph, _, one in found for edge in one.registered)
+    registered = sum(len(one.registered) + len(one.decorators) for _, _, one in found) - in_tests
     said = [plural(types, "subtype")] if types or not members else []
     said += [plural(members, "override")] if members else []
     said += [f"registered or passed on in {plural(registered, 'place')}"] if registered else []
+    said += [f"passed on in tests {in_tests} times"] if in_tests else []
     groups = [
         group
         for graph, node, one in found
         for group in (
-            Group(f"{lines.head(graph, node)} {lines.place(graph, node)}", ()),
             *definitions(lines, graph, [*one.types, *one.members]),
-            *places(lines, graph, one.registered),
+            *places(lines, graph, [edge for edge in one.registered if not graph.in_test(edge.source)]),
             *decorated(lines, graph, node, one.decorators),
         )
     ]
@@ -66,12 +67,25 @@ def run(asked: ToolRequest) -> Envelope:
     )
 
 
-def definitions(lines: Lines, graph: Graph, nodes: list[GraphNode]) -> Iterator[Group]:
+def definitions(lines: Lines, graph: Graph, nodes: list[GraphNode], mark: str = "") -> Iterator[Group]:
+    """One line for each file with one definition, as most have; else the file and its definitions."""
     by_file: dict[int, list[GraphNode]] = {}
     for node in sorted(nodes, key=graph.in_test):
         by_file.setdefault(node.doc, []).append(node)
+    single = tuple(place_item(lines, graph, several[0]) for several in by_file.values() if len(several) == 1)
+    if single:
+        yield Group(mark, single)
     for doc, several in by_file.items():
-        yield Group(lines.path(graph, doc), tuple(item_of(lines, graph, node) for node in several), len(several))
+        if len(several) > 1:
+            title = f"{lines.path(graph, doc)} {mark}".rstrip()
+            yield Group(title, tuple(item_of(lines, graph, node) for node in several), len(several))
+
+
+def place_item(lines: Lines, graph: Graph, node: GraphNode) -> Item:
+    symbol = lines.symbol(graph, node)
+    start, end = (symbol.start_line, symbol.end_line) if symbol else (1, 1)
+    text = f"{lines.place(graph, node)} {node.qualified}"
+    return Item((), text, graph.project.root.id, graph.project.path(node.doc), start, end)
 
 
 def item_of(lines: Lines, graph: Graph, node: GraphNode) -> Item:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from llmc.envelope import Envelope, Group, Item, Row
@@ -40,36 +41,38 @@ def run(asked: ToolRequest) -> Envelope:
 
 
 def groups(lines: Lines, graph: Graph, found: Tests) -> Iterator[Group]:
+    """Tests by file, nearest first, then where it is replaced, one line for each file."""
     by_file: dict[int, list[TestReach]] = {}
     for test in sorted(found.tests, key=lambda one: len(one.chain)):
         by_file.setdefault(test.test.doc, []).append(test)
     for doc, several in by_file.items():
-        yield Group(lines.path(graph, doc), tuple(item_of(lines, graph, test) for test in several), len(several))
+        suite = suite_of([test.test.qualified for test in several]) if len(several) > 1 else ""
+        items = tuple(item_of(lines, graph, test, suite) for test in several)
+        yield Group(f"{lines.path(graph, doc)} {suite}".rstrip(" ."), items, len(several))
     mocked: dict[int, list[int]] = {}
     for doc, line in found.mocks:
         mocked.setdefault(doc, []).append(line)
-    for doc, several_lines in mocked.items():
-        text = graph.project.text(graph.project.path(doc)).split("\n")
-        items = [
-            Item(
-                (Row(text[line - 1].strip(), line, longest=160),),
-                "",
-                graph.project.root.id,
-                graph.project.path(doc),
-                line,
-                line,
-            )
-            for line in several_lines
-        ]
-        yield Group(f"{lines.path(graph, doc)} replaces it", tuple(items), len(items))
+    replaced = [
+        Item((), f"{lines.path(graph, doc)} {', '.join(map(str, numbers))}", graph.project.root.id)
+        for doc, numbers in mocked.items()
+    ]
+    if replaced:
+        yield Group("replaced by a mock", tuple(replaced))
 
 
-def item_of(lines: Lines, graph: Graph, test: TestReach) -> Item:
+def suite_of(names: list[str]) -> str:
+    """The classes or suites that all of these tests are in: `TestUpload.`."""
+    outers = [name.split(".")[:-1] for name in names]
+    shared = takewhile(lambda several: len(set(several)) == 1, zip(*outers, strict=False))
+    return "".join(f"{several[0]}." for several in shared)
+
+
+def item_of(lines: Lines, graph: Graph, test: TestReach, suite: str) -> Item:
     symbol = lines.symbol(graph, test.test)
     start, end = (symbol.start_line, symbol.end_line) if symbol else (test.line, test.line)
     via = f" via {' → '.join(node.name for node in test.chain)}" if test.chain else ""
     path = graph.project.path(test.test.doc)
-    row = Row(f"{test.test.qualified}{via}", start)
+    row = Row(f"{test.test.qualified.removeprefix(suite)}{via}", start)
     return Item((row,), "", graph.project.root.id, path, start, end, len(test.chain))
 
 

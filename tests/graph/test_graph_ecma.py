@@ -9,6 +9,7 @@ from graph_world import GraphWorld, graph_world
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 FILES = {
     "src/items-from-cart/items-from-cart.ts": "export function itemsFromCart(): number {\n  return 2;\n}\n",
@@ -163,3 +164,43 @@ def test_callers_under_another_name_are_found(tmp_path_factory: pytest.TempPathF
     with graph_world(tmp_path_factory.mktemp("renamed"), files) as world:
         assert [one["name"] for one in world.ask("impls", name="Core").data["definitions"][0]["types"]] == ["App"]
         assert world.callers("build") == {"use.ts:go": "exact"}
+
+
+REGISTRY = {
+    "src/driver.ts": "export interface Driver {\n  list(prefix: string): AsyncIterable<string>;\n}\n",
+    "src/disk.ts": (
+        "import type { Driver } from './driver.js';\n"
+        "export class Disk implements Driver {\n"
+        "  async *list(prefix: string) {\n    yield prefix;\n  }\n"
+        "  async rebuildCatalog() {\n    return 1;\n  }\n}\n"
+    ),
+    "src/sync.ts": (
+        "export async function sync(disk: any) {\n"
+        "  await disk.rebuildCatalog();\n"
+        "  for await (const file of disk.list('')) console.log(file);\n}\n"
+    ),
+    "src/sync.test.ts": (
+        "import { Disk } from './disk.js';\n"
+        "describe('sync', () => {\n"
+        "  it('lists a', () => { const disk = new Disk(); disk.list('a'); });\n"
+        "  it('lists b', () => { const disk = new Disk(); disk.list('b'); });\n});\n"
+    ),
+}
+
+
+def test_uses_by_name_are_listed_and_tests_are_counted_by_file(tmp_path: Path) -> None:
+    with graph_world(tmp_path, REGISTRY) as world:
+        callers = world.text("callers", name="Disk.list")
+        assert "0 callers · 2 in tests · 1 by name, unverified" in callers
+        assert "by name, unverified\n src/sync.ts 3 sync\n" in callers
+        assert "tests\n src/sync.test.ts · 2" in callers
+        assert "lists a" not in callers
+        assert "lists a" in world.text("callers", name="Disk.list", all=True)
+        impact = world.text("impact", name="Driver.list")
+        assert "overrides\n src/disk.ts:3 Disk.list" in impact
+
+
+def test_a_telling_method_name_is_a_call_by_name_and_a_library_name_is_not(tmp_path: Path) -> None:
+    with graph_world(tmp_path, REGISTRY) as world:
+        assert world.callees("sync") == {"src/disk.ts:Disk.rebuildCatalog": "by name"}
+        assert "2 Disk.rebuildCatalog ? ./disk.ts:6" in world.text("calls", name="sync")

@@ -345,3 +345,14 @@ def test_a_language_without_rules_is_answered_by_name(tmp_path: Path) -> None:
     files = {"a.rb": "def ring(door)\n  door.open\nend\n\ndef knock\n  ring(1)\nend\n"}
     with graph_world(tmp_path, files) as world:
         assert world.callees("knock") == {"a.rb:ring": "exact"}
+
+
+def test_rust_modules_that_export_each_other_in_a_circle_resolve(tmp_path: Path) -> None:
+    files = {
+        "Cargo.toml": '[package]\nname = "ring"\n',
+        "src/lib.rs": "pub mod a;\npub mod b;\nuse crate::a::*;\npub fn start() {\n    finish();\n    missing();\n}\n",
+        "src/a.rs": "pub use super::b::*;\npub use super::*;\n",
+        "src/b.rs": "pub use super::a::*;\npub fn finish() {}\n",
+    }
+    with graph_world(tmp_path, files) as world:
+        assert list(world.callees("start")) == ["src/b.rs:finish"]

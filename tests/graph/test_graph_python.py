@@ -138,14 +138,15 @@ def test_callees_stand_in_source_order_with_path_and_line(world: GraphWorld) -> 
     text = world.text("calls", name="Courier.deliver", depth=2)
     lines = text.split("\n")
     assert lines[1] == "src/depot/courier.py:17 Courier.deliver(parcel)"
-    assert lines[2] == "18 plan(parcel) src/depot/routes.py:4"
-    assert lines[3] == "5   shortest(parcel) :8"
+    assert lines[2] == "18 plan ./routes.py:4 · also shortest"
+    signatures = world.text("calls", name="Courier.deliver", depth=2, signatures=True).split("\n")
+    assert signatures[2:4] == ["18 plan(parcel) ./routes.py:4", "5   shortest(parcel) :8"]
     direct = [line.split()[1].partition("(")[0] for line in lines[2:] if line[:2] in ("18", "19", "20", "23")]
     assert direct == ["plan", "MemoryStore.save", "Store.close", "Courier.ring", "Courier.name"]
 
 
 def test_a_receiver_of_unknown_type_is_counted_and_listed_only_on_request(world: GraphWorld) -> None:
-    assert "1 guess by name not listed" in world.text("calls", name="Courier.deliver", depth=1)
+    assert "1 unresolved by name" in world.text("calls", name="Courier.deliver", depth=1)
     guessed = world.callees("Courier.deliver", guesses=True)
     assert guessed["src/depot/store.py:DiskStore.save"] == "by name"
     assert "tests/test_courier.py:save" not in guessed
@@ -157,8 +158,8 @@ def test_a_parameter_hides_a_function_of_the_same_name(world: GraphWorld) -> Non
 
 def test_functions_passed_as_values_are_edges(world: GraphWorld) -> None:
     text = world.text("calls", name="schedule", depth=1)
-    assert "17 plan(parcel) :4 passed as a value" in text
-    assert "18 shortest(parcel) :8 passed as a value" in text
+    assert "17 plan :4 passed as a value" in text
+    assert "18 shortest :8 passed as a value" in text
     assert "17 schedule as a value" in world.text("callers", name="routes.py:plan")
 
 
@@ -199,8 +200,7 @@ def test_super_means_the_base(world: GraphWorld) -> None:
 def test_tests_are_found_through_callers_and_mocks_are_told_apart(world: GraphWorld) -> None:
     text = world.text("tests", name="shortest")
     assert "test_deliver via Courier.deliver" in text or "test_deliver via deliver → plan" in text
-    assert "tests/test_courier.py replaces it" in text
-    assert 'patch("depot.routes.shortest")' in text
+    assert "replaced by a mock\n tests/test_courier.py 17" in text
 
 
 def test_a_path_of_calls_is_found(world: GraphWorld) -> None:
@@ -214,7 +214,8 @@ def test_impact_tells_uses_overrides_and_tests_apart(world: GraphWorld) -> None:
     text = world.text("impact", name="MemoryStore.save")
     assert text.startswith("2 uses in code · 0 in tests · 1 override")
     assert "overrides Store.save" in text.split("\n")[0]
-    assert "test_mocked" in world.text("impact", name="plan")
+    assert "tests\n tests/test_courier.py · 1" in world.text("impact", name="plan")
+    assert "test_mocked" in world.text("impact", name="plan", all=True)
 
 
 def test_a_save_changes_the_graph(tmp_path_factory: pytest.TempPathFactory) -> None:
