@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from llmc.base.errors import LlmcError, QueryError
 from llmc.envelope.handles import HANDLE, LOCAL
-from llmc.tool_arguments import FOCUS, SCOPE, Argument, with_checked_texts
+from llmc.tool_arguments import ALL, BUDGET, FOCUS, SCOPE, Argument, with_checked_texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from llmc.state.ledger import Ledger
     from llmc.workspace import Workspace
 
-__all__ = ["FOCUS", "Argument", "ExtraTools", "Tool", "ToolRequest", "ToolRuntime", "budget_of"]
+__all__ = ["ALL", "BUDGET", "FOCUS", "Argument", "ExtraTools", "Tool", "ToolRequest", "ToolRuntime", "budget_of"]
 
 LEAST_BUDGET = 50
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from llmc.settings import LimitSettings
 
-__all__ = ["FOCUS", "SCOPE", "Argument", "with_checked_texts"]
+__all__ = ["ALL", "BUDGET", "FOCUS", "SCOPE", "Argument", "with_checked_texts"]
 
 # No count of lines, files or tokens is larger, and none overflows a 64-bit integer of another library.
 LARGEST = 1_000_000_000
@@ -44,6 +44,8 @@ class Argument:
     high: int | None = LARGEST
 
 
+BUDGET = Argument("budget", "integer", "Token budget of the reply.")
+ALL = Argument("all", "boolean", "Return everything, without a budget.")
 # Every tool takes it, since every one returns text.
 FOCUS = Argument(
     "context_focus_question",

@@ -12,7 +12,7 @@ from llmc.cli._tool_call import ask_tool, common_options
 
 @click.command()
 @click.argument("name")
-@click.option("--depth", type=int, metavar="N", help="Levels of callers; 1 unless told.")
+@click.option("--depth", type=int, metavar="N", help="Levels of callers (default: 1).")
 @click.option("--guesses", is_flag=True, help="List what matches by name alone, too.")
 @common_options
 @pass_options

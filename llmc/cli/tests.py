@@ -12,7 +12,7 @@ from llmc.cli._tool_call import ask_tool, common_options
 
 @click.command()
 @click.argument("name")
-@click.option("--depth", type=int, metavar="N", help="Levels of callers; 4 unless told.")
+@click.option("--depth", type=int, metavar="N", help="Levels of callers (default: 4).")
 @common_options
 @pass_options
 def command(options: Options, /, **args: Any) -> int:

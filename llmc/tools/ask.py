@@ -12,7 +12,7 @@ from llmc.base.errors import LlmcError
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.phrases import freshness_notes
 from llmc.state.sessions.checkpoint import one_line
-from llmc.tool import Argument, Tool, ToolRequest
+from llmc.tool import ALL, BUDGET, Argument, Tool, ToolRequest
 from llmc.tools.session_arguments import remembered_for, required
 
 if TYPE_CHECKING:
@@ -100,10 +100,10 @@ TOOL = Tool(
             required=True,
             text="free",
         ),
-        Argument("name", "string", "The session to remember it in, if not this connection's."),
+        Argument("name", "string", "Session to record it in instead of this connection's."),
         Argument("roots", "strings", "Only in these roots, by name or path, or in folders inside them.", text="path"),
-        Argument("budget", "integer", "Tokens that the reply may take."),
-        Argument("all", "boolean", "Everything that was found, without a budget."),
+        BUDGET,
+        ALL,
     ),
     budget="research_budget",
     schema=("question",),

@@ -9,10 +9,9 @@ from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.phrases import plural
 from llmc.graph.implementations import overridden
 from llmc.graph.trees import callers
-from llmc.tool import Argument, Tool, ToolRequest
+from llmc.tool import BUDGET, Argument, Tool, ToolRequest
 from llmc.tools.calls import MARKS, branch_data, every, legend, title
 from llmc.tools.graph_output import (
-    BUDGET,
     EVERY_TEST,
     GUESSES,
     NAME,
@@ -135,7 +134,7 @@ TOOL = Tool(
     cpu_bound=True,
     arguments=(
         NAME,
-        Argument("depth", "integer", "Levels of callers; 1 unless told."),
+        Argument("depth", "integer", "Levels of callers (default: 1)."),
         GUESSES,
         BUDGET,
         EVERY_TEST,

@@ -10,10 +10,8 @@ from llmc.envelope.phrases import plural
 from llmc.graph.entities import Precision
 from llmc.graph.facts import TYPE_KINDS
 from llmc.graph.trees import callees
-from llmc.tool import Argument, Tool, ToolRequest
+from llmc.tool import ALL, BUDGET, Argument, Tool, ToolRequest
 from llmc.tools.graph_output import (
-    ALL,
-    BUDGET,
     GUESSES,
     NAME,
     Lines,
@@ -150,7 +148,7 @@ TOOL = Tool(
     cpu_bound=True,
     arguments=(
         NAME,
-        Argument("depth", "integer", "Levels of calls; 2 unless told."),
+        Argument("depth", "integer", "Levels of calls (default: 2)."),
         SIGNATURES,
         GUESSES,
         BUDGET,

@@ -8,7 +8,7 @@ from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.fit import show_around
 from llmc.envelope.phrases import freshness_notes, plural
 from llmc.retrieval.search import SearchRequest, search
-from llmc.tool import Argument, Tool, ToolRequest
+from llmc.tool import BUDGET, Argument, Tool, ToolRequest
 from llmc.tools.search import telling_words
 from llmc.workspace import shown_path, vector_notes
 
@@ -68,7 +68,7 @@ TOOL = Tool(
             "path", "strings", "Only below this file or folder, or inside an earlier result (a handle).", text="path"
         ),
         Argument("fields", "strings", "A table of only these: path, start_line, score, text; * is all."),
-        Argument("budget", "integer", "Tokens that the reply may take."),
+        BUDGET,
         Argument("all", "boolean", "Every passage, without a budget."),
     ),
     examples=("context 'how are sessions expired' --budget 2000",),

@@ -62,15 +62,13 @@ def state_of(asked: ToolRequest) -> tuple[str, ...]:
 
 TOOL = Tool(
     name="create_handoff",
-    summary="Writes what is known, what is open and which results are alive into a file, and says where.",
+    summary="Writes findings, open questions and live handles to a file and returns its path.",
     run=run,
     own_seconds=lambda settings: settings.runtime.default_deadline_ms / 1000,
     arguments=(
         Argument("question", "string", "What the work is about.", required=True, text="free"),
-        Argument(
-            "summary", "string", "Where it stands, in your own words, instead of the report's summary.", text="free"
-        ),
-        Argument("open_questions", "strings", "What is still to be found out.", text="free"),
+        Argument("summary", "string", "Your own summary instead of the report's.", text="free"),
+        Argument("open_questions", "strings", "Questions that are still open.", text="free"),
         Argument("notes", "string", "Anything else that the next session should know.", text="free"),
         Argument("name", "string", "The file's name, without a folder."),
         *ARGUMENTS,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.phrases import freshness_notes, plural
 from llmc.retrieval.find import FindRequest, find, parse_age, parse_size
-from llmc.tool import FOCUS, Argument, Tool, ToolRequest, budget_of
+from llmc.tool import BUDGET, FOCUS, Argument, Tool, ToolRequest, budget_of
 from llmc.tools.folder_counts import files_by_folder
 from llmc.tools.grep_rows import cost
 from llmc.tools.scope import scope_of
@@ -109,7 +109,7 @@ TOOL = Tool(
         Argument("older", "string", "Not changed since."),
         Argument("long", "boolean", "With size and date."),
         Argument("fields", "strings", "A table of only these: path, size, mtime; * is all."),
-        Argument("budget", "integer", "Tokens that the reply may take."),
+        BUDGET,
         Argument("all", "boolean", "Every file, without a budget."),
     ),
     examples=("find autoreload", "find '*_test.go' pkg --newer 2d"),

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from llmc.tool import ToolRequest
 
 __all__ = [
-    "ALL",
-    "BUDGET",
     "EVERY_TEST",
     "GUESSES",
     "NAME",
@@ -40,8 +38,6 @@ __all__ = [
 
 NAME = Argument("name", "string", "A definition: name, Class.method or path:name.", required=True)
 GUESSES = Argument("guesses", "boolean", "List all edges that match by name alone, too.")
-BUDGET = Argument("budget", "integer", "Tokens that the reply may take.")
-ALL = Argument("all", "boolean", "Everything, without a budget.")
 EVERY_TEST = Argument("all", "boolean", "Everything, without a budget; also every use in tests.")
 WORDS = {"type": "as a type", "inherit": "as a base", "use": "as a value", "write": "assigned"}
 # Definitions of one name that are answered for at once; the others are named.

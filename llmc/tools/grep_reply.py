@@ -11,7 +11,7 @@ from llmc.envelope.phrases import freshness_notes, plural
 from llmc.retrieval.grep.grep import role_rank
 from llmc.retrieval.grep_groups import KindFilter, group_files, ungrouped
 from llmc.retrieval.line_kinds import KINDS
-from llmc.tool import FOCUS, Argument
+from llmc.tool import BUDGET, FOCUS, Argument
 from llmc.tools.folder_counts import by_folder
 from llmc.tools.grep_layout import Layout, lay_out
 from llmc.tools.grep_rows import all_groups, section_counts
@@ -45,9 +45,9 @@ WHERE = (
 )
 AMOUNT = (
     Argument("files", "boolean", "Only the names of the files."),
-    Argument("count", "boolean", "Only how many lines match in each file."),
+    Argument("count", "boolean", "Only the number of matching lines per file."),
     Argument("fields", "strings", "A table of only these: path, line, text; * is all."),
-    Argument("budget", "integer", "Tokens that the reply may take."),
+    BUDGET,
     Argument("all", "boolean", "Every match, without a budget."),
 )
 

@@ -7,7 +7,7 @@ import time
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.fields import columns
 from llmc.envelope.phrases import plural
-from llmc.tool import Argument, Tool, ToolRequest
+from llmc.tool import ALL, BUDGET, Argument, Tool, ToolRequest
 from llmc.tools.handle_pages import check_roots
 from llmc.tools.handle_staleness import changed_words
 
@@ -81,14 +81,14 @@ def minutes(seconds: float) -> str:
 
 TOOL = Tool(
     name="handle",
-    summary="The results that are kept: all, what one holds, or drop them.",
+    summary="Kept results: list them, show one, or drop them.",
     run=run,
     arguments=(
         Argument("name", "strings", "Handles; without one, all are listed."),
-        Argument("drop", "boolean", "Forget these, or all."),
+        Argument("drop", "boolean", "Delete these, or all."),
         Argument("fields", "strings", "A table of only these: handle, age, question; * is all."),
-        Argument("budget", "integer", "Tokens that the reply may take."),
-        Argument("all", "boolean", "Everything, without a budget."),
+        BUDGET,
+        ALL,
     ),
     examples=("handle", "handle habcd", "handle habcd --drop"),
 )

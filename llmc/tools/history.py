@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.phrases import plural
 from llmc.retrieval.history import HistoryKind, HistoryRequest, history
-from llmc.tool import Argument, Tool, ToolRequest
+from llmc.tool import ALL, BUDGET, Argument, Tool, ToolRequest
 from llmc.workspace import shown_path
 
 if TYPE_CHECKING:
@@ -75,9 +75,9 @@ TOOL = Tool(
     run=run,
     arguments=(
         Argument("target", "string", "A path, the name of a definition, or words of a topic.", required=True),
-        Argument("limit", "integer", "So many commits."),
-        Argument("budget", "integer", "Tokens that the reply may take."),
-        Argument("all", "boolean", "Everything, without a budget."),
+        Argument("limit", "integer", "Maximum number of commits."),
+        BUDGET,
+        ALL,
     ),
     profiles=frozenset({"full"}),
     topics=frozenset({"code"}),

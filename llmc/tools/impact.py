@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.phrases import plural
 from llmc.graph.reach import impact
-from llmc.tool import Tool, ToolRequest
+from llmc.tool import BUDGET, Tool, ToolRequest
 from llmc.tools.calls import MARKS
 from llmc.tools.graph_output import (
-    BUDGET,
     EVERY_TEST,
     NAME,
     WORDS,

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.phrases import plural
 from llmc.graph.implementations import implementations
-from llmc.tool import Tool, ToolRequest
+from llmc.tool import ALL, BUDGET, Tool, ToolRequest
 from llmc.tools.calls import MARKS
-from llmc.tools.graph_output import ALL, BUDGET, NAME, Lines, limited, looked_up, notes_of
+from llmc.tools.graph_output import NAME, Lines, limited, looked_up, notes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

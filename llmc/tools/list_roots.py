@@ -20,7 +20,7 @@ def run(asked: ToolRequest) -> Envelope:
 
 TOOL = Tool(
     name="list_roots",
-    summary="The folders that may be asked about, and nothing outside them.",
+    summary="The folders that tools may read.",
     run=run,
     arguments=(),
     profiles=frozenset({"research", "full"}),

@@ -110,10 +110,10 @@ TOOL = Tool(
     summary="Every other tool: without a name it lists them, a name explains one, args run it.",
     run=run,
     arguments=(
-        Argument("name", "string", "A tool, or in words what is wanted."),
+        Argument("name", "string", "A tool, or a description of what you need."),
         Argument("args", "object", "The tool's arguments; {} runs one without any."),
-        Argument("query", "string", "In words what is wanted.", text="free"),
-        Argument("fresh", "boolean", "Explain a tool again that was explained before."),
+        Argument("query", "string", "A description of what you need.", text="free"),
+        Argument("fresh", "boolean", "Explain a tool again, even if it was explained before."),
     ),
     profiles=frozenset({"lean", "research", "full"}),
     examples=("llmc name=refs args={'name': 'Parser.feed', 'kind': 'call'}",),

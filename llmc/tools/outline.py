@@ -11,7 +11,7 @@ from llmc.envelope.phrases import freshness_notes, plural
 from llmc.retrieval.enclosing import symbols_of
 from llmc.retrieval.outline import OutlineRequest, outline
 from llmc.retrieval.targets import Target, parse_target
-from llmc.tool import Argument, Tool, ToolRequest
+from llmc.tool import ALL, BUDGET, Argument, Tool, ToolRequest
 from llmc.tools.outline_layout import FileLayout, file_layout, folder_groups
 from llmc.workspace import shown_path
 
@@ -118,10 +118,10 @@ TOOL = Tool(
             "A file, path:100-400, a folder, or path::Class; without one, everything.",
             text="path",
         ),
-        Argument("deep", "boolean", "Members too, not only what stands at the top of files."),
+        Argument("deep", "boolean", "Include members, not only top-level symbols."),
         Argument("fields", "strings", "A table of only these: path, name, kind, start_line; * is all."),
-        Argument("budget", "integer", "Tokens that the reply may take."),
-        Argument("all", "boolean", "Everything, without a budget."),
+        BUDGET,
+        ALL,
     ),
     examples=("outline src/server.py::Server", "outline src --deep"),
 )

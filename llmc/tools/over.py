@@ -16,7 +16,7 @@ from llmc.envelope.expressions import FUNCTIONS, evaluate
 from llmc.envelope.fields import columns, records_of
 from llmc.envelope.phrases import plural
 from llmc.extend.shell.summarize import outputs_of
-from llmc.tool import FOCUS, Argument, Tool, ToolRequest
+from llmc.tool import ALL, BUDGET, FOCUS, Argument, Tool, ToolRequest
 from llmc.tools.command_output import is_output
 from llmc.tools.handle_pages import check_roots
 
@@ -159,8 +159,8 @@ TOOL = Tool(
             f"JMESPath over the rows; also {FUNCTIONS}. Without one, the fields are listed.",
             text="pattern",
         ),
-        Argument("budget", "integer", "Tokens that the reply may take."),
-        Argument("all", "boolean", "Everything, without a budget."),
+        BUDGET,
+        ALL,
     ),
     schema=("handle", "expression"),
     examples=(

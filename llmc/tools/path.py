@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.phrases import plural
 from llmc.graph.reach import find_chain
-from llmc.tool import Argument, Tool, ToolRequest
+from llmc.tool import ALL, BUDGET, Argument, Tool, ToolRequest
 from llmc.tools.calls import MARKS
-from llmc.tools.graph_output import ALL, BUDGET, GUESSES, Lines, looked_up, notes_of
+from llmc.tools.graph_output import GUESSES, Lines, looked_up, notes_of
 
 if TYPE_CHECKING:
     from llmc.graph.edges import Graph

@@ -20,7 +20,7 @@ from llmc.retrieval.outline import OutlineRequest, outline
 from llmc.retrieval.skeleton import Fold, skeleton
 from llmc.retrieval.targets import BinaryFile, Target, find_symbol, length, named_target, parse_target, read_target
 from llmc.retrieval.unindexed import unindexed_definitions
-from llmc.tool import FOCUS, Argument, Tool, ToolRequest
+from llmc.tool import BUDGET, FOCUS, Argument, Tool, ToolRequest
 from llmc.tools.handle_pages import read_item, read_page
 from llmc.tools.nearest import with_nearest
 from llmc.tools.outline_layout import file_layout
@@ -360,9 +360,9 @@ TOOL = Tool(
             text="path",
         ),
         Argument("skeleton", "boolean", "Signatures, control flow and calls; the rest is folded."),
-        Argument("fresh", "boolean", "All of it, also what this session was given before."),
+        Argument("fresh", "boolean", "Include lines that this session already received."),
         Argument("fields", "strings", "Of a JSON file with a list of objects: a table of only these; * is all."),
-        Argument("budget", "integer", "Tokens that the reply may take."),
+        BUDGET,
         Argument("all", "boolean", "All of it, without a budget."),
     ),
     budget="read_budget",

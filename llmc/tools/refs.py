@@ -11,7 +11,7 @@ from llmc.envelope.phrases import freshness_notes, plural
 from llmc.graph.lookup import name_parts
 from llmc.retrieval.layout import naming
 from llmc.retrieval.refs import RefConfidence, RefsRequest, refs
-from llmc.tool import Argument, Tool, ToolRequest
+from llmc.tool import BUDGET, Argument, Tool, ToolRequest
 from llmc.tools.refs_resolved import is_qualified, narrowed
 from llmc.workspace import shown_path
 
@@ -137,7 +137,7 @@ TOOL = Tool(
         Argument("kind", "strings", "Only these: def, call, read, write, import, inherit, type, use."),
         Argument("path", "strings", "Only below this file or folder.", text="path"),
         Argument("fields", "strings", "A table of only these: path, line, kind, within; * is all."),
-        Argument("budget", "integer", "Tokens that the reply may take."),
+        BUDGET,
         Argument("all", "boolean", "Every use, without a budget."),
     ),
     examples=("refs Parser.feed", "refs resolve_url --kind call"),

@@ -10,7 +10,7 @@ from llmc.answers.research.handoff import parse_handoff
 from llmc.base.errors import QueryError
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.phrases import plural
-from llmc.tool import Argument, Tool, ToolRequest
+from llmc.tool import BUDGET, Argument, Tool, ToolRequest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -86,11 +86,11 @@ def group(title: str, texts: Iterable[str]) -> Group:
 
 TOOL = Tool(
     name="resume_handoff",
-    summary="An earlier handoff as a compact context, its results open again; without a name, which there are.",
+    summary="Resumes an earlier handoff as compact context with its handles; without a name, lists handoffs.",
     run=run,
     arguments=(
-        Argument("name", "string", "The file's name, as create_handoff gave it."),
-        Argument("budget", "integer", "Tokens that the reply may take."),
+        Argument("name", "string", "The file name that create_handoff returned."),
+        BUDGET,
         Argument("all", "boolean", "All of it, without a budget."),
     ),
     budget="research_budget",

@@ -12,7 +12,7 @@ from llmc.envelope.fit import show_around
 from llmc.envelope.phrases import freshness_notes, plural
 from llmc.retrieval.query import QueryRoute
 from llmc.retrieval.search import SearchRequest, search
-from llmc.tool import Argument, Tool, ToolRequest
+from llmc.tool import ALL, BUDGET, Argument, Tool, ToolRequest
 from llmc.tools.scope import denied_notes
 from llmc.tools.search_name import name_envelope
 from llmc.workspace import shown_path, vector_notes
@@ -214,13 +214,13 @@ TOOL = Tool(
         Argument(
             "path", "strings", "Only below this file or folder, or inside an earlier result (a handle).", text="path"
         ),
-        Argument("limit", "integer", "So many files, however far behind the best."),
+        Argument("limit", "integer", "Return this many files, whatever their scores."),
         Argument("explain", "boolean", "Show what each ranking signal did, and what the query quotes from the code."),
-        Argument("syntax", "boolean", 'Read path:, -word and "phrase" as operators in a long query, too.'),
-        Argument("fresh", "boolean", "With the text, also if this session was given the same reply before."),
+        Argument("syntax", "boolean", 'Treat path:, -word and "phrase" as operators even in a long query.'),
+        Argument("fresh", "boolean", "Include the text even if this session already received the same reply."),
         Argument("fields", "strings", "A table of only these: path, name, start_line, score; * is all."),
-        Argument("budget", "integer", "Tokens that the reply may take."),
-        Argument("all", "boolean", "Everything, without a budget."),
+        BUDGET,
+        ALL,
     ),
     profiles=frozenset({"lean", "full"}),
     schema=("query", "path", "budget"),

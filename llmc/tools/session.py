@@ -14,7 +14,7 @@ from llmc.state.sessions.checkpoint import checkpoint, one_line, value_lines
 from llmc.state.sessions.join import join, owner_of
 from llmc.state.sessions.spending import budget_of
 from llmc.state.sessions.values import CHECKPOINTS, LOG, TOOLS
-from llmc.tool import Argument, Tool, ToolRequest
+from llmc.tool import ALL, BUDGET, Argument, Tool, ToolRequest
 from llmc.tools.handle import minutes
 from llmc.tools.session_arguments import (
     agent_of,
@@ -221,20 +221,24 @@ ACTIONS: dict[str, Callable[[ToolRequest], Envelope]] = {
 
 TOOL = Tool(
     name="session",
-    summary="What the work knows so far, kept by the server: get, set, append, search, checkpoint, resume.",
+    summary="Session memory kept by the server: get, set, append, search, checkpoint, resume.",
     run=run,
     arguments=(
         Argument("action", "string", f"One of {', '.join(ACTIONS)}; show when left out."),
         Argument("key", "string", "plan, goal, log, context, tools, budget, or a key of your own."),
         Argument("value", "value", "Text or JSON to set or append; to checkpoint, your own summary."),
-        Argument("version", "integer", "The version that you saw; 0 for a key that must be new. Others' keys need it."),
-        Argument("name", "string", "The session, if not this connection's."),
-        Argument("agent", "string", "Which agent you are; you see what is shared and your own slice."),
-        Argument("private", "boolean", "Only for this agent's slice."),
-        Argument("act", "string", "What an appended entry is: said, asked, found, decided, solution."),
+        Argument(
+            "version",
+            "integer",
+            "The version you last saw; 0 if the key must be new. Keys of others require it.",
+        ),
+        Argument("name", "string", "Session to use instead of this connection's."),
+        Argument("agent", "string", "Your agent name; shared keys and your own are visible."),
+        Argument("private", "boolean", "Visible to this agent only."),
+        Argument("act", "string", "Kind of an appended entry: said, asked, found, decided, solution."),
         Argument("query", "string", "What to search for in the session's memory.", text="free"),
-        Argument("budget", "integer", "Tokens that the reply may take."),
-        Argument("all", "boolean", "Everything, without a budget."),
+        BUDGET,
+        ALL,
     ),
     examples=(
         "session action=set key=plan value=['read the parser', 'fix the loop']",

@@ -16,7 +16,7 @@ from llmc.extend.shell.policy import environment
 from llmc.extend.shell.rewrite import enriched
 from llmc.extend.shell.run import CommandPlan, run
 from llmc.extend.shell.summarize import FinishedCommand, tell
-from llmc.tool import FOCUS, Argument, Tool, ToolRequest
+from llmc.tool import BUDGET, FOCUS, Argument, Tool, ToolRequest
 
 if TYPE_CHECKING:
     from llmc.envelope import Envelope
@@ -111,7 +111,7 @@ TOOL = Tool(
         Argument("command", "string", "A command line, such as `pytest -q tests`.", required=True, text="foreign"),
         Argument("cwd", "string", "A folder inside a root; without one, the client's.", text="path"),
         Argument("seconds", "integer", "A shorter time limit than the user's."),
-        Argument("budget", "integer", "Tokens that the reply may take."),
+        BUDGET,
         Argument("all", "boolean", "The whole output, without a budget."),
     ),
     budget="shell_budget",

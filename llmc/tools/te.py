@@ -18,7 +18,7 @@ from llmc.envelope.clean import clean_text
 from llmc.envelope.redact.redactor import redactor_for
 from llmc.extend.shell.capture import Captured
 from llmc.extend.shell.summarize import FinishedCommand, tell
-from llmc.tool import FOCUS, Argument, Tool, ToolRequest
+from llmc.tool import BUDGET, FOCUS, Argument, Tool, ToolRequest
 
 if TYPE_CHECKING:
     from llmc.envelope import Envelope
@@ -89,7 +89,7 @@ TOOL = Tool(
     summary="A command that ran in the user's terminal.",
     run=_never,
     arguments=(
-        Argument("budget", "integer", "Tokens that the reply may take."),
+        BUDGET,
         Argument("all", "boolean", "The whole output, without a budget."),
     ),
     budget="shell_budget",

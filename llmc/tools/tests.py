@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.phrases import plural
 from llmc.graph.reach import tests_of
-from llmc.tool import Argument, Tool, ToolRequest
-from llmc.tools.graph_output import ALL, BUDGET, NAME, Lines, limited, looked_up, notes_of
+from llmc.tool import ALL, BUDGET, Argument, Tool, ToolRequest
+from llmc.tools.graph_output import NAME, Lines, limited, looked_up, notes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,12 +82,12 @@ def data_of(lines: Lines, graph: Graph, test: TestReach) -> dict[str, Any]:
 
 TOOL = Tool(
     name="tests",
-    summary="Tests that reach a definition, directly or through its callers; tests that only mock it are told apart.",
+    summary="Tests that reach a definition, directly or through callers; tests that only mock it are listed apart.",
     brief="Which tests run a function, directly or through callers, and which mock it.",
     run=run,
     cacheable=True,
     cpu_bound=True,
-    arguments=(NAME, Argument("depth", "integer", "Levels of callers; 4 unless told."), BUDGET, ALL),
+    arguments=(NAME, Argument("depth", "integer", "Levels of callers (default: 4)."), BUDGET, ALL),
     schema=("name",),
     topics=frozenset({"code", "tests"}),
     examples=("tests Session.send",),

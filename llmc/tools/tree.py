@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.phrases import freshness_notes, plural
 from llmc.retrieval.globs import NOWHERE
-from llmc.tool import Argument, Tool, ToolRequest
+from llmc.tool import ALL, BUDGET, Argument, Tool, ToolRequest
 from llmc.tools.scope import denied_notes
 from llmc.workspace import shown_path
 
@@ -143,17 +143,17 @@ def kinds_of(names: list[str]) -> str:
 
 TOOL = Tool(
     name="tree",
-    summary="Folders with their counts, to a depth.",
+    summary="Folders with file counts, down to a depth.",
     run=run,
     cacheable=True,
     reads_unindexed=True,
     cpu_bound=True,
     arguments=(
         Argument("path", "strings", "A folder; without one, the roots.", text="path"),
-        Argument("depth", "integer", "How many levels (2)."),
+        Argument("depth", "integer", "Levels of folders (default: 2)."),
         Argument("fields", "strings", "A table of only these: path, files; * is all."),
-        Argument("budget", "integer", "Tokens that the reply may take."),
-        Argument("all", "boolean", "Everything, without a budget."),
+        BUDGET,
+        ALL,
     ),
     examples=("tree", "tree src --depth 3"),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from llmc.answers.research.web import web_search
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.phrases import plural
-from llmc.tool import Argument, Tool, ToolRequest
+from llmc.tool import BUDGET, Argument, Tool, ToolRequest
 
 
 def run(asked: ToolRequest) -> Envelope:
@@ -23,12 +23,12 @@ def run(asked: ToolRequest) -> Envelope:
 
 TOOL = Tool(
     name="web_research",
-    summary="Asks the configured search service; titles, addresses and a sentence of each result.",
+    summary="Queries the configured search service; title, address and one sentence per result.",
     run=run,
     own_seconds=lambda settings: settings.web_research.timeout_ms / 1000,
     arguments=(
         Argument("query", "string", "What to search for.", required=True),
-        Argument("budget", "integer", "Tokens that the reply may take."),
+        BUDGET,
         Argument("all", "boolean", "Every result, without a budget."),
     ),
     budget="research_budget",
