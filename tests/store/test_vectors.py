@@ -208,6 +208,31 @@ def test_many_saves_are_joined_and_a_large_table_is_indexed(tmp_path: Path, monk
     assert reading.search(unit_vectors("3", 50)[7], 20) == before  # though its version is gone
 
 
+def test_saves_after_the_index_was_built_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever was added or deleted since, for a reader that follows and for one that comes later."""
+    monkeypatch.setattr(vector_index, "EXACT_ROWS", 300)
+    store, follower = VectorIndex(tmp_path, MODEL), VectorIndex(tmp_path, MODEL)
+    put(store, dict.fromkeys(range(1, 8), 50))
+    store.optimize()
+    living = {3: 50, 2: 50}
+    steps: list[tuple[dict[int, int], list[int]]] = [
+        *[({100: 3}, []), ({101: 3}, []), ({102: 3}, [101]), ({}, [2])],
+        *[({50: 3}, []), ({103: 3}, [102]), ({104: 3, 49: 3}, [103, 50])],
+    ]
+    seen = set(living)
+    for added, deleted in steps:
+        store.delete(deleted)
+        put(store, added)
+        living = {doc: rows for doc, rows in (living | added).items() if doc not in deleted}
+        seen |= set(living)
+        for reader in (follower, VectorIndex(tmp_path, MODEL)):
+            reader.reload(store.manifest())
+            for doc in seen:
+                hits = reader.search(unit_vectors(str(doc), living.get(doc, 50 if doc < 8 else 3))[1], 20)
+                assert (hits[0].doc == doc) == (doc in living)
+                assert doc in living or doc not in {hit.doc for hit in hits}
+
+
 def test_the_index_finds_nearly_all_of_the_nearest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vector_index, "EXACT_ROWS", 100)
     dice = np.random.default_rng(5)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Numbers = npt.NDArray[np.int64]
     Rows = npt.NDArray[np.intp]
 
-__all__ = ["ExactCopy", "as_scores", "best_hits"]
+__all__ = ["ExactCopy", "as_scores", "best_first", "best_hits"]
 
 # The BLAS spreads larger products over threads, which then wait for each other 20 times as long.
 PRODUCT_ROWS = 1_024
@@ -42,7 +42,11 @@ def best_hits(docs: Numbers, ordinals: Numbers, cosines: Floats, limit: int) -> 
         kept = np.flatnonzero(cosines >= np.partition(cosines, -limit)[-limit] - EQUAL)
         docs, ordinals, cosines = docs[kept], ordinals[kept], cosines[kept]
     hits = [ChunkHit(*hit) for hit in zip(docs.tolist(), ordinals.tolist(), as_scores(cosines), strict=True)]
-    return sorted(hits, key=lambda hit: (-hit.score, hit.doc, hit.ordinal))[:limit]
+    return sorted(hits, key=best_first)[:limit]
+
+
+def best_first(hit: ChunkHit) -> tuple[float, int, int]:
+    return (-hit.score, hit.doc, hit.ordinal)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

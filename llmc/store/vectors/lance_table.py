@@ -115,14 +115,39 @@ class LanceTable:
         with table_errors(self.folder, "reading the vectors"):
             return int(self._table.count_rows())
 
-    def nearest(self, query: Floats, limit: int, docs: Collection[int] | None = None) -> Rows:
-        """Some `limit` rows (of `docs`, or of all) that are probably nearest."""
+    def nearest(
+        self, query: Floats, limit: int, docs: Collection[int] | None = None, *, indexed_only: bool = False
+    ) -> Rows:
+        """Some `limit` rows (of `docs`, or of all) that are probably nearest. With `indexed_only`, rows that were
+        added since the last `optimize` are not compared."""
         with table_errors(self.folder, "searching the vectors"):
-            search = self._table.search(query).distance_type("l2").nprobes(PROBES)
+            # Without the column's name LanceDB looks for it in the schema, for half a millisecond.
+            search = self._table.search(query, vector_column_name=VECTOR).distance_type("l2").nprobes(PROBES)
+            if indexed_only:
+                search = search.fast_search()
             if docs is not None:
                 search = search.where(" OR ".join(_among(docs)), prefilter=True)
             found = search.select([DOC, "ordinal", VECTOR, "_distance"]).limit(limit).to_arrow()
             return self._rows(found)
+
+    def unindexed_count(self) -> int | None:
+        """How many rows the vector index does not cover; None without an index."""
+        with table_errors(self.folder, "reading the vectors"):
+            named = next((index.name for index in self._table.list_indices() if VECTOR in index.columns), None)
+            found = self._table.index_stats(named) if named else None
+            return None if found is None else int(found.num_unindexed_rows)
+
+    def newest_rows(self, count: int) -> Rows | None:
+        """The `count` rows that were added last; None unless they are whole commits. The upper half of a row id is the
+        number of its fragment, and each commit adds a fragment with a higher number."""
+        with table_errors(self.folder, "reading the vectors"):
+            scan = self._table.search().select([DOC]).with_row_id(True).limit(None)
+            fragments, counts = np.unique(scan.to_arrow()["_rowid"].to_numpy() >> 32, return_counts=True)
+        newest = np.cumsum(counts[::-1])
+        at = int(np.searchsorted(newest, count))
+        if at == len(newest) or newest[at] != count:
+            return None
+        return self._scan(f"_rowid >= {int(fragments[::-1][at]) << 32}")
 
     def rows_after(self, doc: int) -> Rows:
         return self._scan(f"doc > {doc}")
