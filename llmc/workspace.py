@@ -59,7 +59,7 @@ class Workspace:
     settings: Settings
     root_indexes: Sequence[RootIndex]
     cwd: str
-    notes: tuple[str, ...] = ()
+    nesting: tuple[str, ...] = ()  # a sentence for each root that is part of another one
     owned: bool = False
     cache: DependencyCache = field(default_factory=DependencyCache)
 
@@ -93,9 +93,17 @@ class Workspace:
         roots = [make_root(str(entry.path), entry.name) for entry in entries]
         own = {root.id: with_patterns(settings, entry) for root, entry in zip(roots, entries, strict=True)}
         kept, notes = nested(roots, own) if len(roots) > 1 else ([(root, own[root.id]) for root in roots], ())
-        root_indexes = [registry.open(root, rules) for root, rules in kept]
-        anew = {registry.writer_thread(root_index).note for root_index in root_indexes} - {""}
-        return cls(registry, settings, root_indexes, cwd, (*notes, *sorted(anew)))
+        return cls(registry, settings, [registry.open(root, rules) for root, rules in kept], cwd, notes)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What to know about the roots: which are part of others, and why an index is being rebuilt."""
+        return (*self.nesting, *sorted({writer_thread.note for writer_thread in self.writer_threads} - {""}))
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the registry still has these roots: `llmc forget` and other settings replace them."""
+        return all(self.registry.root_indexes.get(one.root.id) is one for one in self.root_indexes)
 
     def __enter__(self) -> Self:
         return self

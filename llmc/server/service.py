@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from llmc.base import logs
-from llmc.base.coalesce import InFlightCache
 from llmc.base.errors import LlmcError, NotFoundError, QueryError, RootError
 from llmc.base.malloc import trim_heap
 from llmc.base.roots import make_root
@@ -28,9 +27,11 @@ from llmc.indexer.registry import IndexRegistry
 from llmc.retrieval.dependency_cache import DependencyCache
 from llmc.retrieval.layout import forget_layouts
 from llmc.retrieval.scope import forget_scopes
+from llmc.server.kept_workspaces import KeptWorkspace, KeptWorkspaces, stamp_of_roots
 from llmc.server.report import difference, embedder_status, progress_of, root_status, store_status
 from llmc.server.status import IndexResult, StatusReport, process_status
-from llmc.settings import RootEntry, load
+from llmc.settings import RootEntry
+from llmc.settings.cache import SettingsCache
 from llmc.state.connected_sessions import ConnectedSessions
 from llmc.state.ledger import Ledger, LedgerDatabase, LedgerFilter, figures
 from llmc.state.metrics import METER
@@ -61,7 +62,6 @@ log = logs.get("service")
 STATUS_SECONDS = 1.0
 # The first search after releasing memory takes about 50 ms longer, with 30,000 files.
 REST_SECONDS = 60.0
-MOST_WORKSPACES = 16
 
 
 class ProgressReporter:
@@ -93,7 +93,8 @@ class Service:
         theirs = ("LLMC_", "PRUNER_", "MCP_PRUNER_")
         self._environ = {name: value for name, value in os.environ.items() if not name.startswith(theirs)}
         self._cache = DependencyCache()
-        self._workspaces: InFlightCache[Workspace] = InFlightCache(MOST_WORKSPACES)
+        self._loaded = SettingsCache()
+        self._workspaces = KeptWorkspaces()
         self._calls = 0
         self._last_used = time.monotonic()  # 0: memory was released since then
         ledger_settings = settings.ledger
@@ -172,19 +173,20 @@ class Service:
         return {**self._environ, **client.environ}
 
     def _load(self, client: ClientInfo) -> Loaded:
-        return load(client.cwd, self.environ_of(client), client.flags, client.config or None)
+        return self._loaded.load(client.place, client.cwd, self.environ_of(client), client.flags, client.config)
 
     def workspace(self, call: RunningRequest, named: list[str] | None = None) -> Workspace:
         """The workspace of a client; `named` roots replace those of its settings."""
-        client, began = call.client, time.monotonic()
-        key = (client.place, tuple(named or ()))
-        if known := self._workspaces.get(key, newer_than=call.received_at):
-            return known
+        client = call.client
         loaded = self._load(client)
+        key = (client.place, tuple(named or ()))
+        if (kept := self._workspaces.get(key, loaded)) is not None:
+            return kept
         entries = [RootEntry(path=Path(path)) for path in named or ()] or loaded.roots()
+        stamp = stamp_of_roots(entries)
         workspace = Workspace.within(self._registry, loaded.settings, entries, client.cwd)
         workspace.cache = self._cache
-        self._workspaces.put(key, workspace, began=began)
+        self._workspaces.put(key, KeptWorkspace(workspace, loaded, entries, stamp))
         return workspace
 
     def extra_tools(self, client: ClientInfo, settings: Settings) -> Offer | None:

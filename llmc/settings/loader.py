@@ -10,7 +10,7 @@ default of a misspelled setting could index or send what the user excluded.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +38,8 @@ _NOT_TAKEN = "is not taken from a workspace file"
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """The settings, the source of every key that is not at its default, and notices about what is ignored."""
+    """The settings, the source of every key that is not at its default, and notices about what is ignored. `resolved`
+    has where each path in the settings led."""
 
     settings: Settings
     sources: Mapping[str, SettingSource]
@@ -46,6 +47,7 @@ class Loaded:
     notices: tuple[SettingsProblem, ...] = ()
     problems: tuple[SettingsProblem, ...] = ()
     no_root: RootError | None = None
+    resolved: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def skipped(self) -> tuple[SettingsProblem, ...]:
@@ -94,6 +96,7 @@ def examine(
         (*notices, *made.notices),
         tuple(each for each in made.problems if not each.entry),
         made.no_root,
+        context.resolved,
     )
 
 
@@ -109,7 +112,7 @@ def _read_file(path: Path | None, name: str, context: ValueContext) -> SettingsL
         return SettingsLayer(SettingSource(name), context)
     found = read_document(path, name, follow=name != "workspace")
     # The folder as it is, not where a link of the user's leads: dotfiles are often links.
-    layer = SettingsLayer(SettingSource(name, str(path)), ValueContext(path.parent, context.env))
+    layer = SettingsLayer(SettingSource(name, str(path)), ValueContext(path.parent, context.env, context.resolved))
     if isinstance(found, SettingsProblem):
         layer.problems.append(found)
         return layer

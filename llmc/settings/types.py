@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -88,17 +88,21 @@ class Shorthand:
 
 @dataclass(frozen=True, slots=True)
 class ValueContext:
-    """What values are relative to: the folder for paths, the environment for `${VAR}` and `~`."""
+    """What values are relative to: the folder for paths, the environment for `${VAR}` and `~`. `resolved` collects
+    where paths led, since links may be changed."""
 
     folder: Path
     env: Mapping[str, str]
+    resolved: dict[str, str] = field(default_factory=dict, compare=False)
 
 
 def absolute(text: str, context: ValueContext) -> Path:
     """The real path, which need not exist; `~` is the home folder of the environment that was passed in."""
     if text == "~" or text.startswith("~/"):
         text = f"{user_folder(context.env)}{text[1:]}"
-    return Path(os.path.realpath(context.folder / text))
+    path = str(context.folder / text)
+    context.resolved[path] = real = os.path.realpath(path)
+    return Path(real)
 
 
 def inconsistent(field: str, reason: str, hint: str = "") -> PydanticCustomError:
