@@ -41,8 +41,8 @@ class Tests:
     complete: bool = True
 
 
-def tests_of(graph: Graph, node: GraphNode, depth: int) -> Tests:
-    """Breadth first through callers: the shortest chain of each test."""
+def tests_of(graph: Graph, node: GraphNode, depth: int, *, mocks: bool) -> Tests:
+    """Breadth first through callers: the shortest chain of each test. `mocks` reads test files to find replacements."""
     found = Tests()
     chains: dict[GraphNode, tuple[GraphNode, ...]] = {node: ()}
     waiting = deque([node])
@@ -66,7 +66,7 @@ def tests_of(graph: Graph, node: GraphNode, depth: int) -> Tests:
                     continue
                 chains[edge.source] = (edge.source, *chains[current])
                 waiting.append(edge.source)
-    found.mocks = _mocks(graph, node)
+    found.mocks = _mocks(graph, node) if mocks else []
     return found
 
 

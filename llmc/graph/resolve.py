@@ -49,6 +49,9 @@ SAME = _words(
     """
 )
 
+# `const a = require("./a")` is noted as a binding and as an import; the import says what it is.
+REQUIRED = "require()"
+
 
 class Resolver:
     def __init__(self, project: Project) -> None:
@@ -194,9 +197,9 @@ class Resolver:
         bound = facts.links.bindings.get((scope, name), ())
         if facts.kind(qualified) not in ("", "test") and not (bound and facts.kind(scope) in CALLABLE_KINDS):
             return Resolution((Entity(EntityKind.DEFINITION, facts.node(qualified)),))
-        if bound:
-            return self._bound(facts, bound)._replace(closed=True)
         links = [link for link in facts.links.imports.get(name, ()) if link.scope == scope or not scope]
+        if bound and not (links and all(one.value == REQUIRED for one in bound)):
+            return self._bound(facts, bound)._replace(closed=True)
         if links:
             found = self.join([dialect.imported(self, facts, link.value) for link in links])
             return found if found.entities else UNRESOLVED.weaker(Precision.BY_NAME)

@@ -23,7 +23,7 @@ DEPTH = 4
 def run(asked: ToolRequest) -> Envelope:
     shown, more = limited(looked_up(asked, asked.text("name")))
     lines = Lines(asked)
-    found = [(one.graph, tests_of(one.graph, one.node, asked.number("depth", DEPTH))) for one in shown]
+    found = [(one.graph, tests_of(one.graph, one.node, asked.number("depth", DEPTH), mocks=True)) for one in shown]
     direct = sum(not test.chain for _, one in found for test in one.tests)
     through = sum(bool(test.chain) for _, one in found for test in one.tests)
     mocks = sum(len(one.mocks) for _, one in found)

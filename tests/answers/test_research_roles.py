@@ -9,7 +9,7 @@ from jsonschema import validate
 from research_world import World, opened, write
 
 from llmc.answers.research import open_session, run_role
-from llmc.answers.research.question import Intent, understand
+from llmc.answers.research.question import QuestionType, understand
 from llmc.answers.research.result import Result, ResultStatus, TaskResult, bounded
 from llmc.answers.research.roles import ROLES, role
 from llmc.answers.research.schema import RESULT, TASK_RESULT, report_schema
@@ -48,18 +48,18 @@ def test_every_role_is_a_short_prompt_with_tools_and_a_schema() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "intent", "subject"),
+    ("text", "kind", "subject"),
     [
-        ("Where is RetryPolicy implemented?", Intent.WHERE, "RetryPolicy"),
-        ("which file defines `open_office`?", Intent.WHERE, "open_office"),
-        ("How does a courier deliver?", Intent.HOW, "courier deliver"),
-        ("Show me examples of an event handler", Intent.EXAMPLES, "event handler"),
-        ("how many parcels are sent", Intent.HOW, "number count parcels are send"),
+        ("Where is RetryPolicy implemented?", QuestionType.WHERE, "RetryPolicy"),
+        ("which file defines `open_office`?", QuestionType.WHERE, "open_office"),
+        ("How does a courier deliver?", QuestionType.HOW, "courier deliver"),
+        ("Show me examples of an event handler", QuestionType.EXAMPLE, "event handler"),
+        ("how many parcels are sent", QuestionType.DEFAULT, "number count parcels are send"),
     ],
 )
-def test_a_question_is_understood_by_its_subject(text: str, intent: Intent, subject: str) -> None:
+def test_a_question_is_understood_by_its_subject(text: str, kind: QuestionType, subject: str) -> None:
     found = understand(text)
-    assert (found.intent, found.subject) == (intent, subject)
+    assert (found.type, found.subject) == (kind, subject)
 
 
 def test_locator_output_has_its_fields_and_is_bounded(world: World) -> None:

@@ -6,21 +6,31 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from llmc.base.languages import role_of
+from llmc.graph.project import project_of
 
 if TYPE_CHECKING:
     from llmc.base.model import Reference, Symbol
+    from llmc.graph.edges import Graph
+    from llmc.graph.entities import GraphNode
+    from llmc.graph.project import Project
     from llmc.retrieval.globs import PathFilter
     from llmc.retrieval.view import View
 
-__all__ = ["Area", "DefinitionMatch", "UseMatch", "nearness"]
+__all__ = ["Area", "DefinitionMatch", "GraphTarget", "TextMatch", "UseMatch", "nearness"]
 
 
 @dataclass(frozen=True, slots=True)
 class Area:
-    """A view and the paths in it that are searched."""
+    """A view and the paths in it that are searched. Reads through `view` are metered; `source` is the same root for the
+    graph and grep, which answer from the index and bound themselves."""
 
     view: View
     paths: PathFilter
+    source: View
+
+    @property
+    def project(self) -> Project:
+        return project_of(self.source.root, self.source.root_fs, self.source.store)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +51,34 @@ class UseMatch:
     doc: int
     path: str
     reference: Reference
+
+
+@dataclass(frozen=True, slots=True)
+class GraphTarget:
+    """A definition as the graph knows it."""
+
+    area: Area
+    graph: Graph
+    node: GraphNode
+
+    @property
+    def path(self) -> str:
+        return self.graph.project.path(self.node.doc)
+
+    @property
+    def symbol(self) -> Symbol | None:
+        facts = self.graph.project.facts(self.node.doc)
+        return facts.symbol(self.node.qualified) if facts else None
+
+
+@dataclass(frozen=True, slots=True)
+class TextMatch:
+    """A line that matches a pattern."""
+
+    area: Area
+    path: str
+    line: int
+    text: str
 
 
 # Rank of path roles when a name is defined in several places; code comes first.

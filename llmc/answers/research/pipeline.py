@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from llmc.answers.research.planning import RolePlan, role_plans, role_work, tasks
-from llmc.answers.research.question import Intent
+from llmc.answers.research.question import QuestionType
 from llmc.answers.research.report import ResearchProgress, ResearchReport
-from llmc.answers.research.result import Result, ResultStatus, RoleOutcome, TaskResult, bounded
+from llmc.answers.research.result import Result, ResultStatus, RoleOutcome, TaskResult, bounded, is_answer
 from llmc.answers.research.roles import Brief, ResearchRole, role
 from llmc.answers.research.runtime import Task, as_completed
 from llmc.answers.research.scope import is_inside
@@ -74,9 +74,12 @@ class Stage:
 def is_needed(plan: RolePlan, session: ResearchSession, located: Stage) -> bool:
     if plan.role.name == "thoughts_analyzer":
         return bool(located.places.get("thoughts_locator"))
-    if plan.role.name == "pattern_finder" and session.question.intent is not Intent.EXAMPLES:
+    found = located.places.get("locator", ())
+    if plan.settings and plan.settings.base:
+        return bool(found)
+    if plan.role.name == "pattern_finder" and QuestionType.EXAMPLE not in session.question.types:
         return False
-    return bool(located.places.get("locator"))
+    return bool(found) and not is_answer(found)
 
 
 def run_stage(

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from llmc.answers.research.budget import Budget, MeteredRootFs, ReadMeter
-from llmc.answers.research.question import Intent
+from llmc.answers.research.question import QuestionType
 from llmc.answers.research.roles import Brief, role
 from llmc.answers.research.runtime import Task
 from llmc.answers.research.scope import paths_of
@@ -31,8 +31,8 @@ __all__ = ["RolePlan", "role_plans", "role_work", "tasks"]
 
 # Minimum weight, relative to the best place, for a further place to be analysed.
 NEAR = 0.5
-# Number of definitions analysed, each in its own task, by intent.
-ANALYZED = {Intent.WHERE: 1, Intent.HOW: 2, Intent.EXAMPLES: 1}
+# Number of definitions analysed, each in its own task; a question for a flow may start at two places.
+ANALYZED = {QuestionType.HOW: 2}
 RESERVED = frozenset(
     {"locator", "analyzer", "patterns", "pattern_finder", "thoughts_locator", "thoughts_analyzer", "synthesis",
      "question", "rootsSearched", "constraints", "progress", "artifactPath"}
@@ -71,7 +71,7 @@ def tasks(session: ResearchSession, plan: RolePlan, places: Sequence[ResultPlace
     if plan.role.name == "analyzer":
         first = places[0].weight if places else 0.0
         near = [place for place in places if not first or place.weight >= NEAR * first]
-        targets = near[: ANALYZED[session.question.intent]]
+        targets = near[: ANALYZED.get(session.question.type, 1)]
         briefs = [Brief(session.question, (target,), several=several) for target in targets]
     else:
         briefs = [Brief(session.question, tuple(places), several=several)]
@@ -130,5 +130,6 @@ def areas(session: ResearchSession, plan: RolePlan, meter: ReadMeter, stop: Stop
             paths = paths_of(folders, view.root.id, () if thoughts else scope.thoughts)
             if plan.settings and plan.settings.paths:
                 paths = PathFilter(under=paths.under, globs=(*paths.globs, *plan.settings.paths))
-            output.append(Area(replace(view, root_fs=MeteredRootFs(view.root_fs, meter, stop.check)), paths))
+            metered = replace(view, root_fs=MeteredRootFs(view.root_fs, meter, stop.check))
+            output.append(Area(metered, paths, view))
     return output

@@ -1,7 +1,8 @@
-"""Parses a question: its subject, the names in it, and its intent. The first step of the pipeline.
+"""Parses a question: its types, its subject and the names in it. The first step of the pipeline.
 
     "Where is RetryPolicy implemented?"         where    RetryPolicy
-    "Show me examples of a custom middleware"   examples a custom middleware
+    "Show me examples of a custom middleware"   example  a custom middleware
+    "Who calls parse_header?"                   callers  parse_header
     "How are sessions expired?"                 how      sessions expired
 
 Words around the subject are stripped, because they state what to do rather than what to look for. A name is a word that
@@ -13,22 +14,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from enum import StrEnum
 
+from llmc.answers.research.question_types import QuestionType, types_of
 from llmc.base.errors import QueryError
 from llmc.base.languages import PLAIN, language_of
 from llmc.base.words import query_words
+from llmc.retrieval.pasted import bounded
 from llmc.retrieval.query import condensed
 
-__all__ = ["Intent", "Name", "Question", "understand"]
+__all__ = ["Name", "Question", "QuestionType", "understand"]
 
 MOST_KEYWORDS = 12
-
-
-class Intent(StrEnum):
-    WHERE = "where"
-    HOW = "how"
-    EXAMPLES = "examples"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,29 +42,25 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """`subject` is the search text, `topic` the same in the user's wording, `keywords` are for progress messages;
-    `advice`: the user asks for recommendations."""
+    """`types` says what would answer it, most specific first. `subject` is the search text, `topic` the same in the
+    user's wording, `target` what a question about uses, tests or subtypes names. `raw` is pasted text as it was pasted.
+    `keywords` are for progress messages; `advice`: the user asks for recommendations."""
 
     text: str
-    intent: Intent
+    types: tuple[QuestionType, ...]
     subject: str
     topic: str
+    target: str
     names: tuple[Name, ...]
     keywords: tuple[str, ...]
+    raw: str
     advice: bool = False
 
+    @property
+    def type(self) -> QuestionType:
+        return self.types[0]
 
-_EXAMPLES = re.compile(
-    r"\b(?:examples?|patterns?|samples?|usages?|similar|idioms?|conventions?|how (?:do|does|is|are) (?:other|others)\b|"
-    r"elsewhere|(?:who|what|which \w+) (?:else )?(?:uses?|calls?|extends?|implements?|subclass(?:es)?))\b",
-    re.IGNORECASE,
-)
-_WHERE = re.compile(
-    r"^\W*(?:where\b|locate\b|find\b|(?:in )?(?:which|what) "
-    r"(?:files?|modules?|class(?:es)?|folders?|functions?|places?)\b)|"
-    r"\b(?:defined|declared|located|implemented)\W*$",
-    re.IGNORECASE,
-)
+
 _ADVICE = re.compile(r"\b(?:should|recommend\w*|advise|advice|suggest\w*|improve\w*|better way)\b", re.IGNORECASE)
 
 # Words that precede the subject, stripped one at a time.
@@ -104,7 +96,7 @@ _NAME = re.compile(r"[^\W\d][\w$]*(?:(?:::|->|[.#])[^\W\d][\w$]*)*")
 
 def understand(text: str) -> Question:
     """Parse a question; QueryError when it contains nothing to search for. Pasted text is condensed to its subject."""
-    text = condensed(text)
+    raw, text = bounded(text).strip(), condensed(text)
     if not text:
         raise QueryError("the question is empty", hint="Ask a full question, for example: how are sessions expired?")
     subject = subject_of(to_base_form(text))
@@ -112,23 +104,75 @@ def understand(text: str) -> Question:
         raise QueryError(
             "the question contains nothing to search for", hint="Name the subject in words or identifiers."
         )
-    intent = intent_of(text)
+    types = types_of(raw)
+    target = target_of(text, types[0]) or subject
     keywords = [word.text for word in query_words(subject) if not word.stop]
     return Question(
         text=text,
-        intent=intent,
+        types=types,
         subject=subject,
         topic=subject_of(text),
-        names=tuple(names_of(text, subject, intent)),
+        target=target,
+        names=tuple(names_of(text, subject, target, types[0])),
         keywords=tuple(dict.fromkeys(keywords))[:MOST_KEYWORDS],
+        raw=raw,
         advice=_ADVICE.search(text) is not None,
     )
 
 
-def intent_of(text: str) -> Intent:
-    if _EXAMPLES.search(text):
-        return Intent.EXAMPLES
-    return Intent.WHERE if _WHERE.search(text) else Intent.HOW
+_VERB = r"(?:calls?|uses?|invokes?|references?|instantiates?|constructs?|imports?|consumes?)"
+_ED = r"(?:called|used|invoked|referenced|instantiated|constructed|imported|consumed|needed)"
+_CHANGE = (
+    r"(?:chang(?:e|es|ed|ing)|renam(?:e|es|ed|ing)|remov(?:e|es|ed|ing)|delet(?:e|es|ed|ing)|modif(?:y|ies|ied|ying))"
+)
+_CHECK = r"(?:cover|exercis|check|verif|test|reach|use|call|touch|assert|run|prove|guard)\w*"
+_LISTED = (
+    r"(?:of|from|to|extend(?:s|ing)?|implement(?:s|ing)?|inherits?|overrides?|subclass(?:es|ing)?|throws?|raises?"
+    r"|returns?|calls?|uses?)"
+)
+# What a question of each type names; the first pattern that matches decides.
+_TARGETS: dict[QuestionType, tuple[str, ...]] = {
+    QuestionType.CALLERS: (
+        rf"(?:who|what|which\s[\w\s]{{1,30}}?)\s(?:else\s|all\s)?{_VERB}\s(?P<target>.+)",
+        rf"where(?:\selse)?\s(?:is|are|does|do|gets?)\s(?P<target>.+?)\s(?:\w+ly\s|first\s)?{_ED}\b",
+        r"(?:callers?|usages?|uses|calls?|call\ssites?)\s(?:of|to|for)\s(?P<target>.+)",
+    ),
+    QuestionType.TESTS: (
+        rf"tests?\s+(?:\w+\s+){{0,2}}?{_CHECK}\s(?P<target>.+)",
+        r"tests?\s+(?:for|of)\s(?P<target>.+)",
+        r"(?:is|are)\s(?P<target>.+?)\stested",
+    ),
+    QuestionType.IMPACT: (
+        rf"\bif\s(?:i|we|you|someone)\s{_CHANGE}\s(?P<target>.+)",
+        rf"\bif\s(?P<target>.+?)\s(?:is\s|are\s|was\s)?{_CHANGE}",
+        rf"\b{_CHANGE}\s(?:to\s|of\s|in\s)?(?P<target>.+)",
+        r"(?:depends\son|impact\sof)\s(?P<target>.+)",
+    ),
+    QuestionType.LIST: (
+        rf"{_LISTED}\s(?:the\s)?(?P<target>\S*[A-Z_`.]\S*\w)",
+        r"\b(?:of|from)\s(?P<target>[^?]+)",
+    ),
+}
+_NOUNS = (
+    r"(?:function|method|class|struct|trait|interface|type|enum|module|macro|constant|variable|option|setting|helper"
+    r"|handler|object|field|property)s?"
+)
+_ASPECT = re.compile(
+    r"^(?:the\s|a\s|an\s|any\s)?(?:(?:signature|return\stype|return\svalue|type|behaviou?r|parameters?|arguments?|name|body"
+    rf"|implementation|definition)\sof\s)?(?:the\s|a\s)?(?:{_NOUNS}\s)?",
+    re.IGNORECASE,
+)
+_NOUN = re.compile(rf"\s+{_NOUNS}$", re.IGNORECASE)
+
+
+def target_of(text: str, kind: QuestionType) -> str:
+    """What the question names: `Flask.make_response` of "what breaks if I change the signature of …?"."""
+    for pattern in _TARGETS.get(kind, ()):
+        match = re.search(pattern, text, re.IGNORECASE if kind is not QuestionType.LIST else 0)
+        if match:
+            found = _TAIL.sub("", match["target"].strip(" ?.!,;:"), count=1)
+            return _NOUN.sub("", _ASPECT.sub("", found)).strip() or found
+    return ""
 
 
 def subject_of(text: str) -> str:
@@ -161,17 +205,24 @@ def to_base_form(text: str) -> str:
     return _WORD.sub(lambda word: _BASE.get(word[0], word[0]), text)
 
 
-def names_of(text: str, subject: str, intent: Intent) -> list[Name]:
+# Types that are about one name, even if it is a plain word: "who calls parse?"
+_NAMED = frozenset(
+    {QuestionType.WHERE, QuestionType.CALLERS, QuestionType.IMPACT, QuestionType.LIST, QuestionType.TESTS}
+)
+
+
+def names_of(text: str, subject: str, target: str, kind: QuestionType) -> list[Name]:
     found: dict[str, bool] = {}
     for quoted in _QUOTED.findall(text):
         name = quoted.strip().removesuffix("()")
         if _NAME.fullmatch(name):
             found[name] = True
-    for name in _NAME.findall(subject):
+    for name in _NAME.findall(f"{target} {subject}"):
         if is_compound(name):
             found.setdefault(name, not is_acronym(name))
-    if not found and intent is Intent.WHERE and _NAME.fullmatch(subject):
-        found[subject] = True
+    plain = target.replace("`", "").removesuffix("()")
+    if not found and kind in _NAMED and _NAME.fullmatch(plain):
+        found[plain] = True
     return [Name(name, sure) for name, sure in found.items()]
 
 

@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from llmc.answers.research.question import QuestionType
 from llmc.answers.research.result import ResultPlace, ResultStatus, shortened
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.tokens import count
@@ -34,6 +35,19 @@ TITLES = {
     "config": "depends on",
     "example": "examples",
     "history": "history",
+    "caller": "called by",
+    "guess": "same name, not resolved",
+    "impact": "would have to change",
+    "override": "overrides",
+    "subtype": "subtypes",
+    "listed": "places",
+    "test": "tests",
+    "value": "value",
+    "manifest": "declared in",
+    "passage": "documentation",
+    "change": "changes",
+    "raised": "raised at",
+    "message": "message defined at",
 }
 MOST_PLACES = 8
 # (references, findings, summary characters) that each role keeps, down to the smallest useful answer.
@@ -90,6 +104,7 @@ class ResearchReport:
             "rootsSearched": list(self.roots),
             **{key: one.as_dict() for key, one in self.roles.items()},
             "synthesis": self.synthesis.as_dict(),
+            "types": [str(one) for one in self.question.types],
             "constraints": self.constraints.as_dict(),
             "progress": self.progress.as_dict(),
         }
@@ -132,7 +147,7 @@ def envelope_of(tool: str, report: ResearchReport, shown: Mapping[str, str], not
     value_notes = (value.notes,) if value.notes else ()
     return Envelope(
         tool,
-        f"{first_sentence(value.summary)} · confidence {value.confidence}",
+        f"{first_sentence(value.summary)} · {report.question.type} · confidence {value.confidence}",
         groups=tuple(groups_of(report, shown)),
         notes=(*value_notes, *failed, *notes),
         data=report.as_dict(),
@@ -149,7 +164,7 @@ def groups_of(report: ResearchReport, shown: Mapping[str, str]) -> Iterator[Grou
     """Groups titled by why their places matter; each place appears once, in the first group that has it."""
     seen: set[tuple[str, str, int]] = set()
     sections: dict[str, list[ResultPlace]] = {}
-    examples = report.question.intent.value == "examples"
+    examples = report.question.type is QuestionType.EXAMPLE
     head = next((place.of for place in report.places.get("analyzer", ())), "")
     keys = ["patterns", "analyzer", "locator"] if examples else ["analyzer", "locator", "patterns"]
     own = [key for key in report.places if key not in {*keys, "thoughts_analyzer", "thoughts_locator"}]
@@ -157,10 +172,10 @@ def groups_of(report: ResearchReport, shown: Mapping[str, str]) -> Iterator[Grou
         for place in report.places.get(key, ()):
             title = TITLES.get(place.section, "where" if key == "locator" else key)
             title = f"{title} · {place.of}" if place.of not in {"", head} and place.section != "definition" else title
-            if place.key not in seen and len(sections.setdefault(title, [])) < MOST_PLACES:
+            if place.key not in seen and (place.section != "code" or len(sections.get(title, ())) < MOST_PLACES):
                 repeated = place.section == "definition" and not seen and not examples  # the first line has its text
                 seen.add(place.key)
-                sections[title].append(replace(place, says="") if repeated else place)
+                sections.setdefault(title, []).append(replace(place, says="") if repeated else place)
     for title, places in sections.items():
         if places:
             yield Group(title, tuple(item_of(place, shown) for place in places))

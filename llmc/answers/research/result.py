@@ -9,7 +9,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = [
     "Confidence",
@@ -21,6 +24,7 @@ __all__ = [
     "TaskResult",
     "bounded",
     "cited_places",
+    "is_answer",
     "shortened",
 ]
 
@@ -87,6 +91,11 @@ class ResultPlace:
     @property
     def key(self) -> tuple[str, str, int]:
         return self.root, self.path, self.line
+
+
+def is_answer(places: Sequence[ResultPlace]) -> bool:
+    """Whether a finder for the type of the question found these places, rather than search, whose section is `code`."""
+    return bool(places) and places[0].section != "code"
 
 
 @dataclass(frozen=True, slots=True)

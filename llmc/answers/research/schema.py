@@ -80,13 +80,14 @@ def report_schema(*further: str) -> dict[str, Any]:
         "type": "object",
         "properties": {
             "question": {"type": "string", "minLength": 1},
+            "types": _TEXTS,
             "rootsSearched": _TEXTS,
             **dict.fromkeys(roles, TASK_RESULT),
             "constraints": _CONSTRAINTS,
             "progress": _PROGRESS,
             "artifactPath": {"type": "string", "minLength": 1},
         },
-        "required": ["question", "rootsSearched", "locator", "synthesis", "constraints", "progress"],
+        "required": ["question", "types", "rootsSearched", "locator", "synthesis", "constraints", "progress"],
         "additionalProperties": False,
     }
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from llmc.answers.research.question import Intent
-from llmc.answers.research.result import Confidence, Result, ResultPlace, ResultStatus
+from llmc.answers.research.question import QuestionType
+from llmc.answers.research.result import Confidence, Result, ResultPlace, ResultStatus, is_answer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,14 +19,10 @@ if TYPE_CHECKING:
     from llmc.answers.research.result import TaskResult
     from llmc.answers.research.roles import Brief
 
-__all__ = ["LEADING", "synthesize"]
+__all__ = ["synthesize"]
 
-# The order of roles in the list of references, by intent.
-LEADING = {
-    Intent.WHERE: ("locator", "analyzer", "patterns"),
-    Intent.HOW: ("locator", "analyzer", "patterns"),
-    Intent.EXAMPLES: ("patterns", "locator", "analyzer"),
-}
+# The order of roles in the list of references.
+LEADING, EXAMPLES_LEAD = ("locator", "analyzer", "patterns"), ("patterns", "locator", "analyzer")
 HISTORY = ("thoughts_analyzer", "thoughts_locator")
 FAILED = {ResultStatus.TIMEOUT: "ran out of time", ResultStatus.CANCELED: "was cancelled", ResultStatus.ERROR: "failed"}
 LEAD_REFERENCES = 4
@@ -40,7 +36,8 @@ def synthesize(
     cautions: Sequence[str] = (),
 ) -> Result:
     values = {key: one.value for key, one in results.items() if one.value is not None}
-    order = [key for key in (*LEADING[brief.question.intent], *sorted(own_roles(results)), *HISTORY) if key in values]
+    leading = EXAMPLES_LEAD if brief.question.type is QuestionType.EXAMPLE else LEADING
+    order = [key for key in (*leading, *sorted(own_roles(results)), *HISTORY) if key in values]
     locator = values.get("locator")
     locator_notes = locator.notes or "" if locator else ""
     notes = " ".join(
@@ -50,8 +47,10 @@ def synthesize(
     if not references:
         summary = locator.summary if locator else "The roots could not be searched; see the notes."
         return Result(summary, (), locator.key_findings if locator else (), Confidence.LOW, notes or None)
+    answered = locator is not None and is_answer(places.get("locator", ()))
     return Result(
-        summary=" ".join(sentences(brief, places)) or values[order[0]].summary,
+        summary=(locator.summary if locator and answered else " ".join(sentences(brief, places)))
+        or values[order[0]].summary,
         references=references,
         key_findings=tuple(text for key in findings_order(order) for text in values[key].key_findings)[:MOST_FINDINGS],
         confidence=(locator or values[order[0]]).confidence,
@@ -91,7 +90,7 @@ def sentences(brief: Brief, places: Mapping[str, Sequence[ResultPlace]]) -> list
         for section in ("definition", "entry", "calls", "config")
     }
     examples = places.get("patterns", ())
-    if brief.question.intent is Intent.EXAMPLES and examples:
+    if brief.question.type is QuestionType.EXAMPLE and examples:
         return [
             f"{len(examples)} examples of {brief.question.topic}: {listed(brief, examples[:3])}.",
             *definition_sentences(brief, by_section, located)[:1],
@@ -99,7 +98,7 @@ def sentences(brief: Brief, places: Mapping[str, Sequence[ResultPlace]]) -> list
     lines = definition_sentences(brief, by_section, located)
     if by_section["entry"]:
         lines.append(f"It is used by {listed(brief, by_section['entry'][:2])}.")
-    if by_section["calls"] and brief.question.intent is Intent.HOW:
+    if by_section["calls"] and brief.question.type is QuestionType.HOW:
         lines.append(f"It calls {listed(brief, by_section['calls'][:3])}.")
     if by_section["config"]:
         lines.append(f"It depends on {listed(brief, by_section['config'][:2])}.")

@@ -13,10 +13,12 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from llmc.answers.research.errors import ToolDeniedError
-from llmc.answers.research.matches import Area, DefinitionMatch, UseMatch, nearness
+from llmc.answers.research.matches import Area, DefinitionMatch, GraphTarget, TextMatch, UseMatch, nearness
 from llmc.base.errors import LlmcError, NotFoundError
 from llmc.base.text import Binary, decode, split_lines
 from llmc.base.words import query_words
+from llmc.graph.lookup import find_targets
+from llmc.retrieval.grep.grep import GrepRequest, grep, role_rank
 from llmc.retrieval.grep.pattern import plan_literal
 from llmc.retrieval.search import SearchRequest, search
 from llmc.retrieval.unindexed import unindexed_files
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
     from llmc.store.catalog.document_paths import DocumentPaths
     from llmc.store.protocols import ChunkHit
 
-__all__ = ["Area", "DefinitionMatch", "RoleToolbox", "UseMatch"]
+__all__ = ["Area", "DefinitionMatch", "GraphTarget", "RoleToolbox", "TextMatch", "UseMatch"]
 
 # Documents whose symbols or references are unpacked for one name, nearest first; 0.1 ms each.
 MOST_DEFINING = 12
@@ -44,6 +46,7 @@ ENOUGH_USES = 12
 TOO_COMMON = 1_000
 LARGEST_READ = 8 << 20
 NAMES_NEAR = 2_000
+GREP_SECONDS = 3.0
 _REFERENCE = re.compile(r"(?P<path>[^:\n]+)(?::(?P<line>\d{1,9})(?::\d{1,9})?)?")
 
 
@@ -68,6 +71,7 @@ class RoleToolbox:
         self._redactor = redactor
         self._shown: dict[tuple[str, str], list[str]] = {}
         self.calls: list[str] = []
+        self.unread = 0  # files that may match a pattern and were not looked into
 
     def _authorize(self, tool: str) -> None:
         self.stop.check()
@@ -119,6 +123,25 @@ class RoleToolbox:
                 for one in catalog.symbols(name=name, docs=kept)
             ]
         return sorted(found, key=lambda one: (*nearness(one.path, near), one.path, one.symbol.start_line))
+
+    def targets(self, name: str) -> list[GraphTarget]:
+        """The definitions that a name means, with members that a class only inherits; code before tests."""
+        self._authorize("symbols")
+        found: list[GraphTarget] = []
+        for area in self.areas:
+            try:
+                lookup = find_targets([area.project], name)
+            except LlmcError:
+                continue
+            found += [GraphTarget(area, one.graph, one.node) for one in lookup.targets if area.paths.accepts(one.path)]
+        return found
+
+    def symbol_around(self, area: Area, path: str, line: int) -> Symbol | None:
+        """The innermost definition around a line."""
+        doc = self.doc_of(area, path)
+        symbols = self.symbols_of(area, doc) if doc is not None else []
+        around = [one for one in symbols if one.start_line <= line <= one.end_line]
+        return min(around, key=lambda one: (one.end_line - one.start_line, -one.start_line), default=None)
 
     def symbols_of(self, area: Area, doc: int) -> list[Symbol]:
         self._authorize("symbols")
@@ -186,6 +209,26 @@ class RoleToolbox:
         found = next((area for area in self.areas if area.view.root.id == root), None)
         if found is None:
             raise NotFoundError("this place is in a root outside the scope of the question")
+        return found
+
+    # ---- text ----
+
+    def grep(self, *patterns: str, most: int | None = None, **options: bool) -> list[TextMatch]:
+        """Every line that matches one of the patterns, code before tests and documents; at most about `most` lines."""
+        self._authorize("search")
+        found: list[TextMatch] = []
+        for area in self.areas:
+            seconds = max(0.1, min(GREP_SECONDS, self.stop.left))
+            request = GrepRequest(patterns, paths=area.paths, stop=most, seconds=seconds, **options)  # type: ignore[arg-type]
+            result = grep([area.source], request)
+            self.unread += result.unread
+            found += [
+                TextMatch(area, file.path, line.number, line.text)
+                for file in sorted(result.files, key=lambda one: (role_rank(one.path), one.path))
+                for line in file.lines
+                if line.matched
+            ]
+            self.stop.check()
         return found
 
     # ---- names ----

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from llmc.answers.research.evidence import ScoredUnit, place_of, score_places, terms_of
-from llmc.answers.research.question import Intent
+from llmc.answers.research.finders import find
+from llmc.answers.research.question import QuestionType
 from llmc.answers.research.result import Confidence, Result, ResultPlace, RoleOutcome
 from llmc.answers.research.roles import Brief, ResearchRole
 from llmc.base.languages import role_of
@@ -56,6 +57,15 @@ SURE_COVERAGE = 0.6
 
 
 def work(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome:
+    """The first finder of the question's types that finds the requested fact; else what search ranks first."""
+    for kind in brief.question.types:
+        outcome = find(kind, brief, toolbox)
+        if outcome is not None:
+            return outcome
+    return located(brief, toolbox)
+
+
+def located(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome:
     question = brief.question
     defined = {name: [] if name.is_file else toolbox.define(name.text) for name in question.names}
     missing = [name for name, found in defined.items() if not found and not toolbox.occurs(name.text)]
@@ -195,7 +205,7 @@ def not_found(question: Question, missing: Sequence[Name], toolbox: RoleToolbox)
         notes.append("Limits on files or bytes may have truncated the results.")
     summary = (
         f"Not found: nothing in the searched roots is named {what}."
-        if missing or question.intent is Intent.WHERE
+        if missing or question.type is QuestionType.WHERE
         else f"Not found: nothing in the searched roots mentions {what}."
     )
     findings = (f"Similar names: {', '.join(near)}",) if near else ()

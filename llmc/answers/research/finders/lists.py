@@ -1,0 +1,145 @@
+"""Every place of a kind: subtypes, overrides, calls, members, or the lines that raise an error. Complete, or the
+answer says what was not looked into."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from llmc.answers.research.finders.answers import (
+    answer,
+    code_first,
+    definition_place,
+    joined,
+    line_place,
+    target_names,
+    targets_of,
+)
+from llmc.answers.research.finders.usages import INCOMPLETE, callers_of
+from llmc.answers.research.result import Confidence, ResultPlace
+from llmc.base.languages import role_of
+from llmc.envelope.phrases import plural
+from llmc.graph.facts import TYPE_KINDS
+from llmc.graph.implementations import implementations
+
+if TYPE_CHECKING:
+    from llmc.answers.research.result import RoleOutcome
+    from llmc.answers.research.roles import Brief
+    from llmc.answers.research.toolbox import GraphTarget, RoleToolbox
+
+__all__ = ["every_place"]
+
+_SUBTYPES = re.compile(
+    r"\b(?:subclass\w*|subtypes?|deriv\w+|inherit\w*|extend\w*|implement\w*|overrid\w+|conform\w*|child class\w*)\b",
+    re.IGNORECASE,
+)
+_CALLS = re.compile(
+    r"\b(?:calls?|callers?|call sites?|uses?|usages?|invocations?|references?|using|calling)\b", re.IGNORECASE
+)
+_RAISES = re.compile(r"\b(?:throws?|thrown|rais\w+|return(?:s|ed)? (?:the )?error|emit\w*|reject\w*)\b", re.IGNORECASE)
+_MEMBERS = re.compile(r"\b(?:variants?|members?|fields?|methods?|values?|attributes?|properties)\b", re.IGNORECASE)
+_RAISING = re.compile(r"\b(?:throw|raise|panic|reject|bail|abort|Err|Error|new|return|fail)\b|\bErr\(")
+_IMPORTS = re.compile(r"^\s*(?:import|from|use|require|export|const \{|\} = require|#include)\b|^\s*\w+,?\s*$")
+MOST_LISTED = 60
+
+
+def every_place(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome | None:
+    text = brief.question.text
+    if _RAISES.search(text) and (found := raised(brief, toolbox)):
+        return found
+    if _SUBTYPES.search(text) and (found := subtypes(brief, toolbox)):
+        return found
+    if _MEMBERS.search(text) and (found := members(brief, toolbox)):
+        return found
+    return callers_of(brief, toolbox) if _CALLS.search(text) else None
+
+
+def subtypes(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome | None:
+    name, targets = targets_of(brief, toolbox)
+    places: dict[tuple[str, str, int], ResultPlace] = {}
+    tests, complete = 0, True
+    for target in targets:
+        found = implementations(target.graph, target.node)
+        complete = complete and found.complete
+        for node in found.types or found.members:
+            other = type(target)(target.area, target.graph, node)
+            if target.graph.in_test(node):
+                tests += 1
+            elif target.area.paths.accepts(other.path):
+                place = definition_place(other, toolbox, "subtype")
+                places.setdefault(place.key, place)
+    if not places:
+        return None
+    listed = sorted(places.values(), key=lambda one: (one.path, one.line))
+    defined = [definition_place(one, toolbox, "definition") for one in targets]
+    notes = [f"{plural(tests, 'more')} in tests." if tests else "", "" if complete else INCOMPLETE]
+    verb = "overridden by" if targets[0].symbol and targets[0].symbol.kind not in TYPE_KINDS else "the base of"
+    summary = f"{name} is {verb} {joined([one.name for one in listed], 12)}: {plural(len(listed), 'definition')}."
+    return answer(brief, summary, [*listed, *defined], Confidence.HIGH if complete else Confidence.MED, notes)
+
+
+def members(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome | None:
+    """The members of a type; of an enumeration its variants, which are lines rather than definitions."""
+    for name in target_names(brief):
+        types = [one for one in code_first(toolbox.targets(name)) if one.symbol and one.symbol.kind in TYPE_KINDS]
+        if len(types) == 1:
+            return members_of(brief, types[0], toolbox)
+    return None
+
+
+_VARIANT = re.compile(r"^\s*(?:pub |public |case )?(?P<name>[A-Za-z_]\w*)\s*(?:[({=:,]|$)")
+
+
+def members_of(brief: Brief, target: GraphTarget, toolbox: RoleToolbox) -> RoleOutcome | None:
+    symbol = target.symbol
+    doc = toolbox.doc_of(target.area, target.path)
+    if symbol is None or doc is None:
+        return None
+    own = [one for one in toolbox.symbols_of(target.area, doc) if one.container == symbol.qualified]
+    rows = {one.name: one.start_line for one in own}
+    if not rows:
+        lines = toolbox.shown(target.area, target.path)[symbol.start_line : symbol.end_line]
+        depth = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
+        for number, line in enumerate(lines, symbol.start_line + 1):
+            match = _VARIANT.match(line)
+            if (
+                match
+                and len(line) - len(line.lstrip()) == depth
+                and not line.lstrip().startswith(("//", "#", "*", "}"))
+            ):
+                rows.setdefault(match["name"], number)
+    if not rows:
+        return None
+    places = [
+        line_place(toolbox, target.area, target.path, line, name, "listed")
+        for name, line in list(rows.items())[:MOST_LISTED]
+    ]
+    head = definition_place(target, toolbox, "definition")
+    summary = f"{symbol.qualified} has {plural(len(rows), 'member')}: {joined(list(rows), 30)}."
+    return answer(brief, summary, [*places, head], Confidence.MED)
+
+
+def raised(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome | None:
+    """The lines of code that raise an error by its name."""
+    names = target_names(brief)
+    if not names:
+        return None
+    name = names[0].replace("::", ".").rpartition(".")[2]
+    matches = [one for one in toolbox.grep(name, fixed=True, word=True) if role_of(one.path) == "code"]
+    kept = [one for one in matches if is_raising(one.text, name)]
+    if not kept:
+        return None
+    places = []
+    for one in kept[:MOST_LISTED]:
+        around = toolbox.symbol_around(one.area, one.path, one.line)
+        places.append(line_place(toolbox, one.area, one.path, one.line, around.qualified if around else "", "listed"))
+    within = list(dict.fromkeys(place.name or place.path for place in places))
+    notes = [f"{len(kept) - MOST_LISTED} more are not listed." if len(kept) > MOST_LISTED else ""]
+    notes += [f"{toolbox.unread} files were not searched." if toolbox.unread else ""]
+    summary = f"{name} is raised in {plural(len(kept), 'place')}, in {joined(within, 6)}."
+    return answer(brief, summary, places, Confidence.MED if toolbox.unread else Confidence.HIGH, notes)
+
+
+def is_raising(text: str, name: str) -> bool:
+    before = text.partition(name)[0]
+    return bool(_RAISING.search(before)) and not _IMPORTS.match(text)

@@ -1,0 +1,172 @@
+"""Questions of each type, asked through the tool, are answered with the requested fact and an earned confidence."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from research_world import World, opened
+
+from llmc.answers.research.question import understand
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+FILES = {
+    "shop/base.py": '''
+class Store:
+    """Keeps things."""
+
+    def load(self, key):
+        """Read one thing."""
+        raise NotImplementedError
+
+
+class Memory(Store):
+    def load(self, key):
+        return self.things[key]
+
+
+class Disk(Store):
+    def load(self, key):
+        with open(key) as file:
+            return file.read()
+
+
+class Cache(Memory):
+    pass
+''',
+    "shop/checkout.py": '''
+from shop.base import Memory
+from shop.prices import total_price
+
+
+def pay(basket):
+    """Take the money for a basket."""
+    return charge(total_price(basket))
+
+
+def preview(basket):
+    return total_price(basket)
+
+
+def charge(amount):
+    if amount < 0:
+        raise NegativeAmount(amount)
+    return amount
+
+
+def refund(amount):
+    raise NegativeAmount(amount)
+
+
+class NegativeAmount(Exception):
+    pass
+''',
+    "shop/prices.py": '''
+def total_price(basket):
+    """The sum of all prices."""
+    return sum(item.price for item in basket)
+''',
+    "tests/test_prices.py": """
+from shop.prices import total_price
+
+
+def test_an_empty_basket_costs_nothing():
+    assert total_price([]) == 0
+""",
+}
+
+
+def write_files(folder: Path, files: dict[str, str]) -> Path:
+    for path, text in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text.lstrip("\n"))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    tree = write_files(tmp_path_factory.mktemp("tree") / "shop", FILES)
+    with opened(tmp_path_factory.mktemp("home"), tree) as made:
+        yield made
+
+
+def ask(world: World, question: str) -> str:
+    reply = world.ask("research_codebase", question=question)
+    assert not reply.error, reply.text
+    return reply.text
+
+
+@pytest.mark.parametrize(
+    ("question", "kind", "target"),
+    [
+        ("Who calls total_price?", "callers", "total_price"),
+        ("Where is the function parse called?", "callers", "parse"),
+        ("What breaks if I change the signature of Store.load?", "impact", "Store.load"),
+        ("List every subclass of Store", "list", "Store"),
+        ("Which exceptions derive from ShopError?", "list", "ShopError"),
+        ("Which tests cover the total_price function?", "tests", "total_price"),
+        ("Where is Cache.load defined?", "where", "Cache.load"),
+        ("What is the default of max_items?", "default", "max_items"),
+        ("Which version of requests is required?", "version", "requests is required"),
+        ("What changed in 2.1?", "changed", "2.1"),
+        ("What do the docs say about refunds?", "documentation", ""),
+        ("Show me an example of a custom store", "example", ""),
+        ("ValueError: the basket is empty", "error", ""),
+        ("How does a payment work?", "how", ""),
+        ("Why does it use the default store?", "how", ""),
+    ],
+)
+def test_the_words_around_the_subject_decide_the_type(question: str, kind: str, target: str) -> None:
+    found = understand(question)
+    assert found.type == kind
+    if target and kind in {"callers", "impact", "list", "tests"}:
+        assert found.target == target
+
+
+def test_the_reply_and_the_report_name_the_type(world: World) -> None:
+    assert " · callers · confidence high" in ask(world, "Who calls total_price?").split("\n")[0]
+    report = json.loads(world.ask("research_codebase", "research", question="Who calls total_price?").text)
+    assert report["types"] == ["callers", "how"]
+
+
+def test_callers_are_the_resolved_ones_and_tests_are_counted(world: World) -> None:
+    text = ask(world, "Who calls total_price?")
+    assert "shop/checkout.py:7 pay" in text
+    assert "shop/checkout.py:11 preview" in text
+    assert "Used by 1 test as well." in text
+    assert "test_an_empty" not in text
+
+
+def test_an_inherited_member_is_found_in_the_base_that_defines_it(world: World) -> None:
+    text = ask(world, "Where is Cache.load defined?")
+    assert "Cache.load inherits it from Memory: it is defined at shop/base.py:10" in text
+    assert "confidence high" in text
+
+
+def test_every_subclass_is_listed_with_indirect_ones(world: World) -> None:
+    text = ask(world, "List every subclass of Store")
+    assert all(f"shop/base.py:{line} {name}" in text for line, name in ((9, "Memory"), (14, "Disk"), (20, "Cache")))
+    assert "confidence high" in text
+
+
+def test_every_place_that_raises_an_error_is_listed_and_nothing_else(world: World) -> None:
+    text = ask(world, "List every place that raises NegativeAmount")
+    assert "shop/checkout.py:16 charge" in text
+    assert "shop/checkout.py:21 refund" in text
+    assert "shop/checkout.py:24" not in text
+
+
+def test_the_impact_of_a_change_has_uses_and_overrides(world: World) -> None:
+    text = ask(world, "What breaks if I change the signature of total_price?")
+    assert "A change of total_price affects 2 uses in pay and preview." in text
+    assert "shop/base.py:10 Memory.load" in ask(world, "What is affected if Store.load changes?")
+
+
+def test_tests_that_reach_a_function_are_named(world: World) -> None:
+    text = ask(world, "Which tests cover total_price?")
+    assert "tests/test_prices.py:4 test_an_empty_basket_costs_nothing" in text
+    assert "confidence high" in text
