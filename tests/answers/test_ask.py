@@ -150,7 +150,7 @@ def test_invented_places_are_dropped(plain: World, server: ModelServer) -> None:
     answer = asked(with_model(plain, server, "lying"))["answer"]
     assert answer["references"][0] == "src/depot/courier.py:11"
     assert set(answer["references"]) <= set(asked(plain)["answer"]["references"])
-    assert "do not exist" in answer["notes"]
+    assert "cited places that it was not shown" in answer["notes"]
     assert "invented" not in json.dumps(answer["key_findings"])
 
 

@@ -13,6 +13,8 @@ The model's name says how it behaves; several names joined by `+` are its answer
     slow      answers after a minute                                endless  a body that never ends
     broken    half a reply, then the connection is closed           huge     an answer of 40 MB
     refused   status 401                                            busy     status 503
+    limited   status 429                                            failing  status 500 and a message
+    inventing only places that do not exist                         unseen   a line that exists and was not shown
     moved     a redirect to another host                            garbage  no JSON at all
     lazy      as good, a moment later
 
@@ -43,6 +45,7 @@ __all__ = ["ModelServer", "serving"]
 PLACE = re.compile(r"[\w./-]+\.\w+:\d+")
 PAUSES = {"slow": 60.0, "lazy": 0.2}
 HEADERS = {"moved": (302, "http://127.0.0.1:9/elsewhere"), "refused": (401, ""), "busy": (503, "")}
+ERRORS = {"limited": (429, "slow down, please"), "failing": (500, "the weights are on fire")}
 
 
 class ModelServer:
@@ -96,6 +99,9 @@ class Scripted(BaseHTTPRequestHandler):
     def _act(self, step: str, request: dict[str, Any]) -> None:
         if step in HEADERS:
             self._status(*HEADERS[step])
+        elif step in ERRORS:
+            status, text = ERRORS[step]
+            self._json(status, {"error": {"message": text, "type": "scripted"}})
         elif step == "endless":
             self._endless()
         elif step == "broken":
@@ -210,6 +216,10 @@ def answer(step: str, prompt: str) -> str:
     if step == "lying":
         made["references"] = [*places, "src/invented.py:12", f"{places[0].partition(':')[0]}:99999", "/etc/passwd:1"]
         made["key_findings"] = [*made["key_findings"], "src/invented.py:12 does everything"]  # type: ignore[misc]
+    if step == "inventing":
+        made |= {"summary": "See src/invented.py:12.", "references": ["src/invented.py:12"], "key_findings": []}
+    if step == "unseen":
+        made["references"] = [*places, "src/depot/handlers/damage.py:1"]
     if step == "partial":
         del made["references"]
     return json.dumps(made)

@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING
 
 from llmc.answers.ask.executor import format_step
 from llmc.answers.ask.model_step import ModelStep, ask_model
-from llmc.answers.research.model_rewrite import RewriteInput, answer_type, drop_invented, evidence_excerpt
-from llmc.answers.research.result import Confidence, Result, bounded
-from llmc.answers.research.roles import role
+from llmc.answers.research.improve import answer_type, evidence_excerpt, result_of, verified
+from llmc.base.errors import ModelError
 from llmc.envelope.tokens import count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from llmc.answers.ask.context import AskContext
-    from llmc.answers.research.result import RoleOutcome
+    from llmc.answers.research.result import Result, RoleOutcome
 
 __all__ = ["PROMPT", "write"]
 
@@ -36,30 +35,26 @@ def write(
     context: AskContext, baseline: RoleOutcome, findings: Sequence[str], doubts: Sequence[str]
 ) -> tuple[Result, bool]:
     """(the answer, whether a model wrote it). `baseline` is the answer without a model."""
-    role_model = context.models.get("grace")
-    if role_model is None:
+    if "grace" not in context.models:
         return baseline.result, False
-    part = RewriteInput(
-        role("locator"),
-        context.brief,
-        baseline,
-        context.toolbox,
-        role_model.provider,
-        role_model.settings,
-        context.redactor,
-    )
-    prompt = prompt_for(context, part, findings, doubts)
+    prompt = prompt_for(context, baseline, findings, doubts)
     reply = ask_model(context, "grace", ModelStep(PROMPT, prompt, answer_type(None)))
     if reply is None:
         return baseline.result, False
-    draft = Result(
-        reply.summary, tuple(reply.references), tuple(reply.key_findings), Confidence(reply.confidence), reply.notes
-    )
-    result = drop_invented(bounded(draft), part).result
-    return result, result.summary == bounded(draft).summary
+    draft = result_of(reply)
+
+    def is_real(reference: str) -> bool:
+        return reference.partition(":")[0] in prompt and context.exists(reference)
+
+    try:
+        result = verified(draft, baseline, is_real).result
+    except ModelError as error:
+        context.notes.append(f"Grace's model did not answer ({error.reason}); llmc continued without it.")
+        return baseline.result, False
+    return result, draft.summary in result.summary
 
 
-def prompt_for(context: AskContext, part: RewriteInput, findings: Sequence[str], doubts: Sequence[str]) -> str:
+def prompt_for(context: AskContext, baseline: RoleOutcome, findings: Sequence[str], doubts: Sequence[str]) -> str:
     sections = [f"Question: {context.session.question.text}"]
     if findings:
         sections.append("Found:\n" + "\n".join(f"- {one}" for one in findings))
@@ -68,7 +63,7 @@ def prompt_for(context: AskContext, part: RewriteInput, findings: Sequence[str],
     sections.append("Evidence:")
     left = EVIDENCE_TOKENS
     for text in [
-        *(evidence_excerpt(part, place) for place in part.baseline.places),
+        *(evidence_excerpt(context.toolbox, context.brief, place) for place in baseline.places),
         *(format_step(one) for one in context.steps),
     ]:
         left -= count(text)

@@ -1,7 +1,8 @@
-"""The research pipeline: locators → analyzers, patterns, notes → synthesis.
+"""The research pipeline: locators → analyzers, patterns, notes → models → synthesis.
 
-Roles run concurrently in the task pool, in two stages; the second stage receives the places found by the first.
-`planning` builds the tasks. This module decides which roles run and merges their results; it does not search.
+Roles run concurrently in the task pool, in two stages; the second stage receives the places found by the first. Models
+run afterwards (`model_stage`) and can only improve a complete result. `planning` builds the tasks. This module decides
+which roles run and merges their results; it does not search.
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from llmc.answers.research.planning import RolePlan, role_plans, role_work, tasks
+from llmc.answers.research.improve import with_note, without_model
+from llmc.answers.research.model_stage import ROLES_SHARE, SYNTHESIS_SHARE, RoleFloor, run_models
+from llmc.answers.research.planning import RolePlan, role_plans, tasks
 from llmc.answers.research.question import QuestionType
 from llmc.answers.research.report import ResearchProgress, ResearchReport
 from llmc.answers.research.result import Result, ResultStatus, RoleOutcome, TaskResult, bounded, is_answer
 from llmc.answers.research.roles import Brief, ResearchRole, role
-from llmc.answers.research.runtime import Task, as_completed
+from llmc.answers.research.runtime import as_completed
 from llmc.answers.research.scope import is_inside
 from llmc.answers.research.synthesis import synthesize
 
@@ -41,7 +44,7 @@ def research(session: ResearchSession) -> ResearchReport:
         plan for plan in role_plans(session) if plan.role.name not in LOCATORS and is_needed(plan, session, located)
     ]
     answered = run_stage(session, second, places, located.places.get("thoughts_locator", ()))
-    return build_report(session, located.merge(answered))
+    return build_report(session, improve_stage(session, [*first, *second], located.merge(answered)))
 
 
 def run_role(session: ResearchSession, name: str, targets: Sequence[ResultPlace] = ()) -> ResearchReport:
@@ -50,10 +53,12 @@ def run_role(session: ResearchSession, name: str, targets: Sequence[ResultPlace]
     targets = [place for place in targets if in_scope(place, session)]
     plan = RolePlan(role(name), role(name).key, settings.get(name))
     if name == "locator" or targets:
-        return build_report(session, run_stage(session, [plan], targets))
-    located = run_stage(session, [RolePlan(role("locator"), "locator", settings.get("locator"))], ())
+        return build_report(session, improve_stage(session, [plan], run_stage(session, [plan], targets)))
+    locator = RolePlan(role("locator"), "locator", settings.get("locator"))
+    located = run_stage(session, [locator], ())
     found = located.places.get("locator", ())
-    return build_report(session, located.merge(run_stage(session, [plan], found)) if found else located)
+    stage = located.merge(run_stage(session, [plan], found)) if found else located
+    return build_report(session, improve_stage(session, [locator, plan], stage))
 
 
 def in_scope(place: ResultPlace, session: ResearchSession) -> bool:
@@ -152,23 +157,35 @@ SYNTHESIZER = ResearchRole.of(
 )
 
 
-def reword_synthesis(session: ResearchSession, brief: Brief, own: TaskResult, stage: Stage) -> TaskResult:
-    """Let a model rewrite the synthesis in its own task; unchanged without a model or when the model is too late."""
-    settings = session.workspace.settings
-    chosen = settings.roles.get("synthesizer")
-    if own.value is None or not ((chosen and chosen.provider) or settings.research.provider):
+def improve_stage(session: ResearchSession, plans: Sequence[RolePlan], stage: Stage) -> Stage:
+    """Let the models of the roles improve what was found without them."""
+    floors = [
+        RoleFloor(plan, one, RoleOutcome(one.value, stage.places.get(plan.key, ())))
+        for plan in plans
+        if (one := stage.results.get(plan.key)) is not None and one.value is not None
+    ]
+    better = improve(session, floors, ROLES_SHARE)
+    results = {one.plan.key: one.result for one in better}
+    return stage.merge(Stage(results, {one.plan.key: one.outcome.places for one in better}))
+
+
+def improve_synthesis(session: ResearchSession, own: TaskResult, stage: Stage) -> TaskResult:
+    """The synthesis in the words of the synthesizer's model, if it has one; a note says why a model did not answer."""
+    if own.value is None:
         return own
+    plan = RolePlan(SYNTHESIZER, "synthesis", session.workspace.settings.roles.get("synthesizer"))
     places = tuple(place for listed in stage.places.values() for place in listed)
-    synthesizer = replace(SYNTHESIZER, work=lambda _brief, _toolbox: RoleOutcome(own.value or Result(""), places))
-    plan = RolePlan(synthesizer, "synthesis", chosen)
-    running = session.pool.submit(
-        Task("synthesis", role_work(session, plan, brief), session.left_ms), session.cancelled
-    )
-    session.tasks += 1
-    (ended,) = as_completed([running], session.cancelled)
-    session.ended.append(ended)
-    session.progress(progress_event(session, ended))
-    return ended.result if ended.result and ended.result.value else own
+    better = improve(session, [RoleFloor(plan, own, RoleOutcome(own.value, places))], SYNTHESIS_SHARE)
+    result = better[0].result if better and better[0].result.value else own
+    reasons = "; ".join(dict.fromkeys(session.model_failures.values()))
+    if not reasons or result.value is None:
+        return result
+    return replace(result, value=with_note(result.value, without_model(reasons)))
+
+
+def improve(session: ResearchSession, floors: Sequence[RoleFloor], share: float) -> list[RoleFloor]:
+    brief = Brief(session.question, several=session.scope.several)
+    return run_models(session, brief, floors, lambda one: session.progress(progress_event(session, one)), share)
 
 
 def build_report(session: ResearchSession, stage: Stage) -> ResearchReport:
@@ -181,7 +198,7 @@ def build_report(session: ResearchSession, stage: Stage) -> ResearchReport:
     synthesis = TaskResult(
         ResultStatus.OK, value, None, int(time.time() * 1000), int((time.monotonic() - started) * 1000)
     )
-    synthesis = reword_synthesis(session, brief, synthesis, stage)
+    synthesis = improve_synthesis(session, synthesis, stage)
     elapsed = int((time.monotonic() - session.started) * 1000)
     progress = ResearchProgress(
         tasks=session.tasks,

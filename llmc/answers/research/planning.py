@@ -1,7 +1,7 @@
 """Plans the roles of a question, from settings and scope to tasks for the pool.
 
 User-defined roles run as their `base` role. Each task gets its own toolbox, whose reads are metered for the role and
-for the question. When a provider is configured, a model rewrites what the role found.
+for the question.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from llmc.answers.research.scope import paths_of
 from llmc.answers.research.toolbox import Area, RoleToolbox
 from llmc.envelope.redact.redactor import Redactor
 from llmc.retrieval.globs import PathFilter
-from llmc.settings import RoleEntry as RoleSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,8 +25,9 @@ if TYPE_CHECKING:
     from llmc.answers.research.roles import ResearchRole
     from llmc.answers.research.runtime import Stop
     from llmc.answers.research.session import ResearchSession
+    from llmc.settings import RoleEntry as RoleSettings
 
-__all__ = ["RolePlan", "role_plans", "role_work", "tasks"]
+__all__ = ["RolePlan", "areas", "role_plans", "role_toolbox", "role_work", "tasks"]
 
 # Minimum weight, relative to the best place, for a further place to be analysed.
 NEAR = 0.5
@@ -79,42 +79,24 @@ def tasks(session: ResearchSession, plan: RolePlan, places: Sequence[ResultPlace
 
 
 def role_work(session: ResearchSession, plan: RolePlan, brief: Brief) -> Callable[[Stop], RoleOutcome]:
+    return lambda stop: plan.role.work(brief, role_toolbox(session, plan, stop))
+
+
+def role_toolbox(session: ResearchSession, plan: RolePlan, stop: Stop) -> RoleToolbox:
+    """The tools of one task, with the role's permissions, paths and budget."""
     settings, limits = plan.settings, session.constraints.budget
     budget = Budget(
         min(settings.max_files_read, limits.files) if settings and settings.max_files_read else limits.files,
         min(settings.max_bytes_read, limits.bytes) if settings and settings.max_bytes_read else limits.bytes,
     )
-    allowed = plan.role.tools & set(settings.tools) if settings and settings.tools else plan.role.tools
-
-    def work(stop: Stop) -> RoleOutcome:
-        meter = ReadMeter(budget, session.meter)
-        toolbox = RoleToolbox(
-            areas(session, plan, meter, stop),
-            role=plan.key,
-            allowed=allowed,
-            meter=meter,
-            stop=stop,
-            redactor=Redactor.of(session.workspace.settings.redaction),
-        )
-        return with_model(session, plan, brief, plan.role.work(brief, toolbox), toolbox)
-
-    return work
-
-
-def with_model(
-    session: ResearchSession, plan: RolePlan, brief: Brief, baseline: RoleOutcome, toolbox: RoleToolbox
-) -> RoleOutcome:
-    """Let a model rewrite the result when the role, or research as a whole, has a provider."""
-    settings = session.workspace.settings
-    name = (plan.settings.provider if plan.settings else "") or settings.research.provider
-    provider = settings.providers.get(name)
-    if provider is None:
-        return baseline
-    from llmc.answers.research.model_rewrite import RewriteInput, rewrite_with_model  # noqa: PLC0415 - only needed with a model
-
-    chosen = plan.settings or RoleSettings()
-    return rewrite_with_model(
-        RewriteInput(plan.role, brief, baseline, toolbox, provider, chosen, Redactor.of(settings.redaction))
+    meter = ReadMeter(budget, session.meter)
+    return RoleToolbox(
+        areas(session, plan, meter, stop),
+        role=plan.key,
+        allowed=plan.role.tools & set(settings.tools) if settings and settings.tools else plan.role.tools,
+        meter=meter,
+        stop=stop,
+        redactor=Redactor.of(session.workspace.settings.redaction),
     )
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from llmc.answers.research.errors import ToolDeniedError
 from llmc.answers.research.matches import Area, DefinitionMatch, GraphTarget, TextMatch, UseMatch, nearness
+from llmc.answers.research.result import ResultPlace
 from llmc.base.errors import LlmcError, NotFoundError
 from llmc.base.text import Binary, decode, split_lines
 from llmc.base.words import query_words
@@ -193,17 +194,21 @@ class RoleToolbox:
 
     def exists(self, reference: str, *, several: bool = False) -> bool:
         """Whether `path`, `path:line` or `path:line:col` exists in an indexed file of the areas."""
+        return self.located(reference, several=several) is not None
+
+    def located(self, reference: str, *, several: bool = False) -> ResultPlace | None:
+        """The place that a reference names; None unless it exists in an indexed file of the areas."""
         match = _REFERENCE.fullmatch(reference)
         if match is None:
-            return False
+            return None
         path, line = match["path"], int(match["line"] or 0)
         for area in self.areas:
             root = area.view.root.path
             inner = path.removeprefix(f"{root}/") if several else path
             doc = None if several and inner == path else self.doc_of(area, inner)
             if doc is not None and area.paths.accepts(inner) and line <= area.view.store.catalog.lines(doc):
-                return True
-        return False
+                return ResultPlace(area.view.root.id, inner, line, line)
+        return None
 
     def area_of(self, root: str) -> Area:
         found = next((area for area in self.areas if area.view.root.id == root), None)

@@ -1,0 +1,114 @@
+"""Providers on loopback that fail in every way, as a user of the command line meets them: the answer without a model
+remains, and one phrase says what happened."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from daemons import Place, private_place
+from model_server import ModelServer, serving
+from research_world import write
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+QUESTION = "how does a courier deliver a parcel"
+PHRASES = {
+    "slow": "it was too slow",
+    "endless": "it was too slow",
+    "limited": "the provider limits requests, status 429",
+    "failing": "the provider failed, status 500",
+    "refused": "the provider refused the key, status 401",
+    "garbage": "the reply is not one of a model",
+    "broken": "the connection failed: peer closed connection",
+    "huge": "the connection failed: the reply is larger than 8 MB",
+    "partial": "its answer did not have the requested form",
+    "prose": "its answer did not have the requested form",
+    "empty": "its replies were empty",
+    "loop": "it kept calling tools in 6 rounds",
+    "inventing": "it cited no place that it was shown",
+}
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[ModelServer]:
+    with serving() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def place() -> Iterator[Place]:
+    with private_place() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write(tmp_path_factory.mktemp("tree") / "depot")
+
+
+def settings(folder: Path, model: ModelServer, name: str, **more: Any) -> str:
+    path = folder / "settings.json"
+    provider = {"base_url": model.url, "model": name, "timeout_ms": 1_500}
+    path.write_text(json.dumps({"providers": {"local": provider}, **more}))
+    return str(path)
+
+
+def answer(place: Place, root: Path, command: str, *options: str) -> tuple[str, dict[str, Any]]:
+    """The reply as text and as data."""
+    shown = place.llmc(command, QUESTION, *options, cwd=root)
+    data = place.llmc(command, QUESTION, "--json", *options, cwd=root)
+    assert shown.returncode == data.returncode == 0, shown.stderr + data.stderr
+    found: dict[str, Any] = json.loads(data.stdout)
+    return shown.stdout, found.get("data", found)
+
+
+@pytest.mark.parametrize("name", PHRASES)
+def test_research_answers_without_a_model_that_fails(
+    place: Place, root: Path, model: ModelServer, tmp_path: Path, name: str
+) -> None:
+    _, plain = answer(place, root, "research")
+    config = settings(tmp_path, model, name, research={"provider": "local"})
+    text, found = answer(place, root, "research", "--config", config)
+    for role in ("locator", "analyzer", "synthesis"):
+        own, value = plain[role]["value"], found[role]["value"]
+        assert found[role]["status"] == "ok"
+        assert value["references"] == own["references"]
+        assert value["summary"] == own["summary"]
+        assert value["confidence"] == own["confidence"]
+        assert PHRASES[name] in value["notes"]
+    assert text.count("The model did not answer") == 1
+    assert PHRASES[name] in text
+
+
+@pytest.mark.parametrize("name", ["slow", "limited", "garbage", "loop", "inventing"])
+def test_ask_answers_without_a_model_that_fails(
+    place: Place, root: Path, model: ModelServer, tmp_path: Path, name: str
+) -> None:
+    _, plain = answer(place, root, "ask")
+    config = settings(tmp_path, model, name, crew={"provider": "local", "seconds": 12})
+    text, found = answer(place, root, "ask", "--config", config)
+    assert found["answer"]["summary"] == plain["answer"]["summary"]
+    assert not found["worded"]
+    assert "model did not answer" in text
+
+
+def test_a_model_slower_than_the_deadline_leaves_the_whole_report(
+    place: Place, root: Path, model: ModelServer, tmp_path: Path
+) -> None:
+    """The provider's time limit is longer than the deadline of the call, as it is by default."""
+    path = tmp_path / "settings.json"
+    provider = {"base_url": model.url, "model": "slow"}
+    made = {
+        "providers": {"local": provider},
+        "research": {"provider": "local"},
+        "runtime": {"default_deadline_ms": 4_000},
+    }
+    path.write_text(json.dumps(made))
+    text, found = answer(place, root, "research", "--config", str(path))
+    assert found["locator"]["value"]["references"]
+    assert found["locator"]["status"] == "ok"
+    assert "it was too slow" in text
