@@ -42,8 +42,10 @@ def is_repeatable(message: dict[str, Any]) -> bool:
     params = params if isinstance(params, dict) else {}
     name, arguments = params.get("name"), params.get("arguments")
     if name == "llmc" and isinstance(arguments, dict):
-        return not arguments.get("args") or arguments.get("name") in REPEATABLE
-    return name in REPEATABLE
+        if not arguments.get("args"):
+            return True
+        name = arguments.get("name")
+    return isinstance(name, str) and name in REPEATABLE
 
 
 def build_number() -> int:

@@ -34,7 +34,7 @@ IGNORED = ("-n", "-r", "-R", "-H", "-E", "-I", "--line-number", "--recursive", "
 @click.option(
     "--kind", multiple=True, metavar="KIND", help="Only definitions (def), uses (use), import, comment or text."
 )
-@click.option("-l", "--files-with-matches", "files", is_flag=True, help="Print only file names.")
+@click.option("-l", "--files-with-matches", "--files", "files", is_flag=True, help="Print only file names.")
 @click.option("-c", "--count", is_flag=True, help="Print only the number of matching lines per file.")
 @click.option(*IGNORED, "ignored", is_flag=True, hidden=True, expose_value=False)
 @common_options

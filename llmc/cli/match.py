@@ -22,7 +22,7 @@ from llmc.cli._tool_call import ask_tool, common_options
 @click.option("-T", "--type-not", multiple=True, metavar="TYPE", help="Skip files of this type.")
 @click.option("--no-tests", is_flag=True, help="Skip test code, by path or by the framework's markers.")
 @click.option("--only-tests", is_flag=True, help="Only test code.")
-@click.option("-l", "--files-with-matches", "files", is_flag=True, help="Print only file names.")
+@click.option("-l", "--files-with-matches", "--files", "files", is_flag=True, help="Print only file names.")
 @click.option("-c", "--count", is_flag=True, help="Print only the number of matches per file.")
 @common_options
 @pass_options

@@ -67,6 +67,20 @@ async def trouble_over_mcp(lines: Lines, one: FuzzCall) -> list[str]:
     return [f"{error['message'][:200]}: {shown(one)}"] if error.get("code") == INTERNAL else []
 
 
+@pytest.mark.parametrize("name", [[], {}, ["grep"], 1, None])
+def test_a_gateway_call_with_a_name_of_the_wrong_type_does_not_end_the_session(
+    world: tuple[Service, ClientInfo, Path], name: Any
+) -> None:
+    service, client, _ = world
+
+    async def run() -> dict[str, Any]:
+        async with over_mcp(service, client) as lines:
+            await asyncio.wait_for(lines.call("llmc", {"name": name, "args": {"x": 1}}), PATIENCE)
+            return await asyncio.wait_for(lines.call("ping", {}), PATIENCE)
+
+    assert "result" in asyncio.run(run())
+
+
 def test_no_rest_call_hangs_or_fails_inside(world: tuple[Service, ClientInfo, Path]) -> None:
     service, client, folder = world
 
