@@ -225,8 +225,8 @@ class Resolver:
             types = [Entity(kind, one.node) for one in found.entities if self._is_type(one)]
             if types or found.entities == EXTERNAL.entities:
                 return Resolution(tuple(types), found.precision, found.closed) if types else EXTERNAL
-            if not any(one.kind is EntityKind.DEFINITION for one in found.entities):
-                break  # only a member of the same name hides a type from the inside
+            if not found.closed and not any(one.kind is EntityKind.DEFINITION for one in found.entities):
+                break  # only a member or a variable of the same name hides a type from the inside
         return UNRESOLVED
 
     def _is_type(self, entity: Entity) -> bool:

@@ -1,8 +1,9 @@
 """Which chunks does the evidence of a query point at? Paths, stack frames, modules and identifiers, within one root.
 
 Each chunk gets a strength between 0 and 1 and the reason that `--explain` shows. A path or module points at a file, a
-stack frame at the chunk of its line, an identifier at the chunk that defines it. What many files share says little:
-strength falls with the number of files that a piece of evidence fits, and beyond a dozen it says nothing.
+stack frame at the chunk of its line, an identifier at the chunk that defines it, a message at the line that puts it
+together. What many files share says little: strength falls with the number of files that a piece of evidence fits, and
+beyond a dozen it says nothing.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from llmc.base.languages import role_of
 from llmc.retrieval.evidence import EvidenceKind
+from llmc.retrieval.message_places import message_places
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -28,6 +30,8 @@ __all__ = ["Pointer", "point"]
 
 K = EvidenceKind
 STRENGTH: Final = {K.PATH: 1.0, K.FRAME: 0.8, K.MODULE: 0.6, K.IDENTIFIER: 0.5, K.EXCEPTION: 0.25}
+# Words in the order of the query, as it writes them, outweigh any other evidence.
+MESSAGE: Final = 2.0
 # A frame further from where the error was raised counts less.
 FRAME_STEP: Final = 0.85
 MOST_FILES: Final = 12
@@ -72,6 +76,8 @@ def _ordinal(places: Sequence[ChunkPlace], line: int) -> int:
 
 
 def _targets(view: View, query: Query, scope: Scope) -> Iterator[_Target]:
+    for place in message_places(view, query, scope):
+        yield _Target(place.doc, place.line, Pointer(MESSAGE * (1 + place.share), f"{place.share:.0%} of the message"))
     by_kind: dict[EvidenceKind, list[Evidence]] = {}
     for one in query.evidence:
         by_kind.setdefault(one.kind, []).append(one)

@@ -56,7 +56,7 @@ def recall(view: View, query: Query, scope: Scope, *, vectors: bool, evidence: b
     keyword = _BESIDE.submit(_by_words, view, query, scope)
     body = _BESIDE.submit(_by_body, view, query, scope) if query.body else None
     vector, trouble = _with_vectors(view, query, scope) if vectors else ({}, "")
-    pointers = point(view, query, scope) if evidence and query.evidence else {}
+    pointers = point(view, query, scope) if evidence else {}
     return Recalled(keyword.result(), vector, body.result() if body else {}, pointers, trouble)
 
 

@@ -200,6 +200,30 @@ def test_uses_by_name_are_listed_and_tests_are_counted_by_file(tmp_path: Path) -
         assert "overrides\n src/disk.ts:3 Disk.list" in impact
 
 
+STORAGE = {
+    "src/manager.ts": (
+        "import type { Driver } from './driver.js';\n"
+        "export class Manager {\n  location(name: string): Driver {\n    return this.all.get(name);\n  }\n}\n"
+    ),
+    "src/storage.ts": (
+        "import type { Manager } from './manager.js';\n"
+        "export const getStorage = async (): Promise<Manager> => {\n"
+        "  const { Manager } = await import('./manager.js');\n  return new Manager();\n};\n"
+    ),
+    "src/files.ts": (
+        "import { getStorage } from './storage.js';\n"
+        "export async function files() {\n  const storage = await getStorage();\n"
+        "  const disk = storage.location('a');\n  return disk.list('');\n}\n"
+    ),
+}
+
+
+def test_a_receiver_resolves_through_declared_result_types(tmp_path: Path) -> None:
+    """A variable inside the function that has the name of its declared result does not hide the type."""
+    with graph_world(tmp_path, REGISTRY | STORAGE) as world:
+        assert world.callers("Driver.list")["src/files.ts:files"] == "likely"
+
+
 def test_a_telling_method_name_is_a_call_by_name_and_a_library_name_is_not(tmp_path: Path) -> None:
     with graph_world(tmp_path, REGISTRY) as world:
         assert world.callees("sync") == {"src/disk.ts:Disk.rebuildCatalog": "by name"}

@@ -134,6 +134,24 @@ def test_a_focus_question_may_be_an_issue(depot: Standing) -> None:
     assert "def deliver" in depot.text("read", "src/depot/courier.py", "--focus", ISSUE * 40)
 
 
+def test_a_message_without_quotes_is_found_where_its_template_is(tmp_path: Path) -> None:
+    about = "def check_parcel_label(parcel, shelf):\n    # parcels, labels, shelves\n    return parcel\n"
+    template = 'def refuse(a, b):\n    return f"Parcel {a} may not be stored on shelf {b} since it has no label."\n'
+    with private_place() as place:
+        folder = tmp_path / "depot"
+        for number in range(6):
+            (folder / "src").mkdir(parents=True, exist_ok=True)
+            (folder / "src" / f"parcel_shelf_label_{number}.py").write_text(about * 3)
+        (folder / "src" / "words.py").write_text(template)
+        (folder / "locale").mkdir()
+        (folder / "locale" / "de.po").write_text('msgid "may not be stored on shelf since it has no label"\n')
+        asked = Standing(place, folder)
+        subprocess.run(["git", "init", "-q", str(folder)], check=True)
+        asked.text("index", "--once")
+        found = asked.json("search", "Parcel 'x-17' may not be stored on shelf 9 since it has no label.")
+        assert found["files"][0]["path"] == "src/words.py"
+
+
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     with served(tmp_path_factory.mktemp("http")) as running:

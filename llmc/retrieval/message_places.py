@@ -1,0 +1,120 @@
+"""Where is a message put together that the query quotes without saying so?
+
+A message as a user sees it has values in it, and in the source it is a template: `No index for %s of type %s`. Its
+words do not tell that line from any other that is about indexes. So runs of three words are looked up as they are
+written, in the trigram index and then in the files, and the lines with most of the runs are found. A question in a
+person's own words has hardly a run that is in the code; then nothing is found.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from llmc.retrieval.freshness import read
+from llmc.retrieval.layout import naming
+from llmc.retrieval.query import EvidenceKind, QueryRoute
+from llmc.store.keywords.trigrams import trigrams
+from llmc.store.protocols import Trigrams
+
+if TYPE_CHECKING:
+    from llmc.retrieval.query import Query
+    from llmc.retrieval.scope import Scope
+    from llmc.retrieval.view import View
+
+__all__ = ["MessagePlace", "message_places"]
+
+RUN_WORDS: Final = 3
+SHORTEST_RUN: Final = 12  # characters; `is not a` is everywhere
+MOST_RUNS: Final = 16
+MOST_WORDS: Final = 80
+# A run whose trigrams so many files have is not looked for; a message that many files have tells nothing.
+MOST_HOLDING: Final = 500
+MOST_FILES: Final = 8
+MOST_CHECKS: Final = 480  # a run in a file; 24 files of a long message take about 3 ms
+# Of the runs, how many must be in one place.
+LEAST_RUNS: Final = 2
+LEAST_SHARE: Final = 0.4
+NEAR_LINES: Final = 4
+# Translations and snapshots repeat messages; who pastes one wants the code that writes it.
+SOURCES: Final = frozenset({"code", "generated", "stub", "legacy", "vendored", "config", "data"})
+MOST_PLACES_OF_A_RUN: Final = 20
+# Between the words of a message; a value stands in quotes, brackets or digits.
+_STRETCH: Final = re.compile(r"[^\W\d_]+(?:['’][a-z]+)?(?:,? [^\W\d_]+(?:['’][a-z]+)?)*")
+
+
+class MessagePlace(NamedTuple):
+    doc: int
+    line: int
+    share: float  # of the runs that are there
+
+
+def message_places(view: View, query: Query, scope: Scope) -> list[MessagePlace]:
+    """The places that hold most of a message, best first."""
+    runs = _runs(query)
+    if len(runs) < LEAST_RUNS:
+        return []
+    counts: Counter[int] = Counter()
+    rarity: Counter[int] = Counter()
+    telling = 0
+    for run in runs:
+        docs = view.store.keywords.candidates(Trigrams(all=trigrams(run)), MOST_HOLDING + 1)
+        if len(docs) <= MOST_HOLDING:
+            telling += 1
+            counts.update(docs)
+            rarity.update(dict.fromkeys(docs, MOST_HOLDING // max(1, len(docs))))
+    least = max(LEAST_RUNS, round(LEAST_SHARE * telling))
+    paths = scope.places.named(sorted(scope.keep({doc for doc, count in counts.items() if count >= least})))
+    kept = [doc for doc, path in paths.items() if naming(path).role in SOURCES]
+    likely = sorted(kept, key=lambda doc: (-rarity[doc], doc))[: MOST_CHECKS // len(runs)]
+    found = [place for doc in likely if (place := _place(view, doc, paths[doc], runs)) is not None]
+    best = max((place.share for place in found), default=0.0)
+    best_places = [place for place in found if place.share > best / 2]
+    return sorted(best_places, key=lambda place: -place.share) if len(best_places) <= MOST_FILES else []
+
+
+def _runs(query: Query) -> list[str]:
+    """Three words each, as they are written, spread over the text."""
+    if query.route not in {QueryRoute.WORDS, QueryRoute.TEXT}:
+        return []
+    whole = [query.asked] if len(query.asked.split(maxsplit=MOST_WORDS)) <= MOST_WORDS else []
+    quoted = [one.text for one in query.evidence if one.kind is EvidenceKind.STRING]
+    found: dict[str, None] = {}
+    for text in whole or quoted:
+        for stretch in _STRETCH.findall(text):
+            words = stretch.split(" ")
+            runs = [" ".join(words[at : at + RUN_WORDS]) for at in range(len(words) - RUN_WORDS + 1)]
+            # A short stretch between two values is told from chance best as a whole.
+            runs += [stretch] if RUN_WORDS < len(words) <= 2 * RUN_WORDS else []
+            found.update(dict.fromkeys(run for run in runs if len(run) >= SHORTEST_RUN))
+    step = max(1, -(-len(found) // MOST_RUNS))
+    return list(found)[::step]
+
+
+def _place(view: View, doc: int, path: str, runs: list[str]) -> MessagePlace | None:
+    """The line of the file around which most of the runs are."""
+    content = read(view, path)
+    if content is None:
+        return None
+    lines: dict[int, set[str]] = {}
+    for run in runs:
+        for line in _lines(content[0], run.encode()):
+            lines.setdefault(line, set()).add(run)
+    best, at = 0, 0
+    for line in lines:
+        near = {run for other in range(line, line + NEAR_LINES) for run in lines.get(other, ())}
+        best, at = max((best, at), (len(near), -line))
+    if best < max(LEAST_RUNS, LEAST_SHARE * len(runs)):
+        return None
+    return MessagePlace(doc, -at, best / len(runs))
+
+
+def _lines(text: bytes, run: bytes) -> list[int]:
+    found: list[int] = []
+    at, line, before = text.find(run), 1, 0
+    while at >= 0 and len(found) < MOST_PLACES_OF_A_RUN:
+        line += text.count(b"\n", before, at)
+        found.append(line)
+        before, at = at, text.find(run, at + len(run))
+    return found
