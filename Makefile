@@ -15,6 +15,7 @@ TORCH_VENV := .venv-transformers
 BENCH_VENV := .venv-bench
 NODE_VENV := .venv-node
 AGENTS_VENV := .venv-agents
+BUNDLE_VENV := .venv-bundle
 PAGE_VENV := .venv-page
 SERVERS_VENV := .venv-servers
 
@@ -24,6 +25,7 @@ TORCH_READY := $(TORCH_VENV)/.ready
 BENCH_READY := $(BENCH_VENV)/.ready
 NODE_READY := $(NODE_VENV)/.ready
 AGENTS_READY := $(AGENTS_VENV)/.ready
+BUNDLE_READY := $(BUNDLE_VENV)/.ready
 PAGE_READY := $(PAGE_VENV)/.ready
 SERVERS_READY := $(SERVERS_VENV)/.ready
 
@@ -52,7 +54,7 @@ TORCH_NEEDS :=
 TORCH_RUN = $(TORCH_VENV)/bin/python -m
 endif
 
-.PHONY: help run test test-servers fuzz soak test-transformers test-page conformance inspector agents lint format bench bench-check model docs build clean distclean
+.PHONY: help run test test-servers fuzz soak test-transformers test-page conformance inspector agents lint format bench bench-check model docs build bundle clean distclean
 
 help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -100,6 +102,7 @@ lint: $(READY) ## Check style, types and that the reference pages are current
 	$(VENV)/bin/ruff format --check
 	$(VENV)/bin/mypy
 	$(VENV)/bin/python docs/generate.py --check
+	$(VENV)/bin/python -m distribution --check
 
 format: $(READY) ## Bring the code into form
 	$(VENV)/bin/ruff check --fix
@@ -114,19 +117,27 @@ bench-check: $(READY) ## Fail if definitions or frame grew, evidence was lost or
 model: ## Train the bundled embedding model from nothing (an hour; see training/README.md)
 	$(MAKE) -f training/Makefile model WORK=build/model
 
-docs: $(READY) ## Write the reference pages
+docs: $(READY) ## Write the reference pages, the plugin and server.json
 	$(VENV)/bin/python docs/generate.py
+	$(VENV)/bin/python -m distribution
 
 build: $(READY) ## Make the wheel and the source archive in dist/
 	rm -rf dist
 	$(VENV)/bin/python -m build --outdir dist
+
+# Validated and packed by the reference tool; Claude Desktop installs the file.
+bundle: $(READY) $(BUNDLE_READY) ## Make the MCPB bundle in dist/ (npm)
+	$(VENV)/bin/python -m distribution --bundle build/bundle
+	$(BUNDLE_VENV)/node_modules/.bin/mcpb validate build/bundle/manifest.json
+	@mkdir -p dist
+	$(BUNDLE_VENV)/node_modules/.bin/mcpb pack build/bundle dist/llmc.mcpb
 
 clean: ## Remove what was made, environments excepted
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -not -path './.venv*' -prune -exec rm -rf {} +
 
 distclean: clean ## Remove the environments too
-	rm -rf $(VENV) $(WHEEL_VENV) $(TORCH_VENV) $(NODE_VENV) $(AGENTS_VENV) $(PAGE_VENV) $(BENCH_VENV) $(SERVERS_VENV)
+	rm -rf $(VENV) $(WHEEL_VENV) $(TORCH_VENV) $(NODE_VENV) $(AGENTS_VENV) $(BUNDLE_VENV) $(PAGE_VENV) $(BENCH_VENV) $(SERVERS_VENV)
 
 # A fresh environment has the pip of its Python, and dependency groups need pip 25.1.
 define make_venv
@@ -174,6 +185,10 @@ $(NODE_READY):
 $(AGENTS_READY):
 	npm install --silent --no-audit --no-fund --no-save --prefix $(AGENTS_VENV) \
 		@anthropic-ai/claude-code@2.1.326 @openai/codex@0.169.0 @google/gemini-cli@0.61.0 opencode-ai@1.18.33
+	@touch $@
+
+$(BUNDLE_READY):
+	npm install --silent --no-audit --no-fund --no-save --prefix $(BUNDLE_VENV) @anthropic-ai/mcpb@2.1.2
 	@touch $@
 
 # Only what drives the browser; everything else is the usual environment's.

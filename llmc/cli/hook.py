@@ -47,10 +47,12 @@ class ShellEvent(NamedTuple):
 
 @click.command()
 @click.argument("client", type=click.Choice(CLIENTS), default="claude-code")
-@click.option("--mode", type=click.Choice(("suggest", "rewrite")), default="suggest", help="What to answer.")
+@click.option("--mode", type=click.Choice(("off", "suggest", "rewrite")), default="suggest", help="What to answer.")
 @pass_options
 def command(options: Options, /, *, client: str, mode: str) -> int:
     """Answer a hook event of an agent, read from stdin; `llmc install --hooks` configures the hook."""
+    if mode == "off":
+        return 0
     with contextlib.suppress(Exception):  # a hook must not fail
         event = event_of(json.loads(sys.stdin.read(MAX_EVENT_BYTES)))
         answer = rewrite(options, client, event) if mode == "rewrite" else suggest(options, client, event)

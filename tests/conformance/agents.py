@@ -4,7 +4,8 @@ Each is set up by one `llmc install` in a home of its own and run without a pers
 permission questions; only its model is ours and follows a script (`scripted_model`). What is checked is what the agent
 hands its model: that llmc's tools are in the first request and not deferred, that search, the handle and a grep inside
 it are answered without a question, that a search in the shell is rewritten, and that a sub-agent has the tools too.
-All of it over stdio and over HTTP; afterwards `llmc uninstall` leaves every file as it was.
+All of it over stdio and over HTTP; afterwards `llmc uninstall` leaves every file as it was. Claude Code is also set up
+by its own plugin command, from this folder and from a git URL.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 HERE = Path(__file__).parents[2]
+AS_NOBODY = ("-c", "user.name=nobody", "-c", "user.email=nobody@example.com")
 QUESTION = "How is the arrival day estimated?"
 SECONDS = 240
 TOOLS = ("search", "grep", "read", "llmc")
@@ -39,7 +41,9 @@ SCRIPT = [
     Step("wait", {"agent": "{agent}"}),
 ]
 SUB_SCRIPT = [Step("search", {"query": "estimate arrival"})]
-IGNORED = ("project/", ".cache/", ".local/share/", ".npm/")
+# Claude Code keeps a copy of a plugin in its own cache for some days after it was removed.
+IGNORED = ("project/", ".cache/", ".local/share/", ".npm/", ".claude/plugins/cache/")
+PLUGIN_TOOL = "mcp__plugin_llmc_llmc__{}"
 
 
 @dataclass(frozen=True)
@@ -102,11 +106,16 @@ AGENTS = (
 
 def main(folder: str, *names: str) -> int:
     chosen = [agent for agent in AGENTS if not names or agent.name in names]
-    failed = [agent.name for agent in chosen for http in (False, True) if not works(agent, folder, http=http)]
+    failed = [agent.name for agent in chosen for way in ways(agent) if not works(agent, folder, way)]
     return int(bool(failed))
 
 
-def works(agent: Agent, folder: str, *, http: bool) -> bool:
+def ways(agent: Agent) -> tuple[str, ...]:
+    plugins = ("plugin from a folder", "plugin from a git URL") if agent.name == "claude-code" else ()
+    return ("stdio", "HTTP", *plugins)
+
+
+def works(agent: Agent, folder: str, way: str) -> bool:
     with tempfile.TemporaryDirectory() as home, serving(SCRIPT, SUB_SCRIPT) as model:
         project = Path(home, "project")
         shutil.copytree(HERE / "data" / "demo", project)
@@ -117,17 +126,42 @@ def works(agent: Agent, folder: str, *, http: bool) -> bool:
             path.write_text(settings if isinstance(settings, str) else filled(json.dumps(settings), model.url))
         subprocess.run(["git", "init", "--quiet"], cwd=project, env=environ, check=True)
         before = tree(home)
-        with server(project, environ) if http else no_server() as flags:
-            llmc(environ, project, "install", agent.name, "--hooks", "rewrite", "--subagents", *flags)
-            llmc(environ, project, "index", "--once")
+        llmc(environ, project, "index", "--once")
+        with server(project, environ) if way == "HTTP" else no_server() as flags:
+            if way.startswith("plugin"):
+                agent = replace(agent, tool=PLUGIN_TOOL)
+                install_plugin(environ, project, way)
+            else:
+                llmc(environ, project, "install", agent.name, "--hooks", "rewrite", "--subagents", *flags)
             output = run(agent, project, environ, model.url)
-            problem = problem_of(agent, model) or removal_problem(environ, project, before)
+            problem = problem_of(agent, model) or removal_problem(environ, project, before, way)
         llmc(environ, project, "stop")
-        how = "HTTP" if http else "stdio"
         good = "listed at once, called without a question, shell search rewritten, sub-agent served, removed"
-        sys.stdout.write(f"{agent.name} over {how}: {problem or good}\n")
+        sys.stdout.write(f"{agent.name}, {way}: {problem or good}\n")
         sys.stdout.write(f"{output}\n" if problem else "")
         return not problem
+
+
+def install_plugin(environ: dict[str, str], project: Path, way: str) -> None:
+    """As a user does it: one command of the client. git is told where the repository of the URL is on this machine."""
+    source = str(HERE)
+    if way.endswith("URL"):
+        copy = Path(environ["HOME"], ".cache", "repository")
+        shutil.copytree(HERE / "plugin", copy / "plugin")
+        shutil.copytree(HERE / ".claude-plugin", copy / ".claude-plugin")
+        for command in (["init", "--quiet"], ["add", "."], [*AS_NOBODY, "commit", "--quiet", "-m", "plugin"]):
+            subprocess.run(["git", *command], cwd=copy, env=environ, check=True)
+        source = "https://git.example.com/llmc.git"
+        given = ["config", "--global", f"url.file://{copy}/.git.insteadOf", source]
+        subprocess.run(["git", *given], env=environ, check=True)
+    claude(environ, project, "install", "llmc", "--marketplace", source, "--config", "mode=rewrite")
+
+
+def claude(environ: dict[str, str], project: Path, *arguments: str) -> None:
+    command = ["claude", "plugin", *arguments]
+    done = subprocess.run(command, cwd=project, env=environ, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(command)}: {done.stdout}{done.stderr}")
 
 
 def llmc(environ: dict[str, str], project: Path, *arguments: str) -> None:
@@ -210,9 +244,12 @@ def tree(home: str) -> dict[str, bytes]:
     return {name: path.read_bytes() for name, path in found.items() if not name.startswith(IGNORED)}
 
 
-def removal_problem(environ: dict[str, str], project: Path, before: dict[str, bytes]) -> str:
-    """Whether `llmc uninstall` leaves anything: files of before are as they were, and no other mentions llmc."""
+def removal_problem(environ: dict[str, str], project: Path, before: dict[str, bytes], way: str) -> str:
+    """Whether uninstalling leaves anything: files of before are as they were, and no other mentions llmc."""
     ran = tree(environ["HOME"])
+    if way.startswith("plugin"):
+        claude(environ, project, "uninstall", "llmc")
+        claude(environ, project, "marketplace", "remove", "llmc")
     llmc(environ, project, "uninstall", "--yes", "--keep-state")
     after = tree(environ["HOME"])
     changed = [name for name, data in before.items() if after.get(name) != data and ran.get(name) != after.get(name)]

@@ -294,6 +294,8 @@ class Model(ThreadingHTTPServer):
             return None
         step = script[len(results)]
         name, args = api.call(step, step.arguments(results))
+        # Claude Code names the tools of a plugin's server after the plugin.
+        name = next((one for one in offered if one == f"mcp__plugin_llmc_llmc__{step.tool}"), name)
         if name not in offered and name != "Agent" and conversation.waits < 20:
             conversation.waits += 1
             return Call(*api.wait(), f"wait_{uuid4().hex[:12]}")
