@@ -13,7 +13,7 @@ import threading
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from llmc.base.errors import NotFoundError, QueryError
 from llmc.base.ignore import Rules
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from llmc.store.shared.manifest import Head
     from llmc.store.shared.selection import Selection
 
-__all__ = ["SharedSite", "SharedWorkspace"]
+__all__ = ["CallAudit", "SharedSite", "SharedWorkspace"]
 
 MOST_KEPT = 64
 CACHED_REPLIES = 64
@@ -50,6 +50,13 @@ NAMED = re.compile(r"(?P<repo>[^@:\s]+)(?:@(?P<ref>[^:\s]+))?:(?P<path>.*)", re.
 MOST_LISTED = 500
 OUTDATED_SECONDS = 30.0
 FEW = 3
+
+
+class CallAudit(Protocol):
+    """Where a server writes down who asked what."""
+
+    def record(self, caller: str, tool: str, repos: Sequence[str], error: str, seconds: float) -> None:
+        """`repos` are the publications that something in the reply is from."""
 
 
 class NoRules(Rules):
@@ -116,6 +123,7 @@ class SharedSite:
     index: SharedIndex
     registry: IndexRegistry  # for the embedder and the home of this process; it has no roots
     settings: Settings
+    audit: CallAudit | None = None
     _kept: OrderedDict[Selection, SharedViews] = field(default_factory=OrderedDict)
     _caches: OrderedDict[Access, DependencyCache] = field(default_factory=OrderedDict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -144,10 +152,16 @@ class SharedSite:
             return cache
 
     def workspace(
-        self, access: Access, settings: Settings, repos: Sequence[str] = (), refs: Sequence[str] = ()
+        self,
+        access: Access,
+        settings: Settings,
+        repos: Sequence[str] = (),
+        refs: Sequence[str] = (),
+        *,
+        caller: str = "",
     ) -> SharedWorkspace:
-        """The repositories that a caller may read; `repos` and `refs` narrow them."""
-        workspace = SharedWorkspace(self.registry, settings, (), "/", site=self, access=access)
+        """The repositories that a caller may read; `repos` and `refs` narrow them. `caller` is for the audit log."""
+        workspace = SharedWorkspace(self.registry, settings, (), "/", site=self, access=access, caller=caller)
         workspace.cache = self._cache_of(access)
         workspace.choose(self.index.select(access, repos, refs))
         return workspace
@@ -157,6 +171,7 @@ class SharedSite:
 class SharedWorkspace(Workspace):
     site: SharedSite = field(kw_only=True)
     access: Access = field(kw_only=True)
+    caller: str = field(default="", kw_only=True)
     _chosen: SharedViews = field(init=False)
     is_shared = True
 
@@ -168,7 +183,7 @@ class SharedWorkspace(Workspace):
         """Only these repositories and refs; NotFoundError if the caller can see none of them."""
         if not repos and not refs:
             return self
-        found = self.site.workspace(self.access, self.settings, repos, refs)
+        found = self.site.workspace(self.access, self.settings, repos, refs, caller=self.caller)
         if not found.root_indexes:
             raise self._nothing(repos, refs)
         return found
@@ -232,6 +247,11 @@ class SharedWorkspace(Workspace):
 
     def stamp(self) -> str:
         return " ".join(f"{head.repo}@{head.ref}#{head.nonce}" for head in self._chosen.selection.heads)
+
+    def note_call(self, tool: str, roots: Sequence[str], error: str, seconds: float) -> None:
+        if self.site.audit is not None:
+            repos = sorted({self._chosen.heads[root].name for root in roots if root in self._chosen.heads})
+            self.site.audit.record(self.caller, tool, repos, error, seconds)
 
     # ---- what replies say of their sources ----
 

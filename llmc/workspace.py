@@ -252,6 +252,9 @@ class Workspace:
         """What the first line says of where an answer is from; `roots` are those in the answer."""
         return ()
 
+    def note_call(self, tool: str, roots: Sequence[str], error: str, seconds: float) -> None:
+        """A client's call was answered; for the audit log of published repositories."""
+
     def store_of(self, root_index: RootIndex) -> StoreReader:
         """The store that holds the index of a root."""
         return self.registry.writer_thread(root_index).store

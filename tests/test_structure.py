@@ -53,7 +53,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 HEAVY = {"lancedb", "mcp", "pyarrow", "pydantic", "pydantic_ai", "bpe_openai", "torch", "sentence_transformers"}
 HEAVY |= {"starlette", "uvicorn"}
 LATE = {PACKAGE / "server" / "mcp", PACKAGE / "server" / "http", PACKAGE / "extend" / "delegates", PACKAGE / "settings"}
-LATE |= {PACKAGE / "tool_model.py", PACKAGE / "answers" / "model_bounds.py"}
+LATE |= {PACKAGE / "tool_model.py", PACKAGE / "answers" / "model_bounds.py", PACKAGE / "server" / "shared"}
 
 
 def imported(nodes: list[ast.stmt]) -> set[str]:

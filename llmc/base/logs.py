@@ -7,6 +7,7 @@ continues; the next line that fits records how many were lost. Not for the thin 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import os
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Log", "get", "open_log", "tail"]
+__all__ = ["Log", "get", "log_to_stderr", "open_log", "tail"]
 
 _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 
@@ -87,6 +88,28 @@ def tail(path: str, lines: int = 10) -> list[str]:
             return file.read().decode(errors="replace").splitlines()[-lines:]
     except OSError:
         return []
+
+
+def log_to_stderr(*, level: str, clean: Callable[[str], str]) -> None:
+    """For a server in the foreground, whose output somebody else collects."""
+    root = logging.getLogger()
+    for old in [handler for handler in root.handlers if isinstance(handler, StderrHandler)]:
+        root.removeHandler(old)
+    root.addHandler(StderrHandler(clean))
+    root.setLevel(logging.WARNING)  # for libraries
+    logging.getLogger("llmc").setLevel(_LEVELS[level])
+
+
+class StderrHandler(logging.Handler):
+    def __init__(self, clean: Callable[[str], str]) -> None:
+        super().__init__()
+        self._clean = clean
+
+    def emit(self, record: logging.LogRecord) -> None:
+        fields: dict[str, object] = cleaned(_fields(record), self._clean)
+        line = _line(record.created, record.levelname, record.name, self._clean(record.getMessage()), fields)
+        with contextlib.suppress(OSError):
+            os.write(2, line)
 
 
 class LinesHandler(logging.Handler):

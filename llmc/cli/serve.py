@@ -31,6 +31,8 @@ LOG_LEVELS = ("debug", "info", "warn", "warning", "error")
 @click.option("--tls-key", default="", metavar="FILE", help="Private key for HTTPS.")
 @click.option("--allow-host", multiple=True, metavar="NAME", help="Accepted host name; may be repeated.")
 @click.option("--insecure", is_flag=True, help="Allow other machines to connect without TLS.")
+@click.option("--shared", "url", default="", metavar="URL", help="Serve a shared index over HTTP, without a daemon.")
+@click.option("--tokens", default="", metavar="FILE", help="Who may read which repositories of it (shared.tokens).")
 @pass_options
 def command(
     options: Options, /, profile: str | None, agent: str, args: tuple[str, ...], address: str | None, **http: Any
@@ -40,6 +42,7 @@ def command(
     \b
     llmc serve
     llmc serve --profile full --root ~/src/project
+    llmc serve --http 0.0.0.0:7331 --shared s3://bucket/llmc --tokens tokens.toml
 
     An MCP client starts this command; `llmc install` configures it. The daemon answers and is started if necessary.
     """
@@ -64,6 +67,10 @@ def command(
         import json
 
         options.set = (*options.set, f"server.agent_arguments={json.dumps(args)}")
+    if http["url"]:
+        from llmc.cli._shared import serve
+
+        return serve(options, address, http)
     if address is not None:
         from llmc.cli._http import serve_http
 

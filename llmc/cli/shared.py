@@ -163,3 +163,31 @@ def verify_index(options: Options, /, repo: str, url: str, *, repairs: bool) -> 
     if not found:
         click.echo("everything that is published is there")
     return DIFFERENT if found else 0
+
+
+@command.command("token")
+@click.argument("name")
+@click.argument("patterns", nargs=-1, metavar="[REPO]...")
+@click.option("--tokens", "path", default="", metavar="FILE", help="The token file (shared.tokens).")
+@click.option("--days", type=click.FloatRange(0), default=0, help="Days until it expires; 0 is never.")
+@click.option("--metrics", is_flag=True, help="It may read /metrics.")
+@pass_options
+def make_token(
+    options: Options, /, name: str, patterns: tuple[str, ...], path: str, days: float, *, metrics: bool
+) -> int:
+    """Make a token for `llmc serve --shared`, and print it once. REPO as in team/*; ** is everything, !REPO leaves out.
+
+    \b
+    llmc shared token ann 'team/*' '!team/payroll' --tokens tokens.toml
+
+    The token file holds a hash of it. Delete its entry to revoke it; running servers notice.
+    """
+    from llmc.base.errors import ConfigError
+    from llmc.server.shared.token_file import add_token
+
+    file = path or settings_here(options).shared.tokens
+    if not file:
+        raise ConfigError("no token file is named", hint="Pass --tokens FILE, or set shared.tokens.")
+    token = add_token(file, name, patterns, days, metrics=metrics)
+    click.echo(json.dumps({"name": name, "token": token}) if options.json else token)
+    return 0

@@ -19,6 +19,7 @@ class Reply:
     `weight` counts content and frame in tokens, and what a plain tool would have returned. `cached`: the reply was
     computed for an earlier identical call. `provisional`: not everything was checked, since the index is being built.
     `places` is a short form of the text for a client that asks the same again: every place with its lines, no quotes.
+    `roots` are those that something in the answer is from.
     """
 
     text: str
@@ -32,6 +33,7 @@ class Reply:
     cached: bool = False
     provisional: bool = False
     places: str = ""
+    roots: tuple[str, ...] = ()
 
 
 def weight_of(reply: Reply) -> TokenAccount:

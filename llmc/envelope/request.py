@@ -29,7 +29,8 @@ class ClientInfo:
     """The client, as described in its `hello`; the kernel reports `pid`.
 
     `environ`, `flags` (`key=value`, including `--root` as `roots=…`) and `config` are the inputs of the settings, which
-    the client does not read itself to start quickly.
+    the client does not read itself to start quickly. `repositories` are patterns of what it may read of a shared
+    index; None where there is none.
     """
 
     pid: int
@@ -39,6 +40,7 @@ class ClientInfo:
     flags: tuple[str, ...] = ()
     config: str = ""
     version: str = ""
+    repositories: tuple[str, ...] | None = None
 
     @property
     def place(self) -> Hashable:

@@ -13,7 +13,7 @@ import threading
 import time
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from llmc.base import logs
 from llmc.base.errors import LlmcError, NotFoundError, QueryError, RootError
@@ -81,6 +81,8 @@ class ProgressReporter:
 
 class Service:
     """`alone`: it serves one command (`--no-daemon`), so every reply waits until everything is indexed."""
+
+    has_personas: ClassVar[bool] = True
 
     def __init__(self, settings: Settings, home: Home, *, alone: bool = False) -> None:
         self.settings = settings

@@ -92,7 +92,9 @@ class ToolSurface:
         return self.persona_instructions or instructions_of(self.profile)
 
     @property
-    def personas(self) -> Personas:
+    def personas(self) -> Personas | None:
+        if not self.service.has_personas:
+            return None
         from llmc.server.personas import Personas  # noqa: PLC0415 - Lua and TOML, which few need
 
         return Personas(self.service)

@@ -32,6 +32,7 @@ from llmc.settings.types import (
     SettingsModel,
     Shorthand,
     Text,
+    TextLists,
     Texts,
     UserOnly,
     inconsistent,
@@ -246,6 +247,7 @@ class Server(SettingsModel):
     )
     agent: Text = Field(default="", description="Serve as this persona: only its tools, its prompt as instructions.")
     agent_arguments: Texts = Field(default=(), description="That persona's arguments, each as `name=value`.")
+    without_tools: Texts = Field(default=(), description="Tools that are not offered to any client.")
     max_request_bytes: int = Field(default=4 * MIB, ge=KIB, le=GIB, description="Larger requests are refused.")
     request_seconds: int = Field(
         default=20, ge=1, le=600, description="Time for an HTTP request to arrive and for its reply to be received."
@@ -365,6 +367,26 @@ class SharedSettings(SettingsModel):
         le=36_500,
         description="`llmc shared optimize` drops refs that were not published for so many days, except the default "
         "one of each repository; 0 keeps all.",
+    )
+    tokens: Text = Field(
+        default="",
+        description="For `llmc serve --shared`: the file of tokens and what each may read (`llmc shared token`).",
+    )
+    issuer: Text = Field(default="", description="For `llmc serve --shared`: the issuer of JWTs that callers may send.")
+    audience: Text = Field(default="", description="The audience that JWTs must name; the URL of this server if empty.")
+    jwks_url: Text = Field(
+        default="", description="Where the issuer's keys are; found through its OpenID configuration if empty."
+    )
+    groups_claim: Text = Field(default="groups", description="The claim of a JWT that lists the caller's groups.")
+    groups: TextLists = Field(
+        default_factory=dict,
+        description="Repositories by group, as patterns; the group `*` is everyone with a valid JWT.",
+    )
+    resource_url: Text = Field(
+        default="", description="The URL by which clients reach the server, if a proxy is in front of it."
+    )
+    audit_log: Text = Field(
+        default="", description="File to which a server appends one line of JSON for each call: who, what, from where."
     )
 
 

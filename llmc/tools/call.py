@@ -64,6 +64,8 @@ def call_tool(request: ToolRequest) -> Reply:
     reply = account(request, reply)
     seconds = time.perf_counter() - started
     METER.observe(request.name, seconds, reply)
+    if request.client is not None:
+        request.workspace.note_call(request.name, reply.roots, reply.error, seconds)
     if request.ledger is not None:
         request.ledger.note(request.session, request.name, seconds, reply)
         RECENT.add(request.workspace, request.session, request.name, args=request.args, seconds=seconds, reply=reply)

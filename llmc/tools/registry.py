@@ -60,7 +60,9 @@ def tool(name: str) -> Tool:
 
 
 def is_offered(wanted: Tool, settings: Settings) -> bool:
-    """Whether the setting that the tool requires is on."""
+    """Whether the setting that the tool requires is on, and no setting excludes the tool."""
+    if wanted.name in settings.server.without_tools:
+        return False
     value: object = settings
     for part in wanted.requires_setting.split(".") if wanted.requires_setting else ():
         value = getattr(value, part)
@@ -68,6 +70,8 @@ def is_offered(wanted: Tool, settings: Settings) -> bool:
 
 
 def require_offered(wanted: Tool, settings: Settings) -> None:
+    if wanted.name in settings.server.without_tools:
+        raise QueryError(f"{wanted.name} is not offered by this server", hint="`llmc` lists the tools that are.")
     if not is_offered(wanted, settings):
         section, _, key = wanted.requires_setting.rpartition(".")
         hint = f"The user turns it on with `{key} = true` below [{section}] in their own llmc.toml."

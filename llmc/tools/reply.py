@@ -47,7 +47,7 @@ LONG_REPLY = 600
 WORTHWHILE = 0.6
 ASK_AGAIN = "The index is still being built: ask again, or use grep, which reads all files."
 NUMBER_TOKENS = 3  # `[12] `
-NOT_STORED = "not kept, the disk is full; ask with a larger budget"
+NOT_STORED = "not kept, there is no space or no storage; ask with a larger budget"
 
 
 def build_reply(request: ToolRequest, wanted: Tool, envelope: Envelope) -> Reply:
@@ -69,13 +69,23 @@ def build_reply(request: ToolRequest, wanted: Tool, envelope: Envelope) -> Reply
     envelope = shorten(as_table(envelope, fields) if fields else envelope)
     size = plain_size(envelope)
     reply = fit_reply(request, wanted, envelope, budget, line_counts)
-    reply = replace(reply, provisional=envelope.provisional)
+    reply = replace(reply, provisional=envelope.provisional, roots=roots_of(envelope))
     return with_weight(request, wanted, envelope, reply, size)
 
 
 def with_sources(workspace: Workspace, envelope: Envelope) -> Envelope:
-    notes = workspace.source_notes(list(dict.fromkeys(item.root for item in envelope.items() if item.root)))
+    notes = workspace.source_notes(roots_of(envelope))
     return replace(envelope, notes=(*envelope.notes, *notes)) if notes else envelope
+
+
+def without_sources(workspace: Workspace, envelope: Envelope) -> Envelope:
+    """As a handle stores it: each page says itself where it is from."""
+    added = workspace.source_notes(roots_of(envelope))
+    return replace(envelope, notes=tuple(note for note in envelope.notes if note not in added)) if added else envelope
+
+
+def roots_of(envelope: Envelope) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(item.root for item in envelope.items() if item.root))
 
 
 def so_far(request: ToolRequest, envelope: Envelope) -> Envelope:
@@ -179,7 +189,7 @@ def render_reply(request: ToolRequest, wanted: Tool, fitted: Fitted, marks: str 
             frame=frame_of(envelope) + marks,
             places=places,
         )
-    whole = replace(fitted.whole or fitted.envelope, data={})
+    whole = without_sources(request.workspace, replace(fitted.whole or fitted.envelope, data={}))
     try:
         name = request.handles.put(
             wanted.name,
@@ -192,7 +202,7 @@ def render_reply(request: ToolRequest, wanted: Tool, fitted: Fitted, marks: str 
         ).id
     except StoreFullError:
         name = ""
-    # A full disk loses the handle, never the answer; the last line says so.
+    # Storage that is full or out of reach loses the handle, never the answer; the last line says so.
     parts = (fitted.shown, fitted.total, name or NOT_STORED, fitted.left)
     text = render(envelope, *parts)
     places = short_form(request, wanted, envelope, text, *parts)

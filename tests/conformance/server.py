@@ -25,6 +25,7 @@ from llmc.envelope.request import ClientInfo
 from llmc.server.call_threads import CallThreads
 from llmc.server.http import app as http_app
 from llmc.server.http.address import Address
+from llmc.server.http.callers import HomeCallers
 from llmc.server.http.guard import Bounds, Guard
 from llmc.server.http.logins import Logins
 from llmc.server.http.request_context import RequestContexts
@@ -73,7 +74,7 @@ def main(port: int) -> None:
         logins = Logins(home, port)
         inner = http_app.application(RequestContexts(service, client), pool, address, LARGEST, logins)
         token = make_token(home)
-        app = Admitted(Guard(inner, address, Token(home), logins, Bounds(LARGEST, 30)), token)
+        app = Admitted(Guard(inner, address, HomeCallers(Token(home), logins), Bounds(LARGEST, 30)), token)
         uvicorn.run(app, host="127.0.0.1", port=port, log_level="warning", lifespan="on")
         service.close()
 

@@ -19,7 +19,7 @@ from starlette.routing import Route
 
 from llmc.base.errors import LlmcError
 from llmc.server.http.agents import AgentRoutes
-from llmc.server.http.guard import OWNER
+from llmc.server.http.callers import CALLER
 from llmc.server.http.mcp_sessions import McpSessions
 from llmc.server.http.page import Page
 from llmc.server.http.refusals import body_of, status_of
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from mcp.server.context import ServerRequestContext
+    from mcp.server.lowlevel import Server
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
     from starlette.responses import Response
     from starlette.types import Receive, Scope, Send
 
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
     from llmc.server.http.request_context import RequestContexts
     from llmc.state.connected_sessions import RequestContext
 
-__all__ = ["application"]
+__all__ = ["McpEndpoint", "application", "not_routed"]
 
 CONTEXT = "llmc.visit"  # scope key of the RequestContext derived from the URL
 # A session takes a few kilobytes and a task; more agents than this do not share one daemon.
@@ -71,13 +73,15 @@ class McpEndpoint:
         self._contexts = contexts
         self._pool = pool
         self._managers = {
-            profile: McpSessions(
+            profile: self._manager(
                 build_server(surface_for(contexts.service, profile, data=False), partial(enter_session, contexts)),
-                max_request_body_size=largest,
-                max_sessions=MOST_SESSIONS,
+                largest,
             )
             for profile in PROFILES
         }
+
+    def _manager(self, server: Server[Any], largest: int) -> StreamableHTTPSessionManager:
+        return McpSessions(server, max_request_body_size=largest, max_sessions=MOST_SESSIONS)
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -88,9 +92,9 @@ class McpEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope)
-        owner = scope[OWNER]
+        caller = scope[CALLER]
         try:
-            enter = partial(self._contexts.enter, owner, "", request.query_params)
+            enter = partial(self._contexts.enter, caller, "", request.query_params)
             context = scope[CONTEXT] = await self._pool.run(enter)
             if context.session.agent:
                 instructions = partial(self._instructions, context)
@@ -98,7 +102,7 @@ class McpEndpoint:
         except LlmcError as error:
             await json_bytes(body_of(error), status_of(error.code))(scope, receive, send)
             return
-        scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=owner, scopes=[]))
+        scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=caller.owner, scopes=[]))
         await self._managers[context.session.profile].handle_request(scope, receive, send)
 
     def _instructions(self, context: RequestContext) -> str:
@@ -112,7 +116,7 @@ def enter_session(contexts: RequestContexts, sdk_context: ServerRequestContext[A
     """The context of the session named by the request; without one, the token identifies the client."""
     request = sdk_context.request
     assert isinstance(request, Request)
-    context = contexts.named(request.scope[CONTEXT], request.scope[OWNER], named_session(sdk_context))
+    context = contexts.named(request.scope[CONTEXT], request.scope[CALLER], named_session(sdk_context))
     introduced = sdk_context.session.client_params
     if introduced is not None:
         context.session.client = introduced.client_info.name

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from llmc.base import logs
 from llmc.server.http.admission import Admission
+from llmc.server.http.callers import CALLER, header_values
 from llmc.server.http.refusals import HttpRefusal, refuse
 
 if TYPE_CHECKING:
@@ -21,15 +22,11 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from llmc.server.http.address import Address
-    from llmc.server.http.logins import Logins
-    from llmc.server.http.token import Token
+    from llmc.server.http.callers import Authenticator, Caller
 
-__all__ = ["HEAD_BYTES", "OWNER", "Bounds", "Guard"]
+__all__ = ["HEAD_BYTES", "Bounds", "Guard"]
 
 log = logs.get("http")
-
-OWNER = "llmc.owner"  # in the scope: whose token it was
-
 
 # The largest body of a login request.
 STRANGER_BYTES = 4 << 10
@@ -48,12 +45,11 @@ class Bounds:
 class Guard:
     """`cut` closes the connection of a request at once; the server sets it later."""
 
-    def __init__(self, app: ASGIApp, address: Address, token: Token, logins: Logins, bounds: Bounds) -> None:
+    def __init__(self, app: ASGIApp, address: Address, authenticator: Authenticator, bounds: Bounds) -> None:
         self.cut: Callable[[Scope], None] = lambda _: None
         self._app = app
         self._address = address
-        self._token = token
-        self._logins = logins
+        self._authenticator = authenticator
         self.bounds = bounds
         self._admission = Admission()
 
@@ -62,38 +58,34 @@ class Guard:
             await self._app(scope, receive, send)
             return
         try:
-            scope[OWNER] = self._admit(scope)
-            body = await self._body(scope, receive)
-            with self._admission.admit(scope, scope[OWNER]):
+            caller = scope[CALLER] = await self._admit(scope)
+            body = await self._body(scope, receive, caller)
+            with self._admission.admit(scope, caller.owner):
                 await self._app(scope, Replay(body, receive), Sending(scope, send, self))
         except HttpRefusal as refusal:
             log.info("refused", status=refusal.status, code=refusal.error["code"], peer=str(scope.get("client")))
             await refuse(send, refusal)
 
-    def _admit(self, scope: Scope) -> str:
+    async def _admit(self, scope: Scope) -> Caller:
         headers = scope["headers"]
         if len(scope["raw_path"]) + sum(len(name) + len(value) for name, value in headers) > HEAD_BYTES:
             raise HttpRefusal(431, "too_large", "request headers too large", close=True)
         local = str((scope.get("server") or ("",))[0])
-        hosts = values(headers, b"host")
+        hosts = header_values(headers, b"host")
         if len(hosts) != 1 or not self._address.is_ours(hosts[0], local):
             raise HttpRefusal(421, "host", "unknown Host header", HOST_HINT, close=True)
-        origins = values(headers, b"origin")
+        origins = header_values(headers, b"origin")
         if len(origins) > 1 or not all(self._address.is_our_origin(origin, local) for origin in origins):
             raise HttpRefusal(403, "origin", "cross-origin requests are not allowed", close=True)
-        presented = values(headers, b"authorization")
-        owner = self._owner(presented) if presented else self._logins.admit(scope)
-        if owner is None:
-            raise HttpRefusal(401, "token", "the token is missing or wrong", TOKEN_HINT, close=True)
-        return owner
+        caller = await self._authenticator.identify(scope)
+        if caller is None:
+            hint, challenge = self._authenticator.hint, self._authenticator.challenge
+            raise HttpRefusal(401, "token", "the token is missing or wrong", hint, close=True, challenge=challenge)
+        return caller
 
-    def _owner(self, presented: list[str]) -> str | None:
-        scheme, _, token = (presented[0] if len(presented) == 1 else "").partition(" ")
-        return self._token.owner(token.strip() if scheme.lower() == "bearer" else "")
-
-    async def _body(self, scope: Scope, receive: Receive) -> bytes:
-        stated = values(scope["headers"], b"content-length")
-        largest = self.bounds.size if scope[OWNER] else min(self.bounds.size, STRANGER_BYTES)
+    async def _body(self, scope: Scope, receive: Receive, caller: Caller) -> bytes:
+        stated = header_values(scope["headers"], b"content-length")
+        largest = self.bounds.size if caller.owner else min(self.bounds.size, STRANGER_BYTES)
         if stated and stated[0].isdecimal() and int(stated[0]) > largest:
             raise self._too_large()
         body = bytearray()
@@ -118,7 +110,6 @@ class Guard:
 
 
 HOST_HINT = "Use the address that `llmc serve --http` printed, or allow the host with --allow-host."
-TOKEN_HINT = "Send `Authorization: Bearer TOKEN`; `llmc token show` prints it."  # noqa: S105 - a sentence
 
 
 class Replay:
@@ -156,7 +147,3 @@ class Sending:
 
 # Replies must not be cached or interpreted as another content type.
 ALWAYS = [(b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff")]
-
-
-def values(headers: Any, name: bytes) -> list[str]:
-    return [value.decode("latin-1") for key, value in headers if key == name]

@@ -20,6 +20,7 @@ from llmc.base.mcp_sdk import load_sdk
 from llmc.envelope.request import RunningRequest
 from llmc.server.call_threads import CallThreads
 from llmc.server.http.address import Address, bind, is_loopback, parse_address
+from llmc.server.http.callers import HomeCallers
 from llmc.server.http.guard import HEAD_BYTES, Bounds, Guard
 from llmc.server.http.logins import LOGIN, Logins
 from llmc.server.http.token import Token, make_token
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from llmc.server.service import Service
     from llmc.workspace import Workspace
 
-__all__ = ["serve_http"]
+__all__ = ["ListenOptions", "check_options", "serve_http", "server_config"]
 
 log = logs.get("http")
 
@@ -65,7 +66,7 @@ def serve_http(service: Service, home: Home, params: JsonObject, call: RunningRe
     wanted = wanted_of(params)
     settings = service.settings_of(call.client).server
     host, port = parse_address(wanted.address, settings.host, settings.port)
-    check(wanted, host)
+    check_options(wanted, host)
     service.workspace(call)  # report an unusable folder now, and start indexing
     make_token(home)
     sockets = bind(host, port)
@@ -88,7 +89,7 @@ def wanted_of(params: JsonObject) -> ListenOptions:
     return ListenOptions(texts["address"], names, texts["cert"], texts["key"], insecure, login)
 
 
-def check(wanted: ListenOptions, host: str) -> None:
+def check_options(wanted: ListenOptions, host: str) -> None:
     if bool(wanted.cert) != bool(wanted.key):
         raise ConfigError("TLS requires a certificate and its key", hint="Pass both --tls-cert and --tls-key.")
     if wanted.cert:
@@ -163,28 +164,30 @@ class Listener:
 
         contexts = RequestContexts(self._service, self._client)
         inner = application(contexts, pool, self._address, self._bounds.size, self.logins)
-        guard = Guard(inner, self._address, Token(self._home), self.logins, self._bounds)
-        server = HeldServer(self._config(guard, wanted), lambda: self._ready.set_result(server))
+        guard = Guard(inner, self._address, HomeCallers(Token(self._home), self.logins), self._bounds)
+        server = HeldServer(server_config(guard, wanted, self._bounds.seconds), lambda: self._ready.set_result(server))
         guard.cut = server.cut
         await server.hold(sockets)
 
-    def _config(self, app: Guard, wanted: ListenOptions) -> Config:
-        from llmc.server.http.protocol import TimedConfig, TimedProtocol  # noqa: PLC0415 - loaded on first use
 
-        config = TimedConfig(
-            app,
-            http=TimedProtocol,
-            ws="none",
-            lifespan="on",
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            proxy_headers=False,  # it would believe whatever a client says of where it comes from
-            timeout_keep_alive=IDLE_SECONDS,
-            timeout_graceful_shutdown=GRACE_SECONDS,
-            h11_max_incomplete_event_size=HEAD_BYTES,
-            ssl_certfile=wanted.cert or None,
-            ssl_keyfile=wanted.key or None,
-        )
-        config.seconds = self._bounds.seconds
-        return config
+def server_config(app: Guard, wanted: ListenOptions, seconds: float) -> Config:
+    """How uvicorn serves; `seconds` is the timeout for the headers of a request."""
+    from llmc.server.http.protocol import TimedConfig, TimedProtocol  # noqa: PLC0415 - loaded on first use
+
+    config = TimedConfig(
+        app,
+        http=TimedProtocol,
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,  # it would believe whatever a client says of where it comes from
+        timeout_keep_alive=IDLE_SECONDS,
+        timeout_graceful_shutdown=GRACE_SECONDS,
+        h11_max_incomplete_event_size=HEAD_BYTES,
+        ssl_certfile=wanted.cert or None,
+        ssl_keyfile=wanted.key or None,
+    )
+    config.seconds = seconds
+    return config

@@ -10,7 +10,7 @@ from llmc.server.status import process_status
 from llmc.state.metrics import BOUNDS, METER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from prometheus_client.core import Metric
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     # labels and value of one line
     Sample = tuple[dict[str, str], float]
 
-__all__ = ["CONTENT_TYPE", "exposition"]
+__all__ = ["CONTENT_TYPE", "answered_calls", "exposition", "exposition_of", "gauge", "process_metrics"]
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 STATES = ("ready", "building", "waiting", "failed", "missing")
@@ -27,18 +27,22 @@ STATES = ("ready", "building", "waiting", "failed", "missing")
 
 def exposition(workspace: Workspace, sessions: int) -> str:
     """Metrics of the roots of this workspace only; other roots are not visible to this client."""
+    return exposition_of([*answered_calls(), *indexed(workspace), *process_metrics(sessions)])
+
+
+def exposition_of(metrics: Sequence[Metric]) -> str:
     from prometheus_client.exposition import generate_latest  # noqa: PLC0415 - only where metrics are scraped
 
     class Collected:
         """What the client library asks for a list of metrics."""
 
         def collect(self) -> Iterable[Metric]:
-            return (*answered(), *indexed(workspace), *process(sessions))
+            return metrics
 
     return generate_latest(Collected()).decode()
 
 
-def answered() -> Iterator[Metric]:
+def answered_calls() -> Iterator[Metric]:
     from prometheus_client.core import HistogramMetricFamily  # noqa: PLC0415 - as above
 
     timings = {tool: (list(one.counts), one.seconds) for tool, one in sorted(METER.timings.items())}
@@ -94,7 +98,7 @@ def indexed(workspace: Workspace) -> Iterator[Metric]:
     yield gauge("llmc_index_rows", "Number of rows in the index.", rows)
 
 
-def process(sessions: int) -> Iterator[Metric]:
+def process_metrics(sessions: int) -> Iterator[Metric]:
     daemon = process_status("daemon")
     yield gauge("llmc_sessions", "Sessions in memory.", [({}, float(sessions))])
     yield gauge("llmc_resident_bytes", "Memory of the daemon.", [({}, float(daemon.rss))])

@@ -43,12 +43,16 @@ STATUSES = {
 
 
 class HttpRefusal(Exception):  # noqa: N818 - it is a response
-    """`close`: the rest of the request is not read, so the connection cannot be reused."""
+    """`close`: the rest of the request is not read, so the connection cannot be reused. `challenge` is sent as
+    `WWW-Authenticate`."""
 
-    def __init__(self, status: int, code: str, message: str, hint: str = "", *, close: bool = False) -> None:
+    def __init__(
+        self, status: int, code: str, message: str, hint: str = "", *, close: bool = False, challenge: str = ""
+    ) -> None:
         super().__init__(message)
         self.status = status
         self.close = close
+        self.challenge = challenge
         self.error = failure(code, message, "", hint)
 
 
@@ -64,12 +68,9 @@ async def refuse(send: Send, refusal: HttpRefusal) -> None:
     """Send the response directly; the application has not seen the request."""
     body = body_of(refusal.error)
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    if refusal.status == UNAUTHORISED:
-        headers.append((b"www-authenticate", b'Bearer realm="llmc"'))
+    if refusal.challenge:
+        headers.append((b"www-authenticate", refusal.challenge.encode()))
     if refusal.close:
         headers.append((b"connection", b"close"))
     await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
-
-
-UNAUTHORISED = 401

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from llmc.envelope.request import ClientInfo
+    from llmc.server.http.callers import Caller
     from llmc.server.service import Service
 
 __all__ = ["RequestContexts"]
@@ -30,19 +31,19 @@ class RequestContexts:
     service: Service
     client: ClientInfo
 
-    def enter(self, owner: str, session: str, query: Mapping[str, str]) -> RequestContext:
+    def enter(self, caller: Caller, session: str, query: Mapping[str, str]) -> RequestContext:
         """`query` may contain `agent` and `profile`; raises `LlmcError` for unknown ones."""
         client = self.client_for(query)
         settings = self.service.settings_of(client)
         agent = query.get("agent") or settings.server.agent
         allowed = allowed_tools(settings, agent)
-        entered = self._session(owner, session[:LONGEST_NAME])
+        entered = self._session(caller.owner, session[:LONGEST_NAME])
         entered.profile, entered.agent, entered.allowed = profile_of(settings.server, agent), agent, allowed
         return RequestContext(client, entered)
 
-    def named(self, context: RequestContext, owner: str, session: str) -> RequestContext:
+    def named(self, context: RequestContext, caller: Caller, session: str) -> RequestContext:
         """The same context in the session that the message names."""
-        entered = self._session(owner, session[:LONGEST_NAME])
+        entered = self._session(caller.owner, session[:LONGEST_NAME])
         entered.profile, entered.agent = context.session.profile, context.session.agent
         entered.allowed = context.session.allowed
         return RequestContext(context.client, entered)

@@ -20,7 +20,7 @@ from llmc.base.errors import CallLimitError, InvalidParamsError, LlmcError
 from llmc.envelope.reply import tokens_of
 from llmc.envelope.request import RunningRequest
 from llmc.server.call_threads import CallThreads
-from llmc.server.http.guard import OWNER
+from llmc.server.http.callers import CALLER
 from llmc.server.http.openapi import document
 from llmc.server.http.prometheus import CONTENT_TYPE, exposition
 from llmc.server.http.refusals import HttpRefusal, body_of, status_of
@@ -117,7 +117,7 @@ class Rest:
 
     async def enter(self, request: Request, session: str) -> RequestContext:
         query = dict(request.query_params)
-        enter = partial(self.contexts.enter, request.scope[OWNER], session, query)
+        enter = partial(self.contexts.enter, request.scope[CALLER], session, query)
         return await self.in_thread(enter)
 
     async def _until_gone(self, request: Request, work: Callable[[], Reply], call: RunningRequest) -> Reply:

@@ -15,7 +15,7 @@ from llmc.store.shared.database import quoted
 from llmc.store.shared.schema import MANIFESTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     import numpy as np
     import numpy.typing as npt
@@ -34,6 +34,13 @@ class Access:
 
     patterns: frozenset[str]
     without: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, patterns: Iterable[str]) -> Access:
+        """From patterns as they are written; `!` before one leaves it out again."""
+        listed = [pattern.strip() for pattern in patterns]
+        without = frozenset(pattern[1:] for pattern in listed if pattern.startswith("!"))
+        return cls(frozenset(pattern for pattern in listed if pattern and not pattern.startswith("!")), without)
 
     def permits(self, repo: str) -> bool:
         wanted = any(matches(pattern, repo) for pattern in self.patterns)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from llmc.base.errors import LlmcError
 from llmc.envelope.request import RunningRequest
 from llmc.extend.personas.registry import AgentRegistry
-from llmc.server.http.guard import OWNER
+from llmc.server.http.callers import CALLER
 from llmc.server.http.page.charts import SMALL, savings_chart, tool_chart
 from llmc.server.http.page.code import highlighted, terms_of
 from llmc.server.http.page.reply import page_groups, parsed
@@ -274,7 +274,7 @@ class Pages:
     def _ask(self, request: Request, tool: str, args: dict[str, Any]) -> Reply:
         """The reply that a model would get; it is not recorded, since no model reads it. Without a session, so that
         nothing is left out because it was sent before."""
-        context = self._contexts.enter(request.scope[OWNER], "", {})
+        context = self._contexts.enter(request.scope[CALLER], "", {})
         surface = ToolSurface(self._service, recorded=False)
         return surface.call(context, tool, args, RunningRequest(context.client))
 

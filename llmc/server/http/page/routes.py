@@ -20,7 +20,7 @@ from llmc.base import logs
 from llmc.base.errors import LlmcError
 from llmc.envelope import failure, render
 from llmc.envelope.clean import clean
-from llmc.server.http.guard import OWNER
+from llmc.server.http.callers import CALLER
 from llmc.server.http.logins import ASSETS, PAGE, VISIT_SECONDS
 from llmc.server.http.page.charts import short_number
 from llmc.server.http.page.pages import TOOLS, Pages
@@ -93,7 +93,7 @@ class Page:
             return drawn(template, here=path, **values)
 
         async def endpoint(request: Request) -> Response:
-            if not request.scope[OWNER]:
+            if not request.scope[CALLER].owner:
                 return page(drawn("login.html", trouble=""), UNAUTHORISED, {"WWW-Authenticate": 'Bearer realm="llmc"'})
             try:
                 return page(await self._pool.run(partial(rendered, request)))

@@ -1,0 +1,121 @@
+"""The application of a shared server: `/mcp` without sessions, REST, health, readiness and metrics.
+
+A request carries everything that answers it, so a load balancer may send each to another server, and one that dies
+takes nothing along.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.routing import Route
+
+from llmc import __version__
+from llmc.server.http.app import McpEndpoint, not_routed
+from llmc.server.http.callers import CALLER
+from llmc.server.http.prometheus import answered_calls, exposition_of, gauge, process_metrics
+from llmc.server.http.refusals import HttpRefusal
+from llmc.server.http.request_context import RequestContexts
+from llmc.server.http.rest import Rest, json_bytes
+from llmc.server.wire import encode_line
+from llmc.state.connected_sessions import ConnectedSession, RequestContext
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from mcp.server.lowlevel import Server
+    from prometheus_client.core import Metric
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from llmc.server.call_threads import CallThreads
+    from llmc.server.http.callers import Caller
+    from llmc.server.shared.authentication import SharedCallers
+    from llmc.server.shared.service import SharedService
+    from llmc.store.shared.index import SharedIndex
+
+__all__ = ["shared_application"]
+
+# A server that has not seen the storage for so long should not get requests while others have.
+UNREADY_SECONDS = 30.0
+
+
+def shared_application(
+    contexts: SharedContexts, pool: CallThreads, url: str, largest: int, callers: SharedCallers
+) -> Starlette:
+    endpoint = StatelessEndpoint(contexts, pool, largest)
+    rest = SharedRest(contexts, pool, url)
+    app = Starlette(
+        routes=[*rest.routes(), *callers.routes(), Route("/mcp", endpoint)],
+        exception_handlers={HTTPException: not_routed},
+        lifespan=lambda _: endpoint.running(),
+    )
+    app.router.redirect_slashes = False
+    return app
+
+
+@dataclass(frozen=True)
+class SharedContexts(RequestContexts):
+    """Callers without sessions: nothing is remembered from one request to the next."""
+
+    service: SharedService
+
+    def enter(self, caller: Caller, session: str, query: Mapping[str, str]) -> RequestContext:  # noqa: ARG002 - see above
+        client = replace(self.client_for(query), repositories=caller.repositories, session=caller.name)
+        profile = self.service.settings_of(client).server.profile
+        return RequestContext(client, ConnectedSession("http", f"{caller.owner}/", profile, "http"))
+
+    def named(self, context: RequestContext, caller: Caller, session: str) -> RequestContext:  # noqa: ARG002 - see above
+        return context
+
+
+class StatelessEndpoint(McpEndpoint):
+    def _manager(self, server: Server[Any], largest: int) -> StreamableHTTPSessionManager:
+        return StreamableHTTPSessionManager(server, stateless=True, max_request_body_size=largest)
+
+
+class SharedRest(Rest):
+    contexts: SharedContexts
+
+    def routes(self) -> list[Route]:
+        return [*super().routes(), Route("/ready", self.answered(self.ready))]
+
+    @property
+    def _index(self) -> SharedIndex:
+        return self.contexts.service.site.index
+
+    async def health(self, _request: Request) -> Response:
+        """The process runs. Whether it should get requests is `/ready`."""
+        return json_bytes(encode_line({"status": "ok", "version": __version__}))
+
+    async def ready(self, _request: Request) -> Response:
+        behind = self._index.seconds_behind()
+        is_ready = behind < UNREADY_SECONDS
+        body: dict[str, object] = {"status": "ready" if is_ready else "not ready", "seconds_behind": round(behind, 1)}
+        return json_bytes(encode_line(body), 200 if is_ready else 503)
+
+    async def metrics(self, request: Request) -> Response:
+        """Counts of all repositories together, hence only for tokens with `metrics = true`."""
+        if not request.scope[CALLER].monitors:
+            raise HttpRefusal(403, "read", "this token may not read the metrics", "Set `metrics = true` for it.")
+        return await super().metrics(request)
+
+    def _metrics(self) -> str:
+        return exposition_of([*answered_calls(), *shared_metrics(self._index), *process_metrics(0)])
+
+
+def shared_metrics(index: SharedIndex) -> Iterator[Metric]:
+    heads = [head for refs in index.snapshot.heads.values() for head in refs.values()]
+    yield gauge("llmc_shared_repositories", "Published repositories.", [({}, float(len(index.snapshot.heads)))])
+    yield gauge("llmc_shared_refs", "Published refs.", [({}, float(len(heads)))])
+    yield gauge("llmc_shared_chunks", "Chunks of all refs.", [({}, float(sum(head.chunks for head in heads)))])
+    yield gauge("llmc_shared_seconds_behind", "Seconds since the last refresh.", [({}, index.seconds_behind())])
+    yield gauge("llmc_shared_trouble", "1 while the storage cannot be read.", [({}, float(bool(index.trouble)))])
+    caches = index.caches
+    used = {"facts": caches.facts.bytes, "references": caches.references.bytes, "contents": caches.contents.bytes}
+    sizes = [({"cache": name}, float(size)) for name, size in used.items()]
+    yield gauge("llmc_shared_cache_bytes", "Memory of the caches of documents.", sizes)
