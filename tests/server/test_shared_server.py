@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import httpx2
@@ -99,8 +100,9 @@ def test_a_commit_is_visible_on_every_server_without_a_restart(team: Team) -> No
     team.api.publish(team.url)
 
     for server in (team.first, team.second):
-        until(lambda server=server: "src/late.py" in server.text(team.token(), "grep", pattern="arrived_late"))
-        assert f"acme/api@{commit[:8]}" in server.text(team.token(), "grep", pattern="arrived_late")
+        find = partial(server.text, team.token(), "grep", pattern="arrived_late")
+        until(lambda find=find: "src/late.py" in find())  # type: ignore[misc]
+        assert f"acme/api@{commit[:8]}" in find()
 
 
 def test_mcp_needs_no_session_so_any_server_answers_any_request(team: Team) -> None:
