@@ -25,7 +25,7 @@ from llmc.envelope.request import ClientInfo
 from llmc.server.call_threads import CallThreads
 from llmc.server.http.address import Address
 from llmc.server.http.app import application
-from llmc.server.http.callers import CALLER, Caller
+from llmc.server.http.callers import CALLER, HttpCaller
 from llmc.server.http.logins import Logins
 from llmc.server.http.request_context import RequestContexts
 from llmc.server.local import open_service
@@ -253,4 +253,4 @@ async def over_rest(service: Service, client: ClientInfo, home: Path) -> AsyncIt
 
 async def owned(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
     """As the guard leaves it, once the token was found right."""
-    await app({**scope, CALLER: Caller("fuzz")}, receive, send)
+    await app({**scope, CALLER: HttpCaller("fuzz")}, receive, send)

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from llmc.server.http.logins import Logins
     from llmc.server.http.token import Token
 
-__all__ = ["CALLER", "STRANGER", "Authenticator", "Caller", "HomeCallers", "bearer_of", "header_values"]
+__all__ = ["CALLER", "STRANGER", "Authenticator", "HomeCallers", "HttpCaller", "bearer_of", "header_values"]
 
 CALLER: Final = "llmc.caller"  # in the scope
 
 
 @dataclass(frozen=True, slots=True)
-class Caller:
+class HttpCaller:
     """`owner` owns sessions and handles; it is empty for a stranger, who gets only what is public. `name` is for logs.
     `repositories` are patterns of what may be read of a shared index. `monitors`: may read the metrics."""
 
@@ -31,7 +31,7 @@ class Caller:
     monitors: bool = False
 
 
-STRANGER: Final = Caller()
+STRANGER: Final = HttpCaller()
 
 
 class Authenticator(Protocol):
@@ -40,7 +40,7 @@ class Authenticator(Protocol):
     challenge: str
     hint: str
 
-    async def identify(self, scope: Scope) -> Caller | None:
+    async def identify(self, scope: Scope) -> HttpCaller | None:
         """The caller; `STRANGER` where anyone may go; None if access is denied."""
 
 
@@ -52,10 +52,10 @@ class HomeCallers:
         self._token = token
         self._logins = logins
 
-    async def identify(self, scope: Scope) -> Caller | None:
+    async def identify(self, scope: Scope) -> HttpCaller | None:
         presented = header_values(scope["headers"], b"authorization")
         owner = self._token.owner(bearer_of(presented)) if presented else self._logins.admit(scope)
-        return None if owner is None else Caller(owner, owner, monitors=True)
+        return None if owner is None else HttpCaller(owner, owner, monitors=True)
 
 
 def bearer_of(presented: list[str]) -> str:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from llmc.server.http.address import Address
-    from llmc.server.http.callers import Authenticator, Caller
+    from llmc.server.http.callers import Authenticator, HttpCaller
 
 __all__ = ["HEAD_BYTES", "Bounds", "Guard"]
 
@@ -66,7 +66,7 @@ class Guard:
             log.info("refused", status=refusal.status, code=refusal.error["code"], peer=str(scope.get("client")))
             await refuse(send, refusal)
 
-    async def _admit(self, scope: Scope) -> Caller:
+    async def _admit(self, scope: Scope) -> HttpCaller:
         headers = scope["headers"]
         if len(scope["raw_path"]) + sum(len(name) + len(value) for name, value in headers) > HEAD_BYTES:
             raise HttpRefusal(431, "too_large", "request headers too large", close=True)
@@ -83,7 +83,7 @@ class Guard:
             raise HttpRefusal(401, "token", "the token is missing or wrong", hint, close=True, challenge=challenge)
         return caller
 
-    async def _body(self, scope: Scope, receive: Receive, caller: Caller) -> bytes:
+    async def _body(self, scope: Scope, receive: Receive, caller: HttpCaller) -> bytes:
         stated = header_values(scope["headers"], b"content-length")
         largest = self.bounds.size if caller.owner else min(self.bounds.size, STRANGER_BYTES)
         if stated and stated[0].isdecimal() and int(stated[0]) > largest:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from llmc.envelope.request import ClientInfo
-    from llmc.server.http.callers import Caller
+    from llmc.server.http.callers import HttpCaller
     from llmc.server.service import Service
 
 __all__ = ["RequestContexts"]
@@ -31,7 +31,7 @@ class RequestContexts:
     service: Service
     client: ClientInfo
 
-    def enter(self, caller: Caller, session: str, query: Mapping[str, str]) -> RequestContext:
+    def enter(self, caller: HttpCaller, session: str, query: Mapping[str, str]) -> RequestContext:
         """`query` may contain `agent` and `profile`; raises `LlmcError` for unknown ones."""
         client = self.client_for(query)
         settings = self.service.settings_of(client)
@@ -41,7 +41,7 @@ class RequestContexts:
         entered.profile, entered.agent, entered.allowed = profile_of(settings.server, agent), agent, allowed
         return RequestContext(client, entered)
 
-    def named(self, context: RequestContext, caller: Caller, session: str) -> RequestContext:
+    def named(self, context: RequestContext, caller: HttpCaller, session: str) -> RequestContext:
         """The same context in the session that the message names."""
         entered = self._session(caller.owner, session[:LONGEST_NAME])
         entered.profile, entered.agent = context.session.profile, context.session.agent

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from llmc.server.call_threads import CallThreads
-    from llmc.server.http.callers import Caller
+    from llmc.server.http.callers import HttpCaller
     from llmc.server.shared.authentication import SharedCallers
     from llmc.server.shared.service import SharedService
     from llmc.store.shared.index import SharedIndex
@@ -64,12 +64,12 @@ class SharedContexts(RequestContexts):
 
     service: SharedService
 
-    def enter(self, caller: Caller, session: str, query: Mapping[str, str]) -> RequestContext:  # noqa: ARG002 - see above
+    def enter(self, caller: HttpCaller, session: str, query: Mapping[str, str]) -> RequestContext:  # noqa: ARG002 - see above
         client = replace(self.client_for(query), repositories=caller.repositories, session=caller.name)
         profile = self.service.settings_of(client).server.profile
         return RequestContext(client, ConnectedSession("http", f"{caller.owner}/", profile, "http"))
 
-    def named(self, context: RequestContext, caller: Caller, session: str) -> RequestContext:  # noqa: ARG002 - see above
+    def named(self, context: RequestContext, caller: HttpCaller, session: str) -> RequestContext:  # noqa: ARG002 - see above
         return context
 
 

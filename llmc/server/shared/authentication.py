@@ -2,7 +2,7 @@
 
 `SharedVerifier` is a `TokenVerifier` of the MCP SDK: a token of the token file, or a JWT. The SDK's resource-server
 support does the rest: `BearerAuthBackend` reads the header and checks the expiry, and its metadata route tells clients
-which issuer to ask. What a caller may read becomes `Caller.repositories`, and from there `access.Access`.
+which issuer to ask. What a caller may read becomes `HttpCaller.repositories`, and from there `access.Access`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pydantic import AnyHttpUrl
 from starlette.requests import HTTPConnection
 
 from llmc.base.errors import ConfigError
-from llmc.server.http.callers import STRANGER, Caller
+from llmc.server.http.callers import STRANGER, HttpCaller
 from llmc.server.shared.issuer import Issuer, repositories_of
 from llmc.server.shared.token_file import TokenFile
 
@@ -85,17 +85,17 @@ class SharedCallers:
             return []
         return create_protected_resource_routes(self._resource, [AnyHttpUrl(self._issuer_url)], resource_name="llmc")
 
-    async def identify(self, scope: Scope) -> Caller | None:
+    async def identify(self, scope: Scope) -> HttpCaller | None:
         if scope["path"] in PUBLIC or scope["path"].startswith(WELL_KNOWN):
             return STRANGER
         found = await self._backend.authenticate(HTTPConnection(scope))
         return caller_of(found[1]) if found is not None else None
 
 
-def caller_of(user: AuthenticatedUser) -> Caller:
+def caller_of(user: AuthenticatedUser) -> HttpCaller:
     """Permissions are part of the owner, so that handles cannot be opened after permissions were withdrawn."""
     claims = user.access_token.claims or {}
     repositories = tuple(claims["repositories"])
     identity = "\0".join([str(claims.get("iss", "")), user.access_token.client_id, *sorted(repositories)])
     owner = "shared-" + blake2b(identity.encode("utf-8", "replace"), digest_size=16).hexdigest()
-    return Caller(owner, user.access_token.client_id, repositories, monitors=bool(claims.get("metrics")))
+    return HttpCaller(owner, user.access_token.client_id, repositories, monitors=bool(claims.get("metrics")))
