@@ -7,11 +7,10 @@ which issuer to ask. What a caller may read becomes `HttpCaller.repositories`, a
 
 from __future__ import annotations
 
-from functools import partial
+import asyncio
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
-from anyio import to_thread
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, BearerAuthBackend
 from mcp.server.auth.provider import AccessToken
 from mcp.server.auth.routes import build_resource_metadata_url, create_protected_resource_routes
@@ -52,7 +51,7 @@ class SharedVerifier:
             return AccessToken(token="", client_id=f"token:{entry.name}", scopes=[], expires_at=expires, claims=claims)
         if self._issuer is None or token.count(".") != JWT_DOTS:
             return None
-        found = await to_thread.run_sync(partial(self._issuer.verify, token))
+        found = await asyncio.to_thread(self._issuer.verify, token)
         if found is None:
             return None
         claims = {"iss": self._issuer.url, "repositories": repositories_of(found, self._settings), "metrics": False}
