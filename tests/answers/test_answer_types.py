@@ -77,6 +77,59 @@ from shop.prices import total_price
 def test_an_empty_basket_costs_nothing():
     assert total_price([]) == 0
 """,
+    "shop/settings.py": """
+DEFAULTS = {
+    "MAX_ITEMS": 25,
+    # How long a basket is kept, in minutes.
+    "BASKET_LIFETIME": 90,
+}
+EMPTY_BASKET = "the basket of {name} is empty, nothing to pay"
+""",
+    "shop/basket.py": """
+from shop.settings import EMPTY_BASKET
+
+
+def check(basket):
+    if not basket.items:
+        raise ValueError(EMPTY_BASKET.format(name=basket.owner))
+""",
+    "pyproject.toml": """
+[project]
+name = "shop"
+version = "2.1.0"
+requires-python = ">=3.11"
+dependencies = ["requests>=2.31", "rich~=13.0"]
+""",
+    "CHANGES.rst": """
+Changes
+=======
+
+2.1
+---
+
+-   Refunds are paid at once.
+-   The `Disk` store is new.
+
+2.0
+---
+
+-   Prices are numbers. Needs requests 1.0.
+""",
+    "docs/refunds.md": """
+# Money
+
+## Refunds
+
+A refund is paid to the card that was charged:
+
+```python
+refund(amount=5)
+```
+
+## Prices
+
+Prices have two digits. Requires requests 1.5.
+""",
 }
 
 
@@ -170,3 +223,52 @@ def test_tests_that_reach_a_function_are_named(world: World) -> None:
     text = ask(world, "Which tests cover total_price?")
     assert "tests/test_prices.py:4 test_an_empty_basket_costs_nothing" in text
     assert "confidence high" in text
+
+
+def test_a_default_is_the_literal_of_the_code(world: World) -> None:
+    text = ask(world, "What is the default of MAX_ITEMS?")
+    assert "MAX_ITEMS is 25, by shop/settings.py:2." in text
+    assert "confidence high" in text
+
+
+def test_a_described_value_is_found_by_its_comment_and_is_not_claimed_with_high_confidence(world: World) -> None:
+    text = ask(world, "How long is a basket kept by default?")
+    assert "shop/settings.py:4" in text
+    assert "90" in text
+    assert "confidence high" not in text
+
+
+@pytest.mark.parametrize(
+    ("question", "place", "value"),
+    [
+        ("Which version of requests is required?", "pyproject.toml:5", "requests>=2.31"),
+        ("Which Python versions does shop support?", "pyproject.toml:4", ">=3.11"),
+        ("What version of shop is this?", "pyproject.toml:3", "2.1.0"),
+    ],
+)
+def test_versions_are_those_of_the_manifest(world: World, question: str, place: str, value: str) -> None:
+    text = ask(world, question)
+    assert f" {place} " in text
+    assert value in text
+    assert "confidence high" in text
+
+
+def test_documentation_is_quoted_with_its_code_block(world: World) -> None:
+    text = ask(world, "What do the docs say about refunds?")
+    assert "docs/refunds.md:5" in text
+    assert "A refund is paid to the card that was charged:" in text
+    assert "refund(amount=5)" in text
+    assert "Prices have two digits" not in text
+
+
+def test_what_changed_is_the_section_of_the_version(world: World) -> None:
+    text = ask(world, "What changed in 2.1?")
+    assert "Refunds are paid at once." in text
+    assert "The `Disk` store is new." in text
+    assert "Prices are numbers" not in text
+
+
+def test_a_pasted_message_with_values_leads_to_its_text_and_to_where_it_is_raised(world: World) -> None:
+    text = ask(world, "ValueError: the basket of Ada is empty, nothing to pay")
+    assert "shop/basket.py:6 check" in text
+    assert "shop/settings.py:6" in text

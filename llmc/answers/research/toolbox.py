@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from llmc.answers.research.runtime import Stop
     from llmc.base.model import Reference, Symbol
     from llmc.envelope.redact.redactor import Redactor
+    from llmc.retrieval.globs import PathFilter
     from llmc.retrieval.results import SearchResult
     from llmc.store.catalog.document_paths import DocumentPaths
     from llmc.store.protocols import ChunkHit
@@ -69,7 +70,7 @@ class RoleToolbox:
         self.allowed = allowed
         self.meter = meter
         self.stop = stop
-        self._redactor = redactor
+        self.redactor = redactor
         self._shown: dict[tuple[str, str], list[str]] = {}
         self.calls: list[str] = []
         self.unread = 0  # files that may match a pattern and were not looked into
@@ -84,20 +85,25 @@ class RoleToolbox:
 
     # ---- search ----
 
-    def search(self, query: str, *, limit: int = 10, per_file: int = 3) -> SearchResult:
+    def search(self, query: str, *, limit: int = 10, per_file: int = 3, globs: tuple[str, ...] = ()) -> SearchResult:
+        """Ranked places; `globs` narrows them to some files, within what the role may search."""
         self._authorize("search")
         if len(self.areas) == 1 or all(area.paths.is_open for area in self.areas):
-            request = SearchRequest(query, paths=self.areas[0].paths, limit=limit, per_file=per_file)
+            paths = narrowed(self.areas[0].paths, globs)
+            request = SearchRequest(query, paths=paths, limit=limit, per_file=per_file)
             found = search([area.view for area in self.areas], request)
         else:
-            found = self._search_each_area(query, limit, per_file)
+            found = self._search_each_area(query, limit, per_file, globs)
         self.stop.check()
         return found
 
-    def _search_each_area(self, query: str, limit: int, per_file: int) -> SearchResult:
+    def _search_each_area(self, query: str, limit: int, per_file: int, globs: tuple[str, ...]) -> SearchResult:
         """Search areas with different path filters one by one, and merge the hits by score."""
         results = [
-            search([area.view], SearchRequest(query, paths=area.paths, limit=limit, per_file=per_file))
+            search(
+                [area.view],
+                SearchRequest(query, paths=narrowed(area.paths, globs), limit=limit, per_file=per_file),
+            )
             for area in self.areas
         ]
         files = sorted((file for one in results for file in one.files), key=lambda file: -file.score)
@@ -218,13 +224,16 @@ class RoleToolbox:
 
     # ---- text ----
 
-    def grep(self, *patterns: str, most: int | None = None, **options: bool) -> list[TextMatch]:
+    def grep(
+        self, *patterns: str, most: int | None = None, globs: tuple[str, ...] = (), **options: bool
+    ) -> list[TextMatch]:
         """Every line that matches one of the patterns, code before tests and documents; at most about `most` lines."""
         self._authorize("search")
         found: list[TextMatch] = []
         for area in self.areas:
             seconds = max(0.1, min(GREP_SECONDS, self.stop.left))
-            request = GrepRequest(patterns, paths=area.paths, stop=most, seconds=seconds, **options)  # type: ignore[arg-type]
+            paths = narrowed(area.paths, globs)
+            request = GrepRequest(patterns, paths=paths, stop=most, seconds=seconds, **options)  # type: ignore[arg-type]
             result = grep([area.source], request)
             self.unread += result.unread
             found += [
@@ -298,7 +307,7 @@ class RoleToolbox:
         key = (area.view.root.id, path)
         if key not in self._shown:
             lines = self.lines(area, path) or []
-            clean = self._redactor.redact("\n".join(lines), path).text.split("\n") if lines else []
+            clean = self.redactor.redact("\n".join(lines), path).text.split("\n") if lines else []
             self._shown[key] = clean
         return self._shown[key]
 
@@ -330,3 +339,8 @@ class RoleToolbox:
 
     def _paths(self, area: Area) -> Iterable[str]:
         return (path for path in self.places(area).paths() if area.paths.accepts(path))
+
+
+def narrowed(paths: PathFilter, globs: tuple[str, ...]) -> PathFilter:
+    """The last glob that matches decides, so what a role may not search comes last."""
+    return replace(paths, globs=(*globs, *paths.globs)) if globs else paths

@@ -26,6 +26,11 @@ FINDERS = {
     QuestionType.LIST: ("lists", "every_place"),
     QuestionType.TESTS: ("tests", "tests_for"),
     QuestionType.WHERE: ("definitions", "defined_at"),
+    QuestionType.DOCUMENTATION: ("documents", "documented"),
+    QuestionType.CHANGED: ("changes", "changed"),
+    QuestionType.VERSION: ("versions", "required_version"),
+    QuestionType.DEFAULT: ("values", "default_value"),
+    QuestionType.ERROR: ("errors", "raised_at"),
 }
 
 

@@ -58,33 +58,10 @@ def is_only_name(brief: Brief, names: list[str]) -> bool:
 
 # Words that name a kind of definition and not which one.
 KINDS = frozenset(
-    [
-        "class",
-        "function",
-        "method",
-        "struct",
-        "trait",
-        "interface",
-        "type",
-        "enum",
-        "module",
-        "macro",
-        "constant",
-        "variable",
-        "field",
-        "attribute",
-        "property",
-        "decorator",
-        "handler",
-        "implementation",
-        "definition",
-        "declared",
-        "defined",
-        "implemented",
-        "located",
-        "setting",
-        "option",
-    ]
+    """
+    class function method struct trait interface type enum module macro constant variable field attribute
+    property decorator handler implementation definition declared defined implemented located setting option
+    """.split()  # noqa: SIM905 a column of quoted words would hide the list
 )
 
 

@@ -1,0 +1,178 @@
+"""What do the documents say? The section about the subject, quoted with its code block."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from llmc.answers.research.evidence import terms_of
+from llmc.answers.research.finders.answers import answer, target_names
+from llmc.answers.research.finders.sections import Section, excerpt, section_at, sections_of
+from llmc.answers.research.prose import one_line
+from llmc.answers.research.result import Confidence, ResultPlace
+from llmc.base import words
+from llmc.base.languages import role_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from llmc.answers.research.result import RoleOutcome
+    from llmc.answers.research.roles import Brief
+    from llmc.answers.research.toolbox import Area, RoleToolbox
+
+__all__ = ["DOCUMENTS", "ScoredSection", "about_text", "best_sections", "document_files", "documented"]
+
+DOCUMENTS = ("*.md", "*.markdown", "*.mdx", "*.rst", "*.adoc", "*.asciidoc", "*.txt", "*.org", "README*")
+MOST_FILES, PER_FILE = 10, 4
+MOST_ROWS, MORE_ROWS = 24, 6
+MOST_NAMED = 300
+# Weight of words in headings and path beside words in the text.
+HEADED = 1.0
+# Below this share of the question's words a section is about something else; search always returns a best one.
+LEAST, GOOD = 0.5, 0.99
+_SAYS = re.compile(
+    r"\b(?:what|do|does|did|the|is|are|docs?|documentation|documented|documents?|read\s?me|guides?|manual|tutorials?|say|says|said|tell"
+    r"|tells|explain(?:s|ed)?|mention(?:s|ed)?|describe[sd]?|about|written|according|to|on|of|in|how|can|should|i|we|you"
+    r"|an?|there|any|show|me|examples?|samples?|some|migration|change[sd]?|for)\b",
+    re.IGNORECASE,
+)
+CHANGES = re.compile(
+    r"(?:^|/)(?:change|changes|changelog|change_log|history|news|release|releases|release[-_]?notes?|whatsnew|what'?s[-_]new|upgrad\w*"
+    r"|migrat\w*|releasenotes)(?:[-_.\w]*)?(?:/|\.\w+$|$)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredSection:
+    """`score` counts words of the question, `share` is the share of them that occurs, `titled` those in headings."""
+
+    area: Area
+    path: str
+    section: Section
+    score: float
+    share: float
+    titled: int
+
+
+def documented(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome | None:
+    found = best_sections(about_text(brief), target_names(brief), toolbox, lambda path: not CHANGES.search(path))
+    if not found or found[0].share < LEAST:
+        return None
+    first = found[0]
+    places = [passage_place(brief, toolbox, first, MOST_ROWS)]
+    near = [one for one in found[1:3] if one.score >= 0.9 * first.score and one.share >= first.share]
+    places += [passage_place(brief, toolbox, one, MORE_ROWS) for one in near]
+    names = target_names(brief)
+    titled = any(is_titled(name, first.section.title) for name in names)
+    sure = Confidence.HIGH if titled else Confidence.MED if first.share >= GOOD and first.titled else Confidence.LOW
+    title = first.section.title.strip("`* ") or first.path.rpartition("/")[2]
+    opening = one_line(" ".join(text.strip() for _, text in places[0].rows[:2]), 160)
+    summary = f"{brief.reference(places[0])} ({title}) says: {opening}"
+    return answer(brief, summary, places, sure)
+
+
+def about_text(brief: Brief) -> str:
+    """The question without the words that say where to look."""
+    plain = " ".join(_SAYS.sub(" ", brief.question.text.replace("?", " ")).split())
+    return plain or brief.question.subject
+
+
+def is_titled(name: str, title: str) -> bool:
+    plain = name.lower().removesuffix("()")
+    words_ = re.findall(r"[\w.$-]+", title.lower())
+    last = plain.rpartition(".")[2]
+    return plain in words_ or last in [word.strip(".") for word in words_]
+
+
+def document_files(toolbox: RoleToolbox) -> Iterable[tuple[Area, str]]:
+    for area in toolbox.areas:
+        for path in toolbox.places(area).paths():
+            if area.paths.accepts(path) and is_document(path):
+                yield area, path
+
+
+def is_document(path: str) -> bool:
+    return (
+        role_of(path) in {"doc", "example", "legacy"}
+        and path.lower().endswith((".md", ".markdown", ".mdx", ".rst", ".adoc", ".asciidoc", ".txt", ".org"))
+    ) or (role_of(path) == "doc" and "." not in path.rpartition("/")[2])
+
+
+def best_sections(
+    about: str, names: Sequence[str], toolbox: RoleToolbox, accepts: Callable[[str], bool]
+) -> list[ScoredSection]:
+    """Sections by how many words of the question they have, headings and paths counted twice. A section whose heading
+    is a name of the question comes first."""
+    terms = terms_of(about)
+    lines_of: dict[tuple[str, str], list[int]] = {}
+    areas: dict[str, Area] = {}
+    order: dict[tuple[str, str], int] = {}
+    for file in toolbox.search(about, limit=MOST_FILES, per_file=PER_FILE, globs=DOCUMENTS).files:
+        area = toolbox.area_of(file.root)
+        areas[file.root] = area
+        if accepts(file.path) and is_document(file.path):
+            key = (file.root, file.path)
+            order.setdefault(key, len(order))
+            for hit in file.hits:
+                lines_of.setdefault(key, []).extend([hit.start_line, *hit.lines])
+    for name in names[:2]:
+        for match in toolbox.grep(
+            name.rpartition(".")[2] if "." in name else name, fixed=True, most=MOST_NAMED, globs=DOCUMENTS
+        ):
+            if is_document(match.path) and accepts(match.path):
+                areas[match.area.view.root.id] = match.area
+                key = (match.area.view.root.id, match.path)
+                order.setdefault(key, len(order))
+                lines_of.setdefault(key, []).append(match.line)
+    found = [
+        one
+        for (root, path), numbers in lines_of.items()
+        for one in scored(areas[root], path, numbers, terms, names, toolbox)
+    ]
+    return sorted(found, key=lambda one: (-one.score, order[one.area.view.root.id, one.path], one.section.start))
+
+
+def scored(  # noqa: PLR0917 - the words of one question
+    area: Area, path: str, numbers: Sequence[int], terms: frozenset[str], names: Sequence[str], toolbox: RoleToolbox
+) -> Iterable[ScoredSection]:
+    lines = toolbox.shown(area, path)
+    sections = sections_of(lines)
+    seen: set[int] = set()
+    for number in numbers:
+        section = section_at(sections, number)
+        if section is None or section.start in seen:
+            continue
+        seen.add(section.start)
+        above = [one.title for one in sections if one.start <= section.start and is_above(one, section)][-3:]
+        inside = set(words.body(" ".join(lines[section.start - 1 : section.end])).split())
+        headed = set(
+            words.body(" ".join([section.title, *above[:1], path.rpartition("/")[2].partition(".")[0]])).split()
+        )
+        titled = set(words.body(" ".join([*above, section.title, path.replace("/", " ")])).split()) | headed
+        named = any(is_titled(name, section.title) for name in names)
+        spoken = inside | set(words.body(section.title).split())
+        share = len(terms & spoken) / len(terms) if terms else 0.0
+        around = len(terms & (spoken | titled)) / max(1, len(terms))
+        score = share + around + HEADED * len(terms & headed) / max(1, len(terms)) + (2.0 if named else 0.0)
+        yield ScoredSection(area, path, section, score, share, len(terms & headed))
+
+
+def is_above(one: Section, section: Section) -> bool:
+    return one.level != section.level or one.start == section.start
+
+
+def passage_place(brief: Brief, toolbox: RoleToolbox, one: ScoredSection, most: int) -> ResultPlace:
+    lines = toolbox.shown(one.area, one.path)
+    rows = excerpt(lines, one.section, about_text(brief), most)
+    start = rows[0][0] if rows else one.section.start
+    title = one.section.title.strip("`* ")
+    return ResultPlace(
+        one.area.view.root.id, one.path, start, one.section.end, title, "heading", "passage", "", dedent(rows)
+    )
+
+
+def dedent(rows: Sequence[tuple[int, str]]) -> tuple[tuple[int, str], ...]:
+    margin = min((len(text) - len(text.lstrip()) for _, text in rows), default=0)
+    return tuple((number, text[margin:]) for number, text in rows)

@@ -1,0 +1,144 @@
+"""Sections of documents: which lines belong to a heading or an entry, in markdown, reStructuredText, AsciiDoc and plain
+text, and which of them to quote.
+
+A section ends at the next heading. An entry (`.. py:data:: NAME`) ends where its indentation does. A paragraph and the
+code block that follows it stay together.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from llmc.answers.research.evidence import terms_of
+from llmc.base import words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+__all__ = ["Section", "excerpt", "section_at", "sections_of"]
+
+_HASH = re.compile(r"(#{1,6}|={1,6})\s+(?P<title>\S.*?)\s*#*$")
+_UNDERLINE = re.compile(r"([=\-~^\"'`#*+.:_])\1{2,}\s*$")
+_ENTRY = re.compile(
+    r"\.\.\s+(?!code|note|warning|seealso|tip|image|include|toctree|admonition|version|deprecated|sidebar|contents|topic|figure|_)[\w:-]+::\s+(?P<title>\S.*)$"
+)
+_FENCE = re.compile(r"\s*(?:```|----+\s*$|\.\.\s+(?:code|code-block|sourcecode|literalinclude|prompt)\b)")
+_NOISE = re.compile(r"\s*(?:<a\s|\.\.\s+_|\[!\[|<!--|:release-|\[[^\]]+\]:\s)")
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Lines from 1, both included; `title` is the heading, `level` its depth."""
+
+    title: str
+    start: int
+    end: int
+    level: str = ""
+
+
+def sections_of(lines: Sequence[str]) -> list[Section]:
+    """Every section and entry of a document, in order."""
+    heads = list(_headings(lines))
+    found: list[Section] = []
+    for at, (start, title, level) in enumerate(heads):
+        end = heads[at + 1][0] - 1 if at + 1 < len(heads) else len(lines)
+        if level == "entry":
+            end = min(end, _indented_end(lines, start))
+        found.append(Section(title, start, max(start, end), level))
+    if not heads or heads[0][0] > 1:
+        found.insert(0, Section("", 1, heads[0][0] - 1 if heads else len(lines)))
+    return found
+
+
+def _headings(lines: Sequence[str]) -> Iterator[tuple[int, str, str]]:
+    fenced = False
+    for number, line in enumerate(lines, 1):
+        if line.lstrip().startswith("```"):
+            fenced = not fenced
+        if fenced:
+            continue
+        if (match := _HASH.match(line)) and not _UNDERLINE.match(line):
+            yield number, match["title"], match[1]
+        elif (match := _ENTRY.match(line)) and _indented_end(lines, number) > number:
+            yield number, match["title"], "entry"
+        elif _is_title(lines, number):
+            over = number > 1 and _UNDERLINE.match(lines[number - 2]) is not None
+            yield number, line.strip(), f"{'over ' if over else ''}{lines[number][0]}"
+
+
+def _is_title(lines: Sequence[str], number: int) -> bool:
+    """Whether the line below is an underline, and this one a title of about its length."""
+    if number >= len(lines) or not _UNDERLINE.match(lines[number]):
+        return False
+    title = lines[number - 1].strip()
+    return bool(title) and not _UNDERLINE.match(title) and len(lines[number].strip()) >= len(title) - 2
+
+
+def _indented_end(lines: Sequence[str], start: int) -> int:
+    end = start
+    for number in range(start + 1, len(lines) + 1):
+        line = lines[number - 1]
+        if line.strip() and not line.startswith((" ", "\t")):
+            break
+        end = number if line.strip() else end
+    return end
+
+
+def section_at(sections: Sequence[Section], line: int) -> Section | None:
+    around = [one for one in sections if one.start <= line <= one.end]
+    return min(around, key=lambda one: one.end - one.start, default=None)
+
+
+def excerpt(lines: Sequence[str], section: Section, question: str, most: int) -> tuple[tuple[int, str], ...]:
+    """The lines of a section to quote: all of a short one; else the first paragraph and those with most of the words of
+    the question, each with the block that it introduces."""
+    parts = list(_parts(lines, section))
+    if sum(len(part) for part in parts) <= most:
+        chosen = parts
+    else:
+        terms = terms_of(question)
+        scored = sorted(range(len(parts)), key=lambda at: (-len(terms & set(words.body(_text(parts[at])).split())), at))
+        kept: list[int] = []
+        room = most
+        for at in dict.fromkeys([*scored[:1], *([0] if parts else []), *scored[1:]]):
+            if len(parts[at]) <= room or not kept:
+                kept.append(at)
+                room -= len(parts[at])
+        chosen = [parts[at] for at in sorted(kept)]
+    return tuple(row for part in chosen for row in part)[: most + 4]
+
+
+def _text(part: Sequence[tuple[int, str]]) -> str:
+    return " ".join(text for _, text in part)
+
+
+def _parts(lines: Sequence[str], section: Section) -> Iterator[list[tuple[int, str]]]:
+    """Paragraphs of a section without its heading; a code block belongs to the paragraph above it."""
+    part: list[tuple[int, str]] = []
+    first = section.start + (2 if _is_title(lines, section.start) else 1) if section.level else section.start
+    numbers = range(first, section.end + 1)
+    blank = fenced = False
+    margin = min((_indent(lines[n - 1]) for n in numbers if lines[n - 1].strip()), default=0)
+    for number in numbers:
+        line = lines[number - 1].rstrip()
+        if not line.strip():
+            blank = not fenced
+            continue
+        if not fenced and (_NOISE.match(line) or (_ENTRY.match(line) and number != section.start)):
+            continue
+        code = fenced or _FENCE.match(line) is not None or _indent(line) > margin
+        if line.lstrip().startswith("```"):
+            fenced = not fenced
+        if blank and part and not code:
+            yield part
+            part = []
+        blank = False
+        part.append((number, line))
+    if part:
+        yield part
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
