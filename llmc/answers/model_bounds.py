@@ -63,8 +63,9 @@ class BoundedModel(WrapperModel):
         """Stop where another request would not help: tool calls in the last round, and a second empty reply."""
         calls = [part.tool_name for part in reply.parts if isinstance(part, ToolCallPart)]
         known = {tool.name for tool in parameters.function_tools}
-        for name in () if is_last else set(calls) - known:
+        for name in () if is_last else [name for name in calls if name not in known]:
             log.warning("model called an unknown tool", tool=str(name)[:80])
+            self._record.made.append(ModelToolCall(self._record.rounds, str(name)[:80], "", "unknown tool", 0.0))
         was_empty = self._is_empty
         self._is_empty = not calls and not any(
             isinstance(part, TextPart) and part.content.strip() for part in reply.parts
@@ -128,7 +129,6 @@ class BoundedTools(AbstractToolset[Any]):
             except LlmcError as error:
                 text = f"error: {error}"
         key, seconds = tool.key if tool else name, round(time.perf_counter() - started, 3)
-        log.debug("tool used", tool=key, round=self._record.rounds, seconds=seconds, characters=len(text))
         argument_text = json.dumps(arguments, default=str, ensure_ascii=False)
         self._record.made.append(ModelToolCall(self._record.rounds, key, argument_text, text, seconds))
         return text

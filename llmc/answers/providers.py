@@ -27,11 +27,17 @@ if TYPE_CHECKING:
 
     from llmc.settings import Provider
 
-__all__ = ["failure_of", "missing_libraries_as_config", "open_model", "request_slot"]
+__all__ = ["address_of", "failure_of", "missing_libraries_as_config", "open_model", "request_slot"]
 
 # The longest useful model response is a few hundred kilobytes; anything larger is a malfunction.
 MAX_REPLY = 8 << 20
 LONGEST_MESSAGE = 300
+# Given explicitly, since the libraries would otherwise read the environment, which is that of the daemon.
+OWN_ADDRESSES = {
+    "openai": "https://api.openai.com/v1",
+    "anthropic": "https://api.anthropic.com",
+    "google": "https://generativelanguage.googleapis.com",
+}
 FAILED = 500
 STATUSES = {
     401: "the provider refused the key",
@@ -62,6 +68,10 @@ async def open_model(provider: Provider, model: str) -> AsyncIterator[Any]:
         await client.aclose()
 
 
+def address_of(provider: Provider) -> str:
+    return provider.base_url or OWN_ADDRESSES[provider.kind]
+
+
 def http_client(provider: Provider) -> Any:
     import httpx2  # noqa: PLC0415 - the HTTP client that pydantic-ai uses
 
@@ -78,7 +88,7 @@ def _openai(provider: Provider, model: str, client: Any) -> Any:
 
     # Local servers need no key, but the client requires one.
     key = provider.api_key.reveal() or "none"
-    sdk = AsyncOpenAI(base_url=provider.base_url or None, api_key=key, http_client=client, max_retries=0)
+    sdk = AsyncOpenAI(base_url=address_of(provider), api_key=key, http_client=client, max_retries=0)
     return OpenAIChatModel(model, provider=OpenAIProvider(openai_client=sdk))
 
 
@@ -88,7 +98,7 @@ def _anthropic(provider: Provider, model: str, client: Any) -> Any:
     from pydantic_ai.providers.anthropic import AnthropicProvider  # noqa: PLC0415 - part of the extra
 
     sdk = AsyncAnthropic(
-        base_url=provider.base_url or None,
+        base_url=address_of(provider),
         api_key=provider.api_key.reveal() or "none",
         http_client=client,
         max_retries=0,
@@ -102,7 +112,8 @@ def _google(provider: Provider, model: str, client: Any) -> Any:
 
     key = provider.api_key.reveal() or "none"
     return GoogleModel(
-        model, provider=GoogleProvider(api_key=key, base_url=provider.base_url or None, http_client=client)
+        model,
+        provider=GoogleProvider(api_key=key, base_url=address_of(provider), http_client=client),
     )
 
 
@@ -149,7 +160,7 @@ def failure_of(error: Exception, provider: Provider) -> ModelError:
     codes = (getattr(one, "status_code", None) for one in causes)
     status = next((code for code in codes if isinstance(code, int)), None)
     message = hidden(message_of(causes), provider)
-    context: dict[str, str | int] = {"address": provider.base_url or provider.kind, "detail": message}
+    context: dict[str, str | int] = {"address": address_of(provider), "detail": message}
     if status is not None:
         context["status"] = status
     made = ModelError("the model did not answer", reason=phrase_for(error, status, message))

@@ -1,6 +1,7 @@
 """The daemon's log on stderr: `llmc serve --log-level` follows it, and `-vv` prints what one call logged.
 
-The log file itself is not changed. Lines are copied as they are, one JSON object each, or formatted for a person.
+The log file itself is not changed. Lines are copied as one JSON object each, or formatted for a person; those that
+concern other clients alone are left out.
 """
 
 from __future__ import annotations
@@ -23,11 +24,12 @@ POLL_SECONDS = 0.1
 LEADING_FIELDS = ("time", "level", "source", "event")
 
 
-def follow(path: str, level: str, *, pretty: bool) -> None:
-    """Copy new lines about servers and sessions to stderr, in a thread that ends with the process."""
+def follow(path: str, level: str, client: str, *, pretty: bool) -> None:
+    """Copy new lines about the servers and delegates of this client to stderr, in a thread that ends with the
+    process."""
     log = Path(path)
     offset = log.stat().st_size if log.exists() else 0
-    threading.Thread(target=_copy, args=(log, offset, level, pretty), name="llmc-log", daemon=True).start()
+    threading.Thread(target=_copy, args=(log, offset, level, client, pretty), name="llmc-log", daemon=True).start()
 
 
 def entries_since(path: str, offset: int) -> list[dict[str, Any]]:
@@ -38,12 +40,12 @@ def entries_since(path: str, offset: int) -> list[dict[str, Any]]:
     return [parse_entry(line) for line in _new_lines(log, _valid_offset(log, offset))]
 
 
-def _copy(log: Path, offset: int, level: str, pretty: bool) -> None:
+def _copy(log: Path, offset: int, level: str, client: str, pretty: bool) -> None:
     levels = LEVELS[LEVELS.index(level) :]
     for line in _follow_lines(log, offset):
         entry = parse_entry(line)
-        if entry.get("source") in SOURCES and entry.get("level") in levels:
-            sys.stderr.write(format_entry(entry) if pretty else line)
+        if entry.get("source") in SOURCES and entry.get("level") in levels and client in entry.pop("clients", [client]):
+            sys.stderr.write(format_entry(entry) if pretty else json.dumps(entry) + "\n")
             sys.stderr.flush()
 
 

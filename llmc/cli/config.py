@@ -66,7 +66,7 @@ def check(context: click.Context, options: Options, file: str | None) -> None:
     from llmc.settings import examine
 
     loaded = examine(**_layers(options, file))
-    every = [*loaded.problems, *loaded.skipped, *_agent_problems(loaded)]
+    every = [*loaded.problems, *loaded.skipped, *_agent_problems(loaded), *_delegate_problems(loaded)]
     problems = [each for each in every if file is None or each.source.layer == "file"]
     notices = [each for each in _notices(loaded) if not each.entry]
     if options.json:
@@ -86,6 +86,24 @@ def schema() -> None:
     from llmc.settings.schema import json_schema
 
     _print_json(json_schema())
+
+
+def checked(options: Options) -> list[SettingsProblem]:
+    """The entries that are skipped; ConfigError if the settings cannot be used at all."""
+    from llmc.settings import load
+
+    loaded = load(**_layers(options))
+    return [*loaded.skipped, *_delegate_problems(loaded)]
+
+
+def _delegate_problems(loaded: Loaded) -> list[SettingsProblem]:
+    """Delegates that cannot be offered under their name."""
+    if not loaded.settings.delegates:
+        return []
+    from llmc.extend.delegates.check import name_problems
+    from llmc.tools.registry import TOOLS
+
+    return list(name_problems(loaded, TOOLS))
 
 
 def _agent_problems(loaded: Loaded) -> list[SettingsProblem]:

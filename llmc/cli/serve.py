@@ -53,7 +53,9 @@ def command(
     options.send_variables = True
     if profile:
         options.set = (*options.set, f"server.profile={profile}")
-    follow_log(options, http.pop("log_level"), pretty=http.pop("log_pretty"))
+    session = f"mcp-{os.getpid()}-{os.urandom(4).hex()}"
+    follow_log(options, http.pop("log_level"), session, pretty=http.pop("log_pretty"))
+    check_config(options)
     if profile == "pruner":
         from llmc.extend.pruner.config import config_of
 
@@ -77,7 +79,7 @@ def command(
         tls = {"cert": http["tls_cert"], "key": http["tls_key"]}
         return serve_http(options, address, **tls, names=http["allow_host"], insecure=http["insecure"])
     caller = options.caller
-    caller.about["session"] = f"mcp-{os.getpid()}-{os.urandom(4).hex()}"
+    caller.about["session"] = session
     if options.no_daemon:
         from llmc.server.local import stream_here
 
@@ -85,11 +87,23 @@ def command(
     return Relay(lambda: caller.connect().stream("mcp")).run()
 
 
-def follow_log(options: Options, level: str | None, *, pretty: bool) -> None:
+def check_config(options: Options) -> None:
+    """Stop if the file of `--config` is missing or invalid; entries that are skipped are reported on stderr.
+
+    Without it an MCP client would start a server that answers every request with an error.
+    """
+    if options.config:
+        from llmc.cli.config import checked
+
+        for problem in checked(options):
+            click.echo(f"llmc: {problem}", err=True)
+
+
+def follow_log(options: Options, level: str | None, client: str, *, pretty: bool) -> None:
     """Copy new log lines to stderr if either option is given. `warn` is an alias of `warning`."""
     if level or pretty:
         from llmc.cli._log_tail import follow
 
         level = {None: "info", "warn": "warning"}.get(level, level) or "info"
         options.set = (*options.set, f"daemon.log_level={level}")
-        follow(options.home.log, level, pretty=pretty)
+        follow(options.home.log, level, client, pretty=pretty)

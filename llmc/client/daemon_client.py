@@ -26,8 +26,11 @@ __all__ = ["Caller", "DaemonConnection"]
 # A daemon answers `hello` in a millisecond; one that takes this long is suspended or hangs.
 HELLO_SECONDS = 10.0
 TRIES = 5
-# Sent besides LLMC_*: the variables that locate the user's settings.
-SENT_NAMES = ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "PRUNER_URL", "PRUNER_TIMEOUT_MS", "MCP_PRUNER_CWD")
+# Sent besides LLMC_*: the variables that locate the user's settings, the pruner and the providers of models.
+SENT_NAMES = (
+    *("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "PRUNER_URL", "PRUNER_TIMEOUT_MS", "MCP_PRUNER_CWD"),
+    *("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "GOOGLE_GEMINI_BASE_URL"),
+)
 
 
 class Caller:

@@ -193,7 +193,7 @@ class Service:
 
     def extra_tools(self, client: ClientInfo, settings: Settings) -> Offer | None:
         """Tools of the client's servers and delegates; the servers run until `fleet.release(client.session)`."""
-        environ = self.environ_of(client) if settings.mcps else {}
+        environ = self.environ_of(client) if settings.mcps or settings.delegates else {}
         servers = self.fleet.hold(client.session, settings.mcps, (client.cwd, environ))
         if not settings.mcps and not settings.delegates:
             return None

@@ -19,6 +19,7 @@ from llmc.settings.problems import SettingSource, SettingsProblem
 from llmc.settings.roots import named, settle_roots
 from llmc.settings.sections import Settings
 from llmc.settings.types import Kind, SettingsModel
+from llmc.settings.vendors import ADDRESS_VARIABLES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -54,13 +55,28 @@ def assemble(values: Values, context: ValueContext, skipped: set[Key], found: Se
     roots, no_root = settle_roots(given.value, context)
     builder = _Builder(kept, [*found, *named(roots, given.source)])
     update = builder.tables() | {"home": Path(find_home(context.env).path), "roots": roots}
-    settings = builder.consistent(_defaults().model_copy(update=update))
+    settings, addresses = with_addresses(builder.consistent(_defaults().model_copy(update=update)), context.env)
     notices = [each for each in builder.problems if each.entry]
     notices += [builder.problem(key, reason, hint) for key, reason, hint in doubts(settings)]
     sources = {dotted(key): each.source for key, each in kept.items() if each.value is not None}
+    sources |= addresses
     if context.env.get("LLMC_HOME"):
         sources["home"] = SettingSource("environment", "LLMC_HOME")
     return Assembled(settings, sources, tuple(notices), tuple(builder.problems), no_root)
+
+
+def with_addresses(settings: Settings, env: Mapping[str, str]) -> tuple[Settings, dict[str, SettingSource]]:
+    """Providers without an address have the one of their protocol's usual variable, such as OPENAI_BASE_URL."""
+    found: dict[str, Any] = {}
+    sources: dict[str, SettingSource] = {}
+    for name, provider in settings.providers.items():
+        variable = ADDRESS_VARIABLES[provider.kind]
+        if not provider.base_url and env.get(variable):
+            found[name] = provider.model_copy(update={"base_url": env[variable]})
+            sources[f"providers.{name}.base_url"] = SettingSource("environment", variable)
+    if not found:
+        return settings, sources
+    return settings.model_copy(update={"providers": {**settings.providers, **found}}), sources
 
 
 @dataclass(slots=True)

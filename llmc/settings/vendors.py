@@ -8,7 +8,14 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-__all__ = ["VENDORS", "Vendor"]
+__all__ = ["ADDRESS_VARIABLES", "VENDORS", "Vendor"]
+
+# The variables by which the vendors' own libraries take another address, by protocol.
+ADDRESS_VARIABLES = {
+    "openai": "OPENAI_BASE_URL",
+    "anthropic": "ANTHROPIC_BASE_URL",
+    "google": "GOOGLE_GEMINI_BASE_URL",
+}
 
 
 class Vendor(NamedTuple):

@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import time
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from llmc.base import logs
 from llmc.base.errors import LlmcError, ToolExecutionError
@@ -19,7 +19,7 @@ from llmc.extend.delegates.link import Link, connect
 from llmc.extend.delegates.transport import StderrTail
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from llmc.extend.delegates.pins import Pins
     from llmc.settings import Mcp, Secret
@@ -61,6 +61,14 @@ class State:
         return self.known if self.status == "ready" else {}
 
 
+class ServerOwner(Protocol):
+    """Knows who uses a server, and is called when its state changes."""
+
+    def changed(self, server: Downstream, /) -> None: ...
+
+    def clients_of(self, server: Downstream, /) -> list[str]: ...
+
+
 class Downstream:
     """`place` is the working directory and environment it starts with; `pins` the pin file and its key there."""
 
@@ -70,14 +78,14 @@ class Downstream:
         mcp: Mcp,
         place: tuple[str, Mapping[str, str]],
         pins: tuple[Pins, str],
-        notify: Callable[[Downstream], None],
+        owner: ServerOwner,
     ) -> None:
         self.name = name
         self.mcp = mcp
         self.state = State()
         self._cwd, self._environ = place
         self._pins, self.pin = pins
-        self._notify = notify
+        self._owner = owner
         self._link: Link | None = None
         self._settled = asyncio.Event()
         self._up = asyncio.Event()
@@ -93,7 +101,7 @@ class Downstream:
             self._link = None
             self._up.clear()
             self._set_state(replace(self.state, status="failed", reason=reason))
-            log.warning("server failed", server=self.name, reason=reason, pause=pause)
+            log.warning("server failed", server=self.name, reason=reason, pause=pause, clients=self._clients)
             pause = FIRST_PAUSE if time.monotonic() - started > STEADY_SECONDS else pause
             await asyncio.sleep(pause)
             pause = min(pause * 2, LONGEST_PAUSE)
@@ -106,7 +114,13 @@ class Downstream:
                 self._link = link
                 self._set_state(replace(state, starts=state.starts + 1))
                 self._up.set()
-                log.info("server ready", server=self.name, tools=len(state.tools), start=self.state.starts)
+                log.info(
+                    "server ready",
+                    server=self.name,
+                    tools=len(state.tools),
+                    start=self.state.starts,
+                    clients=self._clients,
+                )
                 await self._watch(link)
             return self._with_stderr("it exited")
         except TimeoutError:
@@ -143,7 +157,9 @@ class Downstream:
                 refused[str(named)[:80]] = parsed
         changed = await asyncio.to_thread(self._pins.changed, self.pin, tools.values())
         for name in changed - self.state.changed:
-            log.warning("description changed", server=self.name, tool=name, hint="llmc delegate trust")
+            log.warning(
+                "description changed", server=self.name, tool=name, hint="llmc delegate trust", clients=self._clients
+            )
         return State("ready", "", tools, changed, refused, self.state.starts)
 
     def trust(self, names: frozenset[str]) -> None:
@@ -151,12 +167,12 @@ class Downstream:
         state = self.state
         self._pins.trust(self.pin, [tool for name, tool in state.tools.items() if name in names])
         self.state = replace(state, changed=state.changed - names)
-        self._notify(self)
+        self._owner.changed(self)
 
     def _set_state(self, state: State) -> None:
         self.state = state
         self._settled.set()
-        self._notify(self)
+        self._owner.changed(self)
 
     async def settled(self) -> None:
         """Wait until its first start has succeeded or failed."""
@@ -174,6 +190,11 @@ class Downstream:
         if tool not in self.state.usable:
             raise ToolExecutionError(f"{self.name} has no usable tool {tool}")
         return await link.call(tool, arguments, max(0.1, last - time.monotonic()))
+
+    @property
+    def _clients(self) -> list[str]:
+        """The clients whose log shows what happens to this server."""
+        return self._owner.clients_of(self)
 
     def _with_stderr(self, reason: str) -> str:
         return f"{reason}: {self._stderr.last}" if self._stderr.last else reason

@@ -136,7 +136,7 @@ class Fleet:
         load_sdk()
         from llmc.extend.delegates.downstream import Downstream  # noqa: PLC0415 - the SDK, 0.8 s
 
-        server = Downstream(name, mcp, place, (self._pins, pin_of(name, mcp)), self._notify)
+        server = Downstream(name, mcp, place, (self._pins, pin_of(name, mcp)), self)
         self._servers[key] = server
         self._tasks[key] = asyncio.run_coroutine_threadsafe(server.live(), self._ensure_loop())
 
@@ -153,13 +153,18 @@ class Fleet:
 
     # ---- in the loop ----
 
-    def _notify(self, server: Downstream) -> None:
+    def changed(self, server: Downstream) -> None:
+        """Call the listeners of those who hold this server."""
+        holders = self.clients_of(server)
         with self._lock:
-            key = next((key for key, one in self._servers.items() if one is server), "")
-            holders = [holder for holder, held in self._holders.items() if key in held]
             listener = [self._listeners[holder] for holder in holders if holder in self._listeners]
         for one in listener:
             one()
+
+    def clients_of(self, server: Downstream) -> list[str]:
+        with self._lock:
+            key = next((key for key, one in self._servers.items() if one is server), "")
+            return [holder for holder, held in self._holders.items() if key in held]
 
     def _drop_later(self, keys: Iterable[str]) -> None:
         loop = self._loop
@@ -172,7 +177,7 @@ class Fleet:
             if any(key in held for held in self._holders.values()) or key not in self._servers:
                 return
             server, task = self._servers.pop(key), self._tasks.pop(key)
-        log.info("server no longer used", server=server.name)
+        log.info("server no longer used", server=server.name, clients=[])
         task.cancel()
 
 

@@ -130,7 +130,10 @@ class Requests:
     ) -> types.ListToolsResult:
         context = self._enter(sdk_context)
         self._listing = sdk_context.session
-        found = await in_thread(partial(self._surface.definitions, context))
+        try:
+            found = await in_thread(partial(self._surface.definitions, context))
+        except LlmcError as error:
+            raise MCPError(types.INTERNAL_ERROR, error.one_line, error.as_dict()) from None
         return types.ListToolsResult(tools=[listed_tool(one) for one in found])
 
     async def call_tool(self, sdk_context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
