@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from llmc.base.languages import role_of
 from llmc.envelope.envelope import Row
 from llmc.envelope.render import frame_line, group_line, head_line, item_line, row_line, row_lines
 from llmc.envelope.tokens import count_line
@@ -54,7 +55,9 @@ class Fitted:
             return f"{self.lines_left} line{'' if self.lines_left == 1 else 's'}"
         if self.rest.unit:
             rows = (row for item in self.rest.items() for row in item.rows)
-            return f"{sum(not row.context and row.number is not None for row in rows)} more"
+            tests = all(role_of(item.path) == "test" for item in self.rest.items() if item.rows)
+            where = "in tests" if tests else "more"
+            return f"{sum(not row.context and row.number is not None for row in rows)} {where}"
         return f"{sum(len(group.items) for group in self.rest.groups)} more"
 
 

@@ -22,6 +22,7 @@ __all__ = ["Chain", "Impact", "TestReach", "find_chain", "impact", "tests_of"]
 MOST_NODES = 300
 MOST_STEPS = 4_000
 MOST_MOCK_FILES = 400
+MOST_OVERRIDES = 40
 _MOCKS = r"(?:patch|mock|spy|stub|fake|monkeypatch|setattr|when|verify|EXPECT_CALL|substitute|double)"
 
 
@@ -153,11 +154,14 @@ class Impact:
 
 
 def impact(graph: Graph, node: GraphNode) -> Impact:
+    """A call of an override is a use of what it overrides: whoever changes one changes the other."""
     edges = graph.incoming(node)
     imported = graph.incoming(node, frozenset({"import"}))
     implemented = implementations(graph, node)
+    through = [edge for one in implemented.members[:MOST_OVERRIDES] for edge in graph.incoming(one).edges]
+    sites = {edge.site for edge in edges.edges}
     return Impact(
-        callers=edges.edges,
+        callers=[*edges.edges, *(edge for edge in through if edge.site not in sites)],
         guesses=edges.guesses,
         overrides=implemented.types or implemented.members,
         overridden=overridden(graph, node),

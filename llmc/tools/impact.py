@@ -101,7 +101,7 @@ def uses(lines: Lines, graph: Graph, edges: list[Edge], title: str) -> Iterator[
     for edge in edges:
         by_file.setdefault(edge.site.doc, []).append(edge)
     for doc, several in by_file.items():
-        items = tuple(item_of(graph, edge) for edge in several)
+        items = tuple(item_of(graph, edge) for edge in sorted(several, key=lambda one: one.site.line))
         yield Group(f"{lines.path(graph, doc)}{title}", items, len(items))
 
 

@@ -14,7 +14,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from llmc.base.errors import LlmcError
+from llmc.base.errors import LlmcError, NotFoundError
 from llmc.base.root_fs import FileKind
 from llmc.envelope.phrases import plural
 from llmc.indexer.named import UNREAD, named_path
@@ -46,7 +46,7 @@ def scope_of(asked: ToolRequest, typed: Sequence[str], name: str = "", **conditi
     """`name` is what `find` looks for: it may be the path of an ignored file, and only what is called so is counted as
     denied. ReadError if nothing is named but what the denylist refuses."""
     workspace = asked.workspace
-    named = workspace.named_paths(typed)
+    named, missing = existing_paths(workspace, typed)
     refused = [(root_index.root.id, one) for root_index, one in named if one.refusal is not None]
     if refused and len(refused) == len(named) and (refusal := refused[0][1].refusal) is not None:
         raise refusal
@@ -66,8 +66,25 @@ def scope_of(asked: ToolRequest, typed: Sequence[str], name: str = "", **conditi
             replace(view, denied=frozenset(path for path in view.denied if wanted(path) is not None)) for view in views
         )
     skipped = [(root_index.root.id, path) for root_index, one in named for path in sorted(one.skipped)]
-    notes = (*denied_notes(workspace, views, filtered, denied), *counted(workspace, "skipped", skipped))
+    absent = (f"no such path: {', '.join(missing)}",) if missing else ()
+    kept_out = denied_notes(workspace, views, filtered, denied, by_name=bool(name))
+    notes = (*absent, *kept_out, *counted(workspace, "skipped", skipped))
     return CallScope(views, filtered, (*notes, *unread_notes(workspace, filtered)))
+
+
+def existing_paths(workspace: Workspace, typed: Sequence[str]) -> tuple[list[tuple[RootIndex, NamedPath]], list[str]]:
+    """What was typed as paths, and what of it there is none of. As ripgrep does, the others are searched; NotFoundError
+    if there are none."""
+    named: list[tuple[RootIndex, NamedPath]] = []
+    missing: dict[str, NotFoundError] = {}
+    for one in typed:
+        try:
+            named += workspace.named_paths([one])
+        except NotFoundError as error:
+            missing[one] = error
+    if missing and not named:
+        raise next(iter(missing.values()))
+    return named, list(missing)
 
 
 def in_scope(asked: ToolRequest) -> ToolRequest:
@@ -101,14 +118,21 @@ def files_called(workspace: Workspace, name: str) -> list[tuple[RootIndex, Named
 
 
 def denied_notes(
-    workspace: Workspace, views: Iterable[View], paths: PathFilter, named: Sequence[tuple[str, str]] = ()
+    workspace: Workspace,
+    views: Iterable[View],
+    paths: PathFilter,
+    named: Sequence[tuple[str, str]] = (),
+    *,
+    by_name: bool = False,
 ) -> tuple[str, ...]:
-    """How many files in scope the denylist keeps out."""
+    """How many files in scope the denylist keeps out; those that are asked for by name are named."""
     found = dict.fromkeys(named)
     for view in views:
         accepts = paths.of(view.root.id).accepts if view.denied else bool
         found |= {(view.root.id, path): None for path in sorted(view.denied) if accepts(path)}
-    return counted(workspace, "denied", list(found))
+    if named or by_name:
+        return counted(workspace, "denied", list(found))
+    return (f"{len(found)} denied",) if found else ()
 
 
 def unread_notes(workspace: Workspace, paths: PathFilter) -> tuple[str, ...]:

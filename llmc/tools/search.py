@@ -54,7 +54,8 @@ def run(asked: ToolRequest) -> Envelope:
         result = replace(result, files=near_enough(result))
     envelope = by_name or envelope_of(result, workspace, explain=asked.flag("explain"))
     envelope = show_around(envelope, telling_words(request.query))
-    envelope = replace(envelope, notes=(*envelope.notes, *denied_notes(workspace, views, request.paths)))
+    if not result.files:
+        envelope = replace(envelope, notes=(*envelope.notes, *denied_notes(workspace, views, request.paths)))
     return replace(envelope, data=data_of(result)) if asked.wants_data else envelope
 
 

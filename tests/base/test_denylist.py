@@ -110,7 +110,7 @@ def test_denied_files_are_not_found_and_are_counted_in_the_first_line(world: Sta
     shown = world.text("grep", "needle")
     assert SECRET not in shown
     assert {line for line in shown.split("\n") if not line.startswith(" ")} >= {".env.example", "app.py"}
-    assert "4 files denied" in shown.split("\n")[0]
+    assert "4 denied" in shown.split("\n")[0]
     assert "secrets/manager.py" in shown
 
 
@@ -160,10 +160,10 @@ def test_a_workspace_file_cannot_allow_what_is_denied_but_the_user_can(world: St
 def test_a_new_denied_file_is_counted(world: Standing) -> None:
     (world.folder / "new.pem").write_text(f"needle {SECRET}\n")
     try:
-        assert "5 files denied" in world.text("grep", "needle").split("\n")[0]
+        assert "5 denied" in world.text("grep", "needle").split("\n")[0]
     finally:
         (world.folder / "new.pem").unlink()
-    assert "4 files denied" in world.text("grep", "needle").split("\n")[0]
+    assert "4 denied" in world.text("grep", "needle").split("\n")[0]
 
 
 def test_json_replies_hold_no_denied_text(world: Standing) -> None:

@@ -81,6 +81,15 @@ def test_te_shows_every_named_file_that_grep_finds_except_denied_ones(world: Sta
     assert "needle denied" not in printed
 
 
+def test_grep_names_a_path_that_there_is_none_of_and_searches_the_others(world: Standing) -> None:
+    shown = world.text("grep", "needle", "nowhere/at/all", "a.txt")
+    assert "no such path: nowhere/at/all" in shown.split("\n")[0]
+    assert files_in(shown) == {"a.txt"}
+    alone = world("grep", "needle", "nowhere/at/all")
+    assert alone.returncode != 0
+    assert "there is no 'nowhere/at/all'" in alone.stderr
+
+
 def test_a_named_path_that_is_searched_twice_is_read_twice(world: Standing) -> None:
     changing = world.folder / "build" / "changing.txt"
     changing.write_text("nothing here\n")

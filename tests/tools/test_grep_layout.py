@@ -24,7 +24,11 @@ class Worker{at}:
     def run(self):
         return measure(self, {at})
 """
+COOKIE = "respond(environment['NAME_OF_THE_SESSION_COOKIE'], access_token, options)"
 FILES = {
+    **{f"web/h{at}.py": f"def handle_{at}():\n    {COOKIE}\n" for at in range(10)},
+    "web/only.py": "def only():\n    only_here()\n",
+    "tests/test_only.py": "def test_only():\n" + "    only_here()\n" * 4,
     **{f"src/part{at % 3}/m{at}.py": MODULE.format(at=at, what=PARTS[at % 5]) for at in range(30)},
     "tests/test_m.py": "def test_step():\n    # TODO cover the second branch\n    assert report(1, 2)\n",
     **{f"flat/f{at}.py": f"def call_{at}():\n    alarm({at} * {at}, kind_{at}, {at})\n" for at in range(90)},
@@ -60,6 +64,19 @@ def test_many_matches_have_one_line_each_with_their_symbol(ask: Ask) -> None:
     lines = ask("grep", pattern=r"report\(|measure\(", path=["src/part0"]).text.split("\n")
     assert lines[1:4] == ["src/part0/", " m0.py", '3 step_0 · return report("step 0", value)']
     assert lines[4] == "8 Worker0.run · return measure(self, 0)"
+
+
+def test_a_long_line_that_many_files_have_is_quoted_once(ask: Ask) -> None:
+    text = ask("grep", pattern="respond").text
+    line = "respond(environment['NAME_OF_THE_SESSION_COOKIE'], access_token, options)"
+    assert text.count(line) == 1
+    assert "2 handle_1 · same as h0.py:2" in text
+    assert text.count("same as h0.py:2") == 9
+    assert ask("grep", pattern="respond", all=True).text.count(line) == 10
+
+
+def test_what_is_left_out_is_named_where_it_is_all_tests(ask: Ask) -> None:
+    assert "+4 in tests → h" in ask("grep", pattern="only_here").text
 
 
 def test_few_matches_stand_under_their_symbol_with_its_lines(ask: Ask) -> None:
