@@ -44,6 +44,8 @@ _TESTS_NAMED = re.compile(
     r"|\btest_\w+|\bTest[A-Z]\w+|\b\w*[a-z]Tests?\b"
 )
 
+_VERSION_WORD = re.compile(r"v\d+", re.IGNORECASE)
+
 
 @dataclass(frozen=True, slots=True)
 class QueryFeatures:
@@ -51,7 +53,7 @@ class QueryFeatures:
 
     `symbols` are written as names, and looked up in the symbol table; `names` are all that a definition may be called,
     each with a weight; `roles` are the kinds of files that are asked for, `hinted` those that are only hinted at;
-    `weights` say how rare each term is in the roots that are searched.
+    `weights` say how rare each term is in the roots that are searched; `has_version` that the query names one.
     """
 
     query: Query
@@ -62,6 +64,7 @@ class QueryFeatures:
     roles: frozenset[str]
     hinted: frozenset[str] = frozenset()
     weights: Mapping[str, float] = field(default_factory=dict)
+    has_version: bool = False
 
     @classmethod
     def of(cls, query: Query) -> QueryFeatures:
@@ -76,6 +79,7 @@ class QueryFeatures:
             names=names(query),
             roles=wanted,
             hinted=_roles(spoken, ROLE_HINTS) - wanted,
+            has_version=any(_VERSION_WORD.fullmatch(word.text) for word in query.words),
         )
 
 

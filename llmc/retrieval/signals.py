@@ -7,7 +7,6 @@ Constants are round and few: on the judged repositories each of them is flat aro
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
@@ -66,13 +65,10 @@ def role(asked: QueryFeatures, candidate: Candidate) -> Share | None:
 
 def version(asked: QueryFeatures, candidate: Candidate) -> Share | None:
     """Of parallel versions of an API the current one comes first, unless a version is asked for."""
-    if candidate.layout is None or any(_VERSION_WORD.fullmatch(word.text) for word in asked.query.words):
+    if candidate.layout is None or asked.has_version:
         return None
     current = candidate.layout.current_version(candidate.path)
     return Share("version", SUPERSEDED, f"current in {current}") if current else None
-
-
-_VERSION_WORD = re.compile(r"v\d+", re.IGNORECASE)
 
 
 def inner(_asked: QueryFeatures, candidate: Candidate) -> Share | None:

@@ -9,7 +9,7 @@ from llmc.base.languages import role_of
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.phrases import freshness_notes, plural
 from llmc.retrieval.grep.grep import GrepRequest, grep, matcher_for
-from llmc.retrieval.grep_groups import group_files
+from llmc.retrieval.grep_groups import group_files, ungrouped
 from llmc.retrieval.signals import TYPES
 from llmc.retrieval.skeleton import skeleton
 from llmc.retrieval.unindexed import unindexed_definitions
@@ -55,12 +55,16 @@ def name_envelope(asked: ToolRequest, query: str) -> Envelope | None:
     request = GrepRequest((last,), fixed=True, word=True, stop=MOST_USES, count_rest=True)
     result = grep(views, request)
     matcher = matcher_for(request)
+    listed = [one for one in result.files if not one.counted]
+    code = [one for one in listed if section_of(role_of(one.path)) == "code"]
+    # Of tests and docs only the number of lines is shown, so their symbols are not looked up.
     files = [
-        part
-        for view in views
-        for part in group_files(
-            view, [one for one in result.files if one.root == view.root.id and not one.counted], matcher
-        )
+        *(
+            part
+            for view in views
+            for part in group_files(view, [one for one in code if one.root == view.root.id], matcher)
+        ),
+        *(ungrouped(one, None) for one in listed if one not in code),
     ]
     groups = [*defined_groups(asked, found), *use_groups(asked, found, files)]
     places = f"{plural(result.matches, 'line')} in {plural(len(result.files), 'file')}"
