@@ -33,6 +33,8 @@ INTERRUPTED = 130
 @click.option("--detach", is_flag=True, help="Let the daemon build the index in the background.")
 @click.option("--verify", is_flag=True, help="Compare the index with the disk; exit 1 on differences.")
 @click.option("--rebuild", is_flag=True, help="Delete the index of these roots and rebuild it.")
+@click.option("--pause", is_flag=True, help="Stop indexing these roots until --resume, or until the daemon stops.")
+@click.option("--resume", is_flag=True, help="Continue indexing after --pause.")
 @pass_options
 def command(options: Options, /, folders: tuple[str, ...], **flags: bool) -> int:
     """Build the index of the roots and keep it up to date.
@@ -42,10 +44,26 @@ def command(options: Options, /, folders: tuple[str, ...], **flags: bool) -> int
     """
     if flags["detach"] and options.no_daemon:
         raise click.UsageError("--detach cannot be combined with --no-daemon.")
+    if flags["pause"] or flags["resume"]:
+        return _pause(options, folders, flags)
     params: dict[str, Any] = {"roots": [str(Path(folder).absolute()) for folder in folders], **flags}
     if options.no_daemon:
         return _finish(options, _with_view(options, partial(options.ask, "index", params), watching=not _ends(params)))
     return _once(options, params) if _ends(params) else _foreground(options, params)
+
+
+def _pause(options: Options, folders: tuple[str, ...], flags: dict[str, bool]) -> int:
+    others = [name for name in ("once", "detach", "verify", "rebuild") if flags[name]]
+    if options.no_daemon or others or (flags["pause"] and flags["resume"]):
+        raise click.UsageError("--pause and --resume are used alone, and with a daemon.")
+    result = options.ask("index", {"roots": [str(Path(folder).absolute()) for folder in folders], **flags})
+    if options.json:
+        click.echo(json.dumps(result, indent=2))
+    elif not options.quiet:
+        for root in result["roots"]:
+            left = f", {count(root['pending'], 'change')} left to index" if root["pending"] else ""
+            click.echo(f"{shown(root['path'])}: {'paused' if flags['pause'] else 'resumed'}{left}")
+    return 0
 
 
 def _ends(params: dict[str, Any]) -> bool:

@@ -18,7 +18,14 @@ if TYPE_CHECKING:
 
 WATCH_SECONDS = 1.0
 MAX_EXAMPLES = 5
-COLOURS = {"ready": "green", "building": "yellow", "waiting": "yellow", "missing": "red", "failed": "red"}
+COLOURS = {
+    "ready": "green",
+    "building": "yellow",
+    "waiting": "yellow",
+    "paused": "yellow",
+    "missing": "red",
+    "failed": "red",
+}
 
 
 @click.command()
@@ -136,6 +143,8 @@ def vector_text(vectors: dict[str, Any]) -> str:
 def progress_text(progress: dict[str, Any]) -> str:
     """`parse 1,200 of 5,012 · 820/s · 5 s left`."""
     done, total = progress.get("done", 0), progress.get("total", 0)
+    if progress["stage"] == "paused":
+        return "paused: `llmc index --resume` continues"
     text = f"{progress['stage']} {done:,}"
     if total:
         text += f" of {total:,}"

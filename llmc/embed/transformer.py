@@ -51,6 +51,7 @@ class SentenceTransformerEmbedder:
             raise EmbedError(
                 "sentence-transformers is not installed", reason=str(error), hint="pip install 'llmc[transformers]'"
             ) from error
+        _hide_progress_bars()
         try:
             local = Path(model).is_dir()
             opened = package.SentenceTransformer(model, device="cpu", local_files_only=local)
@@ -77,6 +78,12 @@ class SentenceTransformerEmbedder:
         with self._lock:
             rows = encode(inputs, batch_size=self._batch, show_progress_bar=False, convert_to_numpy=True)
         return np.asarray(rows, dtype=np.float32)
+
+
+def _hide_progress_bars() -> None:
+    """Loading and downloading draw bars on stderr, in the middle of llmc's own progress or a client's log."""
+    importlib.import_module("transformers.utils.logging").disable_progress_bar()
+    importlib.import_module("huggingface_hub.utils").disable_progress_bars()
 
 
 def _encodable(text: str) -> str:

@@ -67,6 +67,10 @@ class WorkerProcess:
                 self._process.terminate()
 
     @property
+    def stopped(self) -> bool:
+        return self._stopped
+
+    @property
     def pid(self) -> int | None:
         return self._process.pid if self._process is not None else None
 

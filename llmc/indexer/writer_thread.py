@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from llmc.base import logs
-from llmc.base.errors import CorruptStoreError, LlmcError, NewerFormatError, RootError, StoreFullError
+from llmc.base.errors import CorruptStoreError, DaemonError, LlmcError, NewerFormatError, RootError, StoreFullError
 from llmc.indexer import tasks as jobs
 from llmc.indexer.root_index import BuildProgress
 from llmc.indexer.worker import WorkerProcess
@@ -37,9 +37,14 @@ INLINE_FILES = 32
 # A daemon that saves every second needs 40 for the versions that are worth joining.
 OPTIMIZE_SECONDS = 30.0
 REBUILDING_VECTORS = "rebuilding the vectors"
+PAUSED = "paused"
 RETRY_SECONDS = (1.0, 5.0, 15.0, 60.0)
 # Of what a worker says in the end; the log keeps it.
 REPORTED = ("files", "chunks", "cpu_seconds")
+
+
+class PausedRoundError(Exception):
+    """The round was interrupted by `pause`; nothing failed."""
 
 
 @dataclass(eq=False)
@@ -54,6 +59,7 @@ class WriterThread:
     on_commit: Callable[[RootIndex, set[str]], None] = lambda _keeper, _paths: None
     root_indexes: list[RootIndex] = field(default_factory=list)
     trouble: str = ""  # why nothing can be written at the moment
+    paused: bool = False  # by the user; pending paths stay pending, and queries read them from disk
     note: str = ""  # why the index or its vectors are being rebuilt, until they are
     retired: list[Store] = field(default_factory=list)  # replaced, but a query may still read from it
     _worker: WorkerProcess | None = None
@@ -76,6 +82,24 @@ class WriterThread:
         with self._wake:
             self._hurry = self._hurry or hurry
             self._wake.notify_all()
+
+    def pause(self) -> None:
+        """Stop indexing. A worker is ended; what it has committed stays, and the rest is pending until `resume`."""
+        with self._wake:
+            self.paused = True
+            worker = self._worker
+        for root_index in self.root_indexes:
+            root_index.progress = BuildProgress(PAUSED)
+        if worker is not None:
+            worker.stop()
+
+    def resume(self) -> None:
+        with self._wake:
+            self.paused = False
+            self._wake.notify_all()
+        for root_index in self.root_indexes:
+            if root_index.progress is not None and root_index.progress.stage == PAUSED:
+                root_index.progress = None
 
     def do(self, task: Callable[[], T]) -> Future[T]:
         """Run a task between two rounds, with nobody else writing."""
@@ -111,7 +135,8 @@ class WriterThread:
             for root_index in list(self.root_indexes):
                 if self._closed:
                     return
-                self._round(root_index)
+                if not self.paused:
+                    self._round(root_index)
 
     def _wait(self) -> bool:
         """Until there is work that is ripe; False when the lane closes."""
@@ -126,6 +151,8 @@ class WriterThread:
 
     def _ripe_in(self) -> float | None:
         """Seconds until the next round: changes within the debounce time become one batch."""
+        if self.paused:
+            return None
         delays = [delay for root_index in self.root_indexes if (delay := self._delay_of(root_index)) is not None]
         if not delays:
             return None
@@ -168,6 +195,8 @@ class WriterThread:
         except RootError as error:
             root_index.error = error.one_line
             root_index.pending.settle(batch)
+        except PausedRoundError:
+            log.info("paused", root=root_index.root.path)
         except LlmcError as error:
             self._failed(root_index, error)
         except Exception as error:  # whatever it is, the next round tries again
@@ -178,7 +207,7 @@ class WriterThread:
             root_index.error = self.trouble = ""
             self._failures = 0
         finally:
-            root_index.progress = None
+            root_index.progress = BuildProgress(PAUSED) if self.paused else None
 
     def _failed(self, root_index: RootIndex, error: Exception) -> None:
         self._failures += 1
@@ -250,10 +279,16 @@ class WriterThread:
         with self._wake:
             if self._closed:
                 return
+            if self.paused:
+                raise PausedRoundError
             self._worker = worker
         try:
             done = worker.run(job)
             log.info("a worker is done", root=root_index.root.path, **{name: done[name] for name in REPORTED})
+        except DaemonError:
+            if worker.stopped and not self._closed:
+                raise PausedRoundError from None
+            raise
         finally:
             self._worker = None
 

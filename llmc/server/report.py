@@ -68,6 +68,8 @@ def state_of(root_index: RootIndex, writer_thread: WriterThread) -> str:
         return "missing"
     if root_index.error or writer_thread.trouble:
         return "failed"
+    if writer_thread.paused:
+        return "paused"
     if root_index.built:
         return "ready"
     return "building" if root_index.progress else "waiting"

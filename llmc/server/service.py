@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from llmc.base import logs
-from llmc.base.errors import LlmcError, NotFoundError, QueryError, RootError
+from llmc.base.errors import LlmcError, NotFoundError, QueryError, RootError, StoreError
 from llmc.base.malloc import trim_heap
 from llmc.base.roots import make_root
 from llmc.envelope.clean import without_secrets
@@ -213,22 +213,36 @@ class Service:
         workspace = self.workspace(call, params.get("roots"))
         for note in workspace.notes:
             call.progress({"stage": "note", "path": note})
+        switch = params.get("pause") or params.get("resume")
+        self._pause_or_check(workspace, pause=bool(params.get("pause")), resume=bool(params.get("resume")))
         if params.get("rebuild"):
             workspace.rebuild()
-        if not params.get("detach"):
+        if not params.get("detach") and not switch:
             workspace.index(ProgressReporter(call))
         if params.get("once"):
             workspace.wait_for_vectors()
         differences: tuple[IndexDifference, ...] = ()
         if params.get("verify"):
             differences = tuple(difference(one) for one in workspace.verify())
-        if not (params.get("once") or params.get("detach") or params.get("verify")):
+        if not (switch or params.get("once") or params.get("detach") or params.get("verify")):
             self._watch(workspace, call)
         roots = tuple(
             root_status(root_index, workspace.registry.writer_thread(root_index))
             for root_index in workspace.root_indexes
         )
         return without_secrets(IndexResult(roots, time.monotonic() - started, differences))
+
+    @staticmethod
+    def _pause_or_check(workspace: Workspace, *, pause: bool, resume: bool) -> None:
+        """Pause or resume the roots of a workspace; without either, a paused root is an error."""
+        for root_index in workspace.root_indexes:
+            writer_thread = workspace.registry.writer_thread(root_index)
+            if pause:
+                writer_thread.pause()
+            elif resume:
+                writer_thread.resume()
+            elif writer_thread.paused:
+                raise StoreError(f"indexing of {root_index.root.path} is paused", hint="Run `llmc index --resume`.")
 
     def _tool(self, params: JsonObject, call: RunningRequest) -> Reply:
         """A call from the CLI. With `stream`, what the tool prints is sent as it is found."""

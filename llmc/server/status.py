@@ -33,7 +33,7 @@ class ProgressStatus:
     While watching, `index` sends `{"stage": "watch", "root", "path", "done", "removed", "seconds"}` for each batch.
     """
 
-    stage: str  # scan, parse, embed, write, tidy, repair, watch, verify
+    stage: str  # scan, parse, embed, write, tidy, repair, watch, verify, paused
     done: int = 0
     total: int = 0  # 0 while unknown
     rate: float = 0.0  # per second
@@ -55,7 +55,7 @@ class RootStatus:
     path: str
     name: str
     family: str
-    state: str  # waiting, building, ready, missing, failed
+    state: str  # waiting, building, paused, ready, missing, failed
     indexed: int = 0
     skipped: int = 0
     failed: int = 0

@@ -86,3 +86,9 @@ def test_the_quality_tier_holds_both_models_in_one_vector(light: StaticEmbedder)
 def test_a_folder_that_is_no_model_is_said_at_start(tmp_path: Path) -> None:
     with pytest.raises(EmbedError, match="cannot be used"):
         open_embedder(EmbedderSettings(kind="sentence-transformers", model=str(tmp_path)))
+
+
+def test_loading_and_embedding_print_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    embedder = open_embedder(EmbedderSettings(kind="sentence-transformers", model=minilm()))
+    embedder.embed(["def parse(): ..."] * 100)
+    assert capfd.readouterr() == ("", "")
