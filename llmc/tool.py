@@ -69,7 +69,7 @@ class ToolRequest:
     calls that waited at the same time; a step of a longer task leaves it out, since the task may have changed what it
     asks about. `tool` is set when the tool is known already. `runtime` and `provisional` are set by `call_tool`; the
     latter says that the index is being built and the tool does not read the rest from disk. `numbered`: items have the
-    numbers by which a handle opens them.
+    numbers by which a handle opens them. `packed`: another llmc merges the envelope into its own reply.
     """
 
     name: str
@@ -89,6 +89,7 @@ class ToolRequest:
     seen_views: tuple[View, ...] = ()
     provisional: bool = False
     numbered: bool = False
+    packed: bool = False
 
     @property
     def owner(self) -> str:

@@ -28,6 +28,12 @@ def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
     command = click.option(
         "--focus", "context_focus_question", metavar="QUESTION", help="Keep only what answers this question."
     )(command)
+    command = click.option("--ref", multiple=True, metavar="REF", help="At this ref of a published repository.")(
+        command
+    )
+    command = click.option("--repo", multiple=True, metavar="NAME", help="Only this root or published repository.")(
+        command
+    )
     command = click.option("--all", "all_", is_flag=True, help="All results, without a budget.")(command)
     return click.option("--budget", type=int, metavar="N", help="Token budget of the reply.")(command)
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from llmc.base.errors import ConfigError, NotFoundError, RootError
+from llmc.base.repository_names import REPO_NAME, name_of_remote
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,8 +22,6 @@ __all__ = ["GitSource", "checked_repo", "open_source"]
 REPO_VARIABLES = ("GITHUB_REPOSITORY", "CI_PROJECT_PATH", "BUILDKITE_PIPELINE_SLUG", "BITBUCKET_REPO_FULL_NAME")
 REF_VARIABLES = ("GITHUB_REF_NAME", "CI_COMMIT_REF_NAME", "BUILDKITE_BRANCH", "BITBUCKET_BRANCH", "BRANCH_NAME")
 # `git@host:owner/name.git`, `https://host/group/owner/name`
-REMOTE = re.compile(r"(?:[a-z+]+://[^/]+/|[^/@]+@[^:/]+:)(?P<path>.+?)(?:\.git)?/?")
-REPO_NAME = re.compile(r"[\w.+-]+(?:/[\w.+-]+)*")
 COMMIT = re.compile(r"[0-9a-f]{7,64}")
 BRANCHES = "refs/heads/"
 LONGEST_NAME = 200
@@ -109,8 +108,7 @@ def _remote_name(git: Any) -> str:
         url = git.get_config().get((b"remote", b"origin"), b"url").decode("utf-8", "replace")
     except KeyError:
         return ""
-    found = REMOTE.fullmatch(url)
-    return found["path"].strip("/") if found and REPO_NAME.fullmatch(found["path"].strip("/")) else ""
+    return name_of_remote(url)
 
 
 def _folder_name(path: str) -> str:

@@ -1,5 +1,5 @@
 """Where is the git directory of a root, and which commit is the root at? Files are read as text, bounded, never through
-links; no configuration is read.
+links; of the configuration only the URL of `origin` is read, as the name of the repository.
 
 The git directory of a linked work tree may lie outside the root. It is used only if the user owns it.
 """
@@ -13,12 +13,15 @@ from dataclasses import dataclass
 from typing import Final
 
 from llmc.base.errors import NotFoundError
+from llmc.base.repository_names import name_of_remote
 
-__all__ = ["GitCommit", "GitFolder", "git_folder"]
+__all__ = ["GitCommit", "GitFolder", "git_folder", "origin_name"]
 
 SMALL_FILE: Final = 4_096
 LARGEST_REFS: Final = 16 << 20
 _REF = re.compile(r"ref: (refs/[\w./@+-]{1,200})\s*")
+_ORIGIN = re.compile(r'\[remote "origin"\][^\[]*?\n\s*url\s*=\s*(?P<url>[^\n]+)')
+LARGEST_CONFIG: Final = 64 << 10
 _SHA = re.compile(r"[0-9a-f]{40}")
 
 
@@ -48,6 +51,16 @@ def git_folder(root: str) -> GitFolder:
     for folder in (own, common, objects, os.path.join(objects, "pack")):  # noqa: PTH118
         _check_own(folder, optional=folder.endswith("pack"))
     return GitFolder(objects, _head(own, common))
+
+
+def origin_name(root: str) -> str:
+    """The name of the repository by its remote `origin`, as `llmc publish` names it; empty if there is none."""
+    try:
+        _, common = _folders(os.path.join(root, ".git"))  # noqa: PTH118
+    except NotFoundError:
+        return ""
+    section = _ORIGIN.search(_small(os.path.join(common, "config"), LARGEST_CONFIG))  # noqa: PTH118
+    return name_of_remote(section["url"]) if section else ""
 
 
 def _folders(place: str) -> tuple[str, str]:

@@ -71,12 +71,13 @@ class Surface(Protocol):
 class ToolSurface:
     """The tools of llmc. Each request uses `server.profile` of the client's settings; `profile` is the initial one,
     whose instructions the client received unless `persona_instructions` replaced them. Without `data`, replies are text
-    only. Replies that no model reads are not `recorded` in the ledger."""
+    only. Replies that no model reads are not `recorded` in the ledger; `packed` ones are for another llmc."""
 
     service: Service
     profile: str = "lean"
     data: bool = True
     recorded: bool = True
+    packed: bool = False
     persona_instructions: str = ""
 
     @property
@@ -174,6 +175,7 @@ class ToolSurface:
                 call=call,
                 extra_tools=extra,
                 data=self.data,
+                packed=self.packed,
                 received_at=call.received_at,
                 ledger=ledger,
             )

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         Mcp,
         Provider,
         RedactionRule,
+        RemoteEntry,
         RoleEntry,
         RootEntry,
     )
@@ -67,6 +68,7 @@ __all__ = [
     "PrunerProfile",
     "Redaction",
     "RedactionRule",
+    "RemoteEntry",
     "Research",
     "RoleEntry",
     "RootEntry",

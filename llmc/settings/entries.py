@@ -22,6 +22,7 @@ __all__ = [
     "Mcp",
     "Provider",
     "RedactionRule",
+    "RemoteEntry",
     "RoleEntry",
     "RootEntry",
 ]
@@ -36,6 +37,20 @@ class RootEntry(SettingsModel):
         default=(), description="Gitignore-style patterns; if given, only matching files are indexed."
     )
     exclude: Texts = Field(default=(), description="Gitignore-style patterns of files that are not indexed.")
+
+
+class RemoteEntry(SettingsModel):
+    """A server of a shared index (`llmc serve --shared`) that is asked beside the local roots."""
+
+    name: Text = Field(min_length=1, description="Its name in replies.")
+    url: Text = Field(min_length=1, description="Its address, as in https://llmc.example.com.")
+    token: Secret = Field(default=Secret(), description="Your token or JWT; `${VAR}` is taken from the environment.")
+    repositories: Texts = Field(
+        default=(), description="Ask only about these repositories, as patterns; about all that you may read if empty."
+    )
+    timeout_ms: int = Field(
+        default=1_500, ge=50, le=30_000, description="Replies do not wait longer for it; local results are shown alone."
+    )
 
 
 class RedactionRule(SettingsModel):

@@ -21,6 +21,7 @@ from llmc.settings.entries import (
     Mcp,
     Provider,
     RedactionRule,
+    RemoteEntry,
     RoleEntry,
     RootEntry,
 )
@@ -415,6 +416,7 @@ class Settings(SettingsModel):
     ledger: Annotated[LedgerSettings, UserOnly()] = Field(default_factory=LedgerSettings.model_construct)
     server: Annotated[Server, UserOnly()] = Field(default_factory=Server.model_construct)
     shared: Annotated[SharedSettings, UserOnly()] = Field(default_factory=SharedSettings.model_construct)
+    remotes: Annotated[tuple[RemoteEntry, ...], UserOnly()] = ()
     shell: Annotated[Shell, UserOnly()] = Field(default_factory=Shell.model_construct)
     providers: Annotated[Mapping[str, Provider], UserOnly()] = Field(default_factory=dict)
     roles: Annotated[Mapping[str, RoleEntry], UserOnly()] = Field(default_factory=dict)

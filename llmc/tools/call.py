@@ -20,9 +20,10 @@ from llmc.state.recent_calls import RECENT
 from llmc.tool import budget_of
 from llmc.tools.accounting import account
 from llmc.tools.registry import TOOLS, is_offered, require_offered, tool
+from llmc.tools.remotes import asks_remotes, in_scope_anywhere, run_anywhere
 from llmc.tools.reply import build_reply, error_reply
 from llmc.tools.reply_cache import cached_reply
-from llmc.tools.scope import in_scope, names_unindexed
+from llmc.tools.scope import names_unindexed
 
 if TYPE_CHECKING:
     from llmc.envelope.reply import Reply
@@ -45,7 +46,7 @@ def call_tool(request: ToolRequest) -> Reply:
             if other is None:
                 break
             request = replace(request, name=other[0], args=other[1])
-        request = in_scope(request)
+        request = in_scope_anywhere(request)
         request = replace(
             request,
             provisional=wanted.depends_on_index() and request.workspace.is_building,
@@ -57,8 +58,12 @@ def call_tool(request: ToolRequest) -> Reply:
             request.call.allow(wanted.seconds_allowed(request.workspace.settings), limits.call_memory_bytes)
         with slot() if wanted.cpu_bound else nullcontext():
             build = partial(build_reply, request, wanted)
-            cacheable = wanted.is_cacheable(request) and not names_unindexed(request)
-            reply = cached_reply(request, wanted, build) if cacheable else build(wanted.run(request))
+            if asks_remotes(request):
+                reply = build(run_anywhere(request, wanted))
+            elif wanted.is_cacheable(request) and not names_unindexed(request):
+                reply = cached_reply(request, wanted, build)
+            else:
+                reply = build(wanted.run(request))
     except LlmcError as error:
         reply = error_reply(request, error)
     reply = account(request, reply)

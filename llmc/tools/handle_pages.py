@@ -15,6 +15,7 @@ from llmc.envelope.phrases import plural
 from llmc.tools import tree
 from llmc.tools.command_output import is_output, read_output
 from llmc.tools.handle_staleness import changed_words
+from llmc.tools.remotes import read_remote
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,6 +58,8 @@ def read_item(asked: ToolRequest, name: str, number: int, reader: Reader) -> Env
     item = items[number - 1]
     if not item.path:
         return Envelope("read", handle.question, (Group(item.title, (item,)),), unit="line")
+    if not item.root and (remote := read_remote(asked, remote_lines(item))) is not None:
+        return remote
     if not item.root:  # a row of counts by folder
         located, path = asked.workspace.locate(item.path.rstrip("*/") or ".")
         item = replace(item, root=located.root.id, path=path)
@@ -72,6 +75,14 @@ def read_item(asked: ToolRequest, name: str, number: int, reader: Reader) -> Env
         return tree.run(replace(asked, args={"path": [f"{root_index.root.path}/{item.path}"]}))
     start, end = surroundings(asked, root_index, item) if handle.tool in SINGLE else (item.start, item.end)
     return reader(root_index, item.path, start, end)
+
+
+def remote_lines(item: Item) -> str:
+    """A place of a remote as a target; one line is opened with some around it."""
+    if not item.start:
+        return item.path
+    spread = 0 if item.end > item.start else AROUND
+    return f"{item.path}:{max(1, item.start - spread)}-{max(item.end, item.start) + spread}"
 
 
 def check_roots(asked: ToolRequest, handle: Handle) -> None:

@@ -24,6 +24,7 @@ from llmc.tool import BUDGET, FOCUS, Argument, Tool, ToolRequest
 from llmc.tools.handle_pages import read_item, read_page
 from llmc.tools.nearest import with_nearest
 from llmc.tools.outline_layout import file_layout
+from llmc.tools.remotes import local_target, read_remote
 from llmc.workspace import shown_path
 
 if TYPE_CHECKING:
@@ -145,7 +146,12 @@ def read_one(asked: ToolRequest, text: str, *, alone: bool = True) -> Envelope:
         if not number:
             return read_page(asked, name)
         return read_item(asked, name, int(number[:9]), partial(read_span, asked))
-    (root_index, path, target), *others = located(asked, parse_target(text))
+    try:
+        (root_index, path, target), *others = located(asked, parse_target(local_target(asked.workspace, text)))
+    except NotFoundError:
+        if (remote := read_remote(asked, text)) is None:
+            raise
+        return remote
     seen = root_index.root_fs.stat(path) if path else None
     if seen is None or str(seen.kind) == "folder":
         raise QueryError(f"{target.path} is a folder", hint="`outline` or `tree` show what is in it.")

@@ -11,11 +11,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from llmc.base.errors import NotFoundError, NotIndexedYetError, StoreFullError
-from llmc.envelope import Fitted, Item, Row, failure, fit, render, shorten
+from llmc.envelope import Fitted, Group, Item, Row, failure, fit, render, shorten
 from llmc.envelope.clean import clean
 from llmc.envelope.differential import all_known, places_only, unchanged, without_known
 from llmc.envelope.fields import as_table, field_names
 from llmc.envelope.fit import everything
+from llmc.envelope.packing import pack
 from llmc.envelope.redact.redactor import redactor_for
 from llmc.envelope.render import frame_of, number_items
 from llmc.envelope.reply import Reply
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = ["build_reply", "error_reply"]
 
+MOST_PACKED = 2_000
 DENIED_ROW = Row("denied")
 # A remainder of so few lines is shown rather than stored: fetching it would cost more.
 FEW_LINES = 30
@@ -67,10 +69,31 @@ def build_reply(request: ToolRequest, wanted: Tool, envelope: Envelope) -> Reply
     line_counts = line_counts_of(envelope)
     envelope = clean(envelope, redactor_for(settings.redaction), request.workspace.text_of, data=request.wants_data)
     envelope = shorten(as_table(envelope, fields) if fields else envelope)
+    if request.packed:
+        return packed_reply(request.workspace, envelope)
     size = plain_size(envelope)
     reply = fit_reply(request, wanted, envelope, budget, line_counts)
     reply = replace(reply, provisional=envelope.provisional, roots=roots_of(envelope))
     return with_weight(request, wanted, envelope, reply, size)
+
+
+def packed_reply(workspace: Workspace, envelope: Envelope) -> Reply:
+    """The envelope for another llmc. Titles name their root, since there are others beside it; a very long result is
+    cut, and says so."""
+    names = {root_index.root.id: root_index.root.name for root_index in workspace.root_indexes}
+    groups: list[Group] = []
+    lines = 0
+    for group in envelope.groups:
+        lines += sum(len(item.rows) for item in group.items)
+        if lines > MOST_PACKED and groups:
+            break
+        root = names.get(group.items[0].root, "") if group.items else ""
+        named = group.title if not root or group.title.startswith(f"{root}:") else f"{root}:{group.title}"
+        groups.append(replace(group, title=named))
+    left = len(envelope.groups) - len(groups)
+    notes = (*envelope.notes, f"{left} files more: narrow it") if left else envelope.notes
+    kept = replace(envelope, groups=tuple(groups), notes=notes, data={}, folded=())
+    return Reply("", {"envelope": pack(kept)}, len(groups), len(envelope.groups), roots=roots_of(kept))
 
 
 def with_sources(workspace: Workspace, envelope: Envelope) -> Envelope:

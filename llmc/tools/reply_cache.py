@@ -47,7 +47,7 @@ def cached_reply(request: ToolRequest, tool: Tool, build: Callable[[Envelope], R
     began = time.monotonic()
     workspace, handles = request.workspace, request.handles
     arguments = json.dumps(request.args, sort_keys=True, default=str)
-    form = (request.data, request.numbered, request.session is None, tool.returns_json(request.session))
+    form = (request.data, request.packed, request.numbered, request.session is None, tool.returns_json(request.session))
     key = (tool.name, arguments, request.owner, form, workspace.cwd)
 
     def is_valid(kept: CachedReply) -> bool:

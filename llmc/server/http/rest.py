@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from llmc.envelope.reply import Reply
     from llmc.server.http.request_context import RequestContexts
+    from llmc.server.surface import Surface
     from llmc.state.connected_sessions import RequestContext
     from llmc.tool import Tool
 
@@ -101,7 +102,7 @@ class Rest:
         name, args = request.path_params["name"], await arguments(request)
         named = request.headers.get("llmc-session") or args.get("session_id")
         context = await self.enter(request, named if isinstance(named, str) else "")
-        surface = surface_for(self.contexts.service, context.session.profile)
+        surface = self._surface(context)
         if why := surface.unknown(context, name):
             raise HttpRefusal(404, "not_found", why)
         call = RunningRequest(context.client)
@@ -114,6 +115,9 @@ class Rest:
         finally:
             call.cancel()
         return shown(name, reply)
+
+    def _surface(self, context: RequestContext) -> Surface:
+        return surface_for(self.contexts.service, context.session.profile)
 
     async def enter(self, request: Request, session: str) -> RequestContext:
         query = dict(request.query_params)

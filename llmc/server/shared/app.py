@@ -21,6 +21,7 @@ from llmc.server.http.prometheus import answered_calls, exposition_of, gauge, pr
 from llmc.server.http.refusals import HttpRefusal
 from llmc.server.http.request_context import RequestContexts
 from llmc.server.http.rest import Rest, json_bytes
+from llmc.server.surface import ToolSurface
 from llmc.server.wire import encode_line
 from llmc.state.connected_sessions import ConnectedSession, RequestContext
 
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from llmc.server.http.callers import HttpCaller
     from llmc.server.shared.authentication import SharedCallers
     from llmc.server.shared.service import SharedService
+    from llmc.server.surface import Surface
     from llmc.store.shared.index import SharedIndex
 
 __all__ = ["shared_application"]
@@ -78,11 +80,23 @@ class StatelessEndpoint(McpEndpoint):
         return StreamableHTTPSessionManager(server, stateless=True, max_request_body_size=largest)
 
 
+class EnvelopeRest(Rest):
+    """What the daemon of a developer asks: whole envelopes, which it merges into its own replies."""
+
+    def _surface(self, _context: RequestContext) -> Surface:
+        return ToolSurface(self.contexts.service, recorded=False, packed=True)
+
+
 class SharedRest(Rest):
     contexts: SharedContexts
 
     def routes(self) -> list[Route]:
-        return [*super().routes(), Route("/ready", self.answered(self.ready))]
+        envelopes = EnvelopeRest(self.contexts, self._pool, self._url)
+        return [
+            *super().routes(),
+            Route("/ready", self.answered(self.ready)),
+            Route("/envelopes/{name}", envelopes.answered(envelopes.call), methods=["POST"]),
+        ]
 
     @property
     def _index(self) -> SharedIndex:

@@ -145,9 +145,16 @@ class SharedIndex:
         return {repo: refs for repo, refs in self.snapshot.heads.items() if access.permits(repo)}
 
     def select(self, access: Access, repos: Sequence[str] = (), refs: Sequence[str] = ()) -> Selection:
-        """The repositories that a caller may read and asked for, each at its default ref or at the refs named."""
+        """The repositories that a caller may read and asked for, each at its default ref or at the refs named.
+        `!name` leaves a repository out."""
         snapshot = self.snapshot
-        wanted = [repo for repo in self.repositories(access) if not repos or any(names(one, repo) for one in repos)]
+        chosen = [one for one in repos if not one.startswith("!")]
+        without = [one[1:] for one in repos if one.startswith("!")]
+        wanted = [
+            repo
+            for repo in self.repositories(access)
+            if (not chosen or any(names(one, repo) for one in chosen)) and repo not in without
+        ]
         heads = [head for repo in sorted(wanted) for head in self._refs(snapshot, repo, refs)]
         return self.selection(heads)
 
