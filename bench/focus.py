@@ -36,7 +36,7 @@ from llmc.tools.focus import Block
 from training.examples import first_sentence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 __all__ = ["Case", "cases", "kept_share"]
 
@@ -170,14 +170,14 @@ LEAVES = frozenset({"function", "method", "macro"})
 SMALL = frozenset({"constant", "variable", "field", "property", "parameter"})
 
 
-def kept_share(case: Case, kept: list[int]) -> float:
+def kept_share(lines: Sequence[str], kept: list[int]) -> float:
     """What the reply costs against the file, both in tokens: each run has its first number, each gap a mark."""
     paid, last = 0, 0
     for number in kept:
-        line = case.lines[number - 1]
+        line = lines[number - 1]
         paid += count_line(f" {line}") if number == last + 1 else count_line(" …") + count_line(f" {number} {line}")
         last = number
-    return paid / max(1, count("\n".join(case.lines)))
+    return paid / max(1, count("\n".join(lines)))
 
 
 def run(found: list[Case], *, typed: bool, index: bool) -> tuple[float, float, float, list[Case]]:
@@ -186,7 +186,7 @@ def run(found: list[Case], *, typed: bool, index: bool) -> tuple[float, float, f
     for case in found:
         question = case.typed if typed else case.question
         kept = prune(case.lines, question, blocks=blocks_of(case) if index else None)
-        shares.append(kept_share(case, kept))
+        shares.append(kept_share(case.lines, kept))
         if not set(range(case.start, case.end + 1)) <= set(kept):
             lost.append(case)
     return 1 - len(lost) / max(1, len(found)), statistics.fmean(shares), max(shares), lost

@@ -11,9 +11,9 @@ from llmc.envelope.phrases import plural
 from llmc.envelope.redact.redactor import redactor_for
 from llmc.retrieval.grep.grep import GrepRequest, grep, matcher_for, settle_case
 from llmc.retrieval.grep.stream import stream_matches
-from llmc.tool import Argument, Tool, ToolRequest
+from llmc.tool import FOCUS, Argument, Tool, ToolRequest
 from llmc.tools.grep_output import grep_output
-from llmc.tools.grep_reply import AMOUNT, MOST_READ, WHERE, check_scope, line_filter, matches_envelope
+from llmc.tools.grep_reply import AMOUNT, WHERE, check_scope, line_filter, matches_envelope, most_read
 from llmc.tools.scope import scope_of
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def request_of(asked: ToolRequest, paths: PathFilter, *, unindexed: bool) -> Gre
     """`unindexed`: a root is being built, and all its files may have to be read."""
     workspace = asked.workspace
     context = asked.number("context")
-    patience = LONG_SEARCH if asked.flag("all") or unindexed else 1
+    patience = LONG_SEARCH if asked.flag("all") or asked.text(FOCUS.name).strip() or unindexed else 1
     seconds = workspace.settings.limits.query_timeout_ms / 1000 * patience
     return GrepRequest(
         patterns=(asked.text("pattern"), *asked.texts("also")),
@@ -93,7 +93,7 @@ def request_of(asked: ToolRequest, paths: PathFilter, *, unindexed: bool) -> Gre
         within=asked.within(),
         files_only=asked.flag("files"),
         count_only=asked.flag("count"),
-        stop=None if asked.flag("all") or asked.flag("files") or asked.flag("count") else MOST_READ,
+        stop=most_read(asked),
         seconds=max(seconds, MULTILINE_SECONDS) if asked.flag("multiline") else seconds,
         lines=line_filter(asked),
         count_rest=True,

@@ -28,10 +28,12 @@ if TYPE_CHECKING:
     from llmc.tools.scope import CallScope
     from llmc.workspace import Workspace
 
-__all__ = ["AMOUNT", "MOST_READ", "WHERE", "check_scope", "line_filter", "matches_envelope"]
+__all__ = ["AMOUNT", "WHERE", "check_scope", "line_filter", "matches_envelope", "most_read"]
 
 # Matching lines that are read, grouped and kept behind the handle; of a pattern with more the rest is only counted.
 MOST_READ = 1_000
+# With a focus question, which chooses among all matches and shows few of them.
+MOST_FOCUSED = 20_000
 HEAD_TOKENS = 40  # first line and handle
 
 # The arguments of both tools: where they look, and how much they show.
@@ -78,6 +80,13 @@ def matches_envelope(  # noqa: PLR0917 - what every stage before it has made
         folded=layout.folded,
         provisional=bool(result.unsure),
     )
+
+
+def most_read(asked: ToolRequest) -> int | None:
+    """How many matching lines are read; None for all of them."""
+    if asked.flag("all") or asked.flag("files") or asked.flag("count"):
+        return None
+    return MOST_FOCUSED if asked.text(FOCUS.name).strip() else MOST_READ
 
 
 def grouped(asked: ToolRequest, views: Sequence[View], result: GrepResult, matcher: Matcher | None) -> list[FileGroups]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from llmc.base.errors import QueryError
@@ -9,7 +10,7 @@ from llmc.retrieval.call_arguments import call_shape
 from llmc.retrieval.grep.grep import GrepRequest
 from llmc.retrieval.structure import CodePattern, find_shapes
 from llmc.tool import Argument, Tool, ToolRequest
-from llmc.tools.grep_reply import AMOUNT, MOST_READ, WHERE, line_filter, matches_envelope
+from llmc.tools.grep_reply import AMOUNT, WHERE, line_filter, matches_envelope, most_read
 from llmc.tools.scope import scope_of
 
 if TYPE_CHECKING:
@@ -26,20 +27,19 @@ def run(asked: ToolRequest) -> Envelope:
     scope = scope_of(
         asked, asked.paths(), globs=asked.texts("glob"), types=asked.texts("type"), types_not=asked.texts("type_not")
     )
-    listed = asked.flag("files") or asked.flag("count")
     request = GrepRequest(
         (asked.text("pattern"),),
         paths=scope.paths,
         within=asked.within(),
         files_only=asked.flag("files"),
         count_only=asked.flag("count"),
-        stop=None if asked.flag("all") or listed else MOST_READ,
+        stop=most_read(asked),
         seconds=PATIENCE * asked.workspace.settings.limits.query_timeout_ms / 1000,
         lines=line_filter(asked),
     )
     result = find_shapes(scope.views, shape, request)
     notes = []
-    if result.unread and result.matches < MOST_READ:
+    if result.unread and result.matches < (request.stop or math.inf):
         stopped = f"stopped at the time limit of {request.seconds:g} s"
         if not result.files:
             raise QueryError(

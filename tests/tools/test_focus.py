@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.fit import leave, pick
 from llmc.envelope.tokens import count
-from llmc.retrieval.passages.prune import prune
+from llmc.retrieval.passages.log_entries import level_of
+from llmc.retrieval.passages.prune import prune, pruned
 from llmc.retrieval.passages.score import scores
 from llmc.retrieval.passages.units import cut
 from llmc.tools.focus import Block, read_blocks
@@ -93,6 +94,103 @@ def test_a_function_that_is_too_long_by_itself_gives_its_head_and_the_lines_that
     kept = text_of(lines := ["def everything(shelf):", *steps], prune(lines, "how is a refund encrypted"))
     assert "def everything(shelf):" in kept
     assert "encrypt_refund(total_3)" in kept
+
+
+def long_function() -> list[str]:
+    """Thirty steps of eight lines, each with a comment of its own."""
+    lines = ["def close_day(depot):", '    """Close the day at a depot."""']
+    for subject in SUBJECTS:
+        for verb in VERBS[:3]:
+            lines += [
+                "",
+                f"    for {subject} in depot.{subject}s:",
+                f"        # a damaged {subject} must never be {verb}ed twice",
+                f"        if {subject}.state in depot.marks[{len(lines)}]:",
+                f"            depot.note({len(lines)})",
+                f"        first = depot.look_up({len(lines)})",
+                f"        second = first.merge(depot.totals[{len(lines)}])",
+                "        depot.totals.append(second)",
+            ]
+    return lines
+
+
+@pytest.mark.parametrize("subject", SUBJECTS)
+def test_a_step_of_a_long_function_keeps_the_line_below_its_comment_and_what_encloses_it(subject: str) -> None:
+    lines = [*long_function(), "", *python_module()]
+    at = lines.index(f"        # a damaged {subject} must never be weighed twice")
+    kept = prune(lines, f"a damaged {subject} must never be weighed twice")
+    assert {1, at, at + 1, at + 2} <= set(kept)  # `def`, `for`, the comment, the line below it
+    assert count(text_of(lines, kept)) <= 0.25 * count("\n".join(lines))  # twenty-nine other steps say nearly the same
+
+
+def test_what_was_left_out_and_may_be_meant_is_named() -> None:
+    found = pruned(python_module(), "where is the parcel weighed or the pallet archived")
+    assert found.also
+    assert all(python_module()[one.start - 1 : one.end] for one in found.also)
+    assert not {number for one in found.also for number in range(one.start + 1, one.end)} & set(found.lines)
+
+
+def test_a_question_that_nothing_answers_is_unsure_and_a_clear_one_is_not() -> None:
+    assert pruned(python_module(), "why does the purple elephant dance").is_unsure
+    assert not pruned(python_module(), "how is a refund encrypted?").is_unsure
+
+
+def test_a_paragraph_stays_with_the_block_that_it_introduces() -> None:
+    lines = [f"{'#' * (1 + number % 2)} Chapter {number}\n" for number in range(60)]
+    text = "\n\n".join(f"{head}\nWords about topic {at} and {SUBJECTS[at % 10]}." for at, head in enumerate(lines))
+    text += "\n\nOn a zebra crossing, run:\n\n```\nstripes --first\n\nstripes --second\n```\n\nThen wait.\n"
+    text += "\nA courier uses this:\n\n    courier --fast\n"
+    kept = text_of(lines := text.split("\n"), prune(lines, "what is run on a zebra crossing"))
+    assert "stripes --first\n\nstripes --second" in kept
+    assert "courier --fast" in text_of(lines, prune(lines, "what does a courier use"))
+
+
+def service_log() -> list[str]:
+    lines = []
+    for number in range(400):
+        lines.append(f"2026-03-01 10:{number // 60:02}:{number % 60:02},017 INFO  worker.{number % 7} handled {number}")
+        if number % 15 == 3:
+            lines.append(f"2026-03-01 10:{number // 60:02}:59,001 WARNING pool.size {SUBJECTS[number % 10]} is low")
+        if number % 90 == 7:
+            lines += [
+                f"2026-03-01 10:{number // 60:02}:59,500 ERROR   billing job {number} failed",
+                "Traceback (most recent call last):",
+                f'  File "billing.py", line {number}, in charge',
+                "    send(it)",
+                f"TimeoutError: no answer to {number}",
+            ]
+    return lines
+
+
+@pytest.mark.parametrize(
+    ("question", "level"), [("what errors are there?", " ERROR "), ("list the warnings", " WARNING ")]
+)
+def test_every_entry_of_the_level_that_is_asked_for_is_kept(question: str, level: str) -> None:
+    lines = service_log()
+    kept = set(prune(lines, question))
+    assert {number for number, line in enumerate(lines, 1) if level in line} <= kept
+    assert not any(" INFO " in lines[number - 1] for number in kept)
+
+
+def test_an_error_of_a_log_keeps_its_stack_trace() -> None:
+    kept = text_of(lines := service_log(), prune(lines, "which exceptions were raised"))
+    assert kept.count("TimeoutError: no answer to") == sum("TimeoutError" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("line", "level"),
+    [
+        ('{"ts":"2026-01-01T00:00:00Z","level":"error","msg":"x"}', "error"),
+        ("time=2026-01-01 level=warning msg=x", "warning"),
+        ("[WARN] 2026-01-01 x", "warning"),
+        ("E0301 10:00:00.000 7 main.go:3] x", "error"),
+        ("Mar  1 10:00:00 host app[7]: ERROR x", "error"),
+        ("2026-01-01 10:00:00 the ERRORS table is full", ""),
+        ("10:00:00 FATAL x", "error"),
+    ],
+)
+def test_the_level_of_a_log_line_is_read(line: str, level: str) -> None:
+    assert level_of(line) == level
 
 
 def test_a_text_of_a_hundred_thousand_lines_is_searched_first() -> None:

@@ -59,6 +59,10 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     folder = tmp_path_factory.mktemp("tree")
     (folder / "steps.py").write_text(module())
     (folder / "notes.md").write_text("\n\n".join(f"# Part {n}\n\nAbout shelf {n} and its boxes." for n in range(200)))
+    for number in range(60):
+        lines = [f"password_{number}_{line} = stored" for line in range(40)]
+        answer_of = ["if len(password) < MINIMUM_LENGTH:", "    raise TooShort"] if number == 59 else []
+        (folder / f"accounts_{number:02}.py").write_text("\n".join([*lines, *answer_of]))
     home = tmp_path_factory.mktemp("home")
     plain = Settings(embedder=EmbedderSettings(kind="hash"))
     with Workspace.open(str(folder), home=str(home), settings=plain, watch=True) as workspace:
@@ -187,3 +191,18 @@ def test_the_command_line_asks_with_focus_and_honours_the_variables(tmp_path: Pa
         place.environ |= {"PRUNER_URL": ""}
         again = place.llmc("read", "steps.py", "--focus", QUESTION, "--plain", cwd=tmp_path)
         assert again.stdout == kept.stdout
+
+
+def test_a_focus_question_about_matches_chooses_among_all_of_them(world: World) -> None:
+    reply = world.ask("grep", pattern="password", context_focus_question="where is the minimum length checked?")
+    assert reply.text.startswith("2,401 matches in 60 files")
+    assert "41 if len(password) < MINIMUM_LENGTH:" in reply.text
+    assert "unread" not in reply.text
+    assert count(reply.text) < 1_500
+
+
+def test_a_reply_names_what_it_left_out_and_says_when_nothing_stands_out(world: World) -> None:
+    wanted = "where are step_17 and step_23 and step_31 and step_44 done"
+    assert "also: " in world.ask("read", target="steps.py", context_focus_question=wanted).text.split("\n")[0]
+    unsure = world.ask("read", target="steps.py", context_focus_question="why does the purple elephant dance")
+    assert "unsure: no part stands out" in unsure.text.split("\n")[0]

@@ -49,12 +49,16 @@ _TYPE: Final = re.compile(r"[A-Za-z_][\w \t*&<>,:\[\]]{0,80}")
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A definition of lines `start` to `end`; `holds`: it is there for what it holds, as a class is."""
+    """A definition of lines `start` to `end`; `holds`: it is there for what it holds, as a class is.
+
+    `heads_prose`: it is a heading of documentation and what follows it.
+    """
 
     start: int
     end: int
     name: str = ""
     holds: bool = False
+    heads_prose: bool = False
 
 
 def read_blocks(lines: Sequence[str]) -> list[Block]:

@@ -6,6 +6,7 @@ whether its documentation says the very words; and how much of the question a do
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass
@@ -13,14 +14,14 @@ from typing import TYPE_CHECKING, Final
 
 from llmc.base import words
 from llmc.base.bm25 import bm25, query_terms
-from llmc.retrieval.passages.units import COMMENTS
+from llmc.retrieval.passages.segments import COMMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from llmc.retrieval.passages.units import TextUnit
 
-__all__ = ["LexicalFeatures", "around", "bodies", "last_name", "mentions", "quoted", "read", "unsaid"]
+__all__ = ["LexicalFeatures", "around", "bodies", "last_name", "mentions", "quoted", "read", "together", "unsaid"]
 
 HEAD, TOGETHER, MOST = 14, 3, 0.85  # lines looked at, lines together, share of the question that counts
 MENTIONS: Final = 6  # places elsewhere that are looked at
@@ -113,6 +114,25 @@ def share_of(said: LexicalFeatures, span: range) -> float:
     """How much of the question these lines say."""
     found = set().union(*said.hits[span.start : span.stop])
     return sum(said.asked[term] for term in found) / (sum(said.asked.values()) or 1.0)
+
+
+def together(said: LexicalFeatures, units: Sequence[TextUnit]) -> list[float]:
+    """How much of the question stands within three lines of a unit, its rare words counting most."""
+    seen = Counter(term for line in said.hits for term in set(line))
+    rarity = {term: weight * math.log(1 + len(said.hits) / (0.5 + seen[term])) for term, weight in said.asked.items()}
+    whole = sum(rarity.values()) or 1.0
+    return [
+        max(
+            (
+                sum(map(rarity.__getitem__, set().union(*said.hits[at : min(at + TOGETHER, unit.end)])))
+                for at in range(unit.start, unit.end)
+                if said.hits[at]
+            ),
+            default=0.0,
+        )
+        / whole
+        for unit in units
+    ]
 
 
 def unsaid(said: LexicalFeatures, units: Sequence[TextUnit]) -> list[float]:

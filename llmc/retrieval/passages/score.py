@@ -1,12 +1,14 @@
-"""How likely is it that a unit answers the question? What its words say (`said`), what they mean (`meant`), what it is.
+"""How likely is it that lines answer the question? What their words say (`lexical`), what they mean (`semantic`).
 
-The sum is the logarithm of a likelihood: the weights were fitted as a softmax over the units of a file, to files whose
-functions keep their documentation, to files that lost it and to files where only the function in question did, and
-rounded. See docs/decisions/0024.
+This is the only scorer of lines: the excerpts of a search, the evidence of research and focus all rank by it. The sum
+is the logarithm of a likelihood: weights were fitted as a softmax over the units of a file and the passages inside
+long ones, and rounded. See docs/decisions/0024 for units and 0070 for passages.
 """
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,11 +23,11 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from llmc.embed.static import StaticEmbedder
-    from llmc.retrieval.passages.units import TextUnit
+    from llmc.retrieval.passages.units import InnerPassage, TextUnit
 
     Column = npt.NDArray[np.floating[Any]]
 
-__all__ = ["bundled", "scores"]
+__all__ = ["Likelihoods", "bundled", "likelihoods", "scores"]
 
 WEIGHTS: Final = {
     "body": 1.2,
@@ -42,9 +44,28 @@ WEIGHTS: Final = {
     "no definition": -3.1,
     "tiny": -2.8,
 }
+PASSAGE_WEIGHTS: Final = {
+    "together": 1.5,
+    "nearly all": 2.4,
+    "body": 2.8,
+    "meaning": 2.1,
+    "near body": 1.4,
+    "always": -1.0,
+    "whole unit": -0.5,
+    "no definition": -0.3,
+}
+NEARLY_ALL: Final = 0.6  # of the question's words, within three lines
 WORDS_ONLY: Final = 4.0  # words alone must decide where the model is gone
 LONGEST_SIGNATURE: Final = 300  # characters
 TINY: Final = 3  # lines
+
+
+@dataclass(frozen=True, slots=True)
+class Likelihoods:
+    """Of each unit as a whole and of each passage; together they are one."""
+
+    units: list[float]
+    passages: list[float]
 
 
 @cache
@@ -58,24 +79,78 @@ def bundled() -> StaticEmbedder | None:
         return None
 
 
+def likelihoods(
+    lines: Sequence[str],
+    units: Sequence[TextUnit],
+    passages: Sequence[InnerPassage],
+    question: str,
+    model: StaticEmbedder | None,
+) -> Likelihoods:
+    found = said.read(lines, question)
+    of_units = unit_scores(lines, units, question, model, found)
+    of_passages = passage_scores(lines, passages, question, model, found) if passages else []
+    best = max([*of_units, *of_passages], default=0.0)
+    values = [math.exp(score - best) for score in (*of_units, *of_passages)]
+    total = sum(values) or 1.0
+    shares = [value / total for value in values]
+    return Likelihoods(shares[: len(units)], shares[len(units) :])
+
+
 def scores(lines: Sequence[str], units: Sequence[TextUnit], question: str, model: StaticEmbedder | None) -> list[float]:
     """One for each unit; the largest is what should be kept first."""
-    total = weighed(by_words(lines, units, question) | by_kind(units))
+    return unit_scores(lines, units, question, model, said.read(lines, question))
+
+
+def unit_scores(
+    lines: Sequence[str],
+    units: Sequence[TextUnit],
+    question: str,
+    model: StaticEmbedder | None,
+    found: said.LexicalFeatures,
+) -> list[float]:
+    total = weighed(by_words(lines, units, found) | by_kind(units), WEIGHTS)
     if model is None:
         return [WORDS_ONLY * float(value) for value in total]
-    return [float(value) for value in total + weighed(by_meaning(lines, units, question, model))]
+    return [float(value) for value in total + weighed(by_meaning(lines, units, question, model), WEIGHTS)]
 
 
-def weighed(columns: dict[str, Column]) -> Column:
+def passage_scores(
+    lines: Sequence[str],
+    passages: Sequence[InnerPassage],
+    question: str,
+    model: StaticEmbedder | None,
+    found: said.LexicalFeatures,
+) -> list[float]:
     import numpy as np  # noqa: PLC0415 - as above
 
-    return np.asarray(np.sum([WEIGHTS[name] * column for name, column in columns.items()], axis=0))
+    texts = [passage.text for passage in passages]
+    together = np.array(said.together(found, texts))
+    columns = {
+        "together": together,
+        "nearly all": np.maximum(0.0, together - NEARLY_ALL) / (1 - NEARLY_ALL),
+        "body": scaled(np.array(said.bodies(found, texts))),
+        "always": np.ones(len(texts)),
+        "whole unit": np.array([float(passage.is_whole) for passage in passages]),
+        "no definition": np.array([float(not text.defines) for text in texts]),
+    }
+    if model is None:
+        return [WORDS_ONLY * float(value) for value in weighed(columns, PASSAGE_WEIGHTS)]
+    from llmc.retrieval.passages.semantic import SemanticScorer  # noqa: PLC0415 - as above
+
+    meant = SemanticScorer(model, ["\n".join(lines[text.start : text.end]) for text in texts], question)
+    columns |= {"meaning": scaled(meant.of_bodies()), "near body": scaled(meant.near_bodies())}
+    return [float(value) for value in weighed(columns, PASSAGE_WEIGHTS)]
 
 
-def by_words(lines: Sequence[str], units: Sequence[TextUnit], question: str) -> dict[str, Column]:
+def weighed(columns: dict[str, Column], weights: dict[str, float]) -> Column:
     import numpy as np  # noqa: PLC0415 - as above
 
-    found = said.read(lines, question)
+    return np.asarray(np.sum([weights[name] * column for name, column in columns.items()], axis=0))
+
+
+def by_words(lines: Sequence[str], units: Sequence[TextUnit], found: said.LexicalFeatures) -> dict[str, Column]:
+    import numpy as np  # noqa: PLC0415 - as above
+
     return {
         "body": scaled(np.array(said.bodies(found, units))),
         "around": scaled(np.array(said.around(found, units))),

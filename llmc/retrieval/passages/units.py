@@ -2,7 +2,8 @@
 
 What is kept of a function is all of it. A class is its head and its members, since a question is mostly about one of
 them; a function that would be too much by itself is taken apart as well. What stands between definitions goes by
-paragraphs, long ones in pieces. Every line is in one unit.
+paragraphs (`segments`). Every line is in one unit. `inner_passages` are the paragraphs of long units, any of which may
+be kept without the rest, with the lines that enclose it.
 """
 
 from __future__ import annotations
@@ -11,17 +12,19 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
+from llmc.retrieval.passages.segments import COMMENTS, enclosing, segments
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from llmc.retrieval.passages.blocks import Block
 
-__all__ = ["TextUnit", "cut"]
+__all__ = ["InnerPassage", "TextUnit", "cut", "inner_passages", "is_prose"]
 
-LONGEST_PIECE: Final = 8  # lines of a paragraph that stay together
+LONGEST_HEAD: Final = 8  # lines of a class or of a long function without a blank line
+SHORT: Final = 14  # lines of a unit that is always kept whole
 LONGEST_SIGNATURE: Final = 15  # lines above a docstring
 SHORTEST_DOC: Final = 6  # lines; less is not worth a mark
-COMMENTS: Final = ("#", "//", "/*", "*", "--", ";;")
 QUOTES: Final = ('"""', "'''")
 
 
@@ -59,12 +62,17 @@ def cut(lines: Sequence[str], blocks: Sequence[Block], costs: Sequence[float], l
     return list(_Cutting(lines, ordered, sums, largest).within(0, len(lines), (0, len(ordered)), (), ""))
 
 
+def is_prose(blocks: Sequence[Block]) -> bool:
+    return all(block.heads_prose for block in blocks)
+
+
 class _Cutting:
     def __init__(self, lines: Sequence[str], blocks: Sequence[Block], sums: Sequence[float], largest: float) -> None:
         self._lines = lines
         self._blocks = blocks
         self._sums = sums
         self._largest = largest
+        self._is_prose = is_prose(blocks)
 
     def within(
         self, start: int, end: int, among: tuple[int, int], heads: tuple[int, ...], name: str
@@ -98,7 +106,7 @@ class _Cutting:
         own = self._signature(top, bottom)
         first = self._lead(top, max(top, self._blocks[inner[0]].start - 1)) if has_inner else bottom
         blank = (index for index in range(own + 1, first) if not self._lines[index].strip())
-        head = max(top, min(first, next(blank, own + LONGEST_PIECE)))
+        head = max(top, min(first, next(blank, own + LONGEST_HEAD)))
         if head > top:
             yield self._unit(top, head, full, heads)
         if has_inner:
@@ -157,11 +165,32 @@ class _Cutting:
     def _between(
         self, start: int, end: int, heads: tuple[int, ...], name: str, *, defines: bool = False
     ) -> Iterator[TextUnit]:
-        first = start
-        for index in range(start, end):
-            ends = not self._lines[index].strip() and index + 1 < end and self._lines[index + 1].strip()
-            if ends or index + 1 - first >= LONGEST_PIECE:
-                yield TextUnit(first, index + 1, first, name, heads, defines=defines)
-                first = index + 1
-        if first < end:
-            yield TextUnit(first, end, first, name, heads, defines=defines)
+        for first, last in segments(self._lines, start, end, prose=self._is_prose):
+            within = enclosing(self._lines, first, heads[-1]) if defines and heads else ()
+            yield TextUnit(first, last, first, name, (*heads, *within), defines=defines)
+
+
+@dataclass(frozen=True, slots=True)
+class InnerPassage:
+    """Lines of one unit, `unit` by its place in the list; a short unit is its own passage."""
+
+    text: TextUnit
+    unit: int
+    is_whole: bool
+
+
+def inner_passages(lines: Sequence[str], units: Sequence[TextUnit], *, prose: bool) -> list[InnerPassage]:
+    """Without the signatures and the documentation of long functions: they speak for the whole function."""
+    found: list[InnerPassage] = []
+    for number, unit in enumerate(units):
+        if unit.end - unit.start <= SHORT:
+            found.append(InnerPassage(unit, number, is_whole=True))
+            continue
+        for first, last in segments(lines, unit.start, unit.end, prose=prose):
+            if not unit.defines:
+                found.append(InnerPassage(TextUnit(first, last, first, unit.name, unit.heads), number, is_whole=False))
+            elif first > unit.signature and last > unit.doc[1]:
+                heads = dict.fromkeys((*unit.heads, unit.signature, *enclosing(lines, first, unit.signature)))
+                passage = TextUnit(first, last, first, unit.name, tuple(heads), defines=True)
+                found.append(InnerPassage(passage, number, is_whole=False))
+    return found

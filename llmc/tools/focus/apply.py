@@ -13,11 +13,12 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
+from llmc.base.words import query_words, stem
 from llmc.envelope.envelope import Row
 from llmc.extend.pruner.endpoint import PrunerError, ask
 from llmc.retrieval.passages.choose import choose
-from llmc.retrieval.passages.prune import FEWEST, SHARE, estimate, prune
-from llmc.retrieval.passages.score import bundled, scores
+from llmc.retrieval.passages.prune import FEWEST, SHARE, estimate, pruned
+from llmc.retrieval.passages.score import bundled, likelihoods
 from llmc.retrieval.passages.units import TextUnit
 from llmc.tools.focus.align import aligned
 
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 __all__ = ["Focused", "focus", "marked"]
 
 MARK: Final = "…"
+MOST_NAMED: Final = 3  # places that were left out and may be meant
+UNSURE: Final = "unsure: no part stands out, other lines may answer too"
+MOST_SCORED: Final = 3_000  # items; about half a second
 FEW_ROWS: Final = 12  # an item of more lines is a text by itself
 
 
@@ -44,6 +48,7 @@ class Focused:
     whole: Envelope
     kept: Kept
     runs: bool = False  # of lines, which are marked where some are left out
+    notes: tuple[str, ...] = ()  # what was left out and may be meant, and whether nothing stood out
 
 
 def focus(
@@ -61,6 +66,8 @@ def focus(
         return by_endpoint(envelope, question, endpoint, cancelled)
     if total <= min(FEWEST, room):
         return everything(envelope)
+    if envelope.unit == "match":
+        return by_matches(envelope, question, min(room, max(FEWEST, SHARE * total)))
     if any(len(item.rows) > FEW_ROWS for item in envelope.items()):
         return by_lines(envelope, question, room / max(1.0, total), blocks_of)
     return by_items(envelope, question, min(room, max(FEWEST, SHARE * total)))
@@ -78,26 +85,81 @@ def places(envelope: Envelope) -> Iterable[tuple[tuple[int, int], Item]]:
 
 def by_items(envelope: Envelope, question: str, room: float) -> Focused:
     """Each item is one unit: a match with its context, a hit, a name."""
-    found = list(places(envelope))
-    texts = [" ".join([item.title, *(row.text for row in item.rows)]) for _, item in found]
-    units = [
-        TextUnit(at, at + 1, at, f"{envelope.groups[place[0]].title} {item.title}".replace(".", " "))
-        for at, (place, item) in enumerate(found)
+    found = [
+        (place, item, f"{envelope.groups[place[0]].title} {item.title}".replace(".", " "))
+        for place, item in places(envelope)
     ]
-    costs = [sum(estimate(row.text) for row in item.rows) + estimate(item.title) + 1 for _, item in found]
-    chosen = choose(units, scores(texts, units, question, bundled()), costs, room)
-    return Focused(envelope, {place: len(item.rows) for at, (place, item) in enumerate(found) if at in chosen})
+    texts = [" ".join([item.title, *(row.text for row in item.rows)]) for _, item, _ in found]
+    if len(found) > MOST_SCORED:
+        best = likeliest([f"{name} {text}" for (_, _, name), text in zip(found, texts, strict=True)], question)
+        found, texts = [found[at] for at in best], [texts[at] for at in best]
+    units = [TextUnit(at, at + 1, at, name) for at, (_, _, name) in enumerate(found)]
+    costs = [sum(estimate(row.text) for row in item.rows) + estimate(item.title) + 1 for _, item, _ in found]
+    chosen = choose(units, (), likelihoods(texts, units, (), question, bundled()), costs, room).lines
+    return Focused(envelope, {place: len(item.rows) for at, (place, item, _) in enumerate(found) if at in chosen})
+
+
+def likeliest(texts: Sequence[str], question: str) -> list[int]:
+    """The places, in order, of the texts that say most of the question; all of them would take seconds to score."""
+    asked = [stem(word.text.lower()) for word in query_words(question) if not word.stop]
+    hits = [sum(term in text for term in asked) for text in map(str.lower, texts)]
+    best = sorted(range(len(texts)), key=lambda at: -hits[at])[:MOST_SCORED]
+    return sorted(best)
+
+
+def by_matches(envelope: Envelope, question: str, room: float) -> Focused:
+    """Each match of a search by itself, with the lines of context around it."""
+    apart = replace(
+        envelope, groups=tuple(replace(group, items=tuple(one_match_each(group))) for group in envelope.groups)
+    )
+    kept = by_items(apart, question, room).kept
+    groups = []
+    for at, group in enumerate(apart.groups):
+        titles: dict[bool, str] = {}
+        items = []
+        for index, item in enumerate(group.items):
+            is_kept = (at, index) in kept
+            items.append(replace(item, title="") if titles.get(is_kept) == item.title else item)
+            titles[is_kept] = item.title
+        groups.append(replace(group, items=tuple(items)))
+    return Focused(replace(apart, groups=tuple(groups)), kept)
+
+
+def one_match_each(group: Group) -> Iterable[Item]:
+    for item in group.items:
+        has_context = any(row.context for row in item.rows)
+        first = 0
+        for at in range(1, len(item.rows) + 1):
+            rows = item.rows[first:at]
+            follows = at < len(item.rows) and item.rows[at].number == (rows[-1].number or 0) + 1
+            if not (has_context and follows):
+                yield replace(item, rows=rows, start=rows[0].number or item.start, end=rows[-1].number or item.end)
+                first = at
+        if not item.rows:
+            yield item
 
 
 def by_lines(envelope: Envelope, question: str, share: float, blocks_of: BlocksOf) -> Focused:
     """Every text by itself, each with its part of the room."""
-    masks = []
-    for item in envelope.items():
+    masks, also, unsure = [], [], []
+    items = list(envelope.items())
+    for item in items:
         lines = [row.text for row in item.rows]
         room = share * sum(map(estimate, lines))
-        numbers = prune(lines, question, blocks=blocks_within(item, blocks_of), room=room)
-        masks.append(set(numbers))
-    return split(envelope, masks)
+        found = pruned(lines, question, blocks=blocks_within(item, blocks_of), room=room)
+        masks.append(set(found.lines))
+        unsure.append(found.is_unsure)
+        shown = f"{item.path} " if len(items) > 1 and item.path else ""
+        also += [f"{shown}{one.name} {number_at(item, one.start)}-{number_at(item, one.end)}" for one in found.also]
+    notes = [UNSURE] if any(unsure) and all(unsure) else []
+    if also:
+        notes.append(f"also: {', '.join(also[:MOST_NAMED])}")
+    return replace(split(envelope, masks), notes=tuple(notes))
+
+
+def number_at(item: Item, at: int) -> int:
+    """The number that a reader knows the item's line by; `at` counts from 1."""
+    return item.rows[at - 1].number or at
 
 
 def blocks_within(item: Item, blocks_of: BlocksOf) -> Sequence[Block] | None:

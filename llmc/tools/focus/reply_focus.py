@@ -34,7 +34,7 @@ __all__ = ["focused", "marks_of"]
 SMALL = frozenset({"constant", "variable", "field", "property", "parameter", "key"})
 LEAVES = frozenset({"function", "method", "macro", "test"})
 UNLIMITED = 1e9
-MARKS = 24  # tokens for the marks of some ten runs
+MARKS = 48  # tokens for the marks of some ten runs and for the names of what was left out
 
 
 def focused(asked: ToolRequest, envelope: Envelope, budget: int) -> tuple[Envelope, Fitted | None]:
@@ -54,6 +54,7 @@ def focused(asked: ToolRequest, envelope: Envelope, budget: int) -> tuple[Envelo
         )
     except PrunerError as error:
         return replace(envelope, notes=(*envelope.notes, f"unpruned: the pruner {error}")), None
+    found = replace(found, whole=replace(found.whole, notes=(*found.whole.notes, *found.notes)))
     return envelope, fitted_of(asked, found, question, room)
 
 
@@ -81,7 +82,7 @@ class FileDefinitions:
         doc = None if path in root_index.pending.paths() else catalog.doc_of(root_index.root.id, path)
         symbols = [one.symbol for one in catalog.symbols(doc=doc)] if doc is not None else []
         blocks = [
-            Block(each.start_line, each.end_line, each.name, each.kind not in LEAVES)
+            Block(each.start_line, each.end_line, each.name, each.kind not in LEAVES, each.kind == "heading")
             for each in symbols
             if each.kind not in SMALL
         ]
@@ -147,7 +148,8 @@ def data_of(whole: Envelope, kept: Kept, question: str) -> dict[str, Any]:
         for place in sorted(kept)
         for item in (item_at(whole, place),)
     ]
-    return {**named, **plain, "focus": question, "kept": runs}
+    also = {"notes": list(whole.notes)} if whole.notes else {}
+    return {**named, **plain, "focus": question, "kept": runs, **also}
 
 
 def marks_of(envelope: Envelope) -> str:
