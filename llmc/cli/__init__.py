@@ -15,24 +15,24 @@ import click
 
 from llmc import __version__
 from llmc.base.errors import LlmcError
-from llmc.cli._options import Options, global_options
+from llmc.cli._options import Options, SecondaryOption, global_options
 
 __all__ = ["COMMANDS", "main"]
 
 COMMANDS = {
-    "search": "Ranked places in the code for words, a symbol or a question.",
-    "grep": "Every match of a regular expression, with ripgrep's syntax.",
-    "read": "Print a file, lines of it, a symbol, or the rest of a reply.",
+    "search": "Best places for words, a question or an error message, quoted.",
+    "grep": "Every match, as ripgrep finds it, by enclosing symbol.",
+    "read": "Files, lines, symbols (several at once), or the rest of a reply.",
     "find": "Find files by name.",
     "outline": "List the symbols of a file, a folder or the repository.",
     "match": "Code of a given shape, or calls with an argument.",
-    "refs": "Where a name is defined and used.",
-    "calls": "What a function calls, some levels deep.",
-    "callers": "What calls a function or uses a type.",
-    "impls": "Implementations, subclasses and overrides.",
-    "tests": "Tests that reach a definition.",
+    "refs": "Where a name is defined and used, by name.",
+    "calls": "What a function calls, 2 levels deep: follows a flow.",
+    "callers": "Every caller of a function or user of a type, resolved.",
+    "impls": "Implementations, subclasses, overrides, registrations.",
+    "tests": "Tests that reach a definition, or mock it.",
     "path": "A chain of calls between two definitions.",
-    "impact": "What must change if a signature does.",
+    "impact": "Uses and overrides that a changed signature touches.",
     "history": "Commits that touched a path or symbol, or mention a topic.",
     "context": "Passages for a question, ready for a prompt.",
     "tree": "Folders with file counts and sizes.",
@@ -71,6 +71,8 @@ COMMANDS = {
     "doctor": "Check the installation and suggest fixes.",
 }
 
+# What agents use; the other commands are only named unless all of the help is asked for.
+FIRST_COMMANDS = list(COMMANDS).index("te") + 1
 INTERRUPTED = 130  # a shell's exit code for a process that SIGINT ended
 BROKEN_PIPE = 141  # a shell's exit code for a process that SIGPIPE ended
 
@@ -89,9 +91,15 @@ class LazyGroup(click.Group):
         command: click.Command = importlib.import_module(f"llmc.cli.{cmd_name}").command
         return _with_global_options(command)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        options = ctx.find_object(Options)
+        listed = list(COMMANDS) if options is None or options.full_help else list(COMMANDS)[:FIRST_COMMANDS]
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            formatter.write_dl([(name, COMMANDS[name]) for name in listed])
+        if rest := [name for name in COMMANDS if name not in listed]:
+            with formatter.section("More"):
+                formatter.write_text(", ".join(rest))
+                formatter.write_text("llmc --help --all describes them and the other options.")
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -130,7 +138,10 @@ def main() -> NoReturn:
 def run(arguments: list[str]) -> int:
     """Run a command line and return its exit code. All errors are reported here."""
     try:
-        with cli.make_context("llmc", list(arguments), obj=Options()) as context:
+        options = Options()
+        options.full_help = "--all" in arguments
+        arguments = [one for one in arguments if one != "--all"] if arguments[:1] in (["-h"], ["--help"]) else arguments
+        with cli.make_context("llmc", list(arguments), obj=options) as context:
             result: Any = cli.invoke(context)
             return result if isinstance(result, int) else 0
     except click.exceptions.Exit as request:
@@ -156,7 +167,9 @@ def _with_global_options(command: click.Command) -> click.Command:
     if isinstance(command, click.Group):
         for inner in command.commands.values():
             _with_global_options(inner)
-    command.epilog = command.epilog or "Global options also work here; see `llmc --help`."
+    named = [one.opts[0] for one in command.params if isinstance(one, SecondaryOption) and not one.hidden]
+    also = f"Also {', '.join(named)}; --help --all describes them." if named else ""
+    command.epilog = command.epilog or also or "Global options also work here; see `llmc --help`."
     return command
 
 

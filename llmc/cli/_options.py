@@ -27,13 +27,21 @@ if TYPE_CHECKING:
 
     OnEvent = Callable[[dict[str, Any]], None]
 
-__all__ = ["Options", "global_options", "pass_options", "referenced_variables"]
+__all__ = ["Options", "SecondaryOption", "global_options", "pass_options", "referenced_variables"]
 
 SHOW_LOG = 2  # -vv
 SETTINGS_FILES = ("llmc.toml", "llmc.json")
 MAX_SETTINGS_BYTES = 1 << 20
 KEY_SUFFIX = "_API_KEY"
 VARIABLE = re.compile(r"\$\{(\w+)\}")
+
+
+class SecondaryOption(click.Option):
+    """An option that `--help` only names: an agent pays for every line that it reads. `--help --all` describes it."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        options = ctx.find_object(Options)
+        return super().get_help_record(ctx) if options is None or options.full_help else None
 
 
 class Options:
@@ -48,6 +56,7 @@ class Options:
         self.plain = False
         self.quiet = False
         self.verbose = 0
+        self.full_help = False
         # Commands that start MCP servers set this: the servers' settings refer to variables of this environment.
         self.send_variables = False
 

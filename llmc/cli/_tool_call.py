@@ -17,25 +17,29 @@ if TYPE_CHECKING:
 
     from llmc.cli._options import Options
 
-__all__ = ["ask_tool", "common_options", "error_of", "exit_code", "json_text", "set_arguments"]
+__all__ = ["ask_tool", "common_options", "error_of", "exit_code", "json_text", "secondary", "set_arguments"]
 
 NOTHING_FOUND = 1
 
 
 def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options of every tool command."""
-    command = click.option("--fields", metavar="A,B", help="Print a table of these fields; * for all.")(command)
-    command = click.option(
+    command = secondary("--fields", metavar="A,B", help="Print a table of these fields; * for all.")(command)
+    command = secondary(
         "--focus", "context_focus_question", metavar="QUESTION", help="Keep only what answers this question."
     )(command)
-    command = click.option("--ref", multiple=True, metavar="REF", help="At this ref of a published repository.")(
+    command = secondary("--ref", multiple=True, metavar="REF", help="At this ref of a published repository.")(command)
+    command = secondary("--repo", multiple=True, metavar="NAME", help="Only this root or published repository.")(
         command
     )
-    command = click.option("--repo", multiple=True, metavar="NAME", help="Only this root or published repository.")(
-        command
-    )
-    command = click.option("--all", "all_", is_flag=True, help="All results, without a budget.")(command)
-    return click.option("--budget", type=int, metavar="N", help="Token budget of the reply.")(command)
+    command = secondary("--all", "all_", is_flag=True, help="All results, without a budget.")(command)
+    return secondary("--budget", type=int, metavar="N", help="Token budget of the reply.")(command)
+
+
+def secondary(*names: str, **about: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    from llmc.cli._options import SecondaryOption
+
+    return click.option(*names, cls=SecondaryOption, **about)
 
 
 def ask_tool(options: Options, name: str, args: dict[str, Any]) -> int:

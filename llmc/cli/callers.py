@@ -7,13 +7,13 @@ from typing import Any
 import click
 
 from llmc.cli._options import Options, pass_options
-from llmc.cli._tool_call import ask_tool, common_options
+from llmc.cli._tool_call import ask_tool, common_options, secondary
 
 
 @click.command()
 @click.argument("name")
 @click.option("--depth", type=int, metavar="N", help="Levels of callers (default: 1).")
-@click.option("--guesses", is_flag=True, help="List what matches by name alone, too.")
+@secondary("--guesses", is_flag=True, help="List what matches by name alone, too.")
 @common_options
 @pass_options
 def command(options: Options, /, **args: Any) -> int:

@@ -7,14 +7,14 @@ from typing import Any
 import click
 
 from llmc.cli._options import Options, pass_options
-from llmc.cli._tool_call import ask_tool, common_options
+from llmc.cli._tool_call import ask_tool, common_options, secondary
 
 
 @click.command()
 @click.argument("name")
 @click.option("--depth", type=int, metavar="N", help="Levels of calls (default: 2).")
-@click.option("--signatures", is_flag=True, help="Arguments and results of what is called, too.")
-@click.option("--guesses", is_flag=True, help="List what matches by name alone, too.")
+@secondary("--signatures", is_flag=True, help="Arguments and results of what is called, too.")
+@secondary("--guesses", is_flag=True, help="List what matches by name alone, too.")
 @common_options
 @pass_options
 def command(options: Options, /, **args: Any) -> int:

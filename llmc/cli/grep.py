@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from llmc.cli._options import Options, pass_options
-from llmc.cli._tool_call import ask_tool, common_options, error_of, exit_code, set_arguments
+from llmc.cli._tool_call import ask_tool, common_options, error_of, exit_code, secondary, set_arguments
 
 # What people and agents add to grep and rg out of habit, and what llmc does anyway.
 IGNORED = ("-n", "-r", "-R", "-H", "-E", "-I", "--line-number", "--recursive", "--no-heading", "--with-filename")
@@ -16,26 +16,26 @@ IGNORED = ("-n", "-r", "-R", "-H", "-E", "-I", "--line-number", "--recursive", "
 
 @click.command()
 @click.argument("words", metavar="[PATTERN] [PATH]...", nargs=-1)
-@click.option("-e", "--regexp", "patterns", multiple=True, metavar="PATTERN", help="A pattern; may be repeated.")
-@click.option("-i", "--ignore-case", is_flag=True, help="Case-insensitive search.")
-@click.option("-S", "--smart-case", is_flag=True, help="Ignore case unless the pattern has an upper-case letter.")
-@click.option("-w", "--word-regexp", "word", is_flag=True, help="Whole words only.")
-@click.option("-F", "--fixed-strings", "fixed", is_flag=True, help="Treat the pattern as a literal string.")
-@click.option("-v", "--invert-match", "invert", is_flag=True, help="Print lines that do not match.")
-@click.option("-U", "--multiline", is_flag=True, help="Let matches span lines.")
-@click.option("-A", "--after-context", "after", type=int, metavar="N", help="Lines after each match.")
-@click.option("-B", "--before-context", "before", type=int, metavar="N", help="Lines before each match.")
-@click.option("-C", "--context", type=int, metavar="N", help="Lines around each match.")
+@secondary("-e", "--regexp", "patterns", multiple=True, metavar="PATTERN", help="A pattern; may be repeated.")
+@secondary("-i", "--ignore-case", is_flag=True, help="Case-insensitive search.")
+@secondary("-S", "--smart-case", is_flag=True, help="Ignore case unless the pattern has an upper-case letter.")
+@secondary("-w", "--word-regexp", "word", is_flag=True, help="Whole words only.")
+@secondary("-F", "--fixed-strings", "fixed", is_flag=True, help="Treat the pattern as a literal string.")
+@secondary("-v", "--invert-match", "invert", is_flag=True, help="Print lines that do not match.")
+@secondary("-U", "--multiline", is_flag=True, help="Let matches span lines.")
+@secondary("-A", "--after-context", "after", type=int, metavar="N", help="Lines after each match.")
+@secondary("-B", "--before-context", "before", type=int, metavar="N", help="Lines before each match.")
+@secondary("-C", "--context", type=int, metavar="N", help="Lines around each match.")
 @click.option("-g", "--glob", multiple=True, metavar="GLOB", help="Only files that match; !GLOB excludes.")
-@click.option("-t", "--type", multiple=True, metavar="TYPE", help="Only files of this type, such as py.")
-@click.option("-T", "--type-not", multiple=True, metavar="TYPE", help="Skip files of this type.")
+@secondary("-t", "--type", multiple=True, metavar="TYPE", help="Only files of this type, such as py.")
+@secondary("-T", "--type-not", multiple=True, metavar="TYPE", help="Skip files of this type.")
 @click.option("--no-tests", is_flag=True, help="Skip test code, by path or by the framework's markers.")
 @click.option("--only-tests", is_flag=True, help="Only test code.")
 @click.option(
     "--kind", multiple=True, metavar="KIND", help="Only definitions (def), uses (use), import, comment or text."
 )
 @click.option("-l", "--files-with-matches", "--files", "files", is_flag=True, help="Print only file names.")
-@click.option("-c", "--count", is_flag=True, help="Print only the number of matching lines per file.")
+@secondary("-c", "--count", is_flag=True, help="Print only the number of matching lines per file.")
 @click.option(*IGNORED, "ignored", is_flag=True, hidden=True, expose_value=False)
 @common_options
 @pass_options
@@ -48,8 +48,7 @@ def command(options: Options, /, words: tuple[str, ...], patterns: tuple[str, ..
     llmc grep timeout h4k2          inside an earlier result
     llmc grep readToken --kind use --no-tests
 
-    Matches are listed under the function, class or handler that contains them. With --all, every match is printed in
-    ripgrep's format, PATH:LINE:TEXT.
+    Matches are listed with the function, class or handler around them; with --all they are printed as ripgrep does.
     """
     if not patterns:
         if not words:

@@ -8,15 +8,15 @@ from typing import Any
 import click
 
 from llmc.cli._options import Options, pass_options
-from llmc.cli._tool_call import ask_tool, common_options
+from llmc.cli._tool_call import ask_tool, common_options, secondary
 
 
 @click.command()
 @click.argument("query", nargs=-1, required=True)
 @click.option("--path", "-p", multiple=True, metavar="PATH", help="Limit to this path, or to an earlier result (h4k2).")
 @click.option("--limit", "-n", type=int, metavar="N", help="Maximum number of files.")
-@click.option("--explain", is_flag=True, help="Show each ranking signal, and what the query quotes from code.")
-@click.option("--syntax", is_flag=True, help='Apply path:, -word and "phrase" as operators in a long query, too.')
+@secondary("--explain", is_flag=True, help="Show each ranking signal, and what the query quotes from code.")
+@secondary("--syntax", is_flag=True, help='Apply path:, -word and "phrase" as operators in a long query, too.')
 @common_options
 @pass_options
 def command(options: Options, /, query: tuple[str, ...], **args: Any) -> int:

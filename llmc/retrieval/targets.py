@@ -35,6 +35,7 @@ class Target:
     symbol: str = ""
     named: bool = False  # the range is that of a name
     kind: str = ""  # of the symbol that has this name
+    qualified: str = ""
 
     @property
     def length(self) -> int:
@@ -104,7 +105,7 @@ def find_symbol(view: View, path: str, target: Target) -> Target:
 
 
 def named_target(path: str, symbol: Symbol) -> Target:
-    return Target(path, symbol.start_line, symbol.end_line, named=True, kind=symbol.kind)
+    return Target(path, symbol.start_line, symbol.end_line, named=True, kind=symbol.kind, qualified=symbol.qualified)
 
 
 def length(symbol: Symbol) -> int:

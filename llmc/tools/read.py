@@ -38,15 +38,18 @@ if TYPE_CHECKING:
 # A file up to this many lines is given whole, as far as the budget goes; a longer one is better told by its outline.
 WHOLE_LINES = 250
 HEAD_LINES = 12
-# A function longer than this is shown as its skeleton unless all of it is asked for.
-LONG_FUNCTION = 120
-# About 1,000 tokens.
-MOST_STATEMENTS = 90
+# A function that is asked for by name and longer than this is shown as its skeleton unless all of it is asked for: two
+# fifths of the tokens, and all of its calls. Of several functions, which are read to follow a flow, shorter ones are.
+LONG_FUNCTION, LONG_OF_SEVERAL = 80, 40
+# About 1,000 tokens; half of that for each of several.
+MOST_STATEMENTS, STATEMENTS_OF_SEVERAL = 90, 45
+SKELETON = "skeleton of"
 CALLABLE = frozenset({"function", "method", "constructor", "handler", "test", "macro"})
 # What is shorter has no body: a declaration, or a name that is handed on.
 BODY_LINES = 3
 MOST_PLACES = 5
 MOST_TARGETS = 20
+SKELETONS = f"skeletons of functions over {LONG_OF_SEVERAL} lines, --all shows them"
 STEPS = "steps"  # behind the handle of a delegate's reply: what it did
 
 
@@ -125,7 +128,7 @@ def together(targets: Sequence[str], results: list[Envelope | LlmcError]) -> Env
         "read",
         f"{share}{plural(len(targets), 'target')}",
         tuple(groups),
-        tuple(dict.fromkeys(note for one in read for note in one.notes)),
+        tuple(dict.fromkeys(SKELETONS if note.startswith(SKELETON) else note for one in read for note in one.notes)),
         data={"targets": [one.data if isinstance(one, Envelope) else {"error": one.as_dict()} for one in results]},
         unit="line" if all(one.unit for one in read) else "",
         folded=tuple(group for one in read for group in one.folded),
@@ -173,7 +176,7 @@ def located(asked: ToolRequest, target: Target) -> list[Found]:
         if not found:
             raise
     found.sort(key=lambda one: (role_of(one[1]) != "code", -one[2].length))
-    meant = obvious(found)
+    meant = obvious(found, name)
     if meant is None:
         reason = f"{plural(len(found), 'definition')} have this name"
         raise NotFoundError(f"{name} is no file", reason=reason, hint=f"Read one: {places_of(asked, found)}.")
@@ -190,13 +193,15 @@ def part_of(symbol: Target, target: Target) -> Target:
     return replace(symbol, start=first, end=min(last, symbol.end), named=False, kind="")
 
 
-def obvious(found: list[Found]) -> Found | None:
-    """The only one; else the only one in code that is no test, stub or copy; else of those the only one with a body."""
+def obvious(found: list[Found], name: str) -> Found | None:
+    """The only one; else the only one in code that is no test, stub or copy; else of those the only one with a body, or
+    with a body and no more to its name (`getSchema`, not `Service.getSchema`)."""
     if len(found) == 1:
         return found[0]
     code = [one for one in found if role_of(one[1]) == "code"]
     bodies = [one for one in code if one[2].length >= BODY_LINES]
-    return next((only[0] for only in (code, bodies) if len(only) == 1), None)
+    whole = [one for one in bodies if one[2].qualified == name]
+    return next((only[0] for only in (code, bodies, whole) if len(only) == 1), None)
 
 
 def places_of(asked: ToolRequest, found: list[Found], most: int = MOST_PLACES) -> str:
@@ -259,7 +264,8 @@ def read_lines(asked: ToolRequest, root_index: RootIndex, path: str, target: Tar
     start, end = max(1, target.start), min(target.end or len(lines), len(lines))
     rows = tuple(Row(line, number) for number, line in enumerate(lines[start - 1 : end], start))
     whole = Item(rows, "", root_index.root.id, path, start, end)
-    brief = asked.flag("skeleton") or (target.kind in CALLABLE and len(rows) > LONG_FUNCTION and not asked.flag("all"))
+    most = LONG_FUNCTION if alone else LONG_OF_SEVERAL
+    brief = asked.flag("skeleton") or (target.kind in CALLABLE and len(rows) > most and not asked.flag("all"))
     place = {"root": root_index.root.id, "path": path, "start_line": start, "end_line": end, "lines": len(lines)}
     data = {**place, "text": "\n".join(lines[start - 1 : end])}
     title = shown_path(asked.workspace, root_index.root.id, path)
@@ -275,7 +281,8 @@ def read_lines(asked: ToolRequest, root_index: RootIndex, path: str, target: Tar
         if told is not None:
             return told
     if brief and not asked.text(FOCUS.name):
-        return shape(found, views[0], whole, notes, data, everything=asked.flag("all"))
+        statements = 0 if asked.flag("all") else MOST_STATEMENTS if alone else STATEMENTS_OF_SEVERAL
+        return shape(found, views[0], whole, notes, data, statements)
     if long and (target.named or not target.start):
         return mapped(asked, found, views[0], whole, notes, data)
     explicit = bool(target.start)
@@ -288,15 +295,18 @@ def binary_envelope(asked: ToolRequest, root_index: RootIndex, path: str, file: 
     return Envelope("read", found, (Group("", (Item((), "", root, path),)),), data={"path": path, **asdict(file)})
 
 
-def shape(
-    found: str, view: View, whole: Item, notes: tuple[str, ...], data: dict[str, object], *, everything: bool
+def shape(  # noqa: PLR0917 - what is known of these lines
+    found: str, view: View, whole: Item, notes: tuple[str, ...], data: dict[str, object], most: int
 ) -> Envelope:
-    """The skeleton of these lines, its deepest levels folded if it is long; all of them behind the handle."""
+    """The skeleton of these lines, its deepest levels folded if it has more than `most` statements; all of them behind
+    the handle."""
     starts = {symbol.start_line for symbol in symbols_of(view, whole.path).symbols}
     lines = [row.text for row in whole.rows]
-    rows = skeleton_rows(skeleton(lines, whole.start, starts, 0 if everything else MOST_STATEMENTS))
-    group = Group("", (replace(whole, rows=rows),))
-    noted = (f"skeleton of {plural(len(lines), 'line')}", *notes)
+    rows = skeleton_rows(skeleton(lines, whole.start, starts, most))
+    # What follows the last statement are closing brackets.
+    last = next((row.number for row in reversed(rows) if row.number is not None), whole.end)
+    group = Group("", (replace(whole, rows=rows, end=last),))
+    noted = (f"{SKELETON} {plural(len(lines), 'line')}, --all shows them", *notes)
     return Envelope(
         "read", found, (group,), noted, data=data, unit="line", folded=(Group("", (whole,)),), explicit=True
     )

@@ -46,11 +46,22 @@ def imported_by(place: Place, *arguments: str) -> set[str]:
 
 
 def test_help_lists_every_command_and_imports_none(place: Place) -> None:
-    text = place.llmc("--help").stdout
+    text = place.llmc("--help", "--all").stdout
     assert [line for line in COMMANDS.values() if line not in text] == []
     modules = imported_by(place, "--help")
     assert not modules & HEAVY
     assert not {f"llmc.cli.{name}" for name in COMMANDS} & modules
+
+
+def test_short_help_names_what_the_whole_help_describes(place: Place) -> None:
+    short, whole = place.llmc("--help").stdout, place.llmc("--help", "--all").stdout
+    assert all(name in short for name in COMMANDS)
+    assert COMMANDS["doctor"] in whole
+    assert COMMANDS["doctor"] not in short
+    short, whole = place.llmc("grep", "--help").stdout, place.llmc("grep", "--help", "--all").stdout
+    assert "--budget" in short
+    assert "Token budget of the reply." not in short
+    assert "Token budget of the reply." in whole
 
 
 def test_a_command_that_asks_the_daemon_imports_nothing_heavy(place: Place) -> None:

@@ -24,7 +24,8 @@ FILES = {
     "code.py": "import os\n\n\n"
     + "".join(f"def step_{at}(x):\n    y = load(x)\n    return y + {at}\n\n\n" for at in range(80)),
     "long.py": "def everything(rows):\n    for row in rows:\n        store(row)\n" + body(240) + "    return rows\n",
-    "other.py": "def everything_else():\n" + body(110) + "    return 1\n",
+    "other.py": "def everything_else():\n" + body(78) + "    return 1\n",
+    "third.py": "def third_of_all():\n    load()\n" + body(58) + "    return 1\n",
 }
 
 
@@ -59,7 +60,7 @@ def test_a_symbol_is_shown_in_full_beyond_the_usual_budget(read: Callable[..., R
 def test_a_very_long_function_is_its_skeleton_with_all_of_it_behind_the_handle(read: Callable[..., Reply]) -> None:
     reply = read("everything")
     lines = reply.text.split("\n")
-    assert lines[0] == "long.py:1-244 of 244 lines · skeleton of 244 lines"
+    assert lines[0] == "long.py:1-244 of 244 lines · skeleton of 244 lines, --all shows them"
     assert lines[1:] == [
         "1 def everything(rows):",
         "  for row in rows:",
@@ -71,9 +72,19 @@ def test_a_very_long_function_is_its_skeleton_with_all_of_it_behind_the_handle(r
     assert "value_239" in read(reply.handle, budget=8000).text
 
 
+def test_of_several_functions_the_longer_ones_are_skeletons(read: Callable[..., Reply]) -> None:
+    assert "value_57" in read("third_of_all").text
+    several = read("third_of_all", "everything", "code.py::step_3").text
+    lines = several.split("\n")
+    assert lines[0] == "3 targets · skeletons of functions over 40 lines, --all shows them"
+    assert lines[2:6] == ["1 def third_of_all():", "  load()", " … 58 lines", "61  return 1"]
+    assert "return y + 3" in several
+    assert "value_57" in read("third_of_all", "code.py::step_3", all=True).text
+
+
 def test_a_skeleton_of_any_lines_can_be_asked_for(read: Callable[..., Reply]) -> None:
     lines = read("other.py", skeleton=True).text.split("\n")
-    assert lines[1:4] == ["1 def everything_else():", " … 110 lines", "112  return 1"]
+    assert lines[1:4] == ["1 def everything_else():", " … 78 lines", "80  return 1"]
 
 
 def test_lines_of_a_symbol_are_counted_from_its_start_or_are_those_of_its_file(read: Callable[..., Reply]) -> None:
