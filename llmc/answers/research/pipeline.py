@@ -84,6 +84,8 @@ def is_needed(plan: RolePlan, session: ResearchSession, located: Stage) -> bool:
         return bool(found)
     if plan.role.name == "pattern_finder" and QuestionType.EXAMPLE not in session.question.types:
         return False
+    if plan.role.name == "analyzer" and session.question.type is QuestionType.EXAMPLE:
+        return False
     return bool(found) and not is_answer(found)
 
 

@@ -90,6 +90,8 @@ _TAIL = re.compile(
     )?[\s?.!:;,]*$""",
     re.IGNORECASE | re.VERBOSE,
 )
+# "… ? Show me an example" says how to answer and not what to look for.
+_REQUEST = re.compile(r"(?<=[?.])\s+(?:please\s+)?(?:show|give|list|explain)\b[^?.]{0,60}[?.]?$", re.IGNORECASE)
 _QUOTED = re.compile(r"`([^`\n]{1,200})`")
 _NAME = re.compile(r"[^\W\d][\w$]*(?:(?:::|->|[.#])[^\W\d][\w$]*)*")
 
@@ -177,7 +179,7 @@ def target_of(text: str, kind: QuestionType) -> str:
 
 def subject_of(text: str) -> str:
     """The question without the words around its subject; the whole question if nothing would be left."""
-    plain = text.replace("`", "")
+    plain = _REQUEST.sub("", text.replace("`", ""))
     left = plain
     while (match := _LEAD.match(left)) and match.end() and left[match.end() :].strip():
         left = left[match.end() :]
@@ -194,7 +196,8 @@ _BASE = {
     "sent": "send", "built": "build", "written": "write", "wrote": "write", "chosen": "choose", "kept": "keep",
     "made": "make", "taken": "take", "thrown": "throw", "held": "hold", "drawn": "draw", "broken": "break",
     "bound": "bind", "spent": "spend", "lost": "lose", "given": "give", "caught": "catch",
-    "hidden": "hide", "ran": "run",
+    "hidden": "hide", "ran": "run", "adding": "add", "running": "run", "getting": "get", "writing": "write",
+    "making": "make", "using": "use",
 }  # fmt: skip
 _WORD = re.compile(r"(?<![\w.`])[a-z]+(?![\w.(])")
 

@@ -41,6 +41,7 @@ _RULES: tuple[tuple[QuestionType, str], ...] = (
         QuestionType.ERROR,
         r"""traceback\ \(most\ recent|^\s*at\ \S+\ \(\S+:\d+|goroutine\ \d+\ \[|panicked\ at
         |^\W*(?:uncaught\s+)?[\w.:]*(?:error|exception|warning|panic|fatal)(?:\s?\[[^\]\n]{1,40}\])?:\s+\S
+        |^\W*[\w./-]+:\s+(?:error|fatal|warning|panic)\b[^?]*$
         |^\W*[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+:\s
         |\b(?:error|exception|fails?|failed|failing|crash(?:es|ed)?|message|complains?|saying|says|prints?|logs?
           |get|see

@@ -166,8 +166,10 @@ def groups_of(report: ResearchReport, shown: Mapping[str, str]) -> Iterator[Grou
     sections: dict[str, list[ResultPlace]] = {}
     examples = report.question.type is QuestionType.EXAMPLE
     head = next((place.of for place in report.places.get("analyzer", ())), "")
-    keys = ["patterns", "analyzer", "locator"] if examples else ["analyzer", "locator", "patterns"]
+    keys = ["analyzer", "locator", "patterns"]
     own = [key for key in report.places if key not in {*keys, "thoughts_analyzer", "thoughts_locator"}]
+    if examples and report.places.get("patterns"):
+        keys = ["patterns"]  # places that search found are no examples
     for key in [*keys, *own, "thoughts_analyzer", "thoughts_locator"]:
         for place in report.places.get(key, ()):
             title = TITLES.get(place.section, "where" if key == "locator" else key)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from llmc.answers.research.question import QuestionType
 from llmc.answers.research.result import Confidence, Result, ResultPlace, ResultStatus, is_answer
+from llmc.envelope.phrases import plural
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -53,7 +54,7 @@ def synthesize(
         or values[order[0]].summary,
         references=references,
         key_findings=tuple(text for key in findings_order(order) for text in values[key].key_findings)[:MOST_FINDINGS],
-        confidence=(locator or values[order[0]]).confidence,
+        confidence=(values[order[0]] if leading is EXAMPLES_LEAD else locator or values[order[0]]).confidence,
         notes=notes or None,
     )
 
@@ -92,8 +93,7 @@ def sentences(brief: Brief, places: Mapping[str, Sequence[ResultPlace]]) -> list
     examples = places.get("patterns", ())
     if brief.question.type is QuestionType.EXAMPLE and examples:
         return [
-            f"{len(examples)} examples of {brief.question.topic}: {listed(brief, examples[:3])}.",
-            *definition_sentences(brief, by_section, located)[:1],
+            f"{plural(len(examples), 'example')} of {brief.question.topic}: {listed(brief, examples[:3])}.",
         ]
     lines = definition_sentences(brief, by_section, located)
     if by_section["entry"]:

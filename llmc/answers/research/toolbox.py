@@ -16,9 +16,11 @@ from llmc.answers.research.errors import ToolDeniedError
 from llmc.answers.research.matches import Area, DefinitionMatch, GraphTarget, TextMatch, UseMatch, nearness
 from llmc.answers.research.result import ResultPlace
 from llmc.base.errors import LlmcError, NotFoundError
+from llmc.base.languages import role_of
 from llmc.base.text import Binary, decode, split_lines
 from llmc.base.words import query_words
 from llmc.graph.lookup import find_targets
+from llmc.graph.testing import is_test
 from llmc.retrieval.grep.grep import GrepRequest, grep, role_rank
 from llmc.retrieval.grep.pattern import plan_literal
 from llmc.retrieval.search import SearchRequest, search
@@ -149,6 +151,14 @@ class RoleToolbox:
         symbols = self.symbols_of(area, doc) if doc is not None else []
         around = [one for one in symbols if one.start_line <= line <= one.end_line]
         return min(around, key=lambda one: (one.end_line - one.start_line, -one.start_line), default=None)
+
+    def is_test(self, area: Area, path: str, line: int) -> bool:
+        """Whether a line belongs to tests: in a test file, or inside of what is marked as a test."""
+        facts = area.project.facts_at(path)
+        symbol = self.symbol_around(area, path, line) if facts is not None else None
+        return role_of(path) == "test" or (
+            facts is not None and symbol is not None and is_test(facts, symbol.qualified)
+        )
 
     def symbols_of(self, area: Area, doc: int) -> list[Symbol]:
         self._authorize("symbols")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from llmc.retrieval.query_features import QueryFeatures
 
-__all__ = ["mentions", "named_like", "weigh"]
+__all__ = ["compared", "mentions", "named_like", "weigh"]
 
 BODY, NAME, CHUNK = 2.0, 2.0, 9.0
 

@@ -10,6 +10,7 @@ from llmc.answers.research.evidence import terms_of
 from llmc.answers.research.finders.answers import answer, target_names
 from llmc.answers.research.finders.sections import Section, excerpt, section_at, sections_of
 from llmc.answers.research.prose import one_line
+from llmc.answers.research.question import to_base_form
 from llmc.answers.research.result import Confidence, ResultPlace
 from llmc.base import words
 from llmc.base.languages import role_of
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["DOCUMENTS", "ScoredSection", "about_text", "best_sections", "document_files", "documented"]
 
-DOCUMENTS = ("*.md", "*.markdown", "*.mdx", "*.rst", "*.adoc", "*.asciidoc", "*.txt", "*.org", "README*")
+DOCUMENTS = (
+    "*.md", "*.markdown", "*.mdx", "*.rst", "*.adoc", "*.asciidoc", "*.txt", "*.org", "README*", "*.[1-8]",
+)  # fmt: skip
 MOST_FILES, PER_FILE = 10, 4
 MOST_ROWS, MORE_ROWS = 24, 6
 MOST_NAMED = 300
@@ -75,7 +78,7 @@ def documented(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome | None:
 
 def about_text(brief: Brief) -> str:
     """The question without the words that say where to look."""
-    plain = " ".join(_SAYS.sub(" ", brief.question.text.replace("?", " ")).split())
+    plain = " ".join(_SAYS.sub(" ", to_base_form(brief.question.text).replace("?", " ")).split())
     return plain or brief.question.subject
 
 
@@ -93,11 +96,11 @@ def document_files(toolbox: RoleToolbox) -> Iterable[tuple[Area, str]]:
                 yield area, path
 
 
+_DOCUMENT = re.compile(r"\.(?:md|markdown|mdx|rst|adoc|asciidoc|txt|org|[1-8])$|(?:^|/)[A-Z]+$", re.IGNORECASE)
+
+
 def is_document(path: str) -> bool:
-    return (
-        role_of(path) in {"doc", "example", "legacy"}
-        and path.lower().endswith((".md", ".markdown", ".mdx", ".rst", ".adoc", ".asciidoc", ".txt", ".org"))
-    ) or (role_of(path) == "doc" and "." not in path.rpartition("/")[2])
+    return role_of(path) in {"doc", "example", "legacy"} and _DOCUMENT.search(path) is not None
 
 
 def best_sections(

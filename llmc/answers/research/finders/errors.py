@@ -29,6 +29,8 @@ RUN = 3
 MOST_RUNS, MOST_MATCHES, MOST_RAISED = 14, 300, 8
 # Share of a message's words that a place must have in runs of three.
 LEAST, SURE = 0.35, 0.6
+# Beside a place with all of the message others are only similar; else what is nearly as good is listed too.
+WHOLE, NEAR = 0.95, 0.75
 AROUND = 6
 _WORD = re.compile(r"[^\W_]+(?:['’][a-z]+)?")
 _CODE = re.compile(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+){1,}\b|\b[A-Z]{1,5}\d{3,6}\b")
@@ -99,7 +101,8 @@ def best_lines(wanted: Sequence[Sequence[str]], toolbox: RoleToolbox) -> list[tu
     if not patterns:
         return []
     matches = toolbox.grep(*patterns, ignore_case=True, most=MOST_MATCHES)
-    kept = [one for one in matches if role_of(one.path) in ROLES] or [
+    product = [one for one in matches if not toolbox.is_test(one.area, one.path, one.line)]
+    kept = [one for one in product if role_of(one.path) in ROLES] or [
         one for one in matches if role_of(one.path) not in {"test", "doc", "fixture", "snapshot"}
     ]
     scored: dict[tuple[str, int], tuple[TextMatch, float]] = {}
@@ -110,13 +113,14 @@ def best_lines(wanted: Sequence[Sequence[str]], toolbox: RoleToolbox) -> list[tu
         if share >= LEAST and not any(path == one.path and 0 <= one.line - line <= RUN for path, line in scored):
             scored[one.path, one.line] = (one, share)
     found = sorted(scored.values(), key=lambda one: -one[1])
-    return [one for one in found if one[1] >= 0.75 * found[0][1]]
+    least = WHOLE if found and found[0][1] >= WHOLE else NEAR * found[0][1] if found else 0.0
+    return [one for one in found if one[1] >= least]
 
 
 def message_place(match: TextMatch, toolbox: RoleToolbox) -> ResultPlace:
     around = toolbox.symbol_around(match.area, match.path, match.line)
     place = line_place(toolbox, match.area, match.path, match.line, around.qualified if around else "", "message")
-    statement = raising_line(match, toolbox)
+    statement = 0 if arm_above(match, toolbox) else raising_line(match, toolbox)
     lines = toolbox.shown(match.area, match.path)
     inside = around is not None and around.kind in {"function", "method", "constructor"}
     if statement and inside:
@@ -124,6 +128,15 @@ def message_place(match: TextMatch, toolbox: RoleToolbox) -> ResultPlace:
         rows = tuple((number, lines[number - 1]) for number in range(first, min(len(lines), match.line + 1) + 1))
         return replace(place, section="raised", line=statement, end=max(statement, match.line), rows=trimmed(rows))
     return place
+
+
+def arm_above(match: TextMatch, toolbox: RoleToolbox) -> str:
+    """The variant or case that the message belongs to, in code that gives errors their text; empty elsewhere."""
+    lines = toolbox.lines(match.area, match.path) or []
+    for number in range(match.line, max(0, match.line - AROUND), -1):
+        if arm := _ARM.match(lines[number - 1]):
+            return str(arm["name"])
+    return ""
 
 
 def trimmed(rows: Sequence[tuple[int, str]]) -> tuple[tuple[int, str], ...]:
@@ -148,13 +161,11 @@ def uses_of(match: TextMatch, toolbox: RoleToolbox) -> Iterable[ResultPlace]:
     lines = toolbox.lines(match.area, match.path) or []
     around = toolbox.symbol_around(match.area, match.path, match.line)
     inside = around is not None and around.kind in {"function", "method", "constructor"}
-    names: list[str] = []
+    names = [arm for arm in (arm_above(match, toolbox),) if arm]
     for number in range(match.line, max(0, match.line - AROUND), -1):
         text = lines[number - 1]
-        arm = _ARM.match(text)
-        names += [arm["name"]] if arm else []
         if inside:
-            continue
+            break
         defined = _KEY.match(text) or _DEFINES.match(text)
         names += [*_CODE.findall(text), *([defined["name"]] if defined else ())]
     if around is not None and not inside and match.line - around.start_line <= AROUND:
@@ -172,7 +183,10 @@ def code_lines(codes: Sequence[str], toolbox: RoleToolbox, defined: tuple[str, i
     found: list[ResultPlace] = []
     for code in codes[:2]:
         for match in toolbox.grep(code, fixed=True, word="." not in code, most=MOST_MATCHES):
-            if role_of(match.path) != "code" or is_import(match.text, code) or _COMMENT.match(match.text):
+            is_arm = re.search(rf"\b{re.escape(code)}\b[^=]*=>", match.text) is not None
+            if role_of(match.path) != "code" or is_arm or is_import(match.text, code) or _COMMENT.match(match.text):
+                continue
+            if toolbox.is_test(match.area, match.path, match.line):
                 continue
             if match.path == defined[0] and abs(match.line - defined[1]) <= AROUND:
                 continue

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from llmc.answers.research.evidence import cited_line
 from llmc.answers.research.finders.answers import (
     answer,
     code_first,
@@ -39,6 +40,7 @@ _CALLS = re.compile(
 _RAISES = re.compile(r"\b(?:throws?|thrown|rais\w+|return(?:s|ed)? (?:the )?error|emit\w*|reject\w*)\b", re.IGNORECASE)
 _MEMBERS = re.compile(r"\b(?:variants?|members?|fields?|methods?|values?|attributes?|properties)\b", re.IGNORECASE)
 _RAISING = re.compile(r"\b(?:throw|raise|panic|reject|bail|abort|Err|Error|new|return|fail)\b|\bErr\(")
+_THROWS = re.compile(r"\b(?:throw|raise|panic|reject|bail|abort|Err)\b|\bErr\(")
 _IMPORTS = re.compile(r"^\s*(?:import|from|use|require|export|const \{|\} = require|#include)\b|^\s*\w+,?\s*$")
 MOST_LISTED = 60
 
@@ -96,7 +98,8 @@ def members_of(brief: Brief, target: GraphTarget, toolbox: RoleToolbox) -> RoleO
     if symbol is None or doc is None:
         return None
     own = [one for one in toolbox.symbols_of(target.area, doc) if one.container == symbol.qualified]
-    rows = {one.name: one.start_line for one in own}
+    lines = toolbox.lines(target.area, target.path) or []
+    rows = {one.name: cited_line(one, lines) for one in own}
     if not rows:
         lines = toolbox.shown(target.area, target.path)[symbol.start_line : symbol.end_line]
         depth = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
@@ -126,7 +129,7 @@ def raised(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome | None:
         return None
     name = names[0].replace("::", ".").rpartition(".")[2]
     matches = [one for one in toolbox.grep(name, fixed=True, word=True) if role_of(one.path) == "code"]
-    kept = [one for one in matches if is_raising(one.text, name)]
+    kept = [one for one in matches if is_raising(one.text, name) and not toolbox.is_test(one.area, one.path, one.line)]
     if not kept:
         return None
     places = []
@@ -137,9 +140,11 @@ def raised(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome | None:
     notes = [f"{len(kept) - MOST_LISTED} more are not listed." if len(kept) > MOST_LISTED else ""]
     notes += [f"{toolbox.unread} files were not searched." if toolbox.unread else ""]
     summary = f"{name} is raised in {plural(len(kept), 'place')}, in {joined(within, 6)}."
-    return answer(brief, summary, places, Confidence.MED if toolbox.unread else Confidence.HIGH, notes)
+    sure = not toolbox.unread and all(_THROWS.search(one.text) for one in kept)
+    return answer(brief, summary, places, Confidence.HIGH if sure else Confidence.MED, notes)
 
 
 def is_raising(text: str, name: str) -> bool:
     before = text.partition(name)[0]
-    return bool(_RAISING.search(before)) and not _IMPORTS.match(text)
+    is_arm = re.search(rf"\b{re.escape(name)}\b[^=]*=>", text) is not None
+    return bool(_RAISING.search(before)) and not is_arm and not _IMPORTS.match(text)

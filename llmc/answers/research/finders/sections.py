@@ -17,9 +17,12 @@ from llmc.base import words
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["Section", "excerpt", "section_at", "sections_of"]
+__all__ = ["Section", "best_block", "excerpt", "section_at", "sections_of"]
 
 _HASH = re.compile(r"(#{1,6}|={1,6})\s+(?P<title>\S.*?)\s*#*$")
+# Manual pages: sections, subsections, and tagged paragraphs, whose tag is on the next line.
+_ROFF = re.compile(r"\.(SH|SS|TP)\b\s*(?P<title>\D.*)?$")
+_FONT = re.compile(r"^\.[A-Z]+\s+|\\f[A-Z]|\\")
 _UNDERLINE = re.compile(r"([=\-~^\"'`#*+.:_])\1{2,}\s*$")
 _ENTRY = re.compile(
     r"\.\.\s+(?!code|note|warning|seealso|tip|image|include|toctree|admonition|version|deprecated|sidebar|contents|topic|figure|_)[\w:-]+::\s+(?P<title>\S.*)$"
@@ -54,18 +57,31 @@ def sections_of(lines: Sequence[str]) -> list[Section]:
 
 def _headings(lines: Sequence[str]) -> Iterator[tuple[int, str, str]]:
     fenced = False
+    skipped = _front_matter(lines)
     for number, line in enumerate(lines, 1):
+        if number <= skipped:
+            continue
         if line.lstrip().startswith("```"):
             fenced = not fenced
         if fenced:
             continue
-        if (match := _HASH.match(line)) and not _UNDERLINE.match(line):
+        if match := _ROFF.match(line):
+            title = match["title"] or (lines[number] if number < len(lines) else "")
+            yield number, _FONT.sub("", title).strip(' "'), f"roff {match[1]}"
+        elif (match := _HASH.match(line)) and not _UNDERLINE.match(line):
             yield number, match["title"], match[1]
         elif (match := _ENTRY.match(line)) and _indented_end(lines, number) > number:
             yield number, match["title"], "entry"
         elif _is_title(lines, number):
             over = number > 1 and _UNDERLINE.match(lines[number - 2]) is not None
             yield number, line.strip(), f"{'over ' if over else ''}{lines[number][0]}"
+
+
+def _front_matter(lines: Sequence[str]) -> int:
+    """The last line of the fields between `---` at the top of a page; 0 without them."""
+    if not lines or lines[0].strip() != "---":
+        return 0
+    return next((number for number, line in enumerate(lines[1:60], 2) if line.strip() == "---"), 0)
 
 
 def _is_title(lines: Sequence[str], number: int) -> bool:
@@ -110,6 +126,44 @@ def excerpt(lines: Sequence[str], section: Section, question: str, most: int) ->
     return tuple(row for part in chosen for row in part)[: most + 4]
 
 
+def best_block(lines: Sequence[str], section: Section, question: str) -> tuple[int, int] | None:
+    """First and last line of the code block of a section that says most of the question; None without one."""
+    blocks = list(_blocks(lines, section))
+    terms = terms_of(question)
+
+    def said(block: tuple[int, int]) -> int:
+        return len(terms & set(words.body(" ".join(lines[block[0] - 1 : block[1]])).split()))
+
+    return max(blocks, key=lambda block: (said(block), -block[0]), default=None)
+
+
+def _blocks(lines: Sequence[str], section: Section) -> Iterator[tuple[int, int]]:
+    """Fenced blocks, and indented ones behind a line that ends with a colon or is a code directive."""
+    number = section.start
+    while number < min(section.end, len(lines)):
+        line = lines[number - 1]
+        if line.lstrip().startswith("```"):
+            end = next((at for at in range(number + 1, section.end + 1) if lines[at - 1].lstrip().startswith("```")), 0)
+            if end > number + 1:
+                yield number + 1, end - 1
+            number = max(end, number)
+        elif _FENCE.match(line) or (line.rstrip().endswith("::") and not line.lstrip().startswith("..")):
+            first = next((at for at in range(number + 1, section.end + 1) if lines[at - 1].strip()), 0)
+            while first and first <= section.end and re.match(r"\s+:\w", lines[first - 1]):  # options of a directive
+                first = next((at for at in range(first + 1, section.end + 1) if lines[at - 1].strip()), 0)
+            end = first
+            while (
+                first
+                and end < section.end
+                and (not lines[end].strip() or _indent(lines[end]) >= _indent(lines[first - 1]))
+            ):
+                end += 1
+            if first and _indent(lines[first - 1]) > _indent(line):
+                yield first, end
+                number = end
+        number += 1
+
+
 def _text(part: Sequence[tuple[int, str]]) -> str:
     return " ".join(text for _, text in part)
 
@@ -118,7 +172,7 @@ def _parts(lines: Sequence[str], section: Section) -> Iterator[list[tuple[int, s
     """Paragraphs of a section without its heading; a code block belongs to the paragraph above it."""
     part: list[tuple[int, str]] = []
     first = section.start + (2 if _is_title(lines, section.start) else 1) if section.level else section.start
-    numbers = range(first, section.end + 1)
+    numbers = range(max(first, _front_matter(lines) + 1), section.end + 1)
     blank = fenced = False
     margin = min((_indent(lines[n - 1]) for n in numbers if lines[n - 1].strip()), default=0)
     for number in numbers:

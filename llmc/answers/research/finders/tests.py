@@ -60,8 +60,9 @@ def tests_for(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome | None:
 def mentions(name: str, toolbox: RoleToolbox) -> Iterable[ResultPlace]:
     """The test cases around lines of test files that contain the name as a word."""
     last = [part for part in JOINTS.split(name) if part][-1]
-    for match in toolbox.grep(last, fixed=True, word=True, most=MOST_MATCHES):
-        if role_of(match.path) != "test":
+    matches = toolbox.grep(last, fixed=True, word=True)
+    for match in sorted(matches, key=lambda one: role_of(one.path) != "test")[:MOST_MATCHES]:
+        if not toolbox.is_test(match.area, match.path, match.line):
             continue
         symbol = case_around(toolbox, match.area, match.path, match.line)
         if symbol is not None:

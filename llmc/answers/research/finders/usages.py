@@ -77,6 +77,7 @@ def unresolved(targets: list[GraphTarget], found: list[ResultPlace], toolbox: Ro
         for one in matches
         if role_of(one.path) == "code" and (one.path, one.line) not in known and not _COMMENT.match(one.text)
         if (around := toolbox.symbol_around(one.area, one.path, one.line)) is None or around.name != name
+        if not toolbox.is_test(one.area, one.path, one.line)
     ]
 
 

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 from llmc.answers.research.evidence import terms_of
 from llmc.answers.research.finders.answers import answer, line_place, target_names
-from llmc.answers.research.finders.documents import CHANGES, DOCUMENTS, is_document, is_titled
+from llmc.answers.research.finders.documents import CHANGES, DOCUMENTS, documented, is_document, is_titled
 from llmc.answers.research.finders.sections import section_at, sections_of
 from llmc.answers.research.prose import one_line
+from llmc.answers.research.question import to_base_form
 from llmc.answers.research.result import Confidence, ResultPlace
 from llmc.base import words
 from llmc.base.languages import role_of
@@ -38,9 +39,10 @@ _ATOM = (
     rf"(?:{_NUMBER}\w*|[rbfu]?\"[^\"\n]*\"|[rbfu]?'[^'\n]*'|`[^`\n]*`|true|false|none|null|nil|undefined|some\(.*"
     r"|\[[^\]]*\]|\{\s*\})"
 )
-_LITERAL = re.compile(rf"(?:&|new\s+)?(?:{_ATOM}|[A-Za-z_][\w.:]*[!]?\s*[(<{{]\s*[^()]*?{_ATOM})", re.IGNORECASE)
+_LITERAL = re.compile(rf"(?:&|new\s+)?(?:{_ATOM}|[A-Za-z_][\w.:]*[!]?\s*[({{]\s*[^()]*?(?<!\w){_ATOM})", re.IGNORECASE)
 _STATES = re.compile(
-    r"\b(?:defaults?(?:\s+value)?\s*(?:is|are|to|:|=|of)|by default)\b|default:|\(default\b|\[default|default value",
+    r"\bdefaults?(?:\s+value)?\s*(?:(?:is|are|to|of)\b|[:=])|\bby default\b|\(default\s+[\d\"'`]|\[default"
+    r"|\bdefault value\b",
     re.IGNORECASE,
 )
 _DEFAULTS = re.compile(
@@ -52,7 +54,9 @@ _ASSIGNS = re.compile(
     r"[\"'`]?(?P<name>[A-Za-z_$][\w$.-]*)[\"'`]?\s*(?::\s*[\w<>\[\]&', |?.:]+?)?\s*(?::=|=(?!=|>)|:)\s*(?P<value>\S.*)$"
 )
 _STATEMENT = re.compile(r"\s*(?:#|//|\*|(?:import|from|if|elif|else|return|assert|for|while|del|yield|raise|throw)\b)")
-_OPTION = re.compile(r"\bdefault(?:_value(?:_t|s)?)?\s*[=:(]\s*(?P<value>[^,)\s][^,)\n]*)")
+_OPTION = re.compile(r"\bdefault(?:_value(?:_t|s)?)?\s*[=:(]\s*(?P<value>[^,)\s][^,)\n]*)", re.IGNORECASE)
+# Types, locks and shell completions repeat names without their values.
+_UNLIKELY = re.compile(r"\.d\.ts$|\.lock$|complet(?:e|ions?)(?:/|\.)|\.(?:zsh|fish|bash)$")
 # What a value must look like to answer the question.
 _EXPECTED = (
     (
@@ -93,14 +97,33 @@ class ValueLine:
 
 
 def default_value(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome | None:
-    names = [name for name in target_names(brief) if not name.endswith("()")]
+    names = setting_names(brief)
     found: list[ValueLine] = []
     for name in names[:2]:
-        found += named_values(name, toolbox)
-        found += stated_values(name, toolbox)
+        found = [*named_values(name, toolbox), *stated_values(name, toolbox)]
+        if found:
+            break
     if found:
         return named_answer(brief, names[0], found, toolbox)
-    return described(brief, toolbox)
+    return (documented(brief, toolbox) if _WHICH.search(brief.question.text) else None) or described(brief, toolbox)
+
+
+# Such a question asks for the name of a setting: the section that describes it has it.
+_WHICH = re.compile(
+    r"\b(?:which|what)\s(?:\w+\s){0,2}?(?:environment variable|env var|setting|option|flag|key|command)s?\b",
+    re.IGNORECASE,
+)
+_SETTING = re.compile(
+    r"`([^`\s]{2,60})`|(?<!\w)(--[a-z][\w.-]*\w)|\b([a-z]+(?:-[a-z]+)+)\b|\b([A-Z][A-Z0-9]+(?:_[A-Z0-9]+)*)\b"
+)
+
+
+def setting_names(brief: Brief) -> list[str]:
+    """Identifiers, flags, quoted and hyphenated words, the surest first."""
+    quoted = ["".join(found) for found in _SETTING.findall(brief.question.text)]
+    flags = [one for one in quoted if one.startswith("--")]
+    names = [*flags, *target_names(brief), *(one.lstrip("-").removesuffix("()") for one in quoted)]
+    return list(dict.fromkeys(name for name in names if len(name) > 2))  # noqa: PLR2004 - shorter ones are words
 
 
 def named_answer(brief: Brief, name: str, found: list[ValueLine], toolbox: RoleToolbox) -> RoleOutcome:
@@ -128,14 +151,13 @@ def value_place(one: ValueLine, toolbox: RoleToolbox) -> ResultPlace:
 
 def named_values(name: str, toolbox: RoleToolbox) -> Iterator[ValueLine]:
     """Lines of code and configuration that assign a literal to the name; a prefix of it may be a namespace."""
-    last = [part for part in JOINTS.split(name) if part][-1]
-    tried = [(last, 0.0)]
-    pieces = last.split("_")
-    tried += [("_".join(pieces[at:]), -1.0 - at) for at in range(1, min(3, len(pieces) - 1))]
-    flag = last.replace("_", "-")
-    tried += [(f"--{flag}", 0.0)] if flag != last or last.islower() else []
+    last = name[2:] if name.startswith("--") else [part for part in JOINTS.split(name) if part][-1]
+    pieces = [piece for piece in re.split(r"[_-]|(?<=[a-z0-9])(?=[A-Z])", last) if piece]
+    tried = [(re.escape(last), 0.0)]
+    tried += [(rf"default[_-]?{'[_-]?'.join(pieces)}", 0.0), (f"(?:{'[_-]?'.join(pieces)})", -0.5)]
+    tried += [(re.escape("_".join(pieces[at:])), -1.0 - at) for at in range(1, min(3, len(pieces) - 1))]
     for spelt, penalty in tried:
-        matches = toolbox.grep(spelt, fixed=True, word=not spelt.startswith("--"), most=MOST_MATCHES)
+        matches = toolbox.grep(spelt, word=True, ignore_case=spelt.startswith(("default", "(?")), most=MOST_MATCHES)
         found = [one for match in matches if (one := assigned(match, spelt, penalty, toolbox))]
         yield from found
         if found and max(one.score for one in found) >= 2.0:  # noqa: PLR2004 - an assignment in a place for defaults
@@ -144,12 +166,13 @@ def named_values(name: str, toolbox: RoleToolbox) -> Iterator[ValueLine]:
 
 def assigned(match: TextMatch, name: str, penalty: float, toolbox: RoleToolbox) -> ValueLine | None:
     role = role_of(match.path)
-    if role not in ROLES or match.path.endswith((".d.ts", ".lock")) or re.match(r"\s*(?:#|//|\*)", match.text):
+    if role not in ROLES or _UNLIKELY.search(match.path) or re.match(r"\s*(?:#(?!\[)|//|\*)", match.text):
         return None
-    value = value_in(match.text, name)
-    if value is None:
-        value = option_below(match, toolbox) if name.startswith("--") or f'"{name}"' in match.text else None
+    option = _OPTION.search(match.text)
+    value = option["value"] if option and option.start() > 0 else value_in(match.text, name)
     if value is None or not _LITERAL.match(value):
+        value = declared_near(match, toolbox, opened=value is not None and opens(value))
+    if value is None or toolbox.is_test(match.area, match.path, match.line):
         return None
     around = toolbox.symbol_around(match.area, match.path, match.line)
     scope = f"{match.path} {around.qualified if around else ''}"
@@ -157,30 +180,51 @@ def assigned(match: TextMatch, name: str, penalty: float, toolbox: RoleToolbox) 
     score -= (
         1.5 if around is not None and around.kind in {"function", "method"} and not _DEFAULTS.search(scope) else 0.0
     )
-    score += 0.5 if match.text.lstrip().startswith((name, f'"{name}', f"'{name}")) else 0.0
+    score += 0.5 if re.match(rf"\s*[\"'`]?(?:{name})\b", match.text, re.IGNORECASE) else 0.0
     score -= 2.0 if penalty and not _DEFAULTS.search(scope) else 0.0
     return ValueLine(match.area, match.path, match.line, name, value, score, exact=not penalty)
 
 
+def opens(value: str) -> bool:
+    """Whether the value goes on below: a table or a call, and no statement."""
+    return value.rstrip().endswith(("{", "(", "[")) and not re.match(
+        r"(?:match|if|switch|func\w*|fn|async|class|do)\b", value
+    )
+
+
 def value_in(text: str, name: str) -> str | None:
     """What a line assigns to a name: `name = 5`, `"name": 5`, `name=Option(5)`, `name ?? 5`, `name || 5`, `name, 5`."""
-    joint = r"(?::\s*[\w<>\[\]&', |?.:]+?\s*=|:=|=(?![=>])|:|\?\?|\|\||,)"
-    found = re.search(rf"(?:^|[^\w$]){re.escape(name)}[\"'`]?\s*{joint}\s*(?P<value>\S.*)$", text)
-    return found["value"] if found else None
+    joint = (
+        r"(?::\s*[\w<>\[\]&', |?.:]+?\s*=|:=|=(?![=>])|:(?!:)|\?\?|\|\||\.unwrap_or(?:_else)?\((?:\|\|)?"
+        r"|\s[\w.\[\]*]+\s*=(?!=))"
+    )
+    found = re.search(rf"(?:^|[^\w$])(?:{name})[\"'`]?\s*{joint}\s*(?P<value>\S.*)$", text, re.IGNORECASE)
+    passed = re.search(rf"\(\s*&?[\"'`](?:{name})[\"'`]\s*,\s*(?P<value>\S.*)$", text, re.IGNORECASE)
+    return found["value"] if found else passed["value"] if passed else None
 
 
-def option_below(match: TextMatch, toolbox: RoleToolbox) -> str | None:
-    """The default of an option that is declared over several lines."""
+def declared_near(match: TextMatch, toolbox: RoleToolbox, *, opened: bool) -> str | None:
+    """The value of what is declared over several lines: a `default` in the lines below or in the attribute above; else
+    the literals of the block that the line opens."""
     lines = toolbox.lines(match.area, match.path) or []
-    for text in lines[match.line - 1 : match.line + 8]:
-        if found := _OPTION.search(text):
-            return found["value"].strip(" \"'") and found["value"]
-    return None
+    margin = len(match.text) - len(match.text.lstrip())
+    block: list[str] = []
+    for text in lines[match.line : match.line + 10]:
+        if text.strip() and len(text) - len(text.lstrip()) <= margin:
+            break
+        block.append(text)
+    above = [text for text in lines[max(0, match.line - 4) : match.line - 1] if re.match(r"\s*(?:#\[|@)", text)]
+    for text in [match.text, *block, *above]:
+        option = _OPTION.search(text)
+        if option and _LITERAL.match(option["value"]):
+            return option["value"]
+    values = [text.strip() for text in block if opened and (_ASSIGNS.match(text) or _LITERAL.match(text.strip()))]
+    return " ".join(values)[:200] or None
 
 
 def stated_values(name: str, toolbox: RoleToolbox) -> Iterator[ValueLine]:
     """Sentences of documents that state a default, in a section about the name."""
-    last = [part for part in JOINTS.split(name) if part][-1]
+    last = name if name.startswith("--") else [part for part in JOINTS.split(name) if part][-1]
     matches = toolbox.grep(last, fixed=True, globs=DOCUMENTS, most=MOST_MATCHES)
     seen: set[tuple[str, int]] = set()
     for match in matches:
@@ -194,6 +238,10 @@ def stated_values(name: str, toolbox: RoleToolbox) -> Iterator[ValueLine]:
         numbers = range(section.start, section.end + 1) if titled else range(match.line, match.line + 1)
         if titled:
             seen.add((match.path, section.start))
+        cell = table_default(lines, match.line)
+        if cell:
+            yield ValueLine(match.area, match.path, match.line, last, cell, 2.4, exact=True)
+            continue
         for number in numbers:
             text = lines[number - 1] if number <= len(lines) else ""
             if stated := re.search(r"\bdefaults?\b[^.\n]*", text, re.IGNORECASE) if _STATES.search(text) else None:
@@ -201,9 +249,22 @@ def stated_values(name: str, toolbox: RoleToolbox) -> Iterator[ValueLine]:
                 break
 
 
+def table_default(lines: Sequence[str], number: int) -> str:
+    """The cell of a row below a heading `default`, in a markdown table whose first cell is the name."""
+    if not 0 < number <= len(lines) or not lines[number - 1].lstrip().startswith("|"):
+        return ""
+    at = number - 1
+    while at > 0 and lines[at - 1].lstrip().startswith("|"):
+        at -= 1
+    heads = [cell.strip().lower() for cell in lines[at].strip().strip("|").split("|")]
+    cells = [cell.strip() for cell in lines[number - 1].strip().strip("|").split("|")]
+    column = next((place for place, head in enumerate(heads) if head.startswith("default")), -1)
+    return cells[column] if 0 <= column < len(cells) else ""
+
+
 def described(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome | None:
     """The value of something that the question describes: the candidate whose words match best."""
-    terms = terms_of(brief.question.text.replace("`", " ")) - _WORDS
+    terms = terms_of(to_base_form(brief.question.text.replace("`", " "))) - _WORDS
     if not terms:
         return None
     subject = brief.question.subject
@@ -239,7 +300,7 @@ def candidates(area: Area, path: str, terms: frozenset[str], toolbox: RoleToolbo
     in_path = set(words.body(path.replace("/", " ")).split())
     for number, text in enumerate(lines, 1):
         value = stated_in(text, document=document)
-        if value is None:
+        if value is None or (not document and _UNLIKELY.search(path)):
             continue
         own = set(words.body(text).split())
         if not own & terms and not document:

@@ -7,25 +7,33 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from llmc.answers.research.evidence import cited_line, terms_of
+from llmc.answers.research.finders.usages import unresolved
+from llmc.answers.research.matches import GraphTarget
 from llmc.answers.research.prose import doc_sentence, exit_lines, one_line
+from llmc.answers.research.question import to_base_form
 from llmc.answers.research.result import Confidence, Result, ResultPlace, RoleOutcome
 from llmc.answers.research.roles import Brief, ResearchRole
 from llmc.base import words
-from llmc.base.languages import role_of
+from llmc.graph.edges import Graph
+from llmc.graph.entities import GraphNode
+from llmc.graph.trees import callees as graph_callees
+from llmc.graph.trees import callers as graph_callers
+from llmc.retrieval.passages.documentation import documentation
+from llmc.retrieval.passages.lexical import wanted
+from llmc.retrieval.passages.unit_scores import compared
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from llmc.answers.research.toolbox import Area, DefinitionMatch, RoleToolbox
-    from llmc.base.model import Reference, Symbol
+    from llmc.answers.research.toolbox import RoleToolbox
+    from llmc.base.model import Symbol
 
 TYPES = frozenset(
     {"class", "struct", "interface", "enum", "trait", "protocol", "module", "object", "type", "record", "impl"}
 )
-MOST_CALLERS, MOST_CALLEES, MOST_MEMBERS, MOST_CONSTANTS, MOST_EXITS = 3, 4, 4, 3, 2
-# Names of a body that are looked up; the first ones are usually the relevant ones.
-MOST_LOOKED_UP = 24
-SECTIONS = ("definition", "member", "entry", "calls", "data", "config")
+MOST_CALLERS, MOST_CALLEES, MOST_MEMBERS, MOST_CONSTANTS, MOST_EXITS = 3, 5, 4, 3, 2
+MOST_INNER, MOST_DECIDING = 6, 3
+SECTIONS = ("definition", "member", "entry", "guess", "calls", "data", "config")
 _CONSTANT = re.compile(r"_{0,2}[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|[A-Z]{4,}")
 _CONFIGURED = re.compile(
     r"\b(?:settings|config|conf|cfg|environ|getenv|process\.env|env::var|viper)\b[.\[(]['\"]?\w+",
@@ -44,7 +52,7 @@ def work(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome:
         summary=f"{head.name or head.path} ({brief.reference(head)}): {head.says}".rstrip(": "),
         references=tuple(brief.reference(place) for place in places),
         key_findings=tuple(finding(brief, place) for place in places),
-        confidence=Confidence.HIGH if len(places) > 1 else Confidence.MED,
+        confidence=Confidence.MED if brief.targets[0].weight == 0.0 else Confidence.LOW,
         notes=truncation(toolbox),
     )
     return RoleOutcome(result, tuple(places))
@@ -54,7 +62,15 @@ def truncation(toolbox: RoleToolbox) -> str | None:
     return "Limits on files or bytes may have truncated the analysis." if toolbox.meter.truncated else None
 
 
-VERBS = {"definition": "", "member": "has", "entry": "called by", "calls": "calls", "data": "", "config": "depends on"}
+VERBS = {
+    "definition": "",
+    "member": "has",
+    "entry": "called by",
+    "guess": "perhaps called by",
+    "calls": "calls",
+    "data": "",
+    "config": "depends on",
+}
 
 
 def finding(brief: Brief, place: ResultPlace) -> str:
@@ -76,17 +92,20 @@ def analyze(brief: Brief, target: ResultPlace, toolbox: RoleToolbox) -> Iterator
         return
     named = cited_line(symbol, lines)
     says = doc_sentence(lines, symbol.start_line, named, symbol.end_line) or one_line(symbol.signature)
+    rows = deciding_lines(brief, symbol, lines) if symbol.kind not in TYPES else ()
     yield ResultPlace(
-        target.root, target.path, named, symbol.end_line, symbol.qualified, symbol.kind, "definition", says
+        target.root, target.path, named, symbol.end_line, symbol.qualified, symbol.kind, "definition", says, rows
     )
-    references = [one for one in toolbox.references_of(area, doc) if symbol.start_line <= one.line <= symbol.end_line]
-    yield from callers(symbol, target, toolbox)
+    graph = Graph(area.project)
+    node = GraphTarget(area, graph, GraphNode(doc, symbol.qualified))
+    found = list(callers(node))
+    yield from found or unresolved([node], [], toolbox)[:MOST_CALLERS]
     if symbol.kind in TYPES:
         yield from members(brief, symbol, symbols, target, lines)
     else:
-        yield from callees(brief, symbol, references, target, toolbox)
+        yield from callees(brief, node, toolbox)
         yield from exits(symbol, target, lines)
-    yield from constants(references, target, area, toolbox)
+    yield from constants(node, toolbox)
     yield from config_lines(symbol, target, lines)
 
 
@@ -98,24 +117,18 @@ def symbol_at(symbols: Sequence[Symbol], target: ResultPlace, lines: Sequence[st
     return next(iter(exact or innermost), None)
 
 
-def callers(symbol: Symbol, target: ResultPlace, toolbox: RoleToolbox) -> Iterator[ResultPlace]:
-    """Callers and subclasses, code before tests, each once."""
-    kinds = frozenset({"call", "inherit"})
-    seen: set[tuple[str, str]] = set()
-    for use in toolbox.uses(symbol.name, kinds, target.path):
-        one = use.reference
-        within = use.path == target.path and symbol.start_line <= one.line <= symbol.end_line
-        key = (use.path, one.container)
-        if within or key in seen:
-            continue
-        if seen and str(role_of(use.path)) == "test":
-            break
-        seen.add(key)
-        caller = one.container or use.path.rpartition("/")[2]
-        says = f"derives from {symbol.name}" if one.kind == "inherit" else ""
-        yield ResultPlace(use.area.view.root.id, use.path, one.line, one.line, caller, one.kind, "entry", says)
-        if len(seen) >= MOST_CALLERS:
-            return
+def callers(target: GraphTarget) -> Iterator[ResultPlace]:
+    """Resolved callers and subclasses, code before tests, each once."""
+    tree = graph_callers(target.graph, target.node, 1)
+    branches = [one for one in tree.branches if not (one.by_value and not one.node.qualified)]
+    code = [one for one in branches if not target.graph.in_test(one.node)]
+    for branch in (code or branches)[:MOST_CALLERS]:
+        path = target.graph.project.path(branch.site_doc)
+        if target.area.paths.accepts(path):
+            caller = branch.node.qualified or path.rpartition("/")[2]
+            says = f"derives from {target.node.name}" if branch.kinds == {"inherit"} else ""
+            line = branch.lines[0]
+            yield ResultPlace(target.area.view.root.id, path, line, line, caller, "call", "entry", says)
 
 
 def members(
@@ -137,57 +150,43 @@ def members(
         yield ResultPlace(target.root, target.path, named, one.end_line, one.qualified, one.kind, "member", says)
 
 
-def callees(
-    brief: Brief, symbol: Symbol, references: Sequence[Reference], target: ResultPlace, toolbox: RoleToolbox
-) -> Iterator[ResultPlace]:
-    """Callees that the index resolves unambiguously, those that match the question first."""
+def callees(brief: Brief, target: GraphTarget, toolbox: RoleToolbox) -> Iterator[ResultPlace]:
+    """What it calls, in the order of the source, each with what that calls; those that match the question if there are
+    many. Edges by name alone are not shown: they would be guesses told as facts."""
     terms = terms_of(brief.question.subject)
-    called = list(dict.fromkeys(one.name for one in references if one.kind == "call" and one.name != symbol.name))
-    found = [one for name in called[:MOST_LOOKED_UP] if (one := resolve(name, target, toolbox)) is not None]
-    found.sort(key=lambda one: -len(terms & set(words.body(one.symbol.qualified).split())))
-    for one in found[:MOST_CALLEES]:
-        lines = toolbox.shown(one.area, one.path)
-        named = cited_line(one.symbol, lines)
-        says = doc_sentence(lines, one.symbol.start_line, named, one.symbol.end_line)
+    tree = graph_callees(target.graph, target.node, 2)
+    branches = [one for one in tree.branches if target.area.paths.accepts(target.graph.project.path(one.node.doc))]
+
+    def matches(at: int) -> int:
+        named = [branches[at].node.name, *(child.node.name for child in branches[at].children)]
+        return len(terms & set(words.body(" ".join(named)).split()))
+
+    kept = sorted(range(len(branches)), key=lambda at: (-matches(at), at))[:MOST_CALLEES]
+    for at in sorted(kept):
+        branch = branches[at]
+        callee = GraphTarget(target.area, target.graph, branch.node)
+        symbol, lines = callee.symbol, toolbox.shown(target.area, callee.path)
+        if symbol is None:
+            continue
+        named = cited_line(symbol, lines)
+        inner = [child.node.name for child in branch.children][:MOST_INNER]
+        says = doc_sentence(lines, symbol.start_line, named, symbol.end_line)
+        says = " ".join(filter(None, (one_line(says, 90), f"→ {', '.join(inner)}" if inner else "")))
         yield ResultPlace(
-            one.area.view.root.id,
-            one.path,
-            named,
-            one.symbol.end_line,
-            one.symbol.qualified,
-            one.symbol.kind,
-            "calls",
-            says,
+            target.area.view.root.id, callee.path, named, symbol.end_line, symbol.qualified, symbol.kind, "calls", says
         )
 
 
-def resolve(name: str, target: ResultPlace, toolbox: RoleToolbox) -> DefinitionMatch | None:
-    """The definition that a name refers to: in the same file, or the only one in code; None when ambiguous."""
-    found = [one for one in toolbox.define(name, target.path) if one.symbol.name == name]
-    found = [one for one in found if not one.symbol.container or name not in COMMON or is_near(one, target)]
-    here = [one for one in found if one.path == target.path]
-    if here:
-        own = [one for one in here if is_near(one, target)] or [one for one in here if not one.symbol.container]
-        return own[0] if own else here[0] if len(here) == 1 else None
-    alike = [one for one in found if one.role in {"code", str(role_of(target.path))}]
-    return alike[0] if len(alike) == 1 else None
-
-
-# Method names of many types: one definition with such a name is not evidence that it is the callee.
-COMMON = frozenset(
-    """
-    add append apply bind call catch clear close copy count data done end error filter find first flush format from
-    get handle index init insert items join keys last length list load lock log main map match name new next open pop
-    process push put read remove replace reset resolve run save send set size sort split start state stop string test
-    then time type update value values wait write
-    """.split()  # noqa: SIM905 a column of quoted words would hide the list
-)
-
-
-def is_near(one: DefinitionMatch, target: ResultPlace) -> bool:
-    """Whether it is defined in the target or in a definition that encloses the target."""
-    container = one.symbol.container
-    return one.path == target.path and bool(container) and f"{target.name}.".startswith(f"{container}.")
+def deciding_lines(brief: Brief, symbol: Symbol, lines: Sequence[str]) -> tuple[tuple[int, str], ...]:
+    """The lines of a body that say most of the question, rare words first; without documentation and messages."""
+    body = range(symbol.start_line, min(symbol.end_line, len(lines)))
+    prose = set(documentation((number, lines[number]) for number in body))
+    numbers = [number for number in body if number not in prose and lines[number].strip(" )]}\"',")]
+    numbers = [number for number in numbers if not lines[number].lstrip().startswith(('"', "'", 'f"'))]
+    scores = compared([lines[number] for number in numbers], wanted(to_base_form(brief.question.text)))
+    best = sorted(zip(scores, numbers, strict=True), key=lambda one: (-one[0], one[1]))[:MOST_DECIDING]
+    chosen = sorted(number for score, number in best if score > 0)
+    return tuple((number + 1, one_line(lines[number], 100)) for number in chosen)
 
 
 def exits(symbol: Symbol, target: ResultPlace, lines: Sequence[str]) -> Iterator[ResultPlace]:
@@ -195,17 +194,23 @@ def exits(symbol: Symbol, target: ResultPlace, lines: Sequence[str]) -> Iterator
         yield ResultPlace(target.root, target.path, number, number, symbol.qualified, "", "data", text)
 
 
-def constants(
-    references: Sequence[Reference], target: ResultPlace, area: Area, toolbox: RoleToolbox
-) -> Iterator[ResultPlace]:
-    names = list(dict.fromkeys(one.name for one in references if _CONSTANT.fullmatch(one.name)))
-    for name in names[:MOST_CONSTANTS]:
-        one = resolve(name, target, toolbox)
-        if one is not None and one.area is area:
-            lines = toolbox.shown(one.area, one.path)
-            named = cited_line(one.symbol, lines)
-            text = one_line(lines[named - 1], 100) if named <= len(lines) else ""
-            yield ResultPlace(area.view.root.id, one.path, named, one.symbol.end_line, name, "constant", "config", text)
+def constants(target: GraphTarget, toolbox: RoleToolbox) -> Iterator[ResultPlace]:
+    """Constants that it uses, as the graph resolves them."""
+    area, graph = target.area, target.graph
+    found: dict[GraphNode, None] = {}
+    for edge in graph.outgoing(target.node, frozenset({"use"})).edges:
+        if _CONSTANT.fullmatch(edge.target.name):
+            found.setdefault(edge.target)
+    for node in list(found)[:MOST_CONSTANTS]:
+        one = GraphTarget(area, graph, node)
+        if one.symbol is None or not area.paths.accepts(one.path):
+            continue
+        lines = toolbox.shown(area, one.path)
+        named = cited_line(one.symbol, lines)
+        text = one_line(lines[named - 1], 100) if named <= len(lines) else ""
+        yield ResultPlace(
+            area.view.root.id, one.path, named, one.symbol.end_line, node.name, "constant", "config", text
+        )
 
 
 def config_lines(symbol: Symbol, target: ResultPlace, lines: Sequence[str]) -> Iterator[ResultPlace]:

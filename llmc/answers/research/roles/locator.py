@@ -54,11 +54,14 @@ BEHIND = {
 }  # fmt: skip
 # A name and path that cover this share of the question are probably the right place.
 SURE_COVERAGE = 0.6
+# Types that search answers; for any other, the requested fact was not found, and a place is only a hint.
+SEARCHED = frozenset({QuestionType.WHERE, QuestionType.HOW, QuestionType.EXAMPLE})
 
 
 def work(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome:
     """The first finder of the question's types that finds the requested fact; else what search ranks first."""
-    for kind in brief.question.types:
+    # Examples are the pattern finder's; it starts at the places that search ranks first.
+    for kind in brief.question.types if brief.question.type is not QuestionType.EXAMPLE else ():
         outcome = find(kind, brief, toolbox)
         if outcome is not None:
             return outcome
@@ -75,6 +78,7 @@ def located(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome:
     if absent and len(absent) == len(question.keywords):
         return not_found(question, [], toolbox)
     foreign = [name.text for name, found in defined.items() if is_foreign(name, found) and name not in missing]
+    foreign = foreign if question.type is QuestionType.WHERE or len(question.subject.split()) == 1 else []
     places = [place for name in foreign for place in use_places(name, toolbox)]
     places += rank_places(question, [one for name, found in defined.items() if name.sure for one in found], toolbox)
     if not places:
@@ -188,8 +192,10 @@ def confidence_of(question: Question, first: ResultPlace) -> Confidence:
     named = any(
         name.text.rpartition(".")[2].lower() == first.name.rpartition(".")[2].lower() for name in question.names
     )
+    if question.type not in SEARCHED:
+        return Confidence.LOW
     if named:
-        return Confidence.HIGH
+        return Confidence.MED
     first_terms = terms_of(f"{first.path} {first.name}".replace("/", " ").replace(".", " "))
     return Confidence.MED if len(terms & first_terms) >= SURE_COVERAGE * len(terms) else Confidence.LOW
 

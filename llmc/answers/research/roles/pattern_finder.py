@@ -7,6 +7,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from llmc.answers.research.evidence import place_of, score_places, terms_of
+from llmc.answers.research.finders.documents import CHANGES, about_text, best_sections
+from llmc.answers.research.finders.sections import best_block
 from llmc.answers.research.prose import matching_lines
 from llmc.answers.research.result import Confidence, Result, ResultPlace, RoleOutcome
 from llmc.answers.research.roles import Brief, ResearchRole
@@ -16,6 +18,7 @@ from llmc.base.languages import role_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from llmc.answers.research.finders.documents import ScoredSection
     from llmc.answers.research.toolbox import RoleToolbox
     from llmc.base.model import ChunkPlace, Symbol
 
@@ -27,11 +30,14 @@ LONGEST_LINE = 100
 SIMILAR = 0.6
 # Candidates considered for the six examples; more only add time.
 MOST_CANDIDATES = 40
+MOST_SECTIONS, MOST_BLOCKS, MOST_READ = 12, 3, 60
+# Share of the question's words that an example must have.
+MOST_OF_IT = 0.6
+BLOCK_LINES = 8
 NEIGHBOURS = 24
 # Minimum similarity of a neighbour, relative to the nearest one.
 NEAR = 0.6
 USES = frozenset({"call", "inherit", "type", "use"})
-PROSE = frozenset({"heading", "text", "cell"})
 LATER = {
     "test": 1, "fixture": 2, "snapshot": 3, "example": 0, "doc": 2, "generated": 3, "amalgamated": 3, "vendored": 3,
     "legacy": 2, "stub": 3,
@@ -67,11 +73,18 @@ def result_of(brief: Brief, chosen: Sequence[ResultPlace], toolbox: RoleToolbox)
             summary=f"{len(chosen)} example{'s' if len(chosen) > 1 else ''} of {brief.question.topic}: {where}.",
             references=tuple(brief.reference(place) for place in chosen),
             key_findings=tuple(snippet(brief, place) for place in chosen),
-            confidence=Confidence.MED if len(chosen) >= LEAST_EXAMPLES else Confidence.LOW,
+            confidence=Confidence.MED if len(chosen) >= LEAST_EXAMPLES and is_sure(brief, chosen) else Confidence.LOW,
             notes=notes,
         ),
         tuple(chosen),
     )
+
+
+def is_sure(brief: Brief, chosen: Sequence[ResultPlace]) -> bool:
+    """Whether the question names what the examples use, or its words are all in the quoted lines of one."""
+    terms = terms_of(brief.question.subject)
+    quoted = [set(words.body(" ".join([one.name, *(text for _, text in one.rows)])).split()) for one in chosen]
+    return any(terms <= one for one in quoted)
 
 
 def snippet(brief: Brief, place: ResultPlace) -> str:
@@ -80,19 +93,46 @@ def snippet(brief: Brief, place: ResultPlace) -> str:
 
 
 def candidates(brief: Brief, toolbox: RoleToolbox) -> list[ResultPlace]:
-    """Uses of the names in the question, then search hits, then neighbours of the best hit."""
-    found: list[ResultPlace] = []
+    """Code blocks of documents, uses of the names in the question, search hits that say most of it, and what is built
+    like the best of them."""
+    found: list[ResultPlace] = list(block_places(brief, toolbox))
     for name in brief.question.names:
         found += use_places(name.text, toolbox)
     targets = {(place.root, place.path, place.name) for place in brief.targets[:1]} if found else set()
-    hits = search_places(brief, toolbox)
+    hits = [place for place in search_places(brief, toolbox) if is_about(brief, place, toolbox)]
     enough = len({place.path for place in found}) >= LEAST_EXAMPLES
     found += hits
     found += neighbours(hits[0], toolbox) if hits and not enough else []
     unique = {place.key: place for place in reversed(found)}
     kept = [place for place in reversed(unique.values()) if (place.root, place.path, place.name) not in targets]
-    kept.sort(key=lambda place: (LATER.get(str(role_of(place.path)), 0), place.kind in PROSE or not place.name))
+    kept.sort(key=lambda place: (place.section != "block", LATER.get(str(role_of(place.path)), 0), not place.name))
     return kept[:MOST_CANDIDATES]
+
+
+def block_places(brief: Brief, toolbox: RoleToolbox) -> Iterator[ResultPlace]:
+    """The code block of each document section about the subject."""
+    about = about_text(brief)
+    names = [name.text for name in brief.question.names]
+    found = best_sections(about, names, toolbox, lambda path: not CHANGES.search(path))
+    terms = terms_of(about)
+    blocks: list[tuple[int, int, ScoredSection, tuple[int, int]]] = []
+    for one in [one for one in found if one.share >= MOST_OF_IT][:MOST_SECTIONS]:
+        lines = toolbox.shown(one.area, one.path)
+        block = best_block(lines, one.section, about)
+        said = terms & set(words.body(" ".join(lines[block[0] - 1 : block[1]])).split()) if block else ()
+        if block and said:
+            blocks.append((-len(said), len(blocks), one, block))
+    for _, _, one, block in sorted(blocks, key=lambda found: found[:2])[:MOST_BLOCKS]:
+        title = one.section.title.strip("`* ")
+        yield ResultPlace(one.area.view.root.id, one.path, block[0], block[1], title, "heading", "block")
+
+
+def is_about(brief: Brief, place: ResultPlace, toolbox: RoleToolbox) -> bool:
+    """Whether a place has most words of the question: search always returns a best one."""
+    terms = terms_of(brief.question.subject)
+    lines = toolbox.lines(toolbox.area_of(place.root), place.path) or []
+    text = " ".join([place.path.replace("/", " "), place.name, *lines[place.line - 1 : place.end][:MOST_READ]])
+    return len(terms & set(words.body(text).split())) >= MOST_OF_IT * len(terms)
 
 
 def use_places(name: str, toolbox: RoleToolbox) -> Iterator[ResultPlace]:
@@ -161,7 +201,10 @@ def shape_of(
 ) -> tuple[frozenset[tuple[str, str]], tuple[tuple[int, str], ...]]:
     """The word pairs of an example, and its excerpt."""
     lines = toolbox.shown(toolbox.area_of(place.root), place.path)
-    if place.section == "use":
+    if place.section == "block":
+        rows = [(number, lines[number - 1]) for number in range(place.line, place.end + 1) if lines[number - 1].strip()]
+        rows = rows[:BLOCK_LINES]
+    elif place.section == "use":
         start, end = max(1, place.line - 1), min(place.line + 2, len(lines))
         rows = [(number, lines[number - 1]) for number in range(start, end + 1) if lines[number - 1].strip()]
     else:
