@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from llmc.settings.fields import SettingField, settings_of, walk
 from llmc.settings.problems import SettingSource, SettingsProblem, WrongValueError, describe_type, nearest
+from llmc.settings.renamed import move_old_keys
 from llmc.settings.sections import Settings
 from llmc.settings.types import Kind, SettingsModel
 from llmc.settings.values import GivenText, explain, validate
@@ -90,11 +91,20 @@ class SettingsLayer:
     places: dict[Key, SettingSource] = field(default_factory=dict)
     values: dict[Key, Value] = field(default_factory=dict)
     problems: list[SettingsProblem] = field(default_factory=list)
+    notices: list[SettingsProblem] = field(default_factory=list)
     skipped: set[Key] = field(default_factory=set)
 
     def read(self, table: Mapping[str, Any]) -> None:
         """Read a whole document."""
-        self._section(Settings, {key: each for key, each in table.items() if key not in _IGNORED}, ())
+        given = {key: dict(each) if isinstance(each, dict) else each for key, each in table.items()}
+        for old, new, ignored in move_old_keys(given):
+            key = tuple(old.split("."))
+            if new:
+                self._rename(key, tuple(new.split(".")))
+            reason = f"was renamed to {new}" if new else "was removed"
+            hint = ignored or "the old name works until the next release"
+            self.notices.append(SettingsProblem(self.place(key), old, reason, hint))
+        self._section(Settings, {key: each for key, each in given.items() if key not in _IGNORED}, ())
 
     def report(self, key: Key, reason: str, hint: str = "") -> None:
         """A flag is typed for this very command, so a wrong one stops it; elsewhere only its entry is left out."""

@@ -85,7 +85,7 @@ def examine(
     if near.source.layer == "workspace":
         notices += _confine(near, _merged((user, *above)), config_folder(env) / "llmc.toml")
     layers = (user, near, *above)
-    notices += [notice for layer in layers for notice in _unread(layer)]
+    notices += [notice for layer in layers for notice in (*layer.notices, *_unread(layer))]
     found = [problem for layer in layers for problem in sorted(layer.problems, key=lambda each: each.source.line)]
     skipped = {entry for layer in layers for entry in layer.skipped}
     made = assemble(_merged(layers), context, skipped, found)

@@ -15,6 +15,7 @@ from llmc.settings.compat_env import foreign
 from llmc.settings.fields import settings_of, walk
 from llmc.settings.layer import Key, SettingsLayer
 from llmc.settings.problems import SettingSource, SettingsProblem, nearest
+from llmc.settings.renamed import OLD_NAMES
 from llmc.settings.sections import Settings
 from llmc.settings.types import Kind
 from llmc.settings.values import GivenText
@@ -63,7 +64,8 @@ def read_environment(context: ValueContext, entries: Collection[Key]) -> tuple[S
 @cache
 def _variables() -> dict[str, Key]:
     """Of every plain setting. The daemon reads settings at each call, and this took three quarters of the time."""
-    return {variable(each.name): tuple(each.name.split(".")) for each in walk(Settings) if _is_plain(each.name)}
+    names = [*OLD_NAMES, *(each.name for each in walk(Settings) if _is_plain(each.name))]
+    return {variable(name): tuple(name.split(".")) for name in names}
 
 
 def read_flags(flags: Sequence[str], context: ValueContext) -> SettingsLayer:

@@ -15,6 +15,8 @@ from pydantic import ValidationError
 from llmc import settings
 from llmc.base.errors import ConfigError, RootError
 from llmc.settings import Index, Secret, Settings, SettingSource, examine, load
+from llmc.settings.fields import walk
+from llmc.settings.renamed import OLD_NAMES, RENAMED
 
 
 @pytest.fixture
@@ -263,3 +265,10 @@ def test_the_public_names_are_these() -> None:
         "examine",
         "load",
     }
+
+
+def test_old_names_lead_to_settings_that_exist() -> None:
+    """Also that no old name is a setting again, which would then be unreachable."""
+    names = {each.name for each in walk(Settings)}
+    assert set(RENAMED.values()) <= names
+    assert not set(OLD_NAMES) & names

@@ -124,3 +124,30 @@ def test_odd_names_do_not_reach_the_terminal_as_they_are(folder: Path, capsys: C
     shown = told(capsys, "show", "--root", str(odd))
     assert "\x1b" not in shown
     assert "\u202e" not in shown
+
+
+def test_renamed_settings_work_for_one_release_with_a_notice(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    (folder.parent / "home" / ".config" / "llmc" / "llmc.toml").write_text("[server]\nshell = true\n")
+    monkeypatch.setenv("LLMC_SERVER_SHELL_SECONDS", "7")
+    shown = told(capsys, "show", "--set", "server.shell_allow=make")
+    rows = {line.split()[0]: line.split()[1] for line in shown.splitlines() if not line.startswith("#")}
+    assert (rows["shell.enabled"], rows["shell.seconds"], rows["shell.allow"]) == ("true", "7", '["make"]')
+    assert run(["config", "check"]) == 0
+    assert "llmc.toml:2: server.shell: was renamed to shell.enabled" in "".join(capsys.readouterr())
+
+
+def test_removed_settings_are_ignored_with_a_notice(folder: Path, capsys: Capture) -> None:
+    (folder / "llmc.toml").write_text('[index]\nlanguages = ["python"]\nworkers = 2\n')
+    assert run(["config", "check"]) == 0
+    printed = "".join(capsys.readouterr())
+    assert "index.languages: was removed" in printed
+    assert "no problems" in printed
+
+
+def test_a_new_name_wins_over_the_old_one(folder: Path, capsys: Capture) -> None:
+    file = folder.parent / "home" / ".config" / "llmc" / "llmc.toml"
+    file.write_text("[server]\nshell_seconds = 7\n[shell]\nseconds = 9\n")
+    lines = told(capsys, "show").splitlines()
+    assert any(line.split()[:2] == ["shell.seconds", "9"] for line in lines)
