@@ -17,7 +17,7 @@ from llmc import __version__
 from llmc.base.errors import LlmcError
 from llmc.cli._options import Options, SecondaryOption, global_options
 
-__all__ = ["COMMANDS", "main"]
+__all__ = ["COMMANDS", "main", "main_pruner"]
 
 COMMANDS = {
     "search": "Best places for words, a question or an error message, quoted.",
@@ -118,6 +118,12 @@ class LazyGroup(click.Group):
 @click.version_option(__version__, prog_name="llmc", message="%(prog)s %(version)s")
 def cli() -> None:
     """Index-first retrieval for coding agents: the relevant lines, fast, in few tokens."""
+
+
+def main_pruner() -> NoReturn:
+    """The `mcp-pruner` command: `llmc serve --profile pruner`, as the contract of that profile names it."""
+    sys.argv[1:1] = ["serve", "--profile", "pruner"]
+    main()
 
 
 def main() -> NoReturn:

@@ -24,12 +24,22 @@ POLL_SECONDS = 0.1
 LEADING_FIELDS = ("time", "level", "source", "event")
 
 
-def follow(path: str, level: str, client: str, *, pretty: bool) -> None:
-    """Copy new lines about the servers and delegates of this client to stderr, in a thread that ends with the
-    process."""
+def follow(path: str, level: str, client: str, *, pretty: bool, sources: tuple[str, ...] = SOURCES) -> None:
+    """Copy new lines about this client to stderr, by default those of its servers and delegates, in a thread that ends
+    with the process."""
     log = Path(path)
     offset = log.stat().st_size if log.exists() else 0
-    threading.Thread(target=_copy, args=(log, offset, level, client, pretty), name="llmc-log", daemon=True).start()
+    levels = LEVELS[LEVELS.index(level) :]
+
+    def copy() -> None:
+        for line in _follow_lines(log, offset):
+            entry = parse_entry(line)
+            about = entry.get("source") in sources and entry.get("level") in levels
+            if about and client in entry.pop("clients", [client]):
+                sys.stderr.write(format_entry(entry) if pretty else json.dumps(entry) + "\n")
+                sys.stderr.flush()
+
+    threading.Thread(target=copy, name="llmc-log", daemon=True).start()
 
 
 def entries_since(path: str, offset: int) -> list[dict[str, Any]]:
@@ -38,15 +48,6 @@ def entries_since(path: str, offset: int) -> list[dict[str, Any]]:
     if not log.exists():
         return []
     return [parse_entry(line) for line in _new_lines(log, _valid_offset(log, offset))]
-
-
-def _copy(log: Path, offset: int, level: str, client: str, pretty: bool) -> None:
-    levels = LEVELS[LEVELS.index(level) :]
-    for line in _follow_lines(log, offset):
-        entry = parse_entry(line)
-        if entry.get("source") in SOURCES and entry.get("level") in levels and client in entry.pop("clients", [client]):
-            sys.stderr.write(format_entry(entry) if pretty else json.dumps(entry) + "\n")
-            sys.stderr.flush()
 
 
 def _follow_lines(log: Path, offset: int) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
 import click
@@ -10,6 +11,8 @@ import click
 from llmc.cli._options import Options, pass_options
 
 PROFILES = ("lean", "research", "pruner", "full")
+# A program that starts a pruner ends it by closing stdin, and does not wait for a command that still runs.
+PRUNER_LAST_SECONDS = 0.5
 LOG_LEVELS = ("debug", "info", "warn", "warning", "error")
 
 
@@ -33,6 +36,7 @@ LOG_LEVELS = ("debug", "info", "warn", "warning", "error")
 @click.option("--insecure", is_flag=True, help="Allow other machines to connect without TLS.")
 @click.option("--shared", "url", default="", metavar="URL", help="Serve a shared index over HTTP, without a daemon.")
 @click.option("--tokens", default="", metavar="FILE", help="Who may read which repositories of it (shared.tokens).")
+@click.option("--print-record", is_flag=True, help="Print the {command, args, env} that starts this server, and exit.")
 @pass_options
 def command(
     options: Options, /, profile: str | None, agent: str, args: tuple[str, ...], address: str | None, **http: Any
@@ -46,10 +50,8 @@ def command(
 
     An MCP client starts this command; `llmc install` configures it. The daemon answers and is started if necessary.
     """
-    from functools import partial
-
-    from llmc.client.relay import Relay
-
+    if http.pop("print_record"):
+        return print_record(options, profile or "", agent)
     options.send_variables = True
     if profile:
         options.set = (*options.set, f"server.profile={profile}")
@@ -57,10 +59,7 @@ def command(
     follow_log(options, http.pop("log_level"), session, pretty=http.pop("log_pretty"))
     check_config(options)
     if profile == "pruner":
-        from llmc.extend.pruner.config import config_of
-
-        for warning in config_of(os.environ, "").warnings:
-            click.echo(warning, err=True)
+        report_pruning(options, session)
     # An editor without an open folder does not expand its variables; the current folder is used then.
     options.roots = tuple(root for root in options.roots if not root.startswith("${"))
     if agent:
@@ -78,13 +77,49 @@ def command(
 
         tls = {"cert": http["tls_cert"], "key": http["tls_key"]}
         return serve_http(options, address, **tls, names=http["allow_host"], insecure=http["insecure"])
+    return relay(options, session, is_pruner=profile == "pruner")
+
+
+def report_pruning(options: Options, session: str) -> None:
+    """Replies of this profile are plain text: why one was not pruned goes to stderr."""
+    from llmc.cli._log_tail import follow
+    from llmc.extend.pruner.config import config_of
+
+    for warning in config_of(os.environ, "").warnings:
+        click.echo(warning, err=True)
+    follow(options.home.log, "warning", session, pretty=True, sources=("llmc.pruner",))
+
+
+def relay(options: Options, session: str, *, is_pruner: bool) -> int:
+    """Connect stdin and stdout to the daemon until the client closes stdin."""
+    from functools import partial
+
+    from llmc.client.relay import LAST_REPLIES_SECONDS, Relay
+
     caller = options.caller
     caller.about["session"] = session
+    waits = PRUNER_LAST_SECONDS if is_pruner else LAST_REPLIES_SECONDS
+    if is_pruner:
+        caller.about["environ"] = dict(os.environ)  # of the MCP entry, for the commands that it runs
     if options.no_daemon:
         from llmc.server.local import stream_here
 
-        return Relay(partial(stream_here, caller)).run()
-    return Relay(lambda: caller.connect().stream("mcp")).run()
+        return Relay(partial(stream_here, caller), last_replies_seconds=waits).run()
+    return Relay(lambda: caller.connect().stream("mcp"), last_replies_seconds=waits).run()
+
+
+def print_record(options: Options, profile: str, agent: str) -> int:
+    """As JSON, for programs that start agents; why there is none goes to stderr."""
+    import json
+
+    from llmc.install import mcp_servers_config, why_not
+
+    servers = mcp_servers_config(profile=profile, agent=agent, roots=options.roots, cwd=str(Path.cwd()))
+    if not servers:
+        click.echo(f"llmc: {why_not(profile=profile)}", err=True)
+        return 1
+    click.echo(json.dumps(servers, indent=1))
+    return 0
 
 
 def check_config(options: Options) -> None:

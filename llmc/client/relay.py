@@ -76,10 +76,16 @@ class RelayedRequest:
 
 
 class Relay:
-    """Relays one client. `dial` returns a connection that speaks MCP, or raises LlmcError."""
+    """Relays one client. `dial` returns a connection that speaks MCP, or raises LlmcError.
 
-    def __init__(self, dial: Dial, source: int = 0, sink: int = 1) -> None:
+    `last_replies_seconds`: how long open replies are awaited after the client closed stdin.
+    """
+
+    def __init__(
+        self, dial: Dial, source: int = 0, sink: int = 1, *, last_replies_seconds: float = LAST_REPLIES_SECONDS
+    ) -> None:
         self._dial = dial
+        self._last_replies_seconds = last_replies_seconds
         self._source = source
         self._sink = sink
         self._lock = threading.RLock()
@@ -247,7 +253,7 @@ class Relay:
         gone.register(self._sink, 0)  # poll reports a closed pipe without being asked
         waited = 0.0
         with self._lock:
-            while self._open and self._peer is not None and waited < LAST_REPLIES_SECONDS and not gone.poll(0):
+            while self._open and self._peer is not None and waited < self._last_replies_seconds and not gone.poll(0):
                 self._answered.wait(0.1)
                 waited += 0.1
             self._ending = True

@@ -60,7 +60,7 @@ def mcp_servers_config(
     """
     environ = os.environ if environ is None else environ
     pruner = profile == "pruner"
-    if not (is_enabled(environ, pruner=pruner) if enabled is None else enabled) or why_not(environ, profile=profile):
+    if problem_of(environ, pruner=pruner) if enabled else enabled is False or why_not(environ, profile=profile):
         return {}
     command, *first = program(environ)
     folders = [str(Path(root).absolute()) for root in roots or ([cwd] if cwd else [])]
@@ -72,12 +72,22 @@ def mcp_servers_config(
 
 
 def why_not(environ: Mapping[str, str] | None = None, *, profile: str = "") -> str:
-    """Why the server cannot be configured, as a log message; empty if it can."""
+    """Why there is no server: it is switched off or cannot be configured. A log message; empty if there is one."""
     environ = os.environ if environ is None else environ
+    pruner = profile == "pruner"
+    if not is_enabled(environ, pruner=pruner):
+        own, runner = ENABLED
+        name = own if own in environ or not pruner else runner
+        return f"{name} is {environ[name]!r}" if name in environ else f"{name} is not set"
+    return problem_of(environ, pruner=pruner)
+
+
+def problem_of(environ: Mapping[str, str], *, pruner: bool) -> str:
+    """Why the server cannot be configured."""
     named = first_of(environ, PATHS)
     if named and not runnable(named):
         return f"{named} is not an executable file"
-    address = pruner_url(environ) if profile == "pruner" else ""
+    address = pruner_url(environ) if pruner else ""
     if address and (urlsplit(address).scheme not in ("http", "https") or not urlsplit(address).netloc):
         return f"{address!r} is not an HTTP address"
     return ""

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from llmc.envelope.tool_definition import ToolDefinition
     from llmc.extend.pruner.contract import Actions
     from llmc.server.service import Service
+    from llmc.settings import Settings
     from llmc.state.connected_sessions import RequestContext
 
 __all__ = ["PrunerSurface"]
@@ -56,7 +57,8 @@ class PrunerSurface:
         return ""
 
     def definitions(self, context: RequestContext) -> tuple[ToolDefinition, ...]:
-        found = definitions()
+        settings = self.service.settings_of(in_pruner_folder(context.client))
+        found = definitions(contained=is_contained(settings, context.session.owner))
         names, before = tuple(one.name for one in found), context.session.listed
         context.session.listed = names
         if names != before:
@@ -130,12 +132,19 @@ class LateResult:
         def cancelled() -> bool:
             return self._call.cancelled
 
-        if not settings.server.pruner.contained and self._context.session.owner == LOCAL:
-            return Free(config, redactor_for(settings.redaction), cancelled, Denylist(settings.index.deny))
-        workspace = self._service.workspace(RunningRequest(client))
         session = self._context.session
+        environ = client.environ if "PATH" in client.environ and session.owner == LOCAL else {}
+        common = (config, redactor_for(settings.redaction), cancelled, session.id, environ)
+        if not is_contained(settings, session.owner):
+            return Free(*common, Denylist(settings.index.deny))
+        workspace = self._service.workspace(RunningRequest(client))
         request = ToolRequest("bash", {}, workspace, self._service.handles, session, call=self._call)
-        return Contained(config, redactor_for(settings.redaction), cancelled, request)
+        return Contained(*common, request)
+
+
+def is_contained(settings: Settings, owner: str) -> bool:
+    """Clients over the network always are."""
+    return settings.server.pruner.contained or owner != LOCAL
 
 
 def in_pruner_folder(client: ClientInfo) -> ClientInfo:

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
+from copy import copy
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -394,3 +397,69 @@ def test_a_real_client_sees_plain_results(world: World) -> None:
             assert not result.is_error
 
     asyncio.run(talk())
+
+
+def with_variables(world: World, **more: str) -> Place:
+    place = copy(world.place)
+    place.environ = {**world.place.environ, **more}
+    return place
+
+
+def test_commands_get_the_environment_of_the_mcp_entry(world: World, tmp_path: Path) -> None:
+    program = tmp_path / "zebra"
+    program.write_text("#!/bin/sh\necho stripes of $OWNER_NAME\n")
+    program.chmod(0o755)
+    served = with_variables(world, PATH=f"{tmp_path}:{os.environ['PATH']}", OWNER_NAME="the entry")
+    with raw(served, world.folder, *FREELY) as free:
+        free.handshake()
+        assert world.said(free, "bash", {"command": "zebra"}) == "stripes of the entry\n"
+
+
+@pytest.mark.parametrize("command", ["echo $HOME", "cat a.txt | tail -1", "never-allowed"])
+def test_a_refused_command_names_the_setting_and_the_description_says_so(
+    world: World, contained: Raw, free: Raw, command: str
+) -> None:
+    assert "server.pruner.contained = false" in world.said(contained, "bash", {"command": command})
+    described = {one["name"]: one["description"] for one in contained.ask("tools/list")["result"]["tools"]}
+    assert described["bash"].startswith("Run permitted programs inside the roots, without pipes")
+    described = {one["name"]: one["description"] for one in free.ask("tools/list")["result"]["tools"]}
+    assert described["bash"].startswith("Run a shell command.")
+
+
+def test_why_a_text_was_not_pruned_is_on_stderr(world: World) -> None:
+    served = with_variables(world, PRUNER_URL="http://127.0.0.1:1/prune")
+    with raw(served, world.folder, *FREELY, stderr=subprocess.PIPE) as free:
+        free.handshake()
+        world.said(free, "read", {"file_path": "a.txt", QUESTION: "what is wanted"})
+        assert free.process.stderr is not None
+        assert any(b"not pruned" in line and b"cannot be reached" in line for line in free.process.stderr)
+
+
+def test_the_end_of_stdin_ends_the_process_while_a_command_runs(world: World, tmp_path: Path) -> None:
+    started = tmp_path / "started"
+    command = f"echo $$ > {started}.new; mv {started}.new {started}; exec sleep 1000"
+    with raw(world.place, world.folder, *FREELY) as free:
+        free.handshake()
+        free.send("tools/call", name="bash", arguments={"command": command})
+        until(started.exists)
+        assert free.close() == (0, b"")
+    until(lambda: not is_running(int(started.read_text())))
+
+
+def test_mcp_pruner_is_a_command(world: World) -> None:
+    (point,) = entry_points(group="console_scripts", name="mcp-pruner")
+    code = f"import sys; sys.argv[1:] = []; from {point.module} import {point.attr}; {point.attr}()"
+    with raw(world.place, world.folder, command=("-c", code)) as served:
+        assert served.handshake()["result"]["serverInfo"]["name"] == "mcp-pruner"
+
+
+def test_the_record_is_printed_and_so_is_the_reason_why_there_is_none(world: World) -> None:
+    def printed(**more: str) -> subprocess.CompletedProcess[str]:
+        return with_variables(world, **more).llmc("serve", "--profile", "pruner", "--print-record", cwd=world.folder)
+
+    record = json.loads(printed(JEEVES_PRUNER_ENABLED="1").stdout)["pruner"]
+    assert record["args"][-2:] == ["--profile", "pruner"]
+    assert record["env"]["MCP_PRUNER_CWD"] == str(world.folder)
+    off = printed()
+    assert off.returncode == 1
+    assert "JEEVES_PRUNER_ENABLED is not set" in off.stderr

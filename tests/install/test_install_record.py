@@ -48,6 +48,13 @@ def test_what_cannot_be_used_switches_it_off_and_says_why(tmp_path: Path) -> Non
     assert mcp_servers_config(named)["llmc"]["command"] == sys.executable
 
 
+def test_why_not_says_that_it_is_switched_off() -> None:
+    assert why_not({"LLMC_MCP_ENABLED": "0"}) == "LLMC_MCP_ENABLED is '0'"
+    assert why_not({}, profile="pruner") == "JEEVES_PRUNER_ENABLED is not set"
+    assert why_not({"JEEVES_PRUNER_ENABLED": "no"}, profile="pruner") == "JEEVES_PRUNER_ENABLED is 'no'"
+    assert not why_not({})
+
+
 def test_roots_are_absolute_and_default_to_the_folder_of_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,7 +8,9 @@ import jsonschema
 import pytest
 
 from llmc.envelope.tokens import count
+from llmc.server.surface import definition_for
 from llmc.settings import Server, Settings
+from llmc.state.connected_sessions import ConnectedSession
 from llmc.tool import FOCUS
 from llmc.tool_schema import call_form, definition_of, signature
 from llmc.tools.profiles import instructions_of, listed
@@ -54,6 +56,20 @@ def test_every_tool_has_a_plain_schema_and_a_signature(name: str) -> None:
     for argument in wanted.arguments:
         assert f" {argument.name}" in signature(wanted)
         assert argument.help.endswith(".")
+
+
+def test_every_definition_outside_the_lean_profile_lists_the_focus_question() -> None:
+    for profile in ("full", "research"):
+        session = ConnectedSession("s", profile=profile)
+        named = [
+            FOCUS.name in definition_for(one, settings(profile), None, session).schema["properties"]
+            for one in listed(settings(profile))
+        ]
+        assert named
+        assert all(named)
+    session = ConnectedSession("s", profile="lean")
+    lean = [definition_for(one, settings("lean"), None, session).schema for one in listed(settings("lean"))]
+    assert sum(FOCUS.name in schema["properties"] for schema in lean) < len(lean)
 
 
 def test_a_session_may_be_narrowed() -> None:

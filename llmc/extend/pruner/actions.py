@@ -36,6 +36,7 @@ __all__ = ["Contained", "Free"]
 
 log = logs.get("pruner")
 
+CONTAINED_HINT: Final = " Commands are contained; server.pruner.contained = false in the user's settings lifts that."
 GREP: Final = ("grep", "-rn", "--color=never")
 
 
@@ -46,6 +47,8 @@ class Pruning:
     config: Config
     redactor: Redactor
     cancelled: Callable[[], bool]
+    client: str  # the session, whose stderr shows why a text was not pruned
+    environ: Mapping[str, str]  # of the MCP entry; empty over the network
 
     def prune(self, code: str, query: str) -> str:
         if not self.config.url:
@@ -53,7 +56,7 @@ class Pruning:
         try:
             answer = ask(Endpoint(self.config.url, self.config.timeout_ms), code, query, self.cancelled)
         except PrunerError as error:
-            log.warning("not pruned", why=str(error))
+            log.warning("not pruned", why=f"the pruner {error}", clients=[self.client])
             return code
         return self.outgoing(answer)
 
@@ -88,7 +91,7 @@ class Free(Pruning):
 
     def _run(self, words: Sequence[str]) -> ProgramResult:
         try:
-            code, stdout, stderr = run_free(words, self.config.cwd, self.cancelled)
+            code, stdout, stderr = run_free(words, self.config.cwd, self.cancelled, self.environ or None)
         except (OSError, ValueError) as error:
             raise ActionError(as_node(error, f"spawn {words[0]}")) from None
         return ProgramResult(self.outgoing(self.decoded(stdout)), self.outgoing(self.decoded(stderr)), code)
@@ -125,7 +128,10 @@ class Contained(Pruning):
         if self.request.owner != LOCAL and not self.request.workspace.settings.shell.enabled:
             raise ActionError("commands over the network are switched off (shell.enabled)")
         request = replace(self.request, args={"command": command})
-        return self._run(lambda: check(request))
+        try:
+            return self._run(lambda: check(request))
+        except ActionError as error:
+            raise ActionError(f"{error}{CONTAINED_HINT}") from None
 
     def grep(self, pattern: str, path: str) -> ProgramResult:
         """Run grep; a pattern or path that looks like an option is not treated as one."""
@@ -169,7 +175,7 @@ class Contained(Pruning):
         with tempfile.TemporaryDirectory(prefix="run-", dir=top) as temporary:
             errors = Path(temporary, "stderr")
             errors.touch()
-            environ = environment(dict(os.environ), settings.environ, str(home), temporary, "")
+            environ = environment(dict(self.environ or os.environ), settings.environ, str(home), temporary, "")
             writable = [str(path) for path in settings.writable]
             fence = fence_of(workspace, environ, (str(home), temporary), writable)
             pipelines = with_errors_apart(with_safe_git(checked, environ), str(errors))

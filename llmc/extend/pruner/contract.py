@@ -71,12 +71,21 @@ class Actions(Protocol):
         """The pruned text, or `code` itself when pruning is off or fails."""
 
 
-def definitions() -> tuple[ToolDefinition, ...]:
-    return tuple(definition(name) for name in TOOLS)
+CONTAINED: Final = {
+    "read": "Read a file inside the roots.",
+    "bash": "Run permitted programs inside the roots, without pipes, variables and redirections to other folders.",
+    "grep": "Search files inside the roots for a pattern.",
+}
 
 
-def definition(name: str) -> ToolDefinition:
+def definitions(*, contained: bool) -> tuple[ToolDefinition, ...]:
+    return tuple(definition(name, contained=contained) for name in TOOLS)
+
+
+def definition(name: str, *, contained: bool) -> ToolDefinition:
     description, required, optional = TOOLS[name]
+    if contained:
+        description = f"{CONTAINED[name]}{description[description.index('.') + 1 :]}"
     focus = {QUESTION: "A question; only what answers it is returned."}
     properties = {
         argument: {"type": "string", "description": words} for argument, words in (required | optional | focus).items()

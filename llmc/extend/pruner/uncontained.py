@@ -10,7 +10,7 @@ import threading
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 __all__ = ["LARGEST", "run_free", "whole_file"]
 
@@ -31,10 +31,18 @@ def whole_file(path: str) -> bytes:
         return bytes(data)
 
 
-def run_free(words: Sequence[str], cwd: str, cancelled: Callable[[], bool]) -> tuple[int | None, bytes, bytes]:
+def run_free(
+    words: Sequence[str], cwd: str, cancelled: Callable[[], bool], environ: Mapping[str, str] | None = None
+) -> tuple[int | None, bytes, bytes]:
     """(exit code or None, stdout, stderr). There is no time limit; the program is killed when the call is cancelled."""
     process = subprocess.Popen(
-        words, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+        words,
+        cwd=cwd,
+        env=environ,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
     )
     outputs: list[bytearray] = [bytearray(), bytearray()]
     readers = [
