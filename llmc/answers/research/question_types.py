@@ -149,10 +149,11 @@ _BY_DEFAULT = re.compile(r"\bby default\b|\bhow (?:many|long|large|big|often|muc
 _HOW = re.compile(r"\W*(?:how (?:does|do|is|are)|why)\b", re.IGNORECASE)
 _SHOWN = re.compile(r"\b(?:examples?|samples?|snippets?)\b", re.IGNORECASE)
 _ASKS = re.compile(
-    r"^\W*(?:where|how|what|why|who|which|when|list|show|find|explain|describe|is|are|does|do|can|could|please)\b",
+    r"^\W*(?:where|how|what|why|who|which|when|list|show|find|explain|describe|is|are|does|do|can|could|please|give|tell|locate|enumerate|name|examples?|run)\b",
     re.IGNORECASE,
 )
 MOST_CLASSIFIED = 4_000
+SHORTEST_MESSAGE = 4
 
 
 def types_of(text: str) -> tuple[QuestionType, ...]:
@@ -161,11 +162,18 @@ def types_of(text: str) -> tuple[QuestionType, ...]:
     if _is_output(head):
         return (QuestionType.ERROR, QuestionType.HOW)
     found = list(dict.fromkeys(kind for kind, rule in _COMPILED if rule.search(head)))
+    if _is_statement(head):
+        found = [QuestionType.ERROR, *(kind for kind in found if kind is not QuestionType.ERROR)]
     if _EXPLAINS.match(head):
         kept = {QuestionType.EXAMPLE} if _SHOWN.search(head) else set()
         kept |= {QuestionType.DEFAULT} if _BY_DEFAULT.search(head) and not _HOW.match(head) else set()
         found = [kind for kind in found if kind not in _FACTS - kept]
     return (*(kind for kind in found if kind is not QuestionType.HOW), QuestionType.HOW)
+
+
+def _is_statement(text: str) -> bool:
+    """Whether the text says something instead of asking for it: perhaps a message, pasted without its `Error:`."""
+    return "?" not in text and not _ASKS.match(text) and len(text.split()) >= SHORTEST_MESSAGE
 
 
 def _is_output(text: str) -> bool:

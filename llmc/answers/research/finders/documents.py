@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from llmc.answers.research.evidence import terms_of
 from llmc.answers.research.finders.answers import answer, target_names
-from llmc.answers.research.finders.sections import Section, excerpt, section_at, sections_of
+from llmc.answers.research.finders.sections import Section, excerpt, paragraphs, section_at, sections_of
 from llmc.answers.research.prose import one_line
 from llmc.answers.research.question import to_base_form
 from llmc.answers.research.result import Confidence, ResultPlace
@@ -59,9 +59,10 @@ class ScoredSection:
     titled: int
 
 
-def documented(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome | None:
+def documented(brief: Brief, toolbox: RoleToolbox, least: float = LEAST) -> RoleOutcome | None:
+    """The section with most words of the question; None if the best has fewer than the share `least` of them."""
     found = best_sections(about_text(brief), target_names(brief), toolbox, lambda path: not CHANGES.search(path))
-    if not found or found[0].share < LEAST:
+    if not found or found[0].share < least:
         return None
     first = found[0]
     places = [passage_place(brief, toolbox, first, MOST_ROWS)]
@@ -155,9 +156,10 @@ def scored(  # noqa: PLR0917 - the words of one question
         )
         titled = set(words.body(" ".join([*above, section.title, path.replace("/", " ")])).split()) | headed
         named = any(is_titled(name, section.title) for name in names)
-        spoken = inside | set(words.body(section.title).split())
-        share = len(terms & spoken) / len(terms) if terms else 0.0
-        around = len(terms & (spoken | titled)) / max(1, len(terms))
+        title = set(words.body(section.title).split())
+        together = max((len(terms & (part | title)) for part in paragraphs(lines, section)), default=0)
+        share = together / len(terms) if terms else 0.0
+        around = len(terms & (inside | titled)) / max(1, len(terms))
         score = share + around + HEADED * len(terms & headed) / max(1, len(terms)) + (2.0 if named else 0.0)
         yield ScoredSection(area, path, section, score, share, len(terms & headed))
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from llmc.answers.research.finders.answers import answer, joined, line_place
+from llmc.answers.research.question_types import QuestionType, types_of
 from llmc.answers.research.result import Confidence, ResultPlace
 from llmc.base.languages import role_of
 from llmc.retrieval.evidence import EvidenceKind, extract
@@ -26,11 +27,13 @@ if TYPE_CHECKING:
 __all__ = ["raised_at"]
 
 RUN = 3
-MOST_RUNS, MOST_MATCHES, MOST_RAISED = 14, 300, 8
+MOST_RUNS, MOST_MATCHES, MOST_RAISED = 8, 300, 8
 # Share of a message's words that a place must have in runs of three.
 LEAST, SURE = 0.35, 0.6
 # Beside a place with all of the message others are only similar; else what is nearly as good is listed too.
 WHOLE, NEAR = 0.95, 0.75
+# Share that makes a sentence a message, if nothing else says that it is one.
+CERTAIN = 0.7
 AROUND = 6
 _WORD = re.compile(r"[^\W_]+(?:['’][a-z]+)?")
 _CODE = re.compile(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+){1,}\b|\b[A-Z]{1,5}\d{3,6}\b")
@@ -41,6 +44,9 @@ _PREFIX = re.compile(
 _RAISES = re.compile(
     r"\b(?:raise|throw|panic!?|bail!?|Err|reject|abort|die|fail|error|warn|exception|assert|new|return|log\w*)\b|[Ee]rror",
     0,
+)
+_THROWS = re.compile(
+    r"\b(?:raise|throw|panic|bail|reject|abort|assert|return|new|log\w*|error)\b|\bErr\(|[Ee]rror\w*\("
 )
 _DEFINES = re.compile(
     r"^\s*(?:(?:export|pub|public|static|final|const|let|var|val)\s+)*(?P<name>[A-Za-z_$][\w$]*)\s*(?::\s*[^=]+)?(?:=|:)\s*"
@@ -58,7 +64,8 @@ def raised_at(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome | None:
     codes = list(dict.fromkeys(_CODE.findall(raw)))
     found = best_lines(wanted, toolbox)
     coded = code_lines(codes, toolbox)
-    if not found and not coded:
+    told = QuestionType.ERROR in types_of(f"{raw} ?")  # marked as an error, and not only a statement
+    if not coded and (not found or (not told and found[0][1] < CERTAIN)):
         return None
     places: dict[tuple[str, str, int], ResultPlace] = {}
     for match, _ in found[:3]:
@@ -71,7 +78,8 @@ def raised_at(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome | None:
     listed = sorted(places.values(), key=lambda one: one.section != "raised")[:MOST_RAISED]
     share = found[0][1] if found else 0.0
     raising = [one for one in listed if one.section == "raised"]
-    sure = Confidence.HIGH if raising and share >= SURE else Confidence.MED if raising else Confidence.LOW
+    thrown = any(_THROWS.search(" ".join([one.says, *(text for _, text in one.rows)])) for one in raising)
+    sure = Confidence.HIGH if thrown and share >= SURE else Confidence.MED if thrown else Confidence.LOW
     where = joined([f"{one.name or one.path} ({brief.reference(one)})" for one in raising or listed], 3)
     summary = f"The message is raised in {where}." if raising else f"The text of the message is at {where}."
     return answer(brief, summary, listed, sure)
@@ -91,17 +99,14 @@ def messages(raw: str) -> list[list[str]]:
 
 def best_lines(wanted: Sequence[Sequence[str]], toolbox: RoleToolbox) -> list[tuple[TextMatch, float]]:
     """(line, share of the message that it and the lines below have), best first."""
-    runs = [
-        r"[\W_]{1,12}(?:[rfbu]*[\"'])?".join(re.escape(word) for word in one[at : at + RUN])
-        for one in wanted
-        for at in range(len(one) - RUN + 1)
-    ]
-    step = max(1, len(runs) // MOST_RUNS)
-    patterns = runs[::step][: MOST_RUNS + 2]
+    runs = {tuple(one[at : at + RUN]) for one in wanted for at in range(len(one) - RUN + 1)}
+    rare = sorted(runs, key=lambda run: (-sum(map(len, run)), run))[:MOST_RUNS]  # long words are rare
+    patterns = [r"[\W_]{1,12}(?:[rfbu]*[\"'])?".join(map(re.escape, run)) for run in rare]
     if not patterns:
         return []
     matches = toolbox.grep(*patterns, ignore_case=True, most=MOST_MATCHES)
-    product = [one for one in matches if not toolbox.is_test(one.area, one.path, one.line)]
+    stated = [one for one in matches if not _COMMENT.match(one.text)]
+    product = [one for one in stated if not toolbox.is_test(one.area, one.path, one.line)]
     kept = [one for one in product if role_of(one.path) in ROLES] or [
         one for one in matches if role_of(one.path) not in {"test", "doc", "fixture", "snapshot"}
     ]
@@ -136,6 +141,10 @@ def arm_above(match: TextMatch, toolbox: RoleToolbox) -> str:
     for number in range(match.line, max(0, match.line - AROUND), -1):
         if arm := _ARM.match(lines[number - 1]):
             return str(arm["name"])
+        if re.match(r"\s*(?:#\[|@)", lines[number - 1]):  # an attribute gives its text to the variant below
+            below = (text for text in lines[match.line : match.line + 3] if not re.match(r"\s*(?:#\[|@|\)|\])", text))
+            named = re.match(r"\s*(?:pub\s+)?(?P<name>[A-Z]\w{3,})\b", next(below, ""))
+            return str(named["name"]) if named else ""
     return ""
 
 

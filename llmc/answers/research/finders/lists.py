@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from llmc.answers.research.result import RoleOutcome
     from llmc.answers.research.roles import Brief
     from llmc.answers.research.toolbox import GraphTarget, RoleToolbox
+    from llmc.graph.entities import Site
 
 __all__ = ["every_place"]
 
@@ -43,6 +44,8 @@ _RAISING = re.compile(r"\b(?:throw|raise|panic|reject|bail|abort|Err|Error|new|r
 _THROWS = re.compile(r"\b(?:throw|raise|panic|reject|bail|abort|Err)\b|\bErr\(")
 _IMPORTS = re.compile(r"^\s*(?:import|from|use|require|export|const \{|\} = require|#include)\b|^\s*\w+,?\s*$")
 MOST_LISTED = 60
+# The bases of a type may follow its name over a few lines.
+HEAD_LINES = 6
 
 
 def every_place(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome | None:
@@ -60,15 +63,18 @@ def subtypes(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome | None:
     name, targets = targets_of(brief, toolbox)
     places: dict[tuple[str, str, int], ResultPlace] = {}
     tests, complete = 0, True
+    targets = [one for one in targets if one.node.qualified == name] or targets
     for target in targets:
         found = implementations(target.graph, target.node)
         complete = complete and found.complete
-        for node in found.types or found.members:
+        sites = {edge.source: edge.site for edge in target.graph.incoming(target.node, frozenset({"inherit"})).edges}
+        named = {one.node for one in targets}
+        for node in [*(found.types or found.members), *(one for one in sites if one not in found.types)]:
             other = type(target)(target.area, target.graph, node)
             if target.graph.in_test(node):
                 tests += 1
-            elif target.area.paths.accepts(other.path):
-                place = definition_place(other, toolbox, "subtype")
+            elif target.area.paths.accepts(other.path) and node not in named:
+                place = subtype_place(other, sites.get(node), toolbox)
                 places.setdefault(place.key, place)
     if not places:
         return None
@@ -78,6 +84,16 @@ def subtypes(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome | None:
     verb = "overridden by" if targets[0].symbol and targets[0].symbol.kind not in TYPE_KINDS else "the base of"
     summary = f"{name} is {verb} {joined([one.name for one in listed], 12)}: {plural(len(listed), 'definition')}."
     return answer(brief, summary, [*listed, *defined], Confidence.HIGH if complete else Confidence.MED, notes)
+
+
+def subtype_place(target: GraphTarget, site: Site | None, toolbox: RoleToolbox) -> ResultPlace:
+    """The definition; where another line implements the base for it (`impl Trait for Type`), that line."""
+    place = definition_place(target, toolbox, "subtype")
+    path = target.graph.project.path(site.doc) if site else ""
+    if site is None or (path == place.path and place.line <= site.line <= place.line + HEAD_LINES):
+        return place
+    said = f"defined at {place.path}:{place.line}" if target.symbol else ""
+    return ResultPlace(place.root, path, site.line, site.line, place.name, place.kind, "subtype", said)
 
 
 def members(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome | None:

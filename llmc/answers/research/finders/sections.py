@@ -17,7 +17,7 @@ from llmc.base import words
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["Section", "best_block", "excerpt", "section_at", "sections_of"]
+__all__ = ["Section", "best_block", "excerpt", "paragraphs", "section_at", "sections_of"]
 
 _HASH = re.compile(r"(#{1,6}|={1,6})\s+(?P<title>\S.*?)\s*#*$")
 # Manual pages: sections, subsections, and tagged paragraphs, whose tag is on the next line.
@@ -28,6 +28,7 @@ _ENTRY = re.compile(
     r"\.\.\s+(?!code|note|warning|seealso|tip|image|include|toctree|admonition|version|deprecated|sidebar|contents|topic|figure|_)[\w:-]+::\s+(?P<title>\S.*)$"
 )
 _FENCE = re.compile(r"\s*(?:```|----+\s*$|\.\.\s+(?:code|code-block|sourcecode|literalinclude|prompt)\b)")
+_ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
 _NOISE = re.compile(r"\s*(?:<a\s|\.\.\s+_|\[!\[|<!--|:release-|\[[^\]]+\]:\s)")
 
 
@@ -89,7 +90,10 @@ def _is_title(lines: Sequence[str], number: int) -> bool:
     if number >= len(lines) or not _UNDERLINE.match(lines[number]):
         return False
     title = lines[number - 1].strip()
-    return bool(title) and not _UNDERLINE.match(title) and len(lines[number].strip()) >= len(title) - 2
+    if not title or _UNDERLINE.match(title) or title.startswith("|"):
+        return False
+    alone = lines[number][0] in "=-" and (number == 1 or not lines[number - 2].strip())
+    return alone or len(lines[number].strip()) >= len(title) - 2
 
 
 def _indented_end(lines: Sequence[str], start: int) -> int:
@@ -164,6 +168,13 @@ def _blocks(lines: Sequence[str], section: Section) -> Iterator[tuple[int, int]]
         number += 1
 
 
+def paragraphs(lines: Sequence[str], section: Section) -> Iterator[set[str]]:
+    """The words of each paragraph with the next one: what a section says together."""
+    parts = [set(words.body(_text(part)).split()) for part in _parts(lines, section)]
+    for at, part in enumerate(parts):
+        yield part | (parts[at + 1] if at + 1 < len(parts) else set())
+
+
 def _text(part: Sequence[tuple[int, str]]) -> str:
     return " ".join(text for _, text in part)
 
@@ -185,7 +196,8 @@ def _parts(lines: Sequence[str], section: Section) -> Iterator[list[tuple[int, s
         code = fenced or _FENCE.match(line) is not None or _indent(line) > margin
         if line.lstrip().startswith("```"):
             fenced = not fenced
-        if blank and part and not code:
+        item = _ITEM.match(line) is not None and _indent(line) == margin and not fenced
+        if part and ((blank and not code) or item):
             yield part
             part = []
         blank = False

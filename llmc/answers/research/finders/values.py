@@ -7,7 +7,7 @@ or sentence whose words, comment and surroundings match best. The answer contain
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from llmc.answers.research.evidence import terms_of
@@ -74,6 +74,7 @@ _EXPECTED = (
 )
 # A described value is believed only if its line says most of the question and no other line comes near.
 GOOD, LEAD = 2.2, 1.3
+MOST_OF_IT = 0.75
 _WORDS = frozenset(
     words.body(
         "default defaults value values setting option what which when how many much long large big often is are the "
@@ -105,7 +106,10 @@ def default_value(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome | None:
             break
     if found:
         return named_answer(brief, names[0], found, toolbox)
-    return (documented(brief, toolbox) if _WHICH.search(brief.question.text) else None) or described(brief, toolbox)
+    if not _WHICH.search(brief.question.text):
+        return described(brief, toolbox)
+    said = documented(brief, toolbox, least=MOST_OF_IT)
+    return said and replace(said, result=replace(said.result, confidence=Confidence.LOW))
 
 
 # Such a question asks for the name of a setting: the section that describes it has it.
@@ -114,7 +118,7 @@ _WHICH = re.compile(
     re.IGNORECASE,
 )
 _SETTING = re.compile(
-    r"`([^`\s]{2,60})`|(?<!\w)(--[a-z][\w.-]*\w)|\b([a-z]+(?:-[a-z]+)+)\b|\b([A-Z][A-Z0-9]+(?:_[A-Z0-9]+)*)\b"
+    r"`([^`\s]{2,60})`|(?<!\w)(--[a-z][\w.-]*\w)|\b([a-z]+(?:-[a-z]+)+)\b|\b([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\b"
 )
 
 
@@ -208,9 +212,11 @@ def declared_near(match: TextMatch, toolbox: RoleToolbox, *, opened: bool) -> st
     the literals of the block that the line opens."""
     lines = toolbox.lines(match.area, match.path) or []
     margin = len(match.text) - len(match.text.lstrip())
+    chained = match.text.lstrip().startswith(".")
     block: list[str] = []
     for text in lines[match.line : match.line + 10]:
-        if text.strip() and len(text) - len(text.lstrip()) <= margin:
+        goes_on = text.lstrip().startswith(".") if chained else len(text) - len(text.lstrip()) > margin
+        if text.strip() and not goes_on:
             break
         block.append(text)
     above = [text for text in lines[max(0, match.line - 4) : match.line - 1] if re.match(r"\s*(?:#\[|@)", text)]
