@@ -128,7 +128,7 @@ def data_of(lines: Lines, graph: Graph, tree: Tree) -> dict[str, Any]:
 TOOL = Tool(
     name="callers",
     summary="What calls a function or uses a type, resolved by imports and types rather than by name.",
-    brief="Who calls a function or uses a type, resolved, by file; ~15 tokens each.",
+    brief="Every caller of a function or user of a type, resolved; those by name apart; ~15 tokens each.",
     run=run,
     cacheable=True,
     cpu_bound=True,

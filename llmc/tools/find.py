@@ -92,6 +92,7 @@ def day(seconds: float) -> str:
 TOOL = Tool(
     name="find",
     summary="Files by name: part of it, a glob, or letters in order.",
+    brief="Files by name, a glob, or letters in order; complete, ~10 tokens each.",
     run=run,
     cacheable=True,
     reads_unindexed=True,

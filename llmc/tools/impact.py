@@ -115,6 +115,7 @@ def item_of(graph: Graph, edge: Edge) -> Item:
 TOOL = Tool(
     name="impact",
     summary="What must change if a definition's signature does: every use, override and import, tests apart.",
+    brief="Every use and override to change with a signature, tests counted; for 'what breaks'.",
     run=run,
     cacheable=True,
     cpu_bound=True,

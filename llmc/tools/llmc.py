@@ -117,7 +117,7 @@ TOOL = Tool(
     ),
     profiles=frozenset({"lean", "research", "full"}),
     examples=("llmc name=refs args={'name': 'Parser.feed', 'kind': 'call'}",),
-    brief="More tools: no name lists them, a name explains one, args run it.",
+    brief="calls (a flow), callers, impact, tests …: no name lists all, args run one.",
     schema=("name", "args"),
     topics=frozenset(),
     forward=forward,

@@ -70,6 +70,7 @@ def item_of(lines: Lines, graph: Graph, edge: Edge) -> Item:
 TOOL = Tool(
     name="path",
     summary="The shortest chain of calls from one definition to another.",
+    brief="Does A reach B? The shortest chain of calls.",
     run=run,
     cacheable=True,
     cpu_bound=True,

@@ -127,6 +127,7 @@ def item_of(place: RefPlace, kind: str) -> Item:
 TOOL = Tool(
     name="refs",
     summary="Where a name is defined, and every use, call and subclass of it.",
+    brief="Every use of a name, complete, but by name: also of others that are called so; ~25 tokens each.",
     run=run,
     cacheable=True,
     cpu_bound=True,

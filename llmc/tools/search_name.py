@@ -13,7 +13,6 @@ from llmc.retrieval.grep_groups import group_files, ungrouped
 from llmc.retrieval.signals import TYPES
 from llmc.retrieval.skeleton import skeleton
 from llmc.retrieval.unindexed import unindexed_definitions
-from llmc.tools.folder_counts import by_folder
 from llmc.tools.grep_compress import listed_places, trimmed
 from llmc.tools.grep_rows import cost, section_of
 from llmc.tools.read import skeleton_rows
@@ -121,6 +120,8 @@ def first_line(symbol: Symbol) -> Row:
 
 
 USES_TOKENS = 260
+FEW_TESTS = 4  # test files that are named; more are counted
+FEW_FILES = 5
 
 
 def use_groups(asked: ToolRequest, found: Sequence[tuple[View, str, Symbol]], files: list[FileGroups]) -> list[Group]:
@@ -136,6 +137,9 @@ def use_groups(asked: ToolRequest, found: Sequence[tuple[View, str, Symbol]], fi
         used = trimmed(used, USES_TOKENS, "`grep` lists them all")
     tests = sum(file.count for file in rest if section_of(file.role) == "tests")
     if tests:
-        (by,) = by_folder([(name(file.root, file.path), file.count) for file in rest], 3)
-        used.append(Group(f"tests and docs: {sum(file.count for file in rest):,}", by.items))
-    return [Group("used in", (Item(),)), *used] if used else []
+        count = f"tests and docs: {sum(file.count for file in rest):,}"
+        few = [Item((), f"{name(file.root, file.path)} {file.count}", file.root, file.path) for file in rest]
+        is_few = len(rest) <= FEW_TESTS
+        used.append(Group(count if is_few else f"{count} in {len(rest)} files", tuple(few) if is_few else (Item(),)))
+    title = "used in" if len(code) <= FEW_FILES else f"used in, by name (`callers {found[0][2].name}` resolves them)"
+    return [Group(title, (Item(),)), *used] if used else []

@@ -83,7 +83,7 @@ def data_of(lines: Lines, graph: Graph, test: TestReach) -> dict[str, Any]:
 TOOL = Tool(
     name="tests",
     summary="Tests that reach a definition, directly or through callers; tests that only mock it are listed apart.",
-    brief="Which tests run a function, directly or through callers, and which mock it.",
+    brief="Which tests run a function, directly or through callers, and which mock it; ~15 tokens each.",
     run=run,
     cacheable=True,
     cpu_bound=True,
