@@ -84,7 +84,10 @@ def lines(status: dict[str, Any]) -> Iterator[str]:
 
 def _process_lines(status: dict[str, Any]) -> Iterator[str]:
     daemon, embedder = status["daemon"], status["embedder"]
-    memory = [f"{process['role']} {size(process['rss'])}" for process in status["processes"]]
+    memory = [
+        f"{process['role']} {size(process['rss'])} ({size(process['private'])} without files)"
+        for process in status["processes"]
+    ]
     if daemon is None:
         yield " · ".join(["in one process, without a daemon", *memory])
     else:
@@ -92,6 +95,10 @@ def _process_lines(status: dict[str, Any]) -> Iterator[str]:
         facts += [count(daemon["clients"], "client"), *(["in the foreground"] if daemon["foreground"] else []), *memory]
         yield f"daemon   {' · '.join(facts)}"
         yield f"log      {shown(daemon['log'])}"
+    if kept := status["memory"]:
+        replies, graph = f"{kept['replies']:,} replies", size(kept["graph_bytes"])
+        vectors, cached = size(kept["vector_bytes"]), size(kept["index_cache_bytes"])
+        yield f"kept     {replies} · graph {graph} · vectors {vectors} · LanceDB's caches {cached}"
     if embedder is not None:
         state = "" if embedder["state"] == "ready" else f" · {embedder['state']} {embedder['error']}"
         yield f"embedder {embedder['name']} · {embedder['dimension']} dimensions{state}"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from llmc.graph.entities import GraphNode
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
     from llmc.base.model import Reference, ResolutionLink, Symbol
     from llmc.store.declarations import Declarations
@@ -29,10 +29,12 @@ TYPE_KINDS = frozenset(
 CALLABLE_KINDS = frozenset({"function", "method", "constructor", "macro", "test"})
 VALUE_KINDS = frozenset({"variable", "constant", "field", "property"})
 _GETTER = re.compile(r"(?:(?:public|protected|private|static|override|async|export)\s+)*(?:get|set)\s+[\w$#]")
-# Packed symbols and links that are kept in memory; unpacked they take some ten times as much.
-MOST_BYTES = 6 << 20
-# References that are kept, some 200 bytes each.
-MOST_ROWS = 150_000
+# Packed symbols and links that all stores of a process keep in memory; unpacked they take some thirty times as much.
+MOST_BYTES = 2 << 20
+UNPACKED = 30
+# References that they keep, and the memory of one.
+MOST_ROWS = 60_000
+ROW_BYTES = 200
 
 
 class Links:
@@ -133,9 +135,10 @@ class Facts:
 
 
 class FactsCache:
-    """The facts of the documents that were asked for last."""
+    """The facts of the documents that were asked for last. `stores` says how many caches share the memory."""
 
-    def __init__(self) -> None:
+    def __init__(self, stores: Callable[[], int]) -> None:
+        self._stores = stores
         self._kept: OrderedDict[int, Facts] = OrderedDict()
         self._bytes = 0
         self._lock = Lock()
@@ -161,15 +164,22 @@ class FactsCache:
             for doc, declared in read.items():
                 self._kept[doc] = facts = Facts(doc, declared)
                 self._bytes += facts.size
-            while self._bytes > MOST_BYTES and len(self._kept) > len(missing):
+            most = MOST_BYTES // max(1, self._stores())
+            while self._bytes > most and len(self._kept) > len(missing):
                 _, dropped = self._kept.popitem(last=False)
                 self._bytes -= dropped.size
 
+    @property
+    def memory(self) -> int:
+        """About how many bytes it takes."""
+        return UNPACKED * self._bytes
+
 
 class UsesCache:
-    """The references of the documents that were asked for last, by what encloses them."""
+    """The references of the documents that were asked for last, by what encloses them; shared like `FactsCache`."""
 
-    def __init__(self) -> None:
+    def __init__(self, stores: Callable[[], int]) -> None:
+        self._stores = stores
         self._kept: OrderedDict[int, dict[str, tuple[Reference, ...]]] = OrderedDict()
         self._rows = 0
         self._lock = Lock()
@@ -186,7 +196,13 @@ class UsesCache:
         with self._lock:
             self._kept[doc] = made
             self._rows += sum(map(len, made.values()))
-            while self._rows > MOST_ROWS and len(self._kept) > 1:
+            most = MOST_ROWS // max(1, self._stores())
+            while self._rows > most and len(self._kept) > 1:
                 _, dropped = self._kept.popitem(last=False)
                 self._rows -= sum(map(len, dropped.values()))
         return made
+
+    @property
+    def memory(self) -> int:
+        """About how many bytes it takes."""
+        return ROW_BYTES * self._rows

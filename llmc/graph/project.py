@@ -29,11 +29,13 @@ if TYPE_CHECKING:
     from llmc.store.catalog.document_paths import DocumentPaths
     from llmc.store.protocols import StoreReader
 
-__all__ = ["Project", "project_of"]
+__all__ = ["Project", "forget_projects", "graph_memory", "project_of"]
 
 LARGEST_TEXT = 2 << 20
 MOST_TEXTS = 400
 MOST_CONFIGS = 400
+# What was resolved for a root; some 20 MB.
+MOST_MEMO = 100_000
 _COMMENTS = re.compile(r"\"(?:\\.|[^\"\\])*\"|/\*.*?\*/|//[^\n]*", re.DOTALL)
 _TRAILING = re.compile(r",(\s*[}\]])")
 
@@ -203,8 +205,8 @@ class Kept:
     """What outlives a generation of a store."""
 
     def __init__(self) -> None:
-        self.facts = FactsCache()
-        self.uses = UsesCache()
+        self.facts = FactsCache(lambda: len(_kept))
+        self.uses = UsesCache(lambda: len(_kept))
         self.indexes: Indexes = {}
         self.projects: dict[str, Project] = {}
 
@@ -219,7 +221,20 @@ def project_of(root: Root, root_fs: RootFs, store: StoreReader) -> Project:
     with _lock:
         kept = _kept.setdefault(store, Kept())
         found = kept.projects.get(root.id)
-        if found is None or found.generation != generation or found.root_fs is not root_fs:
+        is_current = found is not None and found.generation == generation and found.root_fs is root_fs
+        if found is None or not is_current or len(found.memo) > MOST_MEMO:
             found = Project(root, root_fs, store, generation, kept)
             kept.projects[root.id] = found
         return found
+
+
+def forget_projects() -> None:
+    """Release what was learnt about all roots; it is read again when it is needed."""
+    with _lock:
+        _kept.clear()
+
+
+def graph_memory() -> int:
+    """About how many bytes the facts and references of all stores take."""
+    with _lock:
+        return sum(kept.facts.memory + kept.uses.memory for kept in _kept.values())

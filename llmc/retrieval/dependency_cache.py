@@ -43,6 +43,9 @@ class DependencyCache:
             self._kept.clear()
         self.in_flight.clear()
 
+    def __len__(self) -> int:
+        return len(self._kept)
+
     def get(
         self,
         views: Sequence[View],

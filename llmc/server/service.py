@@ -22,6 +22,7 @@ from llmc.base.roots import make_root
 from llmc.envelope.clean import without_secrets
 from llmc.envelope.handles import Handles
 from llmc.extend.delegates.fleet import Fleet
+from llmc.graph.project import forget_projects, graph_memory
 from llmc.indexer.known_roots import forget_root, known_roots
 from llmc.indexer.registry import IndexRegistry
 from llmc.retrieval.dependency_cache import DependencyCache
@@ -29,13 +30,14 @@ from llmc.retrieval.layout import forget_layouts
 from llmc.retrieval.scope import forget_scopes
 from llmc.server.kept_workspaces import KeptWorkspace, KeptWorkspaces, stamp_of_roots
 from llmc.server.report import difference, embedder_status, progress_of, root_status, store_status
-from llmc.server.status import IndexResult, StatusReport, process_status
+from llmc.server.status import IndexResult, MemoryStatus, StatusReport, process_status
 from llmc.settings import RootEntry
 from llmc.settings.cache import SettingsCache
 from llmc.state.connected_sessions import ConnectedSessions
 from llmc.state.ledger import Ledger, LedgerDatabase, LedgerFilter, figures
 from llmc.state.metrics import METER
 from llmc.state.sessions.join import close_memory
+from llmc.store.vectors import engine
 from llmc.tool import ToolRequest
 from llmc.tools.call import call_tool
 from llmc.tools.registry import TOOLS
@@ -62,6 +64,8 @@ log = logs.get("service")
 STATUS_SECONDS = 1.0
 # The first search after releasing memory takes about 50 ms longer, with 30,000 files.
 REST_SECONDS = 60.0
+# Replies are made of many short-lived values; between calls, glibc keeps their pages unless it is told otherwise.
+TRIM_CALLS = 500
 
 
 class ProgressReporter:
@@ -98,6 +102,7 @@ class Service:
         self._loaded = SettingsCache()
         self._workspaces = KeptWorkspaces()
         self._calls = 0
+        self._trimmed = 0  # calls when the heap was last trimmed
         self._last_used = time.monotonic()  # 0: memory was released since then
         ledger_settings = settings.ledger
         self.ledger = Ledger(
@@ -145,7 +150,11 @@ class Service:
             self._workspaces.clear()
             forget_scopes()
             forget_layouts()
+            forget_projects()
             gc.collect()
+            trim_heap()
+        if calls - self._trimmed >= TRIM_CALLS:
+            self._trimmed = calls
             trim_heap()
 
     def busy(self) -> str | None:
@@ -399,6 +408,12 @@ class Service:
             embedder=embedder_status(selection, embedder, trouble),
             processes=(process_status("daemon"), *workers),
             problems=problems,
+            memory=MemoryStatus(
+                len(self._cache),
+                graph_memory(),
+                sum(writer_thread.store.vectors.memory for writer_thread in writer_threads),
+                engine.cache_bytes(),
+            ),
         )
         return without_secrets(status)
 

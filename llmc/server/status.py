@@ -15,6 +15,7 @@ __all__ = [
     "EmbedderStatus",
     "IndexDifference",
     "IndexResult",
+    "MemoryStatus",
     "ProcessStatus",
     "ProgressStatus",
     "RootStatus",
@@ -109,10 +110,24 @@ class EmbedderStatus:
 
 @dataclass(frozen=True, slots=True)
 class ProcessStatus:
+    """`rss` includes pages of files, which the system takes back when it needs memory; `private` does not."""
+
     role: str  # daemon, worker
     pid: int
     rss: int
     cpu_seconds: float
+    private: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryStatus:
+    """What the daemon keeps to answer faster. All of it is bounded, and released after a minute without calls, except
+    for vectors."""
+
+    replies: int = 0  # replies that are kept for identical calls
+    graph_bytes: int = 0  # symbols and references of the documents that graph tools read last
+    vector_bytes: int = 0  # vectors in memory: of small stores, and of the latest saves of large ones
+    index_cache_bytes: int = 0  # LanceDB's caches
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +154,7 @@ class StatusReport:
     processes: tuple[ProcessStatus, ...] = ()
     problems: tuple[str, ...] = ()  # problems that belong to no root
     daemon: DaemonStatus | None = None
+    memory: MemoryStatus | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +184,8 @@ def process_status(role: str, pid: int | None = None) -> ProcessStatus:
     try:
         process = psutil.Process(pid)
         times = process.cpu_times()
-        return ProcessStatus(role, pid, process.memory_info().rss, times.user + times.system)
+        memory = process.memory_info()
+        private = memory.rss - getattr(memory, "shared", 0)  # macOS does not tell
+        return ProcessStatus(role, pid, memory.rss, times.user + times.system, private)
     except psutil.Error:
         return ProcessStatus(role, pid, 0, 0.0)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-__all__ = ["connect", "failure", "is_loaded", "load", "preload"]
+__all__ = ["cache_bytes", "connect", "failure", "is_loaded", "load", "preload"]
 
 log = logs.get("vectors")
 
@@ -86,3 +86,8 @@ def is_loaded() -> bool:
 def failure() -> str:
     """Why the import failed; empty if it did not, or was not tried."""
     return _failure
+
+
+def cache_bytes() -> int:
+    """How much memory LanceDB's caches take, of all tables together."""
+    return int(_session.size_bytes) if _session is not None else 0

@@ -67,6 +67,10 @@ class ExactCopy:
         return len(self.docs)
 
     @property
+    def memory(self) -> int:
+        return sum(part.nbytes for part in (self.docs, self.ordinals, self.quantised, self.scales))
+
+    @property
     def last_doc(self) -> int:
         return int(self.docs[-1]) if len(self) else 0
 

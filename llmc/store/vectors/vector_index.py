@@ -274,6 +274,12 @@ class VectorIndex:
     def row_count(self) -> int:
         return self._current().rows
 
+    @property
+    def memory(self) -> int:
+        """Bytes of the rows that are kept in memory."""
+        loaded = self._snapshot
+        return sum(part.memory for part in (loaded.copy, loaded.latest) if part is not None) if loaded else 0
+
     def close(self) -> None:
         self.rollback()
         self._snapshot = None
