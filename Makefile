@@ -16,6 +16,7 @@ BENCH_VENV := .venv-bench
 NODE_VENV := .venv-node
 AGENTS_VENV := .venv-agents
 BUNDLE_VENV := .venv-bundle
+SITE_VENV := .venv-site
 PAGE_VENV := .venv-page
 SERVERS_VENV := .venv-servers
 
@@ -26,6 +27,7 @@ BENCH_READY := $(BENCH_VENV)/.ready
 NODE_READY := $(NODE_VENV)/.ready
 AGENTS_READY := $(AGENTS_VENV)/.ready
 BUNDLE_READY := $(BUNDLE_VENV)/.ready
+SITE_READY := $(SITE_VENV)/.ready
 PAGE_READY := $(PAGE_VENV)/.ready
 SERVERS_READY := $(SERVERS_VENV)/.ready
 
@@ -54,7 +56,7 @@ TORCH_NEEDS :=
 TORCH_RUN = $(TORCH_VENV)/bin/python -m
 endif
 
-.PHONY: help run test test-servers fuzz soak test-transformers test-page conformance inspector agents lint format bench bench-check model docs build bundle clean distclean
+.PHONY: help run test test-servers fuzz soak test-transformers test-page conformance inspector agents lint format bench bench-check model docs site build bundle clean distclean
 
 help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -121,6 +123,11 @@ docs: $(READY) ## Write the reference pages, the plugin and server.json
 	$(VENV)/bin/python docs/generate.py
 	$(VENV)/bin/python -m distribution
 
+# Strict: a dead link or heading fails the build. Versions that were built before stay in build/site/html.
+site: $(READY) $(SITE_READY) ## Build the documentation site in build/site/html
+	$(VENV)/bin/python -m distribution --site build/site
+	NO_MKDOCS_2_WARNING=1 $(SITE_VENV)/bin/mkdocs build --strict --config-file build/site/mkdocs.yml
+
 build: $(READY) ## Make the wheel and the source archive in dist/
 	rm -rf dist
 	$(VENV)/bin/python -m build --outdir dist
@@ -137,7 +144,7 @@ clean: ## Remove what was made, environments excepted
 	find . -name __pycache__ -not -path './.venv*' -prune -exec rm -rf {} +
 
 distclean: clean ## Remove the environments too
-	rm -rf $(VENV) $(WHEEL_VENV) $(TORCH_VENV) $(NODE_VENV) $(AGENTS_VENV) $(BUNDLE_VENV) $(PAGE_VENV) $(BENCH_VENV) $(SERVERS_VENV)
+	rm -rf $(VENV) $(WHEEL_VENV) $(TORCH_VENV) $(NODE_VENV) $(AGENTS_VENV) $(BUNDLE_VENV) $(SITE_VENV) $(PAGE_VENV) $(BENCH_VENV) $(SERVERS_VENV)
 
 # A fresh environment has the pip of its Python, and dependency groups need pip 25.1.
 define make_venv
@@ -189,6 +196,11 @@ $(AGENTS_READY):
 
 $(BUNDLE_READY):
 	npm install --silent --no-audit --no-fund --no-save --prefix $(BUNDLE_VENV) @anthropic-ai/mcpb@2.1.2
+	@touch $@
+
+$(SITE_READY):
+	$(call make_venv,$(SITE_VENV))
+	$(SITE_VENV)/bin/python -m pip install --quiet 'mkdocs>=1.6,<2' 'mkdocs-material>=9.8,<10'
 	@touch $@
 
 # Only what drives the browser; everything else is the usual environment's.

@@ -1,4 +1,4 @@
-"""`python -m distribution [--check | --bundle FOLDER]`; see the package."""
+"""`python -m distribution [--check | --bundle FOLDER | --site FOLDER]`; see the package."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from distribution.bundle import write_bundle
 from distribution.plugin import plugin_files
 from distribution.project import ROOT, Project, load_project
 from distribution.registry import server_json
+from distribution.site import write_site
 
 EXECUTABLE = 0o755
 
@@ -22,10 +23,14 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m distribution")
     parser.add_argument("--check", action="store_true", help="report files that are not current")
     parser.add_argument("--bundle", type=Path, metavar="FOLDER", help="lay out the MCPB bundle in this folder")
+    parser.add_argument("--site", type=Path, metavar="FOLDER", help="lay out the documentation site in this folder")
     options = parser.parse_args(arguments)
     project = load_project()
     if options.bundle:
         write_bundle(options.bundle, project)
+        return 0
+    if options.site:
+        write_site(options.site, project)
         return 0
     files = generated(project)
     if options.check:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import subprocess
 import sys
 from importlib.metadata import entry_points
@@ -21,6 +22,7 @@ from distribution.bundle import bundle_manifest, write_bundle
 from distribution.plugin import TOOL_PREFIX
 from distribution.project import ROOT, load_project
 from distribution.registry import SCHEMA_URL
+from distribution.site import LINK, write_site
 from llmc.install.plan import READING_TOOLS
 
 if TYPE_CHECKING:
@@ -178,3 +180,22 @@ def test_an_isolated_installation_needs_nothing_but_the_package(place: Place) ->
     (script,) = [one for one in entry_points(group="console_scripts") if one.name == "llmc"]
     assert script.value == "llmc.cli:main"
     assert place.llmc("--version").stdout.startswith("llmc ")
+
+
+def test_the_pages_of_the_site_link_to_each_other(tmp_path: Path) -> None:
+    write_site(tmp_path / "site", load_project())
+    source = tmp_path / "site" / "source"
+    written = {str(path.relative_to(source)) for path in source.rglob("*.md")}
+    assert {"README.md", "reference/cli.md", "project/architecture.md", "project/changelog.md"} <= written
+    assert "](project/architecture.md)" in (source / "README.md").read_text("utf-8")
+    assert "](../install.md" not in (source / "README.md").read_text("utf-8")
+    for page in source.rglob("*.md"):
+        for _, link, _ in LINK.findall(re.sub(r"`[^`\n]*`", "", page.read_text("utf-8"))):
+            assert re.match(r"[a-z]+:", link) or (page.parent / link).exists(), (page, link)
+
+
+def test_versions_that_were_built_before_stay_selectable(tmp_path: Path) -> None:
+    (tmp_path / "html" / "0.0.9").mkdir(parents=True)
+    write_site(tmp_path, load_project())
+    versions = json.loads((tmp_path / "html" / "versions.json").read_text("utf-8"))
+    assert [one["version"] for one in versions] == [load_project().version, "0.0.9"]

@@ -183,3 +183,40 @@ def test_completion_is_the_shells_own_script(user: User, shell: str) -> None:
     assert user.place.llmc("completion", "install", shell).returncode == 0
     assert user.place.llmc("completion", "uninstall", shell).returncode == 0
     assert user.tree() == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"hooks": {"PreToolUse": {"v2": true}}}',
+        '{"hooks": ["a"]}',
+        '{"permissions": {"allow": {"x": 1}}}',
+        '{"permissions": "all"}',
+    ],
+)
+def test_settings_in_a_format_of_a_newer_client_are_reported_and_kept(user: User, text: str) -> None:
+    file = user.home / ".claude" / "settings.json"
+    file.parent.mkdir()
+    file.write_text(text)
+    done = user.install("claude-code", "--hooks", "rewrite")
+    assert done.returncode == 2
+    assert "settings.json: " in done.stderr
+    assert file.read_text() == text
+    uninstall(user, "--yes")
+    assert user.tree() == {".claude/settings.json": text}
+
+
+def test_two_versions_side_by_side_have_an_entry_each_and_leave_together(user: User) -> None:
+    other = user.home / "other" / "llmc"
+    other.parent.mkdir()
+    other.write_text("#!/bin/sh\nexit 0\n")
+    other.chmod(0o755)
+    before = user.tree()
+    assert user.install("cursor").returncode == 0
+    user.place.environ["LLMC_MCP_PATH"] = str(other)
+    assert user.install("cursor", "--name", "llmc-next").returncode == 0
+    del user.place.environ["LLMC_MCP_PATH"]
+    assert user.entry("cursor", "llmc-next")["command"] == str(other)
+    assert user.entry("cursor")["command"] != str(other)
+    assert uninstall(user, "--yes").returncode == 0
+    assert user.tree() == before
