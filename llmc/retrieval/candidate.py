@@ -48,6 +48,7 @@ class Candidate(NamedTuple):
     shares: tuple[Share, ...] = ()
     chunks: Sequence[ChunkPlace] = ()
     defines: tuple[Symbol, ...] = ()  # of the names that the query writes as names
+    uses: int = 0  # other chunks that hold a name that it defines
     text: Sequence[str] | None = None  # its lines as they are on disk, once read
     moved: bool = False
     layout: CheckoutLayout | None = None  # of its root; None for a file that is not in the index yet

@@ -16,6 +16,7 @@ from llmc.retrieval.candidate import Candidate, Fused
 from llmc.retrieval.layout import layout_of, naming
 from llmc.retrieval.query import QueryRoute
 from llmc.retrieval.results import Share
+from llmc.retrieval.uses import count_uses
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -151,13 +152,23 @@ def look_up(
         catalog = view.store.catalog
         chunks, indexed = catalog.chunks_of(docs), catalog.indexed(view.root.id, docs)
         defined = _definitions(catalog, docs, asked)
+        uses = layout_of(scope.places).uses
+        code = {file.doc: chunks[file.doc] for file in own if file.role == "code" and file.doc in chunks}
+        count_uses(view.store, code, uses)
         for file in own:
             own_chunks: Sequence[ChunkPlace] = chunks.get(file.doc, file.chunks)
             language, stamp = indexed.get(file.doc, ("", None))
             kept = tuple([one for one in file.found if scope.accepts_chunk(own_chunks, one[0], file.role)])
             if kept and scope.accepts_language(language):
                 defines = tuple(defined.get(file.doc, ()))
-                yield file._replace(chunks=own_chunks, language=language, stamp=stamp, defines=defines, found=kept)
+                yield file._replace(
+                    chunks=own_chunks,
+                    language=language,
+                    stamp=stamp,
+                    defines=defines,
+                    found=kept,
+                    uses=uses.get(file.doc, 0),
+                )
 
 
 def _definitions(catalog: CatalogReader, docs: set[int], asked: QueryFeatures) -> dict[int, list[Symbol]]:

@@ -50,6 +50,8 @@ def naming(path: str) -> PathFacts:
 _VERSION = re.compile(r"(?P<prefix>_|.*[._-])?v(?P<number>\d{1,3})(?:(?:alpha|beta|rc)\d*)?", re.IGNORECASE)
 # So many files of a versioned folder must also stand beside it before the folder counts as a copy.
 LEAST_COPIES = 2
+_WINDOWS = re.compile(r"(?:^|/)(?:win|win32|win64|windows|nt)/", re.IGNORECASE)
+_UNIX = re.compile(r"(?:^|/)(?:unix|posix|linux|darwin|macos|bsd)/", re.IGNORECASE)
 # Built from the same source as the minified file next to it.
 _BUNDLED = re.compile(r"(?:\.(?:cjs|esm|umd|mjs|global|iife))*\.(?:c|m)?js$|\.css$")
 
@@ -57,8 +59,10 @@ _BUNDLED = re.compile(r"(?:\.(?:cjs|esm|umd|mjs|global|iife))*\.(?:c|m)?js$|\.cs
 @dataclass(slots=True)
 class CheckoutLayout:
     places: DocumentPaths
+    uses: dict[int, int] = field(default_factory=dict)  # document → how often its names are used, see `uses`
     _rarity: dict[str, float] = field(default_factory=dict)
     _superseded: dict[str, str] = field(default_factory=dict)
+    _platforms: dict[str, str] = field(default_factory=dict)
     _minified: frozenset[str] | None = None
 
     def rarity(self, part: str) -> float:
@@ -96,6 +100,17 @@ class CheckoutLayout:
                 beside.add(path[len(inside) :])
         copies = sum(path[len(folder) + 1 :] in beside for path in siblings if path.startswith(f"{folder}/"))
         return (parent or ".") if copies >= LEAST_COPIES else ""
+
+    def other_platform(self, path: str) -> str:
+        """For code that is for Windows alone, the same file for other platforms; empty if there is none."""
+        if not _WINDOWS.search(path):
+            return ""
+        name = path.rpartition("/")[2]
+        if name not in self._platforms:
+            named_so = self.places.holding(f"/{name}")[1]
+            twins = (one for one in named_so if one.endswith(f"/{name}") and _UNIX.search(one))
+            self._platforms[name] = next(twins, "")
+        return self._platforms[name]
 
     def is_bundle(self, path: str) -> bool:
         """Whether a minified build of the same name stands beside it."""

@@ -44,10 +44,9 @@ def apply(signals: Iterable[Signal], asked: QueryFeatures, candidate: Candidate)
     return candidate._replace(score=score, shares=(*candidate.shares, *shares))
 
 
-# What is left of a score when the query does not ask for such files, and when it only hints at them. Tests and docs
-# keep more: .3 ranks whole checkouts by .002 better (ranking-dev), but some questions are answered nowhere else
-# (SWE-QA: .03 fewer with all cited files among ten).
-NOISE, PROSE, HINTED = 0.3, 0.4, 0.6
+# What is left of a score when the query does not ask for such files, and when it only hints at them. Tests keep more:
+# .35 ranks ranking-dev the same, but some questions are answered nowhere else (SWE-QA: .013 fewer with all files).
+NOISE, TESTS, HINTED = 0.3, 0.4, 0.6
 # An older version of an API beside the current one, and internals of a package.
 SUPERSEDED, INNER = 0.5, 0.9
 NOISY = frozenset(ROLES) - {"code"}
@@ -60,7 +59,7 @@ def role(asked: QueryFeatures, candidate: Candidate) -> Share | None:
         found = "generated"
     if found not in NOISY or found in asked.roles:
         return None
-    return Share("role", HINTED if found in asked.hinted else PROSE if found in {"doc", "test"} else NOISE, found)
+    return Share("role", HINTED if found in asked.hinted else TESTS if found == "test" else NOISE, found)
 
 
 def version(asked: QueryFeatures, candidate: Candidate) -> Share | None:
@@ -69,6 +68,17 @@ def version(asked: QueryFeatures, candidate: Candidate) -> Share | None:
         return None
     current = candidate.layout.current_version(candidate.path)
     return Share("version", SUPERSEDED, f"current in {current}") if current else None
+
+
+def platform(asked: QueryFeatures, candidate: Candidate) -> Share | None:
+    """Of the same file for several platforms, that for Windows comes behind, unless the query is about Windows."""
+    other = candidate.layout.other_platform(candidate.path) if candidate.layout else ""
+    if not other or any(word.text.lower() in _WINDOWS_WORDS for word in asked.query.words):
+        return None
+    return Share("platform", SUPERSEDED, f"beside {other}")
+
+
+_WINDOWS_WORDS = frozenset({"windows", "win32", "win64", "win", "winapi", "iocp", "nt"})
 
 
 def inner(_asked: QueryFeatures, candidate: Candidate) -> Share | None:
@@ -139,6 +149,16 @@ def said_container(asked: QueryFeatures, container: str) -> bool:
     return len(asked.query.words) > 1 and spelled(asked.query.words[-2].text) == spelled(container.rpartition(".")[2])
 
 
+# At most an eighth more, for 19 places and beyond: .03 to .06 and 8 to 60 places rank the same.
+USED, MOST_USES = 0.037, 19
+
+
+def used(asked: QueryFeatures, candidate: Candidate) -> Share | None:
+    """What the rest of the checkout uses answers more often than what nobody does. A name has one right place."""
+    uses = 0 if asked.query.route is QueryRoute.SYMBOL else min(candidate.uses, MOST_USES)
+    return Share("used", (1 + uses) ** USED, f"{candidate.uses} places") if uses > 0 else None
+
+
 def coverage(asked: QueryFeatures, candidate: Candidate) -> Share | None:
     """How many of the words are met in its chunks, however often each is."""
     if candidate.text is None or not asked.terms:
@@ -196,11 +216,15 @@ def word_list(_asked: QueryFeatures, candidate: Candidate) -> Share | None:
 PATH_STAGE = (
     Signal("role", "tests, docs, examples, copies and generated code rank behind code unless asked for", role),
     Signal("version", "older versions of an API rank behind the current one", version),
+    Signal("platform", "code for Windows ranks behind the same file for other platforms", platform),
     Signal("inner", "what a package keeps internal ranks behind what it shows", inner),
     Signal("file name", "the query says the words of the file's name", file_name),
     Signal("path", "the query is this path", exact_path),
 )
-TABLE_STAGE = (Signal("definition", "it defines a name of the query", definition),)
+TABLE_STAGE = (
+    Signal("definition", "it defines a name of the query", definition),
+    Signal("used", "other places use the names that it defines", used),
+)
 READ_STAGE = (
     Signal("coverage", "more of the query's words are met", coverage),
     Signal("agreement", "one place has many of the query's words", agreement),

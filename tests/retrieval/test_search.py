@@ -71,6 +71,39 @@ def test_a_list_of_words_stands_behind_what_says_something_of_them(project: Work
     assert paths(project, "vocabulary.txt")[0] == "vocabulary.txt"
 
 
+def test_code_that_other_code_uses_ranks_before_a_copy_that_nothing_uses(project: Workspace) -> None:
+    source = root_of(project) / "src/depot"
+    for name, kind in (("weigh_a.py", "ScaleOld"), ("weigh_b.py", "ScaleNew")):
+        (source / name).write_text(f"class {kind}:\n    def tare(self):\n        return 'tare of the pallet'\n")
+    for number in range(6):
+        (source / f"dock{number}.py").write_text(f"def unload{number}():\n    return ScaleNew().lift({number})\n")
+    project.index()
+    by_words = frozenset({"vectors"})
+    assert paths(project, "tare of the pallet", off=by_words | {"used"})[:2] == [
+        "src/depot/weigh_a.py",
+        "src/depot/weigh_b.py",
+    ]
+    first, second, *_ = project.search("tare of the pallet", off=by_words).files
+    assert (first.path, second.path) == ("src/depot/weigh_b.py", "src/depot/weigh_a.py")
+    assert [share.because for share in first.shares if share.signal == "used"] == ["6 places"]
+
+
+def test_code_for_windows_ranks_behind_the_same_file_for_other_platforms(project: Workspace) -> None:
+    for platform in ("unix", "win"):
+        folder = root_of(project) / "src" / platform
+        folder.mkdir()
+        (folder / "pallet_lift.c").write_text("int pallet_lift(int floor) { return raise_platform(floor); }\n" * 2)
+    (root_of(project) / "src/win/winch.c").write_text("int winch(int rope) { return wind_rope(rope); }\n")
+    project.index()
+    lifts = ["src/unix/pallet_lift.c", "src/win/pallet_lift.c"]
+    assert paths(project, "lift the pallet")[:2] == lifts
+    signals = {file.path: {share.signal for share in file.shares} for file in project.search("pallet rope winch").files}
+    assert "platform" in signals["src/win/pallet_lift.c"]
+    assert "platform" not in signals["src/win/winch.c"]
+    named = project.search("lift the pallet on windows").files
+    assert not any(share.signal == "platform" for file in named for share in file.shares)
+
+
 def test_a_path_is_found_by_its_end(project: Workspace) -> None:
     assert paths(project, "depot/courier.py")[0] == "src/depot/courier.py"
     assert paths(project, "returns.md")[0] == "docs/returns.md"
