@@ -29,7 +29,7 @@ from llmc.retrieval.group import fuse_views
 from llmc.retrieval.query import Query, parse
 from llmc.retrieval.recall import KEYWORD_HITS, LEAST_COSINE, VECTOR_HITS, Recalled
 from llmc.retrieval.search import VECTOR_WEIGHT
-from llmc.store.integrity.inspection import SHELVES
+from llmc.store.integrity.inspection import KEYWORD_INDEXES
 from llmc.store.keywords.keyword_store import TantivyKeywords
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def asked(question: str) -> Query:
 def keyword_lists(data: HeldOut, queries: Sequence[Query]) -> list[Listed]:
     """The best chunks for each question from an index of the package."""
     with TemporaryDirectory() as folder:
-        for shelf in SHELVES:
+        for shelf in KEYWORD_INDEXES:
             (Path(folder) / shelf).mkdir()
         store = TantivyKeywords(Path(folder))
         for number, document in enumerate(data.documents):

@@ -117,7 +117,7 @@ class Workspace:
 
     # ---- indexing ----
 
-    def index(self, on_progress: Callable[[RootIndex], bool] = lambda _keeper: True) -> None:
+    def index(self, on_progress: Callable[[RootIndex], bool] = lambda _index: True) -> None:
         """Bring every root up to date, and wait for it. `on_progress` is called now and then; False stops the
         waiting.
         """

@@ -1,5 +1,5 @@
 """What one file becomes: bytes → text → chunks, symbols, references → vectors. Pure work without any store, so that a
-pool of processes can share it. Reading belongs to `door`, what is already known to `pipeline`."""
+pool of processes can share it. Reading belongs to `root_fs`, what is already known to `pipeline`."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def walked(root_index: RootIndex, folder: str) -> NamedPath:
     index = root_index.settings.index
     files: set[str] = set()
     skipped: set[str] = set()
-    # Rules of its own: those of the keeper must not come to think that the folder is shown.
+    # Separate rules: those of the root's index must not treat the folder as indexed.
     rules = Rules(root_index.root_fs, hidden=index.hidden, nested_checkouts=True)
     for listing in scan(root_index.root_fs, rules, scan_limits(index), folder, named=True):
         files.update(path for path in listing.files if root_index.root_fs.refusal(path) is None)

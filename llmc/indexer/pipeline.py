@@ -175,7 +175,7 @@ def binary_state(path: str, stamp: Stamp, found: Binary) -> FileState:
 
 
 def look(root_fs: RootFs, path: str, max_bytes: int) -> FileLook:
-    """Read one file through the door and say what it is. A bad file is a state with a reason, never an exception."""
+    """Read one file through `root_fs` and classify it. A bad file is a state with a reason, never an exception."""
     try:
         at = root_fs.stat(path)
         if at is None or at.kind is not FileKind.FILE:

@@ -1,6 +1,6 @@
 """Who digests: this process, or a pool of processes for a whole root.
 
-A file that brings a parser down (a crash in native code, not an exception) must not stop a run: the pool is made anew
+A file that brings a parser down (a crash in native code, not an exception) must not stop a run: the pool is recreated
 and the files of the broken slice are tried one by one, each in a process of its own; the one that breaks again is
 failed.
 """

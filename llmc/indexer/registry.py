@@ -1,7 +1,7 @@
-"""All roots of a process: their keepers, the lanes of their families, and the one watcher.
+"""All roots of a process: their indexes, the writer threads of their stores, and the one watcher.
 
 The daemon has one library for as long as it lives; a `Workspace` in one process has its own. Opening a root is cheap:
-its store is opened or made, the watch is set, and its lane begins to bring it up to date.
+its store is opened or created, the watch is placed, and its writer thread starts to bring it up to date.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class IndexRegistry:
     watching: bool = True
     processes: bool = True
     wait_for_vectors: bool = True
-    on_commit: Callable[[RootIndex, set[str]], None] = lambda _keeper, _paths: None
+    on_commit: Callable[[RootIndex, set[str]], None] = lambda _index, _paths: None
     root_indexes: dict[str, RootIndex] = field(default_factory=dict)
     writer_threads: dict[str, WriterThread] = field(default_factory=dict)
     _embedders: Embedders = field(init=False)
@@ -65,7 +65,7 @@ class IndexRegistry:
         self._embedders = Embedders(self._embedder_ready)
 
     def open(self, root: Root, settings: Settings) -> RootIndex:
-        """The keeper of a root; other settings than last time make the root be looked at anew."""
+        """The index of a root; the root is scanned again if its settings changed."""
         self._embedders.get(settings.embedder)  # without the lock: an endpoint may take seconds
         with self._lock:
             root_index = self.root_indexes.get(root.id)
@@ -77,13 +77,13 @@ class IndexRegistry:
             if root_index is not None:
                 self.drop(root.id)
             writer_thread = self._lane(root, settings)
-            root_index = self._keeper(root, settings)
+            root_index = self._open(root, settings)
             self.root_indexes[root.id] = root_index
             root_index.watch()
             writer_thread.root_indexes.append(root_index)
             writer_thread.wake()
         if writer_thread.embedder is None and (embedder := self.embedder(settings.embedder, 0)[0]) is not None:
-            self._embedder_ready(settings.embedder, embedder)  # it became ready after the lane was made
+            self._embedder_ready(settings.embedder, embedder)  # it became ready after the writer thread was created
         return root_index
 
     def knows(self, root: Root) -> bool:
@@ -109,7 +109,7 @@ class IndexRegistry:
     def writer_thread(self, root_index: RootIndex) -> WriterThread:
         writer_thread = self.writer_threads.get(root_index.root.family)
         if writer_thread is None:
-            raise RootError("this root was forgotten", hint="Ask again to index it anew.", path=root_index.root.path)
+            raise RootError("this root was forgotten", hint="Run the command again.", path=root_index.root.path)
         return writer_thread
 
     def settle(self, root_indexes: Sequence[RootIndex], barrier: float, settle: float) -> list[Freshness]:
@@ -176,7 +176,7 @@ class IndexRegistry:
                 if any(root_index.settings.embedder == settings for root_index in writer_thread.root_indexes):
                     writer_thread.do(partial(use_embedder, writer_thread, embedder))
 
-    def _keeper(self, root: Root, settings: Settings) -> RootIndex:
+    def _open(self, root: Root, settings: Settings) -> RootIndex:
         index = settings.index
         exclude = (*index.exclude, *self._own_folder(root))
         root_fs = RootFs(root.path, denylist=Denylist(index.deny, exclude))
@@ -225,7 +225,7 @@ class IndexRegistry:
 
 
 def use_embedder(writer_thread: WriterThread, embedder: Embedder) -> None:
-    """In the lane's thread, between two rounds."""
+    """In the writer's thread, between two batches."""
     if writer_thread.embedder is None:
         writer_thread.retired.append(writer_thread.store)
         writer_thread.store, note = open_reader(writer_thread.folder, embedder)

@@ -2,7 +2,7 @@
 
 `scan` goes through a folder and below, one `FolderListing` for each folder it enters, and passes over what the rules
 hide (`ignore`) and what cannot be indexed, naming the latter with the reason. `look` says of one path what a walk would
-say. Both only stat: whether a file is binary is seen when it is read. Everything goes through the door, folder by
+say. Both only stat: whether a file is binary is seen when it is read. Everything goes through `root_fs`, folder by
 folder, so that a folder swapped for a link in the midst of a walk is not entered.
 """
 
@@ -44,7 +44,7 @@ class SkipReason(StrEnum):
     CHECKOUT = "another checkout of this repository"
     DENIED = "on the denylist"  # only from `look`: a walk lists these by themselves
     IGNORED = "ignored"  # only from `look`: a walk counts these and does not name them
-    FOLDER = "folder"  # likewise
+    FOLDER = "folder"  # only from `look`
 
 
 @dataclass(frozen=True, slots=True)

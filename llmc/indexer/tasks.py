@@ -69,7 +69,7 @@ def run(job: IndexTask, report: Report) -> IndexOutcome:
             job.settings, job.settings.index.workers or max(2, os.cpu_count() or 2), embed=inline is not None
         )
     try:
-        with open_store(job, embedder, report) as store, open_door(job) as root_fs:
+        with open_store(job, embedder, report) as store, open_files(job) as root_fs:
             outcome = index(job, store, root_fs, digester, report)
             store.flush_vectors()
             digester.close()  # the processes of a pool are 100 MB each, and what follows has its own needs
@@ -88,7 +88,7 @@ def run(job: IndexTask, report: Report) -> IndexOutcome:
 def run_here(job: IndexTask, embedder: Embedder | None, report: Report) -> IndexOutcome:
     """The small job of a save, in this process; without paths it fills in vectors."""
     inline = embedder if embeds_at_once(job.settings.embedder) else None
-    with open_store(job, embedder, report) as store, open_door(job) as root_fs:
+    with open_store(job, embedder, report) as store, open_files(job) as root_fs:
         outcome = index(job, store, root_fs, Inline(inline), report)
         store.flush_vectors()
         if embedder is not None and not job.paths:
@@ -106,7 +106,7 @@ def drop_vectors_here(job: IndexTask, embedder: Embedder | None, reason: str) ->
 
 def adopt_here(job: IndexTask, embedder: Embedder | None) -> tuple[str, ...]:
     """Take over what the store knows; the paths that are left for a worker."""
-    with open_store(job, embedder) as store, open_door(job) as root_fs:
+    with open_store(job, embedder) as store, open_files(job) as root_fs:
         return tuple(adopt(job.root.id, job.paths, root_fs=root_fs, store=store, limits=limits_of(job)))
 
 
@@ -136,7 +136,7 @@ def open_store(job: IndexTask, embedder: Embedder | None, report: Report = lambd
     return store
 
 
-def open_door(job: IndexTask) -> RootFs:
+def open_files(job: IndexTask) -> RootFs:
     return RootFs(job.root.path, denylist=Denylist(job.settings.index.deny, job.settings.index.exclude))
 
 

@@ -1,8 +1,8 @@
-"""One lane for a family: everything that writes its store happens here, one thing after the other.
+"""The writer of one store: a thread that applies all changes to it, one batch after the other.
 
-A lane is a thread that sleeps until a keeper owes something. Small rounds are indexed here, in the daemon, so that a
-save is searchable at once; large ones go to a worker process. A disk that is full, a store that is damaged or a
-worker that died ends a round, not the lane: what was owed stays owed and is tried again.
+The thread sleeps until a root of the store has pending changes. Small batches are indexed in the daemon, so that a
+save is searchable at once; large ones go to a worker process. A full disk, a damaged store or a dead worker ends the
+batch, not the thread: its changes stay pending and are tried again.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["REBUILDING_VECTORS", "WriterThread", "rebuild_note", "vector_note"]
 
-log = logs.get("lane")
+log = logs.get("writer")
 T = TypeVar("T")
 
 # Parsing and embedding this many files takes a tenth of a second; starting a process takes half of one.
@@ -56,7 +56,7 @@ class WriterThread:
     store: Store
     embedder: Embedder | None
     processes: bool = True  # False: everything happens in this process (tests, --no-daemon)
-    on_commit: Callable[[RootIndex, set[str]], None] = lambda _keeper, _paths: None
+    on_commit: Callable[[RootIndex, set[str]], None] = lambda _index, _paths: None
     root_indexes: list[RootIndex] = field(default_factory=list)
     trouble: str = ""  # why nothing can be written at the moment
     paused: bool = False  # by the user; pending paths stay pending, and queries read them from disk
@@ -74,7 +74,7 @@ class WriterThread:
     _thread: threading.Thread | None = None
 
     def start(self) -> None:
-        self._thread = threading.Thread(target=self._run, name="llmc-lane", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="llmc-writer", daemon=True)
         self._thread.start()
 
     def wake(self, *, hurry: bool = False) -> None:
@@ -102,7 +102,7 @@ class WriterThread:
                 root_index.progress = None
 
     def do(self, task: Callable[[], T]) -> Future[T]:
-        """Run a task between two rounds, with nobody else writing."""
+        """Run a task between two batches, while nothing else writes."""
         future: Future[T] = Future()
         with self._wake:
             self._tasks.append((task, future))
@@ -139,7 +139,7 @@ class WriterThread:
                     self._round(root_index)
 
     def _wait(self) -> bool:
-        """Until there is work that is ripe; False when the lane closes."""
+        """Wait until there is work to do now; False when the thread is closing."""
         with self._wake:
             while not self._closed and not self._tasks:
                 delay = self._ripe_in()

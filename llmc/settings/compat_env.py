@@ -28,11 +28,11 @@ def foreign(env: Mapping[str, str]) -> Iterator[tuple[str, str, str, str]]:
 
 
 def timeout_ms(text: str) -> tuple[int, str]:
-    """The milliseconds that a text means, within bounds, and a warning where that is not what it says."""
+    """The milliseconds in a string, clamped to the bounds, and a warning if they were changed."""
     try:
         meant = int(text.strip())
     except ValueError:
-        return USUAL_MS, f"is no whole number; {USUAL_MS} is used"
+        return USUAL_MS, f"is not a whole number; {USUAL_MS} is used"
     usable = max(LOWEST_MS, min(HIGHEST_MS, meant))
     said = "" if usable == meant else f"{meant} is not within {LOWEST_MS} to {HIGHEST_MS}; {usable} is used"
     return usable, said

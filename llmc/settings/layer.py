@@ -31,7 +31,7 @@ __all__ = ["Key", "SettingsLayer", "Value", "build", "dotted", "skippable_entry"
 Key = tuple[str | int, ...]
 Finding = tuple[Key, str, str]  # key, reason, hint
 
-# Other programs' JSON files call the delegates `tools`, in a list. An editor's schema hint is no setting.
+# Other programs' JSON files call the delegates `tools`, in a list. An editor's schema hint is not a setting.
 _ALIASES = {"tools": "delegates"}
 _IGNORED = frozenset({"$schema"})
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")  # it becomes part of a tool's name, a URL, a variable

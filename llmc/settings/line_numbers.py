@@ -1,4 +1,4 @@
-"""On which line does a setting stand?
+"""On which line is a setting?
 
 Neither `tomllib` nor `json` says where a key was, so this walks over the tokens of a text that they have already
 accepted and notes the line of each key and list item. It reads names only, never values. TOML and JSON share the

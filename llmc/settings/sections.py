@@ -289,7 +289,7 @@ class SessionSettings(SettingsModel):
         default=0,
         ge=0,
         le=1_000_000_000,
-        description="Tokens after which a client should start over; it is warned at 75 and 90 %. 0 is no budget.",
+        description="Tokens after which a client should start over; it is warned at 75 and 90 %. 0 disables it.",
     )
     ttl_hours: int = Field(default=168, ge=1, le=8_760, description="How long an unused session is kept.")
 
@@ -366,7 +366,7 @@ class SharedSettings(SettingsModel):
         default=30,
         ge=0,
         le=36_500,
-        description="`llmc shared optimize` drops refs that were not published for so many days, except the default "
+        description="`llmc shared optimize` drops refs that were not published for this many days, except the default "
         "one of each repository; 0 keeps all.",
     )
     tokens: Text = Field(

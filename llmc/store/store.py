@@ -12,7 +12,7 @@ are committed; vectors are appended; and one last transaction (catalog) makes it
 of it, since they drop what the catalog does not name. A batch that was cut short anywhere leaves its numbers in
 flight, and the next writer removes them everywhere before it does anything else. Removing documents goes the same way.
 
-Whoever gets CorruptStoreError opens again with `rebuild=True` and indexes anew.
+After a CorruptStoreError the caller opens the store with `rebuild=True` and indexes again.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from llmc.base.errors import CorruptVectorsError, StoreError, VectorsUnavailable
 from llmc.store.catalog.writer import CatalogWriter
 from llmc.store.integrity.consistency import compare, unreadable_tables
 from llmc.store.integrity.create import check_usable, make
-from llmc.store.integrity.inspection import SHELVES
+from llmc.store.integrity.inspection import KEYWORD_INDEXES
 from llmc.store.integrity.main_file import MAIN
 from llmc.store.integrity.native_errors import guard
 from llmc.store.integrity.pinned_file import hold, let_go
@@ -167,7 +167,7 @@ class Store:
         return {content: found[doc] for content, doc in docs.items() if doc in found}
 
     def counts(self, root: str | None = None) -> Counts:
-        sizes = {name: _size(self.folder / name) for name in (*SHELVES, "vectors")}
+        sizes = {name: _size(self.folder / name) for name in (*KEYWORD_INDEXES, "vectors")}
         sizes["catalog"] = sum(path.stat().st_size for path in self.folder.glob(f"{MAIN}*"))
         return replace(self.catalog.counts(root), disk_bytes=sizes)
 
@@ -188,7 +188,7 @@ class Store:
                 self._parts.load()
             writer.vectors.open()
             writer.vectors.check()
-            writer.mend()
+            writer.repair()
             writer.vectors.drop_unnamed()
             self._parts.load()
             self._writer = writer

@@ -50,7 +50,7 @@ class Writer:
         follow with a later batch or when the writer closes."""
         if engine.is_loaded():
             self.put_deferred()
-        self.mend()
+        self.repair()
         fresh = self._fresh(batch)
         if not (fresh or batch.states or batch.gone):
             return
@@ -104,11 +104,11 @@ class Writer:
         except VectorsUnavailableError:
             numbered = {doc: replace(one, vectors=None) for doc, one in numbered.items()}
         self.reached("vectors")
-        return numbered, {**self._shelf_manifests(), **self.vectors.manifests()}
+        return numbered, {**self._keyword_manifests(), **self.vectors.manifests()}
 
     def put_vectors(self, vectors: Mapping[int, Vectors]) -> None:
         """Vectors of the target for documents that have none yet."""
-        self.mend()
+        self.repair()
         catalog, target = self._parts.catalog, self._parts.target
         chunks, embedded = catalog.chunk_counts(), catalog.embedded(target.number)
         wanted = {doc: rows for doc, rows in vectors.items() if doc in chunks and doc not in embedded}
@@ -129,13 +129,13 @@ class Writer:
             self.vectors.rollback()
             raise
 
-    def _shelf_manifests(self) -> Manifests:
+    def _keyword_manifests(self) -> Manifests:
         keywords = self._parts.keywords
         return {"chunks": manifest_of(keywords.chunks.folder), "files": manifest_of(keywords.files.folder)}
 
     # --- removal and repair
 
-    def mend(self) -> None:
+    def repair(self) -> None:
         """Start from what the catalog says: finish a batch or a removal that was interrupted."""
         self.vectors.open()
         inflight = self._parts.catalog.inflight()
@@ -153,12 +153,12 @@ class Writer:
             self.reached("keywords purged")
             self.vectors.delete(docs)
             self.reached("vectors purged")
-            generation = self.ledger.clear({**self._shelf_manifests(), **self.vectors.manifests()})
+            generation = self.ledger.clear({**self._keyword_manifests(), **self.vectors.manifests()})
         self._seal(generation)
 
     def sweep(self, max_age: float, max_share: float) -> int:
         """Remove documents that died long ago, and, where the dead are too many, those that died first."""
-        self.mend()
+        self.repair()
         dead = self._parts.catalog.dead()
         surplus = len(dead) - int(max_share * len(self._parts.catalog.chunk_counts()))
         before = time.time() - max_age
@@ -177,11 +177,11 @@ class Writer:
             self.remove([filler])
 
     def drop_root(self, root: str) -> None:
-        self.mend()
+        self.repair()
         self._seal(self.ledger.drop_root(root))
 
     def switch(self, embedding: Embedding) -> None:
-        self.mend()
+        self.repair()
         self._seal(self.ledger.switch(embedding))
         self.vectors.open()
         self.vectors.drop_unnamed()
@@ -209,7 +209,7 @@ class Writer:
         self._parts.keywords.release()
         self.reached("merged")
         if catalog.moment().moving and not catalog.inflight():
-            self.ledger.rest(self._shelf_manifests())
+            self.ledger.rest(self._keyword_manifests())
 
     def close_catalog(self) -> None:
         close_sealed(self._parts.folder, self.ledger, self._parts.catalog.generation(), self.reached)

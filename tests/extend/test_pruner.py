@@ -349,8 +349,8 @@ def test_a_pruner_is_given_no_secret(world: World, pruner: Pruner) -> None:
     ("value", "words"),
     [
         (None, "PRUNER_TIMEOUT_MS is not set; 30000 is used"),
-        ("soon", "PRUNER_TIMEOUT_MS is no whole number; 30000 is used"),
-        ("", "PRUNER_TIMEOUT_MS is no whole number; 30000 is used"),
+        ("soon", "PRUNER_TIMEOUT_MS is not a whole number; 30000 is used"),
+        ("", "PRUNER_TIMEOUT_MS is not a whole number; 30000 is used"),
         ("99", "PRUNER_TIMEOUT_MS 99 is not within 100 to 300000; 100 is used"),
         ("300001", "PRUNER_TIMEOUT_MS 300001 is not within 100 to 300000; 300000 is used"),
         ("100", ""),

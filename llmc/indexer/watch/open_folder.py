@@ -1,7 +1,7 @@
 """Opens folders of a root for listing and watching, by descriptor and without leaving the root.
 
-This uses `beneath`, the resolver that the `Door` of a root uses, and not a `Door`: that keeps the root's folder open,
-and the kernel does not report the removal of a folder that is held open.
+This uses `openat`, the resolver behind `RootFs`, and not a `RootFs`: that keeps the root's folder open, and the kernel
+does not report the removal of a folder that is held open.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from llmc.base import openat as beneath
+from llmc.base import openat
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,4 +46,4 @@ def open_root(root: Root) -> Iterator[int]:
 
 
 def open_below(top: int, path: str) -> int:
-    return beneath.pick()(top, os.fsencode(path) + b"/.", _FOLDER)
+    return openat.pick()(top, os.fsencode(path) + b"/.", _FOLDER)

@@ -2,7 +2,7 @@
 
 ripgrep opens paths by name, so that a folder swapped for a link while it runs could lead it outside. The kernel forbids
 that: the thread that starts it first gives up (Landlock, Linux 5.13) every file access but reading below the root, and
-the child inherits this. Where the kernel lacks Landlock, ripgrep gets no names but files that the door opened, as
+the child inherits this. Where the kernel lacks Landlock, ripgrep gets no names, only files opened by `root_fs`, as
 `/proc/self/fd/N`. Where neither works, `available` says so and the caller scans in process.
 """
 

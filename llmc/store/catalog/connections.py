@@ -60,7 +60,7 @@ class Connections:
 
     def _mend_shared_memory(self) -> None:
         """SQLite maps `-shm` into memory: a process that reads where it was cut off is killed. With its length
-        restored and its header zeroed, SQLite makes it anew. One that was replaced would be shared with no one:
+        restored and its header zeroed, SQLite creates it again. One that was replaced would be shared with no one:
         connect again."""
         try:
             found = os.stat(self._shared)  # noqa: PTH116 before every statement: half the time of Path.stat

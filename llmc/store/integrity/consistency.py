@@ -1,7 +1,7 @@
 """Do the stores agree? `compare` says where they do not.
 
 Every document of the catalog, dead ones included, must have its chunks and its parts in the keyword store and, where
-the catalog says so, its rows among the vectors; and no store may hold any other. A repair (`Writer.mend`) never
+the catalog says so, its rows among the vectors; and no store may hold any other. A repair (`Writer.repair`) never
 guesses: whatever is not whole is removed everywhere, files included, so that the next walk over the root finds those
 files new and indexes them.
 """

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from llmc.base.errors import StoreError
 from llmc.store.catalog.schema import check_version, connect, create, refuse_newer, version_on_disk
 from llmc.store.integrity.checksums import Checksums
-from llmc.store.integrity.inspection import SHELVES, check_main_file
+from llmc.store.integrity.inspection import KEYWORD_INDEXES, check_main_file
 from llmc.store.integrity.main_file import MAIN, SEAL
 from llmc.store.integrity.native_errors import corrupt, guard
 from llmc.store.integrity.pinned_file import crc_of_main
@@ -34,13 +34,13 @@ def make(folder: Path, *, rebuild: bool) -> None:
     if not sealed and version_on_disk(main) is None:  # the seal is the last thing that is made
         empty(folder)
         with guard(folder, "making the index"):
-            for shelf in SHELVES:
-                (folder / shelf).mkdir()
+            for name in KEYWORD_INDEXES:
+                (folder / name).mkdir()
             TantivyKeywords(folder).close()
             new = folder / f"{MAIN}.new"
             with closing(connect(new, write=True)) as db:
                 create(db)
-            new.rename(main)  # nobody ever sees half a catalog
+            new.rename(main)  # a half-written catalog is never visible
             Checksums(0, crc_of_main(main)).write(folder / SEAL)
 
 
@@ -61,7 +61,7 @@ def check_usable(folder: Path) -> None:
     new."""
     main = folder / MAIN
     if not main.exists() and not (folder / SEAL).exists():
-        raise StoreError("there is no index yet", hint="`llmc index` makes one.", folder=str(folder))
+        raise StoreError("there is no index yet", hint="Create one with `llmc index`.", folder=str(folder))
     sealed = check_main_file(folder)
     with guard(folder, "opening the catalog"), closing(connect(main)) as db:
         check_version(db)

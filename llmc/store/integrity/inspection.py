@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from llmc.store.integrity.checksums import Signature
     from llmc.store.values import Moment
 
-__all__ = ["SHELVES", "Inspector", "check_main_file"]
+__all__ = ["KEYWORD_INDEXES", "Inspector", "check_main_file"]
 
-SHELVES = ("chunks", "files")
+KEYWORD_INDEXES = ("chunks", "files")
 # A writer passes from one sound state to the next within milliseconds of its commit's end.
 ATTEMPTS = 20
 PAUSE_SECONDS = 0.05
@@ -41,7 +41,7 @@ def check_main_file(folder: Path) -> bool:
         seal = Checksums.read(path)
         sealed = None if seal is None else seal.catalog
         sound = None if sealed is None else crc_of_main(main) == sealed or crc_of_main(main, again=True) == sealed
-        if sound is not False or Checksums.read(path) != seal:  # a writer has just sealed it anew
+        if sound is not False or Checksums.read(path) != seal:  # a writer has just written it again
             refuse_newer(main)
             return bool(sound)
     raise corrupt("the index does not check out", "the catalog differs from its checksum", folder)
@@ -75,18 +75,18 @@ class Inspector:
     def _check(self, moment: Moment) -> None:
         with guard(self._folder, "checking the index", ValueError, KeyError, TypeError):  # of tantivy's own list
             seen = {str(path): signature(path) for path in self._files(moment)}
-            for shelf in SHELVES:
+            for name in KEYWORD_INDEXES:
                 check = check_moving if moment.moving else check_files
-                check(self._folder / shelf, moment.manifests.get(shelf, {}))
+                check(self._folder / name, moment.manifests.get(name, {}))
             lost = Checksums.read(self._folder / SEAL)
             if lost is not None and lost.generation > self._catalog.generation():
                 raise corrupt("the index does not check out", "the catalog has lost what it knew", self._folder)
         self._seen = seen
 
     def _files(self, moment: Moment) -> Iterator[Path]:
-        for shelf in SHELVES:
-            folder = self._folder / shelf
-            names = live_files(folder) if moment.moving else list(moment.manifests.get(shelf, {}))
+        for name in KEYWORD_INDEXES:
+            folder = self._folder / name
+            names = live_files(folder) if moment.moving else list(moment.manifests.get(name, {}))
             yield from (folder / name for name in names)
 
     def unchanged(self) -> bool:

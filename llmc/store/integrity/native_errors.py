@@ -75,9 +75,7 @@ def translated(error: BaseException, folder: Path, doing: str) -> StoreError:
 
 
 def corrupt(message: str, reason: str, folder: Path) -> CorruptStoreError:
-    return CorruptStoreError(
-        message, reason=reason, hint="It is built anew by `llmc index --rebuild`.", folder=str(folder)
-    )
+    return CorruptStoreError(message, reason=reason, hint="Rebuild it with `llmc index --rebuild`.", folder=str(folder))
 
 
 def says_full(error: BaseException) -> bool:

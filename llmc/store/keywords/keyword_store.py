@@ -1,6 +1,6 @@
 """The keyword store on tantivy: two indexes below one folder, `chunks` for words and `files` for trigrams.
 
-What the terms are is `llmc.base.words`' business, how an index is written `shelf`'s. Here the two become one store.
+The terms are defined in `llmc.base.words`; `tantivy_index` writes one index. This module makes one store of the two.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ class TantivyKeywords:
         self.files.put(doc, document.text)
 
     def delete(self, docs: Collection[int]) -> None:
-        self._both(lambda shelf: shelf.delete([str(doc) for doc in docs]))
+        self._both(lambda index: index.delete([str(doc) for doc in docs]))
 
     def commit(self) -> None:
         added, self._added = self._added, []
         try:
-            self._both(lambda shelf: shelf.commit())
+            self._both(lambda index: index.commit())
         except BaseException:
             self.rollback()
             self._take_back(added)
@@ -74,7 +74,7 @@ class TantivyKeywords:
         """One index may have committed. Where even this fails, the catalog still has the numbers in flight."""
         try:
             self.delete(docs)
-            self._both(lambda shelf: shelf.commit())
+            self._both(lambda index: index.commit())
         except Exception:  # noqa: BLE001 the first error is the one to report
             self.rollback()
 
@@ -84,7 +84,7 @@ class TantivyKeywords:
         self.files.rollback()
 
     def release(self) -> None:
-        self._both(lambda shelf: shelf.release())
+        self._both(lambda index: index.release())
 
     def reload(self) -> None:
         self.chunks.reload()
@@ -96,22 +96,22 @@ class TantivyKeywords:
     def _both(self, step: Callable[[TantivyIndex], None]) -> None:
         """At the same time: a commit is mostly waiting for the disk."""
         with ThreadPoolExecutor(2) as pool:
-            ends = [pool.submit(step, shelf) for shelf in (self.chunks, self.files)]
+            ends = [pool.submit(step, index) for index in (self.chunks, self.files)]
         for end in ends:
             end.result()
 
     def is_scattered(self) -> bool:
         """Enough rows in small segments that joining them pays: a tenth of the space and of the time of a search."""
-        return any(_is_scattered(shelf.segments()) for shelf in (self.chunks, self.files))
+        return any(_is_scattered(index.segments()) for index in (self.chunks, self.files))
 
     def gather(self, doc: int) -> None:
         """Join small segments. tantivy-py cannot be told to: its policy joins eight at a time, so rows of `doc`, which
         the caller will delete, are committed one by one until there are eight."""
-        for shelf in (self.chunks, self.files):
-            if _is_scattered(shelf.segments()):
-                for _ in range(MERGED_AT_ONCE - len(shelf.segments())):
-                    shelf.add([filler(doc)])
-                    shelf.commit()
+        for index in (self.chunks, self.files):
+            if _is_scattered(index.segments()):
+                for _ in range(MERGED_AT_ONCE - len(index.segments())):
+                    index.add([filler(doc)])
+                    index.commit()
         self.release()
 
     def search(self, query: KeywordQuery, limit: int, within: Collection[int] | None = None) -> list[ChunkHit]:
