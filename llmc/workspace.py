@@ -98,7 +98,7 @@ class Workspace:
     @property
     def notes(self) -> tuple[str, ...]:
         """What to know about the roots: which are part of others, and why an index is being rebuilt."""
-        return (*self.nesting, *sorted({writer_thread.note for writer_thread in self.writer_threads} - {""}))
+        return (*self.nesting, *sorted({writer_thread.notice for writer_thread in self.writer_threads} - {""}))
 
     @property
     def is_open(self) -> bool:

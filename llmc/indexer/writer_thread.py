@@ -38,6 +38,7 @@ INLINE_FILES = 32
 OPTIMIZE_SECONDS = 30.0
 REBUILDING_VECTORS = "rebuilding the vectors"
 PAUSED = "paused"
+MINUTES_FROM = 90.0
 RETRY_SECONDS = (1.0, 5.0, 15.0, 60.0)
 # Of what a worker says in the end; the log keeps it.
 REPORTED = ("files", "chunks", "cpu_seconds")
@@ -117,6 +118,15 @@ class WriterThread:
             self._worker.stop()
         if self._thread is not None:
             self._thread.join()
+
+    @property
+    def notice(self) -> str:
+        """`note`, and how long the rebuild takes once its rate is known."""
+        rebuilt = [root_index.progress for root_index in self.root_indexes if root_index.progress is not None]
+        left = max((progress.eta for progress in rebuilt if progress.eta is not None), default=None)
+        if not self.note or left is None:
+            return self.note
+        return f"{self.note} (about {f'{left:.0f} s' if left < MINUTES_FROM else f'{left / 60:.0f} min'} left)"
 
     @property
     def busy(self) -> bool:

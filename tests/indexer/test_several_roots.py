@@ -13,6 +13,7 @@ from tool_calls import answer
 from llmc.base.home import Home
 from llmc.envelope.handles import Handles
 from llmc.indexer.registry import IndexRegistry
+from llmc.indexer.root_index import BuildProgress
 from llmc.settings import EmbedderSettings, Index, RootEntry, Settings
 from llmc.workspace import Workspace
 
@@ -149,3 +150,15 @@ def test_a_folder_that_two_roots_have_is_looked_for_in_both(pair: Workspace, tmp
     assert "one:src/a.py" in reply
     assert "two:src/a.py" in reply
     assert "one:only" not in asked(elsewhere, "tree", path="src")
+
+
+@pytest.mark.parametrize(("rate", "left"), [(20.0, "(about 5 s left)"), (0.5, "(about 3 min left)")])
+def test_a_rebuild_says_how_long_it_takes(tmp_path: Path, rate: float, left: str) -> None:
+    (tmp_path / "project" / ".git").mkdir(parents=True)
+    with Workspace.open(str(tmp_path / "project"), home=str(tmp_path / "home")) as workspace:
+        workspace.index()
+        (writer_thread,) = workspace.writer_threads
+        writer_thread.note = "rebuilding the index: its format is 1"
+        assert workspace.notes == (writer_thread.note,)
+        workspace.root_indexes[0].progress = BuildProgress("parse", 10, 110, rate)
+        assert workspace.notes == (f"{writer_thread.note} {left}",)
