@@ -17,6 +17,7 @@ from llmc.tools.graph_output import (
     NAME,
     WORDS,
     Lines,
+    TestUse,
     by_name_group,
     limited,
     looked_up,
@@ -87,7 +88,11 @@ class CallerLayout:
         if self.every_test:
             yield from self._by_file(graph, tests, " (tests)")
         else:
-            uses = [(branch.site_doc, min(branch.kinds)) for branch in tests for _ in branch.lines]
+            uses = [
+                TestUse(branch.site_doc, line, min(branch.kinds), branch.node.qualified)
+                for branch in tests
+                for line in branch.lines
+            ]
             yield from test_group(self.lines, graph, uses)
 
     def _by_file(self, graph: Graph, branches: list[TreeEdge], mark: str) -> Iterator[Group]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from llmc.envelope import Group, Item
 from llmc.envelope.phrases import freshness_notes
@@ -15,7 +15,7 @@ from llmc.tool import Argument
 from llmc.workspace import shown_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from llmc.base.model import Symbol
     from llmc.graph.edges import Graph
@@ -29,6 +29,7 @@ __all__ = [
     "NAME",
     "WORDS",
     "Lines",
+    "TestUse",
     "by_name_group",
     "limited",
     "looked_up",
@@ -44,6 +45,7 @@ WORDS = {"type": "as a type", "inherit": "as a base", "use": "as a value", "writ
 MOST_TARGETS = 5
 # Uses that match by name alone are listed up to this many: a reader can check these, and a count helps nobody.
 MOST_UNVERIFIED = 20
+FEW_TESTS = 4  # uses in tests that are named; more are counted
 LONGEST_HEAD = 80
 _SPACED = re.compile(r"([(\[{]) | (?=[)\]}])|,(?= \))")
 
@@ -74,15 +76,25 @@ def guessed(count: int) -> str:
     return f"{count} unresolved by name" if count else ""
 
 
-def test_group(lines: Lines, graph: Graph, uses: Iterable[tuple[int, str]]) -> Iterator[Group]:
-    """One line for each test file: how often it uses the definition, by kind. `uses` are documents and kinds."""
-    by_file: dict[int, Counter[str]] = {}
-    for doc, kind in uses:
-        by_file.setdefault(doc, Counter())[WORDS.get(kind, "")] += 1
+class TestUse(NamedTuple):
+    doc: int
+    line: int
+    kind: str
+    within: str  # the qualified name of the test, or of what it calls
+
+
+def test_group(lines: Lines, graph: Graph, uses: Sequence[TestUse]) -> Iterator[Group]:
+    """One line for each test file: how often it uses the definition, by kind; a few uses by name."""
+    by_file: dict[int, list[TestUse]] = {}
+    for use in uses:
+        by_file.setdefault(use.doc, []).append(use)
     items = []
-    for doc, kinds in by_file.items():
+    for doc, several in by_file.items():
+        kinds = Counter(WORDS.get(use.kind, "") for use in several)
         counts = ", ".join(f"{count} {word}".rstrip() for word, count in sorted(kinds.items()))
-        items.append(Item((), f"{lines.path(graph, doc)} · {counts}", graph.project.root.id, graph.project.path(doc)))
+        names = ", ".join(f"{use.line} {use.within}".rstrip() for use in several)
+        told = names if len(uses) <= FEW_TESTS else f"· {counts}"
+        items.append(Item((), f"{lines.path(graph, doc)} {told}", graph.project.root.id, graph.project.path(doc)))
     if items:
         yield Group("tests", tuple(items))
 

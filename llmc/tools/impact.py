@@ -14,6 +14,7 @@ from llmc.tools.graph_output import (
     NAME,
     WORDS,
     Lines,
+    TestUse,
     by_name_group,
     limited,
     looked_up,
@@ -93,7 +94,8 @@ def groups(lines: Lines, graph: Graph, found: Impact, guesses: list[Group], *, e
     if every_test:
         yield from uses(lines, graph, tests, " (tests)")
     else:
-        yield from test_group(lines, graph, [(edge.site.doc, edge.site.kind) for edge in tests])
+        in_tests = [TestUse(edge.site.doc, edge.site.line, edge.site.kind, edge.source.qualified) for edge in tests]
+        yield from test_group(lines, graph, in_tests)
 
 
 def uses(lines: Lines, graph: Graph, edges: list[Edge], title: str) -> Iterator[Group]:

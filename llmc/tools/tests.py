@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from llmc.graph.edges import Graph
+    from llmc.graph.entities import GraphNode
     from llmc.graph.reach import TestReach, Tests
 
 DEPTH = 4
@@ -41,14 +42,15 @@ def run(asked: ToolRequest) -> Envelope:
 
 
 def groups(lines: Lines, graph: Graph, found: Tests) -> Iterator[Group]:
-    """Tests by file, nearest first, then where it is replaced, one line for each file."""
-    by_file: dict[int, list[TestReach]] = {}
+    """Tests by file and by what they go through, nearest first, then where it is replaced, one line for each file."""
+    together: dict[tuple[int, tuple[GraphNode, ...]], list[TestReach]] = {}
     for test in sorted(found.tests, key=lambda one: len(one.chain)):
-        by_file.setdefault(test.test.doc, []).append(test)
-    for doc, several in by_file.items():
+        together.setdefault((test.test.doc, test.chain), []).append(test)
+    for (doc, chain), several in together.items():
         suite = suite_of([test.test.qualified for test in several]) if len(several) > 1 else ""
         items = tuple(item_of(lines, graph, test, suite) for test in several)
-        yield Group(f"{lines.path(graph, doc)} {suite}".rstrip(" ."), items, len(several))
+        via = f" via {' → '.join(node.name for node in chain)}" if chain else ""
+        yield Group(f"{lines.path(graph, doc)} {suite}".rstrip(" .") + via, items, len(several))
     mocked: dict[int, list[int]] = {}
     for doc, line in found.mocks:
         mocked.setdefault(doc, []).append(line)
@@ -70,9 +72,8 @@ def suite_of(names: list[str]) -> str:
 def item_of(lines: Lines, graph: Graph, test: TestReach, suite: str) -> Item:
     symbol = lines.symbol(graph, test.test)
     start, end = (symbol.start_line, symbol.end_line) if symbol else (test.line, test.line)
-    via = f" via {' → '.join(node.name for node in test.chain)}" if test.chain else ""
     path = graph.project.path(test.test.doc)
-    row = Row(f"{test.test.qualified.removeprefix(suite)}{via}", start)
+    row = Row(test.test.qualified.removeprefix(suite), start)
     return Item((row,), "", graph.project.root.id, path, start, end, len(test.chain))
 
 

@@ -183,7 +183,8 @@ REGISTRY = {
         "import { Disk } from './disk.js';\n"
         "describe('sync', () => {\n"
         "  it('lists a', () => { const disk = new Disk(); disk.list('a'); });\n"
-        "  it('lists b', () => { const disk = new Disk(); disk.list('b'); });\n});\n"
+        + "  it('lists b', () => { const disk = new Disk(); disk.list('b'); });\n" * 4
+        + "});\n"
     ),
 }
 
@@ -193,12 +194,12 @@ def test_uses_by_name_are_listed_and_tests_are_counted_by_file(tmp_path: Path) -
         callers = world.text("callers", name="Disk.list")
         assert "0 callers · 2 in tests · 1 by name, unverified" in callers
         assert "by name, unverified\n src/sync.ts 3 sync\n" in callers
-        assert "tests\n src/sync.test.ts · 2" in callers
+        assert "tests\n src/sync.test.ts · 5" in callers
         assert "lists a" not in callers
         assert "lists a" in world.text("callers", name="Disk.list", all=True)
         impact = world.text("impact", name="Driver.list")
         assert "overrides\n src/disk.ts:3 Disk.list" in impact
-        assert "tests\n src/sync.test.ts · 2" in impact  # which call the override
+        assert "tests\n src/sync.test.ts · 5" in impact  # which call the override
 
 
 STORAGE = {

@@ -46,8 +46,8 @@ def test_depth_guesses_budget_and_json_are_options(typed: Standing) -> None:
     callers = typed.json("callers", "RetryPolicy.delay", "--depth", "3", "--guesses")["definitions"][0]["callers"]
     assert {one["name"] for one in callers} == {"Courier.deliver", "test_retry_policy_waits_longer_with_each_attempt"}
     assert "1 caller · 1 in tests" in typed.text("callers", "RetryPolicy", "--budget", "60")
-    assert "test_retry_policy" not in typed.text("callers", "RetryPolicy")
-    assert "test_retry_policy" in typed.text("callers", "RetryPolicy", "--all")
+    assert "tests\n tests/test_retry.py 5 test_retry_policy" in typed.text("callers", "RetryPolicy")
+    assert "tests/test_retry.py (tests)\n5 test_retry_policy" in typed.text("callers", "RetryPolicy", "--all")
     assert "delay(attempt" in typed.text("calls", "Courier.deliver", "--signatures")
     assert typed("tests", "RetryPolicy.delay", "--depth", "1").returncode == 0
     assert typed("path", "Courier.deliver", "RetryPolicy.delay", "--guesses").returncode == 0
