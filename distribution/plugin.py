@@ -33,7 +33,8 @@ echo "llmc is not installed: run pipx install . (or uv tool install .) in its re
 exit 127
 """
 ALLOW_SCRIPT = """#!/bin/sh
-# Lets the tools that only read be called without a question. Rules of the user that deny them still apply.
+# Lets the tools that only read be called without a question.
+# Rules of the user that deny them or ask about them still apply.
 cat >/dev/null
 printf '%s\\n' '{answer}'
 """
