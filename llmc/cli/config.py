@@ -111,9 +111,9 @@ def _agent_problems(loaded: Loaded) -> list[SettingsProblem]:
     if not loaded.settings.agents and not loaded.settings.agent_scripts:
         return []
     from llmc.extend.personas.check import problems_of
-    from llmc.tools.registry import TOOLS
+    from llmc.tools.registry import ALIASES, TOOLS
 
-    return list(problems_of(loaded, TOOLS))
+    return list(problems_of(loaded, (*TOOLS, *ALIASES)))
 
 
 def _layers(options: Options, file: str | None = None) -> dict[str, Any]:

@@ -9,15 +9,18 @@ from __future__ import annotations
 import os
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from llmc.base import logs
 from llmc.base.errors import ArgumentError, LlmcError, NotFoundError
 from llmc.envelope.request import RunningRequest
+from llmc.extend.personas.check import KnownTools
 from llmc.extend.personas.registry import AgentRegistry
 from llmc.settings.locations import config_folder, find_file, workspace_file
 from llmc.settings.overrides import CONFIG_VARIABLE
+from llmc.tools.registry import ALIASES, TOOLS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,11 +32,12 @@ if TYPE_CHECKING:
     from llmc.state.connected_sessions import RequestContext
     from llmc.workspace import Workspace
 
-__all__ = ["Personas", "Watch"]
+__all__ = ["NOT_THERE", "Personas", "Watch"]
 
 log = logs.get("agents")
 
 INSTRUCTIONS_SECONDS = 60.0
+NOT_THERE = ", which does not exist"  # ends a note about a tool that a persona promises
 MOST_CACHED = 64
 
 _instructions_cache: dict[tuple[str, ...], tuple[float, str]] = {}
@@ -54,11 +58,15 @@ class Personas:
     ) -> ResolvedPersona:
         workspace = self._workspace(call or RunningRequest(client))
         try:
-            return AgentRegistry.from_settings(workspace.settings).resolve(workspace, name, args)
+            resolved = AgentRegistry.from_settings(workspace.settings).resolve(workspace, name, args)
         except NotFoundError as error:
             left_out = [each for each in self._service.notices_of(client) if each.key == f"agents.script.{name}"]
             error.reason = str(left_out[0]) if left_out else error.reason
             raise
+        known = KnownTools.of(workspace.settings, (*TOOLS, *ALIASES))
+        missing = [tool for tool in resolved.prompt.tools if not known.has(tool)]
+        notes = [f"{name} names the tool {tool}{NOT_THERE}" for tool in missing]
+        return replace(resolved, notes=(*resolved.notes, *notes))
 
     def complete(self, client: ClientInfo, name: str, argument: str, typed: str) -> list[str]:
         """Completions: values that start with the typed text, then values that contain it."""

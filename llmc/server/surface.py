@@ -22,7 +22,7 @@ from llmc.tool import FOCUS, ToolRequest
 from llmc.tool_schema import definition_of
 from llmc.tools.call import call_tool
 from llmc.tools.profiles import RUN, instructions_of, listed, offered
-from llmc.tools.registry import TOOLS, tool
+from llmc.tools.registry import ALIASES, TOOLS, tool
 
 if TYPE_CHECKING:
     from llmc.envelope.request import RunningRequest
@@ -117,7 +117,7 @@ class ToolSurface:
 
     def unknown(self, context: RequestContext, name: str) -> str:
         known = [one for one in TOOLS if context.session.may(one)]
-        if name in known:
+        if name in known or (name in ALIASES and context.session.may(name)):
             return ""
         if name not in TOOLS:
             offer = self._offer_of(context)

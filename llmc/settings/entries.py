@@ -114,9 +114,16 @@ class AgentArgumentEntry(SettingsModel):
 
 
 class AgentSearchEntry(SettingsModel):
-    """A search whose results are put before the conversation."""
+    """What is put before the conversation: results of a search, or documents of the project."""
 
-    search: Text = Field(min_length=1, description="The query; `{name}` is replaced by that argument.")
+    search: Text = Field(
+        default="",
+        description="The query; `{name}` is replaced by that argument. With `documents`, what is quoted of them.",
+    )
+    documents: Names = Field(
+        default=(),
+        description="Documents by role: readme, contributing, start, architecture, decisions, runbooks, style.",
+    )
     limit: int = Field(default=3, ge=1, le=50, description="How many passages.")
     budget: int = Field(default=400, ge=16, le=8_000, description="How many tokens.")
 

@@ -19,13 +19,16 @@ from llmc.state.metrics import METER
 from llmc.state.recent_calls import RECENT
 from llmc.tool import budget_of
 from llmc.tools.accounting import account
-from llmc.tools.registry import TOOLS, is_offered, require_offered, tool
+from llmc.tools.registry import ALIASES, TOOLS, is_offered, require_offered, tool
 from llmc.tools.remotes import asks_remotes, in_scope_anywhere, run_anywhere
 from llmc.tools.reply import build_reply, error_reply
 from llmc.tools.reply_cache import cached_reply
 from llmc.tools.scope import names_unindexed
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
     from llmc.envelope.reply import Reply
     from llmc.settings import Settings
     from llmc.tool import Tool, ToolRequest
@@ -41,6 +44,8 @@ def call_tool(request: ToolRequest) -> Reply:
         while True:
             wanted = resolve(request)
             authorize(request, wanted)
+            if request.name in ALIASES and "id" in request.args:  # what the specification calls the target of `get`
+                request = replace(request, args={"target": request.args["id"], **without_id(request.args)})
             request = replace(request, args=wanted.check(request.args, request.workspace.settings.limits))
             other = wanted.forward(request) if wanted.forward else None
             if other is None:
@@ -77,6 +82,10 @@ def call_tool(request: ToolRequest) -> Reply:
     return reply
 
 
+def without_id(args: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in args.items() if name != "id"}
+
+
 def resolve(request: ToolRequest) -> Tool:
     """A built-in tool, or one of the user's own."""
     if request.tool is not None:
@@ -93,7 +102,7 @@ def authorize(request: ToolRequest, wanted: Tool) -> None:
     opened = extra is not None and name not in TOOLS and extra.open_to(name, request.allowed)
     if session is not None and not session.may(name) and not opened:
         raise QueryError(f"{name} is not available to this session", hint="`llmc` lists the tools that are.")
-    if name in TOOLS:
+    if name in TOOLS or name in ALIASES:
         require_offered(wanted, request.workspace.settings)
 
 

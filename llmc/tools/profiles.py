@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmc.tools.registry import TOOLS, is_offered, tool
+from llmc.tools.registry import ALIASES, TOOLS, is_offered, tool
 
 if TYPE_CHECKING:
     from llmc.settings import Server, Settings
@@ -51,7 +51,8 @@ def listed(
 
 def offered(settings: Settings, allowed: frozenset[str] | None = None) -> tuple[Tool, ...]:
     """Every tool that this session may use."""
-    tools = (tool(name) for name in TOOLS if allowed is None or name in allowed)
+    aliases = [name for name in ALIASES if allowed is not None and name in allowed]
+    tools = (tool(name) for name in (*TOOLS, *aliases) if allowed is None or name in allowed)
     return tuple(one for one in tools if is_offered(one, settings))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from llmc.settings import Settings
     from llmc.tool import Tool
 
-__all__ = ["TOOLS", "is_offered", "require_offered", "tool"]
+__all__ = ["ALIASES", "TOOLS", "is_offered", "require_offered", "tool"]
 
 TOOLS = (
     "search",
@@ -50,8 +51,14 @@ TOOLS = (
 )
 
 
+# Names from the original specification of personas, for those that list them.
+ALIASES = {"get": "read", "sources": "list_roots"}
+
+
 def tool(name: str) -> Tool:
     """Imported when it is first used."""
+    if name in ALIASES:
+        return replace(tool(ALIASES[name]), name=name, profiles=frozenset())
     if name not in TOOLS:
         near = get_close_matches(name, TOOLS, 1)
         raise QueryError(f"there is no tool {name!r}", hint=f"Did you mean {near[0]}?" if near else ", ".join(TOOLS))

@@ -35,7 +35,7 @@ def test_the_list_names_every_persona_its_tools_and_its_source(world: World) -> 
     names = [line.split()[0] for line in out.splitlines()]
     assert names == sorted([*BUILT_IN, "courier", "depot-expert", "forger", "lost", "plain"])
     (courier,) = (line for line in out.splitlines() if line.split()[0] == "courier")
-    assert re.search(r"Brings parcels +\(tools: search, read, grep\)  \[lua\]$", courier)
+    assert re.search(r"Brings parcels +\(tools: search, get, grep\)  \[lua\]$", courier)
     assert "(tools: all)" in out
 
 
@@ -43,7 +43,7 @@ def test_a_test_prints_source_tools_prompt_messages_time_and_tokens(world: World
     code, out, err = world.llmc("agent", "test", "courier", "--arg", "parcel=red")
     assert code == 0, err
     shape = (
-        r"\nAgent: courier\nSource: lua \(agents/courier\.lua\)\nTools: search, read, grep\n\n"
+        r"\nAgent: courier\nSource: lua \(agents/courier\.lua\)\nTools: search, get, grep\n\n"
         r"System prompt \((\d+) chars\):\n  You bring red\. good morning 2 in depot\. src/depot/retry\.py\n\n"
         r"Messages \(2\):\n  \[system\] [\s\S]+\n  \[assistant\] Where to\?\n\n"
         r"Tokens: (\d+) \(system \d+, messages \d+\)\n"

@@ -62,7 +62,7 @@ def test_the_list_has_the_fields_of_the_contract(server: Served) -> None:
     assert agents["courier"] == {
         "name": "courier",
         "description": "Brings parcels",
-        "tools": ["search", "read", "grep"],
+        "tools": ["search", "get", "grep"],
         "source": "lua",
         "arguments": [{"name": "parcel", "description": "Which", "required": True}],
     }
@@ -117,8 +117,12 @@ def test_the_token_is_needed_here_too(server: Served) -> None:
 
 def test_tools_are_those_of_the_persona_and_no_other_runs(server: Served) -> None:
     tools = asked(server, "GET", "/tools/list?agent=courier").json()["tools"]
-    assert [tool["name"] for tool in tools] == ["search", "grep", "read"]
+    assert [tool["name"] for tool in tools] == ["search", "grep", "get"]
     assert asked(server, "POST", "/tools/search?agent=courier", json={"query": "retry"}).status_code == 200
+    got = asked(server, "POST", "/tools/get?agent=courier", json={"id": "src/depot/retry.py"})
+    assert got.status_code == 200
+    assert "class RetryPolicy" in got.text
+    assert asked(server, "POST", "/tools/read?agent=courier", json={"target": "src/depot/retry.py"}).status_code == 404
     refused = asked(server, "POST", "/tools/outline?agent=courier", json={"path": "src"})
     assert refused.status_code == 404
     assert "outline is not available to courier" in refused.json()["error"]["message"]

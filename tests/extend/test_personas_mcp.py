@@ -203,7 +203,7 @@ def test_a_persona_is_narrower_than_any_profile(world: World) -> None:
         return [tool.name for tool in (await connected.list_tools()).tools]
 
     for profile in ("full", "research", "pruner"):
-        assert talked(world, names, "--agent", "courier", "--profile", profile) == ["search", "grep", "read"]
+        assert talked(world, names, "--agent", "courier", "--profile", profile) == ["search", "grep", "get"]
 
 
 @pytest.mark.parametrize(

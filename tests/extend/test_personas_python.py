@@ -80,7 +80,7 @@ def test_a_registered_class_is_a_persona_like_any_other(workspace: Workspace) ->
         assert registry.describe("db-expert").as_dict() == {
             "name": "db-expert",
             "description": "Answers questions about the schema",
-            "tools": ["search", "read"],
+            "tools": ["search", "get"],
             "source": "python",
             "arguments": [{"name": "database", "description": "Which one", "required": False}],
         }

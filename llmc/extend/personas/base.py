@@ -27,11 +27,9 @@ if TYPE_CHECKING:
     from llmc.extend.personas.context import AgentContext
     from llmc.extend.personas.model import AgentArgument, AgentPrompt
 
-__all__ = ["LONGEST_ARGUMENT", "Agent", "check_arguments", "real_tools"]
+__all__ = ["LONGEST_ARGUMENT", "Agent", "check_arguments", "unique_names"]
 
 LONGEST_ARGUMENT = 8_000
-# Tool names from the original specification of personas.
-ALIASES = {"get": "read", "sources": "list_roots"}
 
 
 class Agent:
@@ -59,12 +57,12 @@ class Agent:
 
     def info(self) -> AgentInfo:
         return AgentInfo(
-            self.name, self.description, real_tools(self.tools), self.source, tuple(self.arguments), self.place
+            self.name, self.description, unique_names(self.tools), self.source, tuple(self.arguments), self.place
         )
 
 
-def real_tools(names: tuple[str, ...] | list[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(ALIASES.get(name, name) for name in names))
+def unique_names(names: tuple[str, ...] | list[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))
 
 
 def check_arguments(info: AgentInfo, given: Mapping[str, Any]) -> dict[str, str]:
@@ -85,9 +83,9 @@ def check_arguments(info: AgentInfo, given: Mapping[str, Any]) -> dict[str, str]
 
 
 def as_text(info: AgentInfo, name: str, value: Any) -> str:
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
+    if not isinstance(value, str):
         raise ArgumentError(f"the argument {name!r} of {info.name} must be a string")
-    text = str(value)
+    text = value
     if len(text) > LONGEST_ARGUMENT:
         raise ArgumentError(f"the argument {name!r} of {info.name} is longer than {LONGEST_ARGUMENT} characters")
     return text

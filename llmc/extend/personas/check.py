@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from llmc.base.errors import LlmcError
-from llmc.extend.personas.base import ALIASES
 from llmc.extend.personas.inline import unknown_names
 from llmc.extend.personas.script import LuaAgent
 from llmc.settings.problems import SettingSource, SettingsProblem, nearest, shown
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
     from llmc.settings import AgentEntry, AgentScript, Loaded, Settings
 
-__all__ = ["problems_of"]
+__all__ = ["KnownTools", "problems_of"]
 
 
 def problems_of(loaded: Loaded, tools: Iterable[str]) -> Iterator[SettingsProblem]:
@@ -47,7 +46,7 @@ class KnownTools:
     @classmethod
     def of(cls, settings: Settings, builtin: Iterable[str]) -> KnownTools:
         servers = frozenset(name for name, mcp in settings.mcps.items() if mcp.expose)
-        return cls(frozenset({*builtin, *ALIASES, *settings.delegates, *servers}), servers | set(settings.delegates))
+        return cls(frozenset({*builtin, *settings.delegates, *servers}), servers | set(settings.delegates))
 
     def has(self, tool: str) -> bool:
         return tool in self.names or tool.partition(".")[0] in self.servers

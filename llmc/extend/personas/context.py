@@ -10,13 +10,17 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from llmc.base.errors import AgentError, NotFoundError, QueryError
+from llmc.base.errors import AgentError, LlmcError, NotFoundError, QueryError
+from llmc.base.words import body, query_words
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.clean import clean
 from llmc.envelope.phrases import freshness_notes
 from llmc.envelope.redact.redactor import redactor_for
-from llmc.envelope.tokens import count_line
+from llmc.envelope.tokens import count, count_line
+from llmc.extend.personas.project_documents import ROLES, document_title, documents_of, lead_in
+from llmc.retrieval.find import listed
 from llmc.retrieval.globs import PathFilter
+from llmc.retrieval.passages.prune import prune
 from llmc.retrieval.search import SearchRequest, search
 from llmc.retrieval.targets import Target, find_symbol, lines_of, parse_target
 from llmc.workspace import shown_path
@@ -34,6 +38,7 @@ __all__ = ["MOST_CALLS", "AgentContext", "ContextDocument", "ContextPassage", "C
 # A persona that needs more calls should leave them to its model, which has the tools.
 MOST_CALLS = 50
 MOST_RESULTS = 50
+MOST_DOCUMENTS = 200  # that are read for those that mention a topic
 SEARCH_BUDGET, GET_BUDGET, LARGEST_BUDGET = 1_200, 2_000, 8_000
 MODES = ("keyword", "hybrid", "semantic")
 # A passage with fewer tokens than this is not useful.
@@ -113,6 +118,60 @@ class AgentContext:
         texts = self._clean([item_of(file, hit) for file, hit in hits])
         return self._fit_passages(hits, texts, clamp(budget, LEAST_SHARE, LARGEST_BUDGET))
 
+    def documents(
+        self, roles: Sequence[str], *, about: str = "", limit: int = 3, budget: int = SEARCH_BUDGET
+    ) -> list[ContextPassage]:
+        """The project's own documents by role (`readme`, `decisions`, …), each within its share of `budget` tokens.
+
+        `about` decides what is quoted of them, and leaves out decision records and runbooks that do not mention it.
+        """
+        self._count()
+        self.searches += 1
+        if unknown := [role for role in roles if role not in ROLES]:
+            raise QueryError(f"{unknown[0]!r} is not a role of documents", hint=f"Available: {', '.join(ROLES)}.")
+        found: list[ContextPassage] = []
+        budget, limit = clamp(budget, LEAST_SHARE, LARGEST_BUDGET), clamp(limit, 1, MOST_RESULTS)
+        notes = freshness_notes(0, min((view.share for view in self._views), default=1.0), scanned=True)
+        self.notes += [note for note in notes if note not in self.notes]
+        for view in self._views:
+            root_index = self._workspace.root_index(view.root.id)
+            for path in documents_of(set(listed(view, lambda known: known.paths())), roles)[:MOST_DOCUMENTS]:
+                if len(found) == limit or budget < LEAST_SHARE:
+                    return found
+                passage = self._document(root_index, path, about, budget // (limit - len(found)))
+                if passage is not None:
+                    found.append(passage)
+                    budget -= count(passage.text)
+        return found
+
+    def _document(self, root_index: RootIndex, path: str, about: str, budget: int) -> ContextPassage | None:
+        try:
+            lines = lines_of(root_index.root_fs, path)
+        except LlmcError:  # deleted meanwhile, denied, or not text
+            return None
+        first = lead_in(lines)
+        numbers = list(range(first + 1, len(lines) + 1))
+        if about.strip() and not documents_of([path], ("readme",)):
+            terms = {word.term for word in query_words(about) if not word.stop}
+            if not terms.intersection(body(" ".join(lines)).split()):
+                return None
+            numbers = prune(lines, about, blocks=(), room=budget) if len(lines) > LEAST_SHARE else numbers
+        if not numbers:
+            return None
+        rows = tuple(Row(lines[number - 1], number) for number in numbers)
+        (text,) = self._clean([Item(rows, "", root_index.root.id, path, numbers[0], numbers[-1])])
+        kept, _ = cut(text, budget)
+        if not any(line.strip() for line in kept):
+            return None
+        last = numbers[min(len(kept), len(numbers)) - 1]
+        shown = shown_path(self._workspace, root_index.root.id, path)
+        place = f"{shown}:{numbers[0]}-{last}"
+        self._known[place] = (root_index.root.id, path, numbers[0], last)
+        title = document_title(lines, shown)
+        return ContextPassage(
+            place, title, path, root_index.root.name, numbers[0], last, 1.0, "\n".join(kept).rstrip("\n")
+        )
+
     def get(self, id: str, *, budget: int = GET_BUDGET) -> ContextDocument:  # noqa: A002 - the name in the public API
         """The text of a passage found by `search`, or of `path`, `path:10-40`, `path::symbol`."""
         self._count()
@@ -125,7 +184,8 @@ class AgentContext:
         kept, _ = cut(text, clamp(budget, LEAST_SHARE, LARGEST_BUDGET))
         shown = shown_path(self._workspace, root_index.root.id, path)
         body = "\n".join(kept)
-        return ContextDocument(id, shown, path, root_index.root.name, start, end, body, cut=len(kept) < len(text))
+        title = document_title(lines, shown)
+        return ContextDocument(id, title, path, root_index.root.name, start, end, body, cut=len(kept) < len(text))
 
     def sources(self) -> list[ContextSource]:
         """The roots by name, with their number of files."""

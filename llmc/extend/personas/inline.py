@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, ClassVar
 
 from llmc.base.errors import AgentError, NotFoundError, QueryError
-from llmc.extend.personas.base import Agent, real_tools
+from llmc.extend.personas.base import Agent, unique_names
 from llmc.extend.personas.model import AgentArgument, AgentPrompt, PromptMessage
 from llmc.settings.problems import nearest
 
@@ -52,14 +52,19 @@ class TomlAgent(Agent):
         found = [passage for one in self.entry.context for passage in self._search(one, values, context)]
         unique = {passage.id: passage for passage in found}
         messages = (PromptMessage("user", PRIMED + render_passages(unique)),) if unique else ()
-        return AgentPrompt(system, real_tools(self.tools), messages)
+        return AgentPrompt(system, unique_names(self.tools), messages)
 
     def _search(self, primed: Primed, values: Mapping[str, str], context: AgentContext) -> list[ContextPassage]:
         """The passages of one search; a query that fails (unknown folder, stray quote) adds only a note."""
+        names = [found[2] for found in VARIABLE.finditer(primed.search) if found[2]]
         query = " ".join(fill(primed.search, values, self.name).split())
-        if not query:
-            return []
+        if names and not any(values[name].strip() for name in names):
+            query = ""  # what is left says nothing about this conversation
         try:
+            if primed.documents:
+                return context.documents(primed.documents, about=query, limit=primed.limit, budget=primed.budget)
+            if not query:
+                return []
             return context.search(query, limit=primed.limit, budget=primed.budget)
         except (QueryError, NotFoundError) as error:
             context.notes.append(f"search {query!r}: {error.message}")

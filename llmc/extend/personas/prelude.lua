@@ -155,6 +155,7 @@ local context = {
   search = function(asked) return ask("search", asked) end,
   get = function(id) return ask("get", id) end,
   sources = function() return ask("sources") end,
+  documents = function(asked) return ask("documents", asked) end,
 }
 
 -- ---- running one ----

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from llmc.base.errors import AgentError, AgentTimeoutError, LlmcError
-from llmc.extend.personas.base import Agent, real_tools
+from llmc.extend.personas.base import Agent, unique_names
 from llmc.extend.personas.context import TooManyCallsError
 from llmc.extend.personas.model import ROLES, AgentArgument, AgentInfo, AgentPrompt, PromptMessage
 from llmc.extend.personas.sandbox import ScriptJob, pool
@@ -64,7 +64,7 @@ class LuaAgent(Agent):
         text = table.get("description") or ""
         if not isinstance(text, str):
             raise AgentError(f"{self.name} is wrong", reason="agent.description must be a string")
-        return AgentInfo(self.name, text, real_tools(tools), self.source, arguments, self.place)
+        return AgentInfo(self.name, text, unique_names(tools), self.source, arguments, self.place)
 
     def complete(self, argument: str, typed: str) -> list[str]:
         del typed
@@ -132,6 +132,8 @@ class Bridge:
                 found: Any = [one.as_dict() for one in self._search(first)]
             elif name == "get":
                 found = self._get(first)
+            elif name == "documents":
+                found = [one.as_dict() for one in self._documents(first)]
             else:
                 found = [one.as_dict() for one in self._context.sources()]
         except TooManyCallsError:
@@ -151,6 +153,15 @@ class Bridge:
         }
         mode = request.get("mode") or "hybrid"
         return self._context.search(request["query"], mode=str(mode), source=str(source or ""), **more)
+
+    def _documents(self, request: Any) -> list[Any]:
+        if not isinstance(request, dict):
+            raise AgentError("context.documents requires a table", hint='For example { roles = { "runbooks" } }.')
+        roles = texts("context.documents", request.get("roles"), "roles")
+        more: dict[str, Any] = {
+            name: int(request[name]) for name in ("limit", "budget") if isinstance(request.get(name), int | float)
+        }
+        return self._context.documents(roles, about=str(request.get("about") or ""), **more)
 
     def _get(self, request: Any) -> dict[str, Any]:
         budget = {}
@@ -174,7 +185,7 @@ def prompt_of(name: str, table: Any, tools: tuple[str, ...]) -> AgentPrompt:
     if len(system) + sum(len(one.content) for one in messages) > LONGEST_PROMPT:
         raise AgentError(f"{name} returned more than {LONGEST_PROMPT} characters")
     own = texts(name, table.get("tools"), "tools")
-    return AgentPrompt(system, real_tools(own) if own else tools, messages)
+    return AgentPrompt(system, unique_names(own) if own else tools, messages)
 
 
 def message(name: str, at: int, table: Any) -> PromptMessage:

@@ -20,6 +20,7 @@ from llmc.base import logs
 from llmc.base.errors import LlmcError
 from llmc.envelope.request import RunningRequest
 from llmc.server.mcp.threads import in_thread
+from llmc.server.personas import NOT_THERE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,7 +82,9 @@ class Prompts:
         call = RunningRequest(context.client)
         resolve = partial(self._personas.resolve, context.client, params.name, params.arguments or {}, call)
         resolved = await with_protocol_errors(resolve)
-        return types.GetPromptResult(description=resolved.info.description, messages=messages(resolved.prompt))
+        missing = [note for note in resolved.notes if note.endswith(NOT_THERE)]
+        description = " · ".join([resolved.info.description, *missing])
+        return types.GetPromptResult(description=description, messages=messages(resolved.prompt))
 
     async def complete(self, sdk_context: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
         """Complete arguments of personas; handles, the only resource template, have no completions."""

@@ -23,11 +23,11 @@ local PACE = {
   P4 = "It can wait for working hours. Understand it, write it down, and propose the lasting repair.",
 }
 
--- The passages of several searches, each place once.
+-- The passages of documents and searches, each file once.
 local function gather(context, queries)
   local found, seen = {}, {}
   for _, asked in ipairs(queries) do
-    local done, results = pcall(context.search, asked)
+    local done, results = pcall(asked.roles and context.documents or context.search, asked)
     for _, one in ipairs(done and results or {}) do
       if not seen[one.path] then
         seen[one.path] = true
@@ -52,11 +52,11 @@ function agent.resolve(args, config, context)
   local named = service ~= "" and ("the " .. service .. " service") or "a service of this project"
   local limit = config.search_limit or 3
 
-  local passages = gather(context, {
-    { query = service .. " incident runbook playbook lang:markdown", limit = limit, budget = 600 },
-    { query = service .. " alert rollback deploy troubleshooting", limit = limit, budget = 400 },
-    { query = service .. " error timeout retry", limit = 2, budget = 300 },
-  })
+  local queries = { { roles = { "runbooks" }, about = service, limit = limit, budget = 700 } }
+  if service ~= "" then
+    queries[#queries + 1] = { query = service .. " error timeout retry", limit = 2, budget = 300 }
+  end
+  local passages = gather(context, queries)
 
   local system = string.format(
     [[
