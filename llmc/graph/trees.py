@@ -119,7 +119,8 @@ def _branches(graph: Graph, tree: Tree, edges: Edges) -> list[TreeEdge]:
 
 def _branch(graph: Graph, edges: list[Edge], node: GraphNode, target: GraphNode) -> TreeEdge:
     """Edges between the same two definitions; reading a property calls it."""
-    facts = graph.project.facts(target.doc)
+    # Whether it is a property takes its document to be unpacked, which calls alone need not.
+    facts = graph.project.facts(target.doc) if any(edge.site.kind == "use" for edge in edges) else None
     calls = facts is not None and facts.is_property(target.qualified)
     return TreeEdge(
         node,
