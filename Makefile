@@ -120,7 +120,9 @@ format: $(READY) ## Bring the code into form
 	$(VENV)/bin/ruff check --fix
 	$(VENV)/bin/ruff format
 
-bench: $(READY) $(BENCH_READY) ## Measure and write the report (SUITE="tokens session"; everything by default)
+bench: export LLMC_BENCH_DATA := $(or $(DATA),$(LLMC_BENCH_DATA))
+bench: export LLMC_BENCH_MIRROR := $(or $(MIRROR),$(LLMC_BENCH_MIRROR))
+bench: $(READY) $(BENCH_READY) ## Measure and write the report (SUITE="tokens session"; SUITE=public DATA=DIR)
 	$(VENV)/bin/python -m bench $(SUITE) --readme
 
 bench-check: $(READY) ## Fail if definitions or frame grew, evidence was lost or the ranking fell (QUICK=1: offline)

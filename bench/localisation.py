@@ -19,6 +19,7 @@ import json
 import time
 from dataclasses import dataclass
 from hashlib import blake2b
+from math import comb
 from pathlib import Path
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from llmc.embed import Embedder
     from llmc.retrieval.view import View
 
-__all__ = ["DEPTHS", "Instance", "Localised", "accuracy", "instances", "localise", "sample", "views"]
+__all__ = ["DEPTHS", "Instance", "Localised", "accuracy", "instances", "localise", "paired", "sample", "views"]
 
 DEPTHS = (1, 5, 10)
 # Repositories whose instances never guide a choice of weights; about two fifths of those that are public.
@@ -106,6 +107,20 @@ def accuracy(found: Sequence[tuple[Instance, Sequence[str]]]) -> dict[str, float
     return {f"acc@{k}": fmean(one.files <= set(paths[:k]) for one, paths in found) for k in DEPTHS} if found else {}
 
 
+def paired(found: Sequence[tuple[Instance, Sequence[str]]], system: str) -> dict[str, list[float]]:
+    """At each depth: how many instances only llmc has, how many only the other system, and the probability of so uneven
+    a split if both were as good (exact sign test)."""
+    rows = {}
+    for k in DEPTHS:
+        ours = [one.files <= set(paths[:k]) for one, paths in found]
+        theirs = [one.files <= set(one.published.get(system, [])[:k]) for one, _ in found]
+        won = sum(a and not b for a, b in zip(ours, theirs, strict=True))
+        lost = sum(b and not a for a, b in zip(ours, theirs, strict=True))
+        tail = sum(comb(won + lost, i) for i in range(min(won, lost) + 1)) / 2 ** (won + lost)
+        rows[f"@{k}"] = [won, lost, round(min(1.0, 2 * tail), 4)]
+    return rows
+
+
 def report(done: Sequence[Localised]) -> dict[str, Any]:
     systems = sorted({name for one in done for name in one.instance.published})
     groups = {"all": done}
@@ -119,6 +134,7 @@ def report(done: Sequence[Localised]) -> dict[str, Any]:
                 system: accuracy([(one.instance, one.instance.published.get(system, [])) for one in group])
                 for system in systems
             },
+            "paired": {system: paired([(one.instance, one.paths) for one in group], system) for system in systems},
             "ms p50": round(1000 * median(one.seconds for one in group), 1),
         }
         for name, group in groups.items()
@@ -130,8 +146,10 @@ def show(found: dict[str, Any]) -> None:
     for name, group in found.items():
         print(f"{name}: {group['instances']} instances, {group['ms p50']} ms p50")
         for system, row in group.items():
-            if isinstance(row, dict) and row:
+            if isinstance(row, dict) and row and system != "paired":
                 print(f"  {system:24} " + " ".join(f"{key} {value:.3f}" for key, value in row.items()))
+        for system, row in group["paired"].items():
+            print(f"  only llmc, only {system}, p: {row}")
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
 """How good is the ranking? Judged queries through the real pipeline: index, search, compare with the files wanted.
 
     python -m bench.quality --golden --demo [--write]
-    python -m bench.quality --judged DIR --repos DIR [--source] [--keep] [--ablate] [--json]
+    python -m bench.quality --judged DIR (--repos DIR | --mirror DIR) [--source] [--keep] [--ablate] [--json]
 
 The measure is NDCG@10 over the first ten files; every wanted file counts the same. Fair to peers: the metric and the
 queries are public, nothing is known to the program but the files, and each repository is asked by itself.
@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any
 
 from bench.checkouts import indexed_at
 from bench.corpus import indexed
-from bench.judged import GOLDEN, demo, golden, judged, pasted
+from bench.judged import GOLDEN, checked_out, demo, golden, judged, pasted
 from llmc.base.errors import EmbedError
 from llmc.embed import open_embedder
 from llmc.retrieval.search import SearchRequest, search
@@ -215,6 +215,7 @@ def main() -> None:
     parser.add_argument("--demo", action="store_true", help="the demo workspace, by keywords alone")
     parser.add_argument("--judged", type=Path, help="a folder with repos.json and annotations/")
     parser.add_argument("--repos", type=Path, help="a folder with a checkout for each repository of --judged")
+    parser.add_argument("--mirror", type=Path, help="git directories, owner+name/repo, to check them out from")
     parser.add_argument("--cache", type=Path, default=Path.home() / ".cache" / "llmc-bench", help="packages, stores")
     parser.add_argument("--source", action="store_true", help="of --judged only the folder that its benchmark indexes")
     parser.add_argument("--keep", action="store_true", help="use the stores of an earlier run of --judged")
@@ -222,8 +223,9 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="keep the ranks of the golden suite")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    if bool(options.judged) != bool(options.repos) or not (options.golden or options.judged or options.demo):
-        parser.error("give --golden, or --judged with --repos")
+    sources = bool(options.repos) + bool(options.mirror)
+    if bool(options.judged) != (sources == 1) or not (options.golden or options.judged or options.demo):
+        parser.error("give --golden, or --judged with either --repos or --mirror")
     reports: dict[str, object] = {}
     for title, corpora in sets(options):
         embedder = None if title in {"demo", "pasted"} else bundled()
@@ -248,7 +250,10 @@ def sets(options: argparse.Namespace) -> list[tuple[str, list[Corpus]]]:
     folder = GOLDEN.parent / "demo"
     found = [("demo", [demo(folder)]), ("pasted", [pasted(folder)])] if options.demo else []
     found += [("golden", golden(options.cache / "packages"))] if options.golden else []
-    return [*found, ("judged", judged(options.judged, options.repos))] if options.judged else found
+    if not options.judged:
+        return found
+    repos = options.repos or checked_out(options.judged, options.mirror, options.cache / "checkouts")
+    return [*found, ("judged", judged(options.judged, repos))]
 
 
 if __name__ == "__main__":

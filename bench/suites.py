@@ -26,12 +26,14 @@ __all__ = ["DATA", "SUITES", "Done", "Part", "parts_of", "run"]
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """`printed`: it writes its JSON to stdout. `{cache}`, `{raw}` and `{data}` in the arguments are folders."""
+    """`printed`: it writes its JSON to stdout. `{cache}`, `{raw}`, `{data}` and `{mirror}` in arguments are folders.
+    `module` is what runs, if it is not called as the part is."""
 
     name: str
     question: str
     arguments: tuple[str, ...] = ()
     printed: bool = False
+    module: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +43,8 @@ class Done:
     problem: str = ""
 
 
-# The folder with the public data sets.
-DATA = "LLMC_BENCH_DATA"
+# The folder with the public data sets, and that with git directories, which is `mirror` in it if not given.
+DATA, MIRROR = "LLMC_BENCH_DATA", "LLMC_BENCH_MIRROR"
 
 SUITES: dict[str, tuple[Part, ...]] = {
     "tokens": (
@@ -73,8 +75,15 @@ SUITES: dict[str, tuple[Part, ...]] = {
         Part(
             "localisation",
             "Does a pasted issue lead to the files of its fix?",
-            ("{data}/localisation/lite.jsonl", "--mirror", "{data}/mirror", "--sample", "10", "--json"),
+            ("{data}/localisation/lite.jsonl", "--mirror", "{mirror}", "--json"),
             printed=True,
+        ),
+        Part(
+            "ranking",
+            "How good is the ranking on whole checkouts?",
+            ("--judged", "{data}/ranking-dev", "--mirror", "{mirror}", "--cache", "{cache}", "--keep", "--json"),
+            printed=True,
+            module="quality",
         ),
         Part(
             "citations",
@@ -107,11 +116,15 @@ def parts_of(suites: Sequence[str]) -> list[Part]:
 def run(part: Part, raw: Path) -> Done:
     """The figures are in `raw/<part>.json` afterwards, if all went well."""
     target, printed = raw / f"{part.name}.json", raw / f"{part.name}.txt"
-    arguments = [
-        replaced(one, {"{cache}": str(trees.cache()), "{raw}": str(raw), "{data}": os.environ.get(DATA, "")})
-        for one in part.arguments
-    ]
-    command = [sys.executable, "-m", f"bench.{part.name}", *arguments]
+    data = os.environ.get(DATA, "")
+    folders = {
+        "{cache}": str(trees.cache()),
+        "{raw}": str(raw),
+        "{data}": data,
+        "{mirror}": os.environ.get(MIRROR) or f"{data}/mirror",
+    }
+    arguments = [replaced(one, folders) for one in part.arguments]
+    command = [sys.executable, "-m", f"bench.{part.module or part.name}", *arguments]
     if not part.printed:
         command += ["--json", str(target)]
     began = time.monotonic()
@@ -141,7 +154,7 @@ def watched(command: list[str], printed: Path) -> tuple[int, str]:
 
 def environ() -> dict[str, str]:
     """A user's own home and settings are neither read nor changed: each measurement makes its own."""
-    kept = ("LLMC_BENCH_CACHE", DATA)
+    kept = ("LLMC_BENCH_CACHE", DATA, MIRROR)
     return {name: value for name, value in os.environ.items() if not name.startswith("LLMC_") or name in kept}
 
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from typing import TYPE_CHECKING
 
 from bench.checkouts import write_tree
 from bench.citations import Reply, cited_file, figures
-from bench.localisation import Instance, accuracy, sample
+from bench.judged import checked_out, judged
+from bench.localisation import Instance, accuracy, paired, sample
 from bench.trees import commit
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pytest
 
 
 def instance(number: int, repo: str, *files: str) -> Instance:
@@ -40,6 +44,39 @@ def test_a_tree_under_test_holds_the_commit_and_nothing_of_git(tmp_path: Path) -
     tree = write_tree((str(source / ".git"), first.strip()), tmp_path / "tree")
     assert [path.name for path in tree.rglob("*")] == ["a.py"]
     assert (tree / "a.py").read_text() == "first = 1\n"
+
+
+def test_a_paired_test_counts_what_only_one_system_found() -> None:
+    rows = [(Instance(f"x-{n}", "r", "c", "text", frozenset({"a"}), {"other": ["b"]}), ["a"]) for n in range(6)]
+    both = Instance("x-9", "r", "c", "text", frozenset({"a"}), {"other": ["a"]})
+    assert paired([*rows, (both, ["a"])], "other")["@1"] == [6, 0, 0.0312]
+
+
+def test_judged_repositories_are_checked_out_of_git_directories_and_missing_ones_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = tmp_path / "mirror/acme+depot/repo"
+    source.mkdir(parents=True)
+    (source / "depot.py").write_text("def weigh(): ...\n")
+    commit(source)
+    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=source, capture_output=True, text=True, check=True).stdout
+    known = {
+        "name": "depot",
+        "language": "python",
+        "repo": "acme/depot",
+        "revision": head.strip(),
+        "benchmark_root": None,
+    }
+    listed = [known, {**known, "name": "gone", "repo": "acme/gone"}]
+    (tmp_path / "set/annotations").mkdir(parents=True)
+    (tmp_path / "set/repos.json").write_text(json.dumps(listed))
+    row = {"query": "weigh", "relevant": ["depot.py"], "secondary": [], "category": "symbol"}
+    (tmp_path / "set/annotations/depot.json").write_text(json.dumps([row]))
+    target = checked_out(tmp_path / "set", tmp_path / "mirror", tmp_path / "checkouts")
+    (corpus,) = judged(tmp_path / "set", target)
+    assert (corpus.name, corpus.questions[0].wanted) == ("depot", ("depot.py",))
+    assert not (corpus.folder / ".git").exists()
+    assert "gone" in capsys.readouterr().err
 
 
 def test_a_citation_means_the_file_that_ends_with_it() -> None:
