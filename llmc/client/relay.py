@@ -17,6 +17,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from llmc.base.errors import LlmcError
+from llmc.base.line_stream import LineBuffer
 from llmc.base.protocol import MAX_MESSAGE, RECEIVED, is_repeatable
 
 if TYPE_CHECKING:
@@ -32,30 +33,6 @@ CHUNK = 256 * 1024
 LAST_REPLIES_SECONDS = 30.0
 INTERNAL_ERROR = -32603
 RECEIVED_BYTES = RECEIVED.encode()
-
-
-class LineBuffer:
-    """Splits a byte stream into lines. An oversized line is passed on in pieces; the daemon refuses it."""
-
-    def __init__(self) -> None:
-        self._parts: list[bytes] = []
-        self._size = 0
-
-    def add(self, chunk: bytes) -> list[bytes]:
-        *lines, rest = chunk.split(b"\n")
-        complete = [line + b"\n" for line in lines]
-        if complete:
-            complete[0] = self.rest() + complete[0]
-        if rest:
-            self._parts.append(rest)
-            self._size += len(rest)
-        if self._size > MAX_MESSAGE:
-            complete.append(self.rest())
-        return complete
-
-    def rest(self) -> bytes:
-        rest, self._parts, self._size = b"".join(self._parts), [], 0
-        return rest
 
 
 class RelayedRequest:
@@ -101,7 +78,7 @@ class Relay:
         """Relay messages until the client closes stdin."""
         for descriptor in (self._source, self._sink):
             os.set_blocking(descriptor, True)  # another process with the same pipe may have made it non-blocking
-        lines = LineBuffer()
+        lines = LineBuffer(MAX_MESSAGE)
         while chunk := _read(self._source):
             for line in lines.add(chunk):
                 self._forward(line)
@@ -197,7 +174,7 @@ class Relay:
     # ---- from the daemon ----
 
     def _pump(self, peer: socket.socket, early: bytes) -> None:
-        lines, chunk = LineBuffer(), early
+        lines, chunk = LineBuffer(MAX_MESSAGE), early
         while True:
             for line in lines.add(chunk):
                 self._deliver(line)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from llmc.base import logs
 from llmc.base.errors import DaemonError
+from llmc.base.line_stream import next_line
 from llmc.base.protocol import MAX_MESSAGE
 from llmc.envelope.request import ClientInfo
 from llmc.server.running_call import RunningCall
@@ -83,18 +84,11 @@ class ClientConnection:
 
     async def _line(self) -> bytes | None:
         """The next line, or None at the end. A line over the limit is skipped and answered with an error."""
-        too_long = False
         while True:
-            try:
-                line = await self._reader.readuntil(b"\n")
-            except asyncio.IncompleteReadError:
+            line = await next_line(self._reader, MAX_MESSAGE + 1)  # the line end
+            if line is None:
                 return None
-            except asyncio.LimitOverrunError as over:
-                too_long = True
-                await self._reader.readexactly(over.consumed)
-                continue
-            if too_long:
-                too_long = False
+            if not isinstance(line, bytes):
                 self._fail(None, "too_large", "the message is too large", f"the limit is {MAX_MESSAGE} bytes")
             elif not line.isspace():
                 return line

@@ -19,7 +19,7 @@ from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
 from llmc.base.errors import ConfigError
-from llmc.base.line_stream import END_BYTES, Stream, id_of
+from llmc.base.line_stream import Stream, next_line
 from llmc.base.outbound import is_plain, web_client
 from llmc.base.process import signal_group
 from llmc.envelope.clean import clean_text
@@ -170,25 +170,12 @@ class PipeLines(Stream):
 
     async def _line(self) -> bytes:
         """The next line. A line that is too long is replaced by an error response with its id."""
-        head = tail = b""
-        size = 0
-        while True:
-            try:
-                line = await self._out.readuntil(b"\n")
-            except (asyncio.IncompleteReadError, ConnectionError):
-                raise StopAsyncIteration from None
-            except asyncio.LimitOverrunError as over:
-                part = await self._out.readexactly(over.consumed)
-                head, tail, size = head or part[:END_BYTES], part[-END_BYTES:], size + len(part)
-                if size > MOST_BYTES:
-                    raise StopAsyncIteration from None
-                continue
-            if not head:
-                return line
-            found = id_of(head, tail + line)
-            if found is None or not found.isdigit():  # llmc uses numeric ids
-                raise StopAsyncIteration
-            return refusal(int(found))
+        line = await next_line(self._out, LONGEST_LINE + 1, MOST_BYTES)
+        if isinstance(line, bytes):
+            return line
+        if line is None or line.id is None or not line.id.isdigit():  # llmc uses numeric ids
+            raise StopAsyncIteration
+        return refusal(int(line.id))
 
     async def send(self, item: SessionMessage, /) -> None:
         line = item.message.model_dump_json(by_alias=True, exclude_unset=True).encode()

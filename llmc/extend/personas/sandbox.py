@@ -14,11 +14,13 @@ import subprocess
 import sys
 import threading
 import time
+from collections import deque
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from llmc.base.errors import AgentError, AgentTimeoutError
+from llmc.base.line_stream import LineBuffer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,7 +63,8 @@ class ScriptWorker:
         if spec is None or spec.origin is None:
             raise AgentError("Lua is not installed", hint="Reinstall llmc: it requires the package lupa.")
         self.jobs = 0
-        self._rest = b""
+        self._lines = LineBuffer(LARGEST_LINE)
+        self._received: deque[bytes] = deque()
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-S", str(WORKER), str(Path(spec.origin).parents[1])],
             stdin=subprocess.PIPE,
@@ -116,16 +119,15 @@ class ScriptWorker:
             raise GoneError from None
 
     def _receive(self, deadline: float) -> tuple[str, str]:
-        while b"\n" not in self._rest:
+        while not self._received:
             left = deadline - time.monotonic()
             if left <= 0 or not select.select([self._fd(1)], [], [], left)[0]:
                 raise TimeoutError
             chunk = os.read(self._fd(1), 1 << 16)
-            if not chunk or len(self._rest) > LARGEST_LINE:
+            self._received.extend(self._lines.add(chunk))
+            if not chunk or (self._received and not self._received[-1].endswith(b"\n")):
                 raise GoneError
-            self._rest += chunk
-        line, _, self._rest = self._rest.partition(b"\n")
-        kind, text = json.loads(line)
+        kind, text = json.loads(self._received.popleft())
         return kind, text
 
     def _fd(self, number: int) -> int:

@@ -6,7 +6,6 @@ or too large is answered with an error, and the session continues. The SDK and `
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -18,7 +17,7 @@ from pydantic import ValidationError
 
 from llmc.base import logs
 from llmc.base.errors import LlmcError
-from llmc.base.line_stream import END_BYTES, Stream, id_of
+from llmc.base.line_stream import Stream, next_line
 from llmc.base.protocol import RECEIVED, is_repeatable
 from llmc.server.mcp.announce import Listening
 from llmc.server.mcp.build import build_server, named_session
@@ -29,6 +28,7 @@ from llmc.state.connected_sessions import RequestContext
 from llmc.tools.profiles import allowed_tools, profile_of
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Callable
 
     from mcp.server.context import ServerRequestContext
@@ -163,22 +163,14 @@ class Messages(Stream):
 
     async def _line(self) -> bytes:
         """The next line within the limit; longer lines are skipped and answered with an error."""
-        head = tail = b""
         while True:
-            try:
-                line = await self._reader.readuntil(b"\n")
-            except (asyncio.IncompleteReadError, ConnectionError):
-                raise StopAsyncIteration from None
-            except asyncio.LimitOverrunError as over:
-                part = await self._reader.readexactly(over.consumed)
-                head, tail = head or part[:END_BYTES], part[-END_BYTES:]
-                continue
-            if not head and len(line) <= self._largest:
+            line = await next_line(self._reader, self._largest)
+            if line is None:
+                raise StopAsyncIteration
+            if isinstance(line, bytes):
                 return line
-            found = id_of(head or line[:END_BYTES], tail + line)
-            head = tail = b""
             why = f"the message is too large: the limit is {self._largest} bytes (server.max_request_bytes)"
-            self._refuse(orjson.loads(found) if found else None, types.INVALID_REQUEST, why)
+            self._refuse(orjson.loads(line.id) if line.id else None, types.INVALID_REQUEST, why)
 
     def _message(self, value: Any) -> types.JSONRPCMessage | None:
         identifier = value.get("id") if isinstance(value, dict) else None
