@@ -1,6 +1,7 @@
-"""A SQLite file in the home: one connection opened on first use, private to its owner, set aside when damaged.
+"""SQLite files: how they are opened, and a file in the home with one connection, set aside when damaged.
 
-The caller supplies the function that connects and checks the schema, and decides which errors mean damage.
+`connect` opens every SQLite file of llmc. The owner of a file supplies the function that checks its schema, and decides
+which errors mean damage.
 """
 
 from __future__ import annotations
@@ -9,11 +10,12 @@ import contextlib
 import os
 import sqlite3
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["SqliteFile", "create_private"]
+__all__ = ["SqliteFile", "connect", "create_private", "format_version"]
 
 
 class SqliteFile:
@@ -48,6 +50,41 @@ class SqliteFile:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(self.path + suffix)  # noqa: PTH108 - strings, as in Home
         return damaged
+
+
+def connect(
+    path: str,
+    prepare: Callable[[sqlite3.Connection], object] | None = None,
+    *,
+    seconds: float,
+    mode: str = "rwc",
+    autocommit: bool = True,
+    shared: bool = True,
+) -> sqlite3.Connection:
+    """Open a file and prepare the connection; it is closed if that fails.
+
+    `seconds` is how long a statement waits for another writer, `mode` that of SQLite's URIs (`ro`, `rw`, `rwc`). With
+    `autocommit` transactions are written out; with `shared` other threads may use the connection.
+    """
+    connection = sqlite3.connect(
+        f"file:{quote(os.fsencode(path))}?mode={mode}",
+        uri=True,
+        timeout=seconds,
+        isolation_level=None if autocommit else "DEFERRED",
+        check_same_thread=not shared,
+    )
+    try:
+        if prepare is not None:
+            prepare(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def format_version(connection: sqlite3.Connection) -> int:
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    return int(version)
 
 
 def create_private(path: str) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import contextlib
 import os
-import selectors
 import signal
 import subprocess
 import sys
@@ -19,7 +18,7 @@ import time
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from llmc.base.errors import DaemonError
-from llmc.base.process import signal_group
+from llmc.base.process import read_output, signal_group
 from llmc.extend.shell.capture import Capture, Captured
 
 if TYPE_CHECKING:
@@ -30,7 +29,6 @@ __all__ = ["Display", "FinishedProcess", "pass_through", "run"]
 Display = Literal["", "progress", "output"]
 
 LIMIT = 4 << 20  # the output of a large build; redacting it takes a second
-CHUNK = 1 << 16
 IN_MESSAGE = 256 << 10
 # After the command has ended, other processes may hold its output open (a server that it started); wait only briefly.
 LINGER_SECONDS = 0.3
@@ -157,29 +155,25 @@ def _read_output(
     process: subprocess.Popen[bytes], read: int, capture: Capture, signals: _SignalForwarder, *, show: Display
 ) -> None:
     started = progress_at = time.monotonic()
-    ended = float("inf")
-    with selectors.DefaultSelector() as selector:
-        selector.register(read, selectors.EVENT_READ)
-        while True:
-            now = time.monotonic()
-            if selector.select(0.1):
-                chunk = os.read(read, CHUNK)
-                if not chunk:
-                    break
-                capture.add(chunk)
-                if show == "output":
-                    sys.stderr.buffer.write(chunk)
-                    sys.stderr.flush()
-            if process.poll() is not None:
-                ended = min(ended, now)
-                if now - ended > LINGER_SECONDS:
-                    break
-            if now > signals.kill_at:
-                signal_group(process.pid)
-                signals.kill_at = float("inf")
-            if show == "progress" and now - progress_at > SHOW_SECONDS:
-                progress_at = now
-                _progress(now - started, capture.size)
+
+    def add(chunk: bytes) -> None:
+        capture.add(chunk)
+        if show == "output":
+            sys.stderr.buffer.write(chunk)
+            sys.stderr.flush()
+
+    def proceed() -> bool:
+        nonlocal progress_at
+        now = time.monotonic()
+        if now > signals.kill_at:
+            signal_group(process.pid)
+            signals.kill_at = float("inf")
+        if show == "progress" and now - progress_at > SHOW_SECONDS:
+            progress_at = now
+            _progress(now - started, capture.size)
+        return True
+
+    read_output(process, {read: add}, proceed=proceed, linger=LINGER_SECONDS)
     if progress_at > started:
         sys.stderr.write("\r\x1b[K")
         sys.stderr.flush()

@@ -19,6 +19,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from llmc.base.errors import NotFoundError
+from llmc.base.sqlite_file import connect
 from llmc.retrieval.git_folder import GitCommit, git_folder
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def _is_read(place: Path, head: str) -> bool:
 def _open(place: Path) -> sqlite3.Connection:
     if not place.exists():
         raise OSError(f"no {place.name}")
-    return sqlite3.connect(f"file:{place}?mode=ro", uri=True, timeout=5)
+    return connect(str(place), seconds=5, mode="ro")
 
 
 def _known(place: Path) -> dict[str, GitCommit]:
@@ -141,8 +142,7 @@ def _write(place: str, root: str) -> None:
 def _append(place: str, folder: GitFolder) -> None:
     from llmc.retrieval.commits import read_commits  # noqa: PLC0415 - dulwich, which only this process needs
 
-    with closing(sqlite3.connect(place, timeout=5)) as connection:
-        connection.executescript(_SCHEMA)
+    with closing(connect(place, lambda made: made.executescript(_SCHEMA), seconds=5, autocommit=False)) as connection:
         rows = connection.execute("SELECT id, time, parents FROM commits").fetchall()
         known = {name: (when, tuple(json.loads(parents))) for name, when, parents in rows}
         for some in _batches(read_commits(folder, known, MOST_COMMITS)):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from difflib import get_close_matches
 from io import BytesIO
@@ -10,6 +9,7 @@ from mimetypes import guess_type
 from typing import TYPE_CHECKING
 
 from llmc.base.errors import NotFoundError, QueryError
+from llmc.base.references import parse_range
 from llmc.base.text import Binary, decode, split_lines
 from llmc.retrieval.enclosing import symbols_of
 
@@ -22,7 +22,6 @@ __all__ = ["BinaryFile", "Target", "find_symbol", "length", "lines_of", "named_t
 
 LARGEST_READ = 64 << 20
 LARGEST_HEADER = 1 << 20  # where an image says how large it is
-TARGET = re.compile(r"(?P<path>.+?)(?:::(?P<symbol>[^:].*)|:(?P<start>\d+)(?:-(?P<end>\d*))?)?", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +42,13 @@ class Target:
 
 
 def parse_target(text: str) -> Target:
-    match = TARGET.fullmatch(text.strip())
-    if match is None:
+    given = parse_range(text)
+    if given is None:
         raise QueryError("there is nothing to read", hint="Name a file, such as src/main.py or src/main.py:10-40.")
-    start = int(match["start"] or 0)
-    end = int(match["end"] or 0) if match["end"] is not None else start
-    if match["end"] and end < start:
-        raise QueryError(f"lines {start}-{end} run backwards", hint=f"Ask for {end}-{start}.")
-    return Target(match["path"], start, end, match["symbol"] or "")
+    if 0 < given.end < given.start:
+        backwards = f"lines {given.start}-{given.end} run backwards"
+        raise QueryError(backwards, hint=f"Ask for {given.end}-{given.start}.")
+    return Target(*given)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from llmc.answers.research.budget import ReadMeter
 from llmc.answers.research.planning import RolePlan, areas
-from llmc.answers.research.result import cited_places
 from llmc.answers.research.roles import Brief, role
 from llmc.answers.research.runtime import Stop
 from llmc.answers.research.session import open_session
 from llmc.answers.research.toolbox import RoleToolbox
+from llmc.base.references import cited_places
 from llmc.envelope.clean import clean_text
 from llmc.envelope.redact.redactor import Redactor
 from llmc.envelope.render import is_span

@@ -13,6 +13,7 @@ from llmc.answers.ask.executor import format_step
 from llmc.answers.ask.model_step import ModelStep, ask_model
 from llmc.answers.research.improve import answer_type, evidence_excerpt, result_of, verified
 from llmc.base.errors import ModelError
+from llmc.base.references import parse_reference
 from llmc.envelope.tokens import count
 
 if TYPE_CHECKING:
@@ -44,7 +45,8 @@ def write(
     draft = result_of(reply)
 
     def is_real(reference: str) -> bool:
-        return reference.partition(":")[0] in prompt and context.exists(reference)
+        parsed = parse_reference(reference)
+        return parsed is not None and parsed.path in prompt and context.exists(reference)
 
     try:
         result = verified(draft, baseline, is_real).result

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 from llmc.answers.llm import ModelRecord, ModelTask, TaskLimits, run_model_in_thread
 from llmc.answers.research.errors import CanceledError, DeadlineError
 from llmc.answers.research.model_tools import RoleTools, ShownLines
-from llmc.answers.research.result import Confidence, Result, ResultPlace, RoleOutcome, bounded, cited_places
+from llmc.answers.research.result import Confidence, Result, ResultPlace, RoleOutcome, bounded
 from llmc.base.errors import ModelError
+from llmc.base.references import cited_places, parse_reference
 from llmc.envelope.clean import clean_text
 from llmc.envelope.tokens import count
 
@@ -84,9 +85,11 @@ def improve(part: ImproveTask) -> RoleOutcome:
     )
     output = run_model_in_thread(task, ModelRecord(), seconds=part.seconds, stopped=part.toolbox.stop.check)
 
+    several = part.brief.several
+
     def is_real(reference: str) -> bool:
-        place = part.toolbox.located(reference, several=part.brief.several)
-        return place is not None and shown.covers(reference.partition(":")[0], place.line)
+        parsed = parse_reference(reference)
+        return parsed is not None and shown.covers(*parsed) and part.toolbox.exists(reference, several=several)
 
     outcome = verified(result_of(output), part.floor, is_real)
     first, rest = outcome.places[:1], outcome.places[1:]
@@ -145,8 +148,8 @@ def evidence_prompt(part: ImproveTask, shown: ShownLines) -> str:
             break
         texts.append(text)
     for reference in part.floor.result.references:
-        path, _, line = reference.partition(":")
-        shown.add(path, int(line.partition(":")[0] or 0), 0)
+        if (parsed := parse_reference(reference)) is not None:
+            shown.add(parsed.path, parsed.line, parsed.line)
     return clean_text("\n\n".join(texts), part.redactor)
 
 

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -23,7 +22,6 @@ __all__ = [
     "RoleOutcome",
     "TaskResult",
     "bounded",
-    "cited_places",
     "is_answer",
     "shortened",
 ]
@@ -35,7 +33,6 @@ LONGEST_SUMMARY = 700
 LONGEST_FINDING = 320
 LONGEST_NOTES = 500
 MOST_SNIPPET = 6
-_PATH_LINE = re.compile(r"(?<![\w/.-])(/?[\w.-]+(?:/[\w.-]+)*\.\w+:\d+)")
 
 
 class ResultStatus(StrEnum):
@@ -167,11 +164,6 @@ def finding_of(text: str) -> str:
             break
         kept.append(line.rstrip())
     return "\n".join(kept)
-
-
-def cited_places(text: str) -> list[str]:
-    """Every `path:line` in a text."""
-    return _PATH_LINE.findall(text)
 
 
 def shortened(text: str, most: int) -> str:

@@ -7,7 +7,6 @@ carry no information.
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
@@ -17,6 +16,7 @@ from llmc.answers.research.matches import Area, DefinitionMatch, GraphTarget, Te
 from llmc.answers.research.result import ResultPlace
 from llmc.base.errors import LlmcError, NotFoundError
 from llmc.base.languages import role_of
+from llmc.base.references import parse_reference
 from llmc.base.text import Binary, decode, split_lines
 from llmc.base.words import query_words
 from llmc.graph.lookup import find_targets
@@ -51,7 +51,6 @@ TOO_COMMON = 1_000
 LARGEST_READ = 8 << 20
 NAMES_NEAR = 2_000
 GREP_SECONDS = 3.0
-_REFERENCE = re.compile(r"(?P<path>[^:\n]+)(?::(?P<line>\d{1,9})(?::\d{1,9})?)?")
 
 
 class RoleToolbox:
@@ -214,10 +213,10 @@ class RoleToolbox:
 
     def located(self, reference: str, *, several: bool = False) -> ResultPlace | None:
         """The place that a reference names; None unless it exists in an indexed file of the areas."""
-        match = _REFERENCE.fullmatch(reference)
-        if match is None:
+        parsed = parse_reference(reference)
+        if parsed is None:
             return None
-        path, line = match["path"], int(match["line"] or 0)
+        path, line = parsed
         for area in self.areas:
             root = area.view.root.path
             inner = path.removeprefix(f"{root}/") if several else path

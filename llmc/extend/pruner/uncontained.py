@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
-import signal
 import subprocess
-import threading
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
+
+from llmc.base.process import end_group, read_output
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 __all__ = ["LARGEST", "run_free", "whole_file"]
 
 LARGEST: Final = 16 << 20  # bytes of a file or an output
-LOOK_SECONDS: Final = 0.1
 GRACE_SECONDS: Final = 2.0  # between SIGTERM and SIGKILL
 
 
@@ -44,45 +43,33 @@ def run_free(
         stderr=subprocess.PIPE,
         start_new_session=True,
     )
-    outputs: list[bytearray] = [bytearray(), bytearray()]
-    readers = [
-        threading.Thread(target=drain, args=(stream, output), daemon=True)
-        for stream, output in zip((process.stdout, process.stderr), outputs, strict=True)
-    ]
-    for reader in readers:
-        reader.start()
-    for reader in readers:
-        while reader.is_alive() and not cancelled():
-            reader.join(LOOK_SECONDS)
-    if cancelled():
-        end(process)
-    code = process.wait()
-    for reader, stream in zip(readers, (process.stdout, process.stderr), strict=True):
-        reader.join(GRACE_SECONDS)
-        # A process that left the group may still hold the stream; its reader ends with that process.
-        if stream is not None and not reader.is_alive():
-            stream.close()
-    return (code if code >= 0 else None), bytes(outputs[0]), bytes(outputs[1])
+    assert process.stdout is not None
+    assert process.stderr is not None
+    outputs = {process.stdout.fileno(): BoundedOutput(), process.stderr.fileno(): BoundedOutput()}
+    sinks = {fd: output.add for fd, output in outputs.items()}
+    try:
+        if not read_output(process, sinks, proceed=lambda: not cancelled()):
+            end_group(process, GRACE_SECONDS)
+        code = process.wait()
+    finally:
+        process.stdout.close()
+        process.stderr.close()
+    out, err = (output.done() for output in outputs.values())
+    return (code if code >= 0 else None), out, err
 
 
-def drain(stream: Any, output: bytearray) -> None:
-    """Read a stream to its end; bytes over the limit are dropped and counted."""
-    dropped = 0
-    while piece := stream.read1(1 << 16):
-        room = max(0, LARGEST - len(output))
-        output += piece[:room]
-        dropped += len(piece) - min(room, len(piece))
-    if dropped:
-        output += f"\n[{dropped} bytes not kept]".encode()
+class BoundedOutput:
+    """The beginning of an output; bytes over the limit are dropped and counted."""
 
+    def __init__(self) -> None:
+        self._data = bytearray()
+        self._dropped = 0
 
-def end(process: subprocess.Popen[bytes]) -> None:
-    """Terminate the whole process group, then kill it."""
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        try:
-            os.killpg(process.pid, number)
-            process.wait(GRACE_SECONDS)
-        except ProcessLookupError:
-            return
-        except subprocess.TimeoutExpired:
-            continue
+    def add(self, piece: bytes) -> None:
+        room = max(0, LARGEST - len(self._data))
+        self._data += piece[:room]
+        self._dropped += max(0, len(piece) - room)
+
+    def done(self) -> bytes:
+        note = f"\n[{self._dropped} bytes not kept]".encode() if self._dropped else b""
+        return bytes(self._data) + note

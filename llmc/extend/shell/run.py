@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import selectors
 import signal
 import subprocess
 import sys
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from llmc.base.errors import QueryError
-from llmc.base.process import signal_group
+from llmc.base.process import read_output, signal_group
 from llmc.extend.shell.capture import Capture, Captured
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ __all__ = ["CommandOutcome", "CommandPlan", "run"]
 
 SUPERVISOR: Final = str(Path(__file__).with_name("supervisor.py"))
 PIECE: Final = 1 << 16
-LOOK_SECONDS: Final = 0.1
+QUIET_SECONDS: Final = 0.1
 # The supervisor enforces the time limit itself; this is the margin before it is killed.
 GRACE_SECONDS: Final = 10.0
 
@@ -122,23 +121,16 @@ def collect_output(process: subprocess.Popen[bytes], plan: CommandPlan, cancelle
     assert process.stdout is not None
     capture = Capture(plan.limit)
     deadline = time.monotonic() + plan.seconds + GRACE_SECONDS
-    outcome = ended = False
-    with selectors.DefaultSelector() as selector:
-        selector.register(process.stdout, selectors.EVENT_READ)
-        while time.monotonic() < deadline:
-            if cancelled() and not outcome:
-                outcome = True
-                process.send_signal(signal.SIGTERM)
-            if selector.select(LOOK_SECONDS):
-                piece = os.read(process.stdout.fileno(), PIECE)
-                if not piece:
-                    break
-                capture.add(piece)
-            elif ended:
-                break
-            else:
-                # Its last output may have arrived after the select above, so there is one more round.
-                ended = process.poll() is not None
+    stopping = False
+
+    def proceed() -> bool:
+        nonlocal stopping
+        if cancelled() and not stopping:
+            stopping = True
+            process.send_signal(signal.SIGTERM)
+        return time.monotonic() < deadline
+
+    read_output(process, {process.stdout.fileno(): capture.add}, proceed=proceed, quiet=QUIET_SECONDS)
     process.stdout.close()
     return capture.done()
 

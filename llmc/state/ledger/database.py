@@ -14,7 +14,7 @@ from dataclasses import astuple, fields
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from llmc.base import logs
-from llmc.base.sqlite_file import SqliteFile, create_private
+from llmc.base.sqlite_file import SqliteFile, connect, create_private, format_version
 from llmc.state.ledger.entry import CallEntry, ToolListEntry
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class LedgerDatabase:
         self._days = days
         self._most = most
         self._lock = threading.Lock()
-        self._file = SqliteFile(path, connect)
+        self._file = SqliteFile(path, open_ledger)
         self._since_pruned = PRUNE_EVERY
 
     def write(self, batch: Sequence[CallEntry | ToolListEntry]) -> None:
@@ -136,27 +136,20 @@ class LedgerDatabase:
             connection.execute("INSERT INTO notes (at, text) VALUES (?, ?)", (time.time(), note))
 
 
-def connect(path: str) -> sqlite3.Connection:
+def open_ledger(path: str) -> sqlite3.Connection:
     new = not os.path.exists(path) or not os.path.getsize(path)  # noqa: PTH110, PTH202 - strings, as in Home
     if new:
         create_private(path)
-    connection = sqlite3.connect(path, timeout=2.0, check_same_thread=False)
-    try:
+
+    def prepare(connection: sqlite3.Connection) -> None:
         if new:
             connection.executescript(SCHEMA)
         # Losing the last records in a power cut is acceptable, and fsync would make writing slow.
         connection.execute("PRAGMA synchronous = OFF")
-        check_version(connection)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
+        if (version := format_version(connection)) != VERSION:
+            raise DamagedError(f"it has format version {version}, expected {VERSION}")
 
-
-def check_version(connection: sqlite3.Connection) -> None:
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if version != VERSION:
-        raise DamagedError(f"it has format version {version}, expected {VERSION}")
+    return connect(path, prepare, seconds=2.0, autocommit=False)
 
 
 def insert(connection: sqlite3.Connection, batch: Sequence[CallEntry | ToolListEntry]) -> None:

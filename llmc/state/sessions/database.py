@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from llmc.base import logs
 from llmc.base.errors import NewerFormatError, QueryError, StoreError, StoreFullError
-from llmc.base.sqlite_file import SqliteFile, create_private
+from llmc.base.sqlite_file import SqliteFile, connect, create_private, format_version
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,7 +56,7 @@ class SessionDatabase:
     def __init__(self, path: str) -> None:
         self.path = path
         self._lock = threading.RLock()
-        self._file = SqliteFile(path, connect)
+        self._file = SqliteFile(path, open_sessions)
 
     @property
     def exists(self) -> bool:
@@ -96,30 +96,24 @@ class SessionDatabase:
             return self._file.connection()
 
 
-def connect(path: str) -> sqlite3.Connection:
+def open_sessions(path: str) -> sqlite3.Connection:
     """Open the file, readable by its owner only. The version is checked before anything is written."""
     create_private(path)
-    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-    try:
-        connection.execute("PRAGMA foreign_keys = ON")
-        # Commits survive kill -9; a power cut may lose the last seconds, but does not corrupt the file.
-        connection.execute("PRAGMA synchronous = NORMAL")
-        if version_of(connection) < VERSION:
-            connection.executescript(SCHEMA)
-        connection.execute("SELECT count(*) FROM sessions").fetchone()
-    except BaseException:
-        connection.close()
-        raise
-    return connection
+    return connect(path, prepare, seconds=BUSY_SECONDS)
 
 
-def version_of(connection: sqlite3.Connection) -> int:
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
+def prepare(connection: sqlite3.Connection) -> None:
+    connection.execute("PRAGMA foreign_keys = ON")
+    # Commits survive kill -9; a power cut may lose the last seconds, but does not corrupt the file.
+    connection.execute("PRAGMA synchronous = NORMAL")
+    version = format_version(connection)
     if version > VERSION:
         raise NewerFormatError(
             "cannot read the sessions", reason="a newer llmc wrote them", hint="Update llmc.", version=version
         )
-    return int(version)
+    if version < VERSION:
+        connection.executescript(SCHEMA)
+    connection.execute("SELECT count(*) FROM sessions").fetchone()
 
 
 @contextlib.contextmanager

@@ -8,14 +8,15 @@ Paths are BLOBs (`os.fsencode`): SQLite text must be UTF-8 and file names need n
 
 from __future__ import annotations
 
-import sqlite3
+from functools import partial
 from typing import TYPE_CHECKING
 
-from llmc.base import words
+from llmc.base import sqlite_file, words
 from llmc.base.errors import CorruptStoreError, NewerFormatError
 from llmc.store.integrity.pinned_file import head_of_main
 
 if TYPE_CHECKING:
+    import sqlite3
     from pathlib import Path
 
 __all__ = ["FORMAT", "check_version", "connect", "create", "refuse_newer", "version_on_disk"]
@@ -80,27 +81,15 @@ def connect(path: Path, *, write: bool = False) -> sqlite3.Connection:
     cannot, so the main file changes only in the hands of a writer, who seals it (`seal`).
     """
     mode = "rwc" if write else "ro"
-    db = sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode={mode}",
-        uri=True,
-        timeout=BUSY_SECONDS,
-        isolation_level=None,
-        check_same_thread=False,
-    )
-    try:
-        return configured(db, write=write)
-    except BaseException:
-        db.close()
-        raise
+    return sqlite_file.connect(str(path.absolute()), partial(configure, write=write), seconds=BUSY_SECONDS, mode=mode)
 
 
-def configured(db: sqlite3.Connection, *, write: bool) -> sqlite3.Connection:
+def configure(db: sqlite3.Connection, *, write: bool) -> None:
     # FULL: the batch that the catalog calls committed must survive a power cut, since the other stores fsync theirs.
     db.executescript("PRAGMA synchronous=FULL; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-2048")
     if write:
         # The names of a batch of files land all over their table: with 2 MB each page is written and read many times.
         db.executescript("PRAGMA wal_autocheckpoint=0; PRAGMA cache_size=-32768")
-    return db
 
 
 def create(db: sqlite3.Connection) -> None:
@@ -133,7 +122,7 @@ def refuse_newer(path: Path) -> None:
 def check_version(db: sqlite3.Connection) -> None:
     """NewerFormatError when a newer llmc wrote it, CorruptStoreError when it is older or no catalog of ours."""
     (application,) = db.execute("PRAGMA application_id").fetchone()
-    (version,) = db.execute("PRAGMA user_version").fetchone()
+    version = sqlite_file.format_version(db)
     if application != APPLICATION_ID:
         raise CorruptStoreError("the index cannot be used", reason="its catalog is not one of llmc's")
     if version > FORMAT:

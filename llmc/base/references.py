@@ -1,0 +1,52 @@
+"""Places written as text: `path`, `path:line`, `path:line:col`, `path:10-40` and `path::symbol`.
+
+This module only splits text; whether a place exists is decided where the index or the file is at hand.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+__all__ = ["LineReference", "PathRange", "cited_places", "parse_range", "parse_reference"]
+
+_REFERENCE = re.compile(r"(?P<path>[^:\n]+)(?::(?P<line>\d{1,9})(?::\d{1,9})?)?")
+_RANGE = re.compile(r"(?P<path>.+?)(?:::(?P<symbol>[^:].*)|:(?P<start>\d+)(?:-(?P<end>\d*))?)?", re.DOTALL)
+_CITED = re.compile(r"(?<![\w/.-])(/?[\w.-]+(?:/[\w.-]+)*\.\w+:\d+)")
+
+
+class LineReference(NamedTuple):
+    """`line` is 0 for a whole file."""
+
+    path: str
+    line: int
+
+
+class PathRange(NamedTuple):
+    """`start` 0 is no range; `end` 0 is the end of the file; `symbol` is empty unless one is named."""
+
+    path: str
+    start: int = 0
+    end: int = 0
+    symbol: str = ""
+
+
+def parse_reference(text: str) -> LineReference | None:
+    """`path`, `path:line` or `path:line:col`; None for anything else."""
+    match = _REFERENCE.fullmatch(text)
+    return LineReference(match["path"], int(match["line"] or 0)) if match else None
+
+
+def parse_range(text: str) -> PathRange | None:
+    """`path`, `path:10`, `path:10-40`, `path:10-` or `path::symbol`; None for an empty text."""
+    match = _RANGE.fullmatch(text.strip())
+    if match is None:
+        return None
+    start = int(match["start"] or 0)
+    end = int(match["end"] or 0) if match["end"] is not None else start
+    return PathRange(match["path"], start, end, match["symbol"] or "")
+
+
+def cited_places(text: str) -> list[str]:
+    """Every `path:line` in a text."""
+    return _CITED.findall(text)
