@@ -84,15 +84,16 @@ def run(words: list[str], home: Home, *, show: Display, lists: bool = False) -> 
     started = time.monotonic()
     read, write = os.pipe()
     errors = None if lists else write
-    try:
-        process = subprocess.Popen(words, stdin=_stdin(), stdout=write, stderr=errors, start_new_session=True)
-    except BaseException:
-        os.close(read)
-        raise
-    finally:
-        os.close(write)
     capture = Capture(LIMIT)
-    with _SignalForwarder(process) as signals:
+    with _SignalForwarder() as signals:
+        try:
+            process = subprocess.Popen(words, stdin=_stdin(), stdout=write, stderr=errors, start_new_session=True)
+        except BaseException:
+            os.close(read)
+            raise
+        finally:
+            os.close(write)
+        signals.attach(process)
         _read_output(process, read, capture, signals, show="" if lists else show)
         code = process.wait()
     os.close(read)
@@ -130,9 +131,10 @@ def _stdin() -> int | None:
 class _SignalForwarder:
     """Forwards signals to the command's process group; a grace period after the first, the group is killed."""
 
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
-        self._process = process
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
         self._handlers: dict[int, Any] = {}
+        self._early = 0
         self.count = 0
         self.kill_at = float("inf")
 
@@ -145,10 +147,19 @@ class _SignalForwarder:
         for number, handler in self._handlers.items():
             signal.signal(number, handler)
 
+    def attach(self, process: subprocess.Popen[bytes]) -> None:
+        """The command to forward signals to; one that arrived while it was being started is forwarded now."""
+        self._process = process
+        if self._early:
+            signal_group(process.pid, self._early)
+
     def _forward(self, number: int, _frame: object) -> None:
         self.count += 1
         self.kill_at = min(self.kill_at, time.monotonic() + GRACE_SECONDS)
-        signal_group(self._process.pid, number if self.count == 1 else signal.SIGKILL)
+        if self._process is None:
+            self._early = number
+        else:
+            signal_group(self._process.pid, number if self.count == 1 else signal.SIGKILL)
 
 
 def _read_output(
