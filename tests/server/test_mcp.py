@@ -234,11 +234,12 @@ def test_a_list_that_changed_is_announced(world: World, tmp_path: Path, era: str
     world.talk(talk, "--config", str(settings), "--root", str(world.folder), mode=era, message_handler=hear)
 
 
-def test_settings_that_are_wrong_are_told_in_the_reply(world: World, tmp_path: Path) -> None:
+def test_settings_that_become_wrong_are_told_in_the_reply(world: World, tmp_path: Path) -> None:
     settings = tmp_path / "llmc.toml"
-    settings.write_text("[server]\nprofil = 1\n")
+    settings.write_text("")
 
     async def talk(connected: Client) -> CallToolResult:
+        settings.write_text("[server]\nprofil = 1\n")
         return await connected.call_tool("grep", {"pattern": "x"})
 
     result = world.talk(talk, "--config", str(settings))
