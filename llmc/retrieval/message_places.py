@@ -58,17 +58,23 @@ def message_places(view: View, query: Query, scope: Scope) -> list[MessagePlace]
     counts: Counter[int] = Counter()
     rarity: Counter[int] = Counter()
     telling = 0
+    holding: dict[str, frozenset[int]] = {}
     for run in runs:
         docs = view.store.keywords.candidates(Trigrams(all=trigrams(run)), MOST_HOLDING + 1)
         if len(docs) <= MOST_HOLDING:
             telling += 1
+            holding[run] = frozenset(docs)
             counts.update(docs)
             rarity.update(dict.fromkeys(docs, MOST_HOLDING // max(1, len(docs))))
     least = max(LEAST_RUNS, round(LEAST_SHARE * telling))
     paths = scope.places.named(sorted(scope.keep({doc for doc, count in counts.items() if count >= least})))
     kept = [doc for doc, path in paths.items() if naming(path).role in SOURCES]
     likely = sorted(kept, key=lambda doc: (-rarity[doc], doc))[: MOST_CHECKS // len(runs)]
-    found = [place for doc in likely if (place := _place(view, doc, paths[doc], runs)) is not None]
+    found = []
+    for doc in likely:
+        possible = [run for run in runs if run not in holding or doc in holding[run]]
+        if (place := _place(view, doc, paths[doc], possible, len(runs))) is not None:
+            found.append(place)
     best = max((place.share for place in found), default=0.0)
     best_places = [place for place in found if place.share > best / 2]
     return sorted(best_places, key=lambda place: -place.share) if len(best_places) <= MOST_FILES else []
@@ -92,29 +98,36 @@ def _runs(query: Query) -> list[str]:
     return list(found)[::step]
 
 
-def _place(view: View, doc: int, path: str, runs: list[str]) -> MessagePlace | None:
-    """The line of the file around which most of the runs are."""
+def _place(view: View, doc: int, path: str, runs: list[str], total: int) -> MessagePlace | None:
+    """The line of the file around which most of the runs are; it may have these, of `total`."""
     content = read(view, path)
     if content is None:
         return None
+    least = max(LEAST_RUNS, LEAST_SHARE * total)
+    offsets: dict[str, list[int]] = {}
+    for left, run in zip(range(len(runs) - 1, -1, -1), runs, strict=True):
+        if found := _offsets(content[0], run.encode()):
+            offsets[run] = found
+        if len(offsets) + left < least:
+            return None
     lines: dict[int, set[str]] = {}
-    for run in runs:
-        for line in _lines(content[0], run.encode()):
-            lines.setdefault(line, set()).add(run)
+    line, before = 1, 0
+    for at, run in sorted((at, run) for run, found in offsets.items() for at in found):
+        line, before = line + content[0].count(b"\n", before, at), at
+        lines.setdefault(line, set()).add(run)
     best, at = 0, 0
     for line in lines:
         near = {run for other in range(line, line + NEAR_LINES) for run in lines.get(other, ())}
         best, at = max((best, at), (len(near), -line))
-    if best < max(LEAST_RUNS, LEAST_SHARE * len(runs)):
+    if best < least:
         return None
-    return MessagePlace(doc, -at, best / len(runs))
+    return MessagePlace(doc, -at, best / total)
 
 
-def _lines(text: bytes, run: bytes) -> list[int]:
+def _offsets(text: bytes, run: bytes) -> list[int]:
     found: list[int] = []
-    at, line, before = text.find(run), 1, 0
+    at = text.find(run)
     while at >= 0 and len(found) < MOST_PLACES_OF_A_RUN:
-        line += text.count(b"\n", before, at)
-        found.append(line)
-        before, at = at, text.find(run, at + len(run))
+        found.append(at)
+        at = text.find(run, at + len(run))
     return found

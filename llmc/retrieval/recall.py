@@ -48,15 +48,17 @@ class Recalled:
     trouble: str = ""
 
 
-# Both stores leave Python while they look, so that they can do it at the same time.
-_BESIDE = ThreadPoolExecutor(4, "llmc-keywords")
+# Both stores leave Python while they look, so that they can do it at the same time, and beside the look for evidence.
+_BESIDE = ThreadPoolExecutor(6, "llmc-recall")
 
 
 def recall(view: View, query: Query, scope: Scope, *, vectors: bool, evidence: bool = True) -> Recalled:
     keyword = _BESIDE.submit(_by_words, view, query, scope)
     body = _BESIDE.submit(_by_body, view, query, scope) if query.body else None
-    vector, trouble = _with_vectors(view, query, scope) if vectors else ({}, "")
+    asked, trouble = _embedded(view, query) if vectors else (None, "")
+    near = _BESIDE.submit(_nearest, view, asked, scope) if asked is not None else None
     pointers = point(view, query, scope) if evidence else {}
+    vector, trouble = near.result() if near else ({}, trouble)
     return Recalled(keyword.result(), vector, body.result() if body else {}, pointers, trouble)
 
 
@@ -83,17 +85,23 @@ def _by_keyword(view: View, asked: KeywordQuery, scope: Scope) -> Scores:
         limit *= 4
 
 
-def _with_vectors(view: View, query: Query, scope: Scope) -> tuple[Scores, str]:
-    """(scores, why there are none)."""
+def _embedded(view: View, query: Query) -> tuple[Vectors | None, str]:
+    """(the query as a vector, why there is none). In the call's own thread: an endpoint may be slow."""
     if view.embedder is None or view.embedder.name != view.store.embedding.name:
-        return {}, ""  # none, or another embedder's vectors are still being made
+        return None, ""  # none, or another embedder's vectors are still being made
     state = view.store.vector_state(wait=view.wait_for_vectors)
     if not state.answered_by:
-        return {}, state.reason
+        return None, state.reason
     try:
-        return _by_vector(view, view.embedder.embed_query(query.text), scope), ""
+        return view.embedder.embed_query(query.text), ""
     except EmbedError:
-        return {}, ""  # the reply says so: see `vector_notes`
+        return None, ""  # the reply says so: see `vector_notes`
+
+
+def _nearest(view: View, asked: Vectors, scope: Scope) -> tuple[Scores, str]:
+    """(scores, why there are none)."""
+    try:
+        return _by_vector(view, asked, scope), ""
     except CorruptVectorsError as error:
         view.store.vectors.damage = error.reason or error.message
         return {}, view.store.vectors.damage
