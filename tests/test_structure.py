@@ -102,6 +102,16 @@ def test_each_class_name_is_used_once() -> None:
     assert {name: found for name, found in places.items() if len(found) > 1} == {}
 
 
+def test_lines_are_scored_in_one_place() -> None:
+    """Excerpts, focus and research share one scorer; only the messages of commits are ranked by themselves."""
+    scorers = {
+        str(path.relative_to(PACKAGE))
+        for path in MODULES
+        if re.search(r"from llmc\.base\.bm25 import [^\n]*\bbm25\b", path.read_text("utf-8"))
+    }
+    assert scorers == {"retrieval/passages/lexical.py", "retrieval/history.py"}
+
+
 def test_heavy_packages_are_imported_where_they_are_needed() -> None:
     for path in MODULES:
         names = {name.partition(".")[0] for name in imported(ast.parse(path.read_text()).body)}

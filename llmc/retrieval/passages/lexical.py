@@ -21,7 +21,18 @@ if TYPE_CHECKING:
 
     from llmc.retrieval.passages.units import TextUnit
 
-__all__ = ["LexicalFeatures", "around", "bodies", "last_name", "mentions", "quoted", "read", "together", "unsaid"]
+__all__ = [
+    "LexicalFeatures",
+    "around",
+    "bodies",
+    "compared",
+    "last_name",
+    "mentions",
+    "quoted",
+    "read",
+    "together",
+    "unsaid",
+]
 
 HEAD, TOGETHER, MOST = 14, 3, 0.85  # lines looked at, lines together, share of the question that counts
 MENTIONS: Final = 6  # places elsewhere that are looked at
@@ -53,6 +64,13 @@ def wanted(question: str) -> dict[str, float]:
 def bodies(said: LexicalFeatures, units: Sequence[TextUnit]) -> list[float]:
     counts = [Counter(term for line in said.hits[unit.start : unit.end] for term in line) for unit in units]
     return bm25(counts, [sum(said.sizes[unit.start : unit.end]) for unit in units], said.asked)
+
+
+def compared(texts: Sequence[str], asked: dict[str, float]) -> list[float]:
+    """BM25 of texts that are not lines of one file: the excerpts of a search, the evidence of research."""
+    terms = [words.body(text).split() for text in texts]
+    counts = [Counter(term for term in each if term in asked) for each in terms]
+    return bm25(counts, list(map(len, terms)), asked)
 
 
 def around(said: LexicalFeatures, units: Sequence[TextUnit]) -> list[float]:

@@ -1,8 +1,9 @@
 """How likely is it that lines answer the question? What their words say (`lexical`), what they mean (`semantic`).
 
-This is the only scorer of lines: the excerpts of a search, the evidence of research and focus all rank by it. The sum
-is the logarithm of a likelihood: weights were fitted as a softmax over the units of a file and the passages inside
-long ones, and rounded. See docs/decisions/0024 for units and 0070 for passages.
+Focus ranks by all of it; the excerpts of a search and the evidence of research by its lexical part, since the chunk
+around them was found by meaning already (`unit_scores`). The sum is the logarithm of a likelihood: weights were fitted
+as a softmax over the units of a file and the passages inside long ones, and rounded. See docs/decisions/0024 for units
+and 0070 for passages.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 BM25 over the units of the one file, for their text and for their names, and the score of the chunk that a unit stands
 in, by which the file was found. Weights are those that did best on the 60 questions of `bench.research`, rounded;
-cosines of the units themselves (`envelope/focus`) found the answer no more often and took ten times as long.
+cosines of the units themselves (`semantic`) found the answer no more often and took ten times as long.
 """
 
 from __future__ import annotations
@@ -10,15 +10,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmc.base import words
-from llmc.base.bm25 import bm25, query_terms
+from llmc.base.bm25 import query_terms
+from llmc.retrieval.passages.lexical import compared
 from llmc.retrieval.query_features import ROLE_WORDS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Sequence
 
     from llmc.retrieval.query_features import QueryFeatures
 
-__all__ = ["compared", "mentions", "named_like", "weigh"]
+__all__ = ["mentions", "named_like", "weigh"]
 
 BODY, NAME, CHUNK = 2.0, 2.0, 9.0
 
@@ -46,12 +47,3 @@ def scaled(values: Sequence[float]) -> list[float]:
     """Between 0 and 1, so that weights mean the same in every file."""
     most = max(values, default=0.0)
     return [value / most for value in values] if most else list(values)
-
-
-def compared(texts: Sequence[str], wanted: dict[str, float]) -> list[float]:
-    analysed = [words.body(text).split() for text in texts]
-    return bm25([_counts(body, wanted) for body in analysed], list(map(len, analysed)), wanted)
-
-
-def _counts(body: list[str], wanted: Collection[str]) -> dict[str, int]:
-    return {term: body.count(term) for term in wanted if term in body}

@@ -19,8 +19,7 @@ from llmc.graph.entities import GraphNode
 from llmc.graph.trees import callees as graph_callees
 from llmc.graph.trees import callers as graph_callers
 from llmc.retrieval.passages.documentation import documentation
-from llmc.retrieval.passages.lexical import wanted
-from llmc.retrieval.passages.unit_scores import compared
+from llmc.retrieval.passages.lexical import compared, wanted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
