@@ -99,8 +99,10 @@ _RULES: tuple[tuple[QuestionType, str], ...] = (
     ),
     (
         QuestionType.EXAMPLE,
-        r"""\b(?:examples?|patterns?|samples?|snippets?|idioms?|conventions?|sample\ code)\b|\bshow\ (?:me\ )?how\b
-        |\bhow\ (?:do|does|is|are)\ (?:other|others)\b|\belsewhere\b|\bsimilar\b""",
+        r"""\b(?:examples?|samples?|snippets?|sample\ code)\b|\bshow\ (?:me\ )?how\b
+        |\bhow\ (?:do|does|is|are)\ (?:other|others)\b|\belsewhere\b
+        |^\W*(?:find|show|give|list|any)\b.*\b(?:patterns?|similar|idioms?|conventions?)\b
+        |^\W*(?:patterns?|similar|idioms?|conventions?)\b""",
     ),
     (
         QuestionType.DOCUMENTATION,

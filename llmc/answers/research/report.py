@@ -49,7 +49,7 @@ TITLES = {
     "raised": "raised at",
     "message": "message defined at",
 }
-MOST_PLACES = 8
+MOST_PLACES = 13
 # (references, findings, summary characters) that each role keeps, down to the smallest useful answer.
 CUTS = (
     (20, 12, 700),

@@ -101,7 +101,7 @@ def best_lines(wanted: Sequence[Sequence[str]], toolbox: RoleToolbox) -> list[tu
     """(line, share of the message that it and the lines below have), best first."""
     runs = {tuple(one[at : at + RUN]) for one in wanted for at in range(len(one) - RUN + 1)}
     rare = sorted(runs, key=lambda run: (-sum(map(len, run)), run))[:MOST_RUNS]  # long words are rare
-    patterns = [r"[\W_]{1,12}(?:[rfbu]*[\"'])?".join(map(re.escape, run)) for run in rare]
+    patterns = [".{1,14}".join(map(re.escape, run)) for run in rare]
     if not patterns:
         return []
     matches = toolbox.grep(*patterns, ignore_case=True, most=MOST_MATCHES)

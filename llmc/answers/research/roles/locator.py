@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 FILES = 14
 PER_FILE = 8
 SEARCHED_WHOLE = 6
-MOST_PLACES = 12
+MOST_PLACES = 13
 MOST_NAMED = 6
+MOST_BEST = 6
 MOST_OF_FILE = 3
 USES = frozenset({"call", "use", "inherit", "type", "import"})
 # Weight of each further place in a file relative to the previous one. With 0.4 to 0.6 the cited line is right for
@@ -124,7 +125,18 @@ def rank_places(question: Question, defined: Sequence[DefinitionMatch], toolbox:
     places = [
         place_of(one.area.view.root.id, one.path, one.symbol, lines_of(one, toolbox)) for one in meant[:MOST_NAMED]
     ]
-    return list({place.key: place for place in [*places, *in_order(by_file)]}.values())
+    ordered = list({place.key: place for place in [*places, *in_order(by_file)]}.values())
+    tests = "test" in terms  # else they only repeat what the code does
+    return spread(ordered, [units[0].place for file, units in by_file if units and (tests or file.role != "test")])
+
+
+def spread(ordered: Sequence[ResultPlace], ranked: Sequence[ResultPlace]) -> list[ResultPlace]:
+    """The best places, then the best one of each file that search ranks high: a test or a document that is about the
+    question says more than a further place in a file that is named already."""
+    first = list(ordered[:MOST_BEST])
+    named = {(place.root, place.path) for place in first}
+    further = [place for place in ranked if (place.root, place.path) not in named]
+    return list({place.key: place for place in [*first, *further, *ordered]}.values())
 
 
 def is_meant(one: DefinitionMatch, question: Question) -> bool:
