@@ -52,7 +52,7 @@ def told(asked: ToolRequest, kept: SessionRecord, answer: Answer, *, new: bool) 
         *freshness_notes(answer.report.pending, answer.report.share),
         *((f"session {kept.name}",) if new else ()),
     )
-    found = f"{head} · confidence {result.confidence}"
+    found = f"{head} · {answer.report.question.type} · confidence {result.confidence}"
     return Envelope("ask", found, tuple(groups), notes, data=data_of(kept, answer), in_order=True)
 
 

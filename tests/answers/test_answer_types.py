@@ -93,6 +93,14 @@ def check(basket):
     if not basket.items:
         raise ValueError(EMPTY_BASKET.format(name=basket.owner))
 """,
+    "shop/old.py": """
+import warnings
+
+
+def total(basket):
+    warnings.warn("use total_price", DeprecationWarning)
+    return sum(basket)
+""",
     "pyproject.toml": """
 [project]
 name = "shop"
@@ -170,6 +178,7 @@ def ask(world: World, question: str) -> str:
         ("Show me an example of a custom store", "example", ""),
         ("ValueError: the basket is empty", "error", ""),
         ("How does a payment work?", "how", ""),
+        ("Find any outdated API calls in this repository and open a refactoring plan.", "list", ""),
         ("Why does it use the default store?", "how", ""),
     ],
 )
@@ -272,3 +281,16 @@ def test_a_pasted_message_with_values_leads_to_its_text_and_to_where_it_is_raise
     text = ask(world, "ValueError: the basket of Ada is empty, nothing to pay")
     assert "shop/basket.py:6 check" in text
     assert "shop/settings.py:6" in text
+
+
+def test_outdated_calls_are_found_by_what_marks_them(world: World) -> None:
+    text = ask(world, "Find any outdated API calls in this repository and open a refactoring plan.")
+    assert "shop/old.py:5 total" in text
+
+
+def test_a_missing_name_is_not_found_and_a_limit_is_not_a_negative_answer(world: World) -> None:
+    assert ask(world, "Where is FlightPlanner defined?").startswith("Not found")
+    limits = {"maxBytesRead": 100}
+    limited = world.ask("research_codebase", question="How is the money of a refund paid?", constraints=limits)
+    assert "Not found" not in limited.text
+    assert "candidate files: the limit on files or bytes was reached." in limited.text

@@ -107,7 +107,8 @@ def test_what_is_not_there_is_not_found(plain: World) -> None:
 
 def test_a_command_runs_only_where_commands_may_run(plain: World) -> None:
     refused = asked(plain, "run `ls docs`")
-    assert "Commands are not run because" in refused["answer"]["notes"]
+    assert "`ls docs` was not run: commands are not run because" in refused["answer"]["summary"]
+    assert refused["answer"]["references"] == []  # a refused command is no reason for an unrelated answer
     allowed = with_settings(plain, shell=Shell(enabled=True))
     assert "returns.md" in asked(allowed, "run `ls docs`")["command_output"]
     forbidden = asked(allowed, "run `rm -rf docs`")

@@ -111,7 +111,7 @@ def test_budget_pressure(world: World) -> None:
     assert report["progress"]["filesRead"] <= 1
     assert report["progress"]["bytesRead"] <= 900
     notes = " ".join(str(report[key]["value"]["notes"]) for key in ("locator", "synthesis"))
-    assert "may have truncated" in notes
+    assert "candidate files: the limit on files or bytes was reached" in notes
     assert len(report["synthesis"]["value"]["references"]) <= 12
 
 

@@ -77,7 +77,7 @@ def test_locator_evidence_is_deduplicated_stable_and_without_excerpts(world: Wor
     assert value == again
     assert len(set(value.references)) == len(value.references)
     categories = [finding.split(":")[0] for finding in value.key_findings]
-    assert categories == ["implementation", "tests", "documentation"]
+    assert sorted(categories) == ["documentation", "implementation", "tests"]
     assert not any(place.rows for place in first.places["locator"])
 
 

@@ -21,7 +21,6 @@ from llmc.base.references import cited_places
 from llmc.envelope.clean import clean_text
 from llmc.envelope.redact.redactor import Redactor
 from llmc.envelope.render import is_span
-from llmc.settings import RoleEntry as RoleSettings
 from llmc.state.connected_sessions import ConnectedSession
 
 if TYPE_CHECKING:
@@ -38,7 +37,6 @@ __all__ = ["AskContext", "open_context"]
 STEP_BUDGET = 400
 MOST_PLACES = 4
 EVERY_TOOL = frozenset({"search", "symbols", "refs", "read", "neighbours"})
-DOC_FILES = ("*.md", "*.markdown", "*.rst", "*.adoc")
 _NUMBERED = re.compile(r"(\d+)(?:-\d+)? ")
 
 
@@ -73,15 +71,15 @@ class AskContext:
     @property
     def toolbox(self) -> RoleToolbox:
         if self._toolbox is None:
-            self._toolbox = self.toolbox_for(None)
+            self._toolbox = self._open_toolbox()
         return self._toolbox
 
     @property
     def tokens_left(self) -> int:
         return self.workspace.settings.crew.max_tokens - sum(one.read + one.written for one in self.costs)
 
-    def toolbox_for(self, paths: tuple[str, ...] | None) -> RoleToolbox:
-        plan = RolePlan(role("locator"), "ask", RoleSettings(paths=paths) if paths else None)
+    def _open_toolbox(self) -> RoleToolbox:
+        plan = RolePlan(role("locator"), "ask")
         meter = ReadMeter(self.session.constraints.budget, self.session.meter)
         found = areas(self.session, plan, meter, self.stop)
         return RoleToolbox(found, role="ask", allowed=EVERY_TOOL, meter=meter, stop=self.stop, redactor=self.redactor)

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 from llmc.answers.ask import executor, planner, verifier, writer
 from llmc.answers.ask.context import open_context
-from llmc.answers.ask.docs import doc_places, doc_result
 from llmc.answers.ask.model_step import role_models
 from llmc.answers.ask.router import route_of
 from llmc.answers.ask.values import Answer, QuestionKind, ToolStep
 from llmc.answers.research.errors import DeadlineError
+from llmc.answers.research.finders.documents import documented
 from llmc.answers.research.pipeline import Stage, build_report, research
-from llmc.answers.research.result import Confidence, Result, RoleOutcome, bounded
+from llmc.answers.research.result import Confidence, Result, RoleOutcome, bounded, is_answer
 from llmc.base.errors import QueryError
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def ask(request: ToolRequest, question: str, remembered: tuple[str, ...] = ()) -
         )
     context = open_context(request, question, route, role_models(settings))
     context.remembered = remembered
-    if route.kind is QuestionKind.COMMAND and "shell" not in route.tools:
+    if route.kind is QuestionKind.COMMAND and "shell" not in route.tools and not route.command:
         context.notes.append("Commands are not run because shell.enabled is off; this answer comes from the files.")
     report, baseline = literal_command(context) or research_first(context)
     result, worded = (
@@ -58,30 +58,26 @@ def ask(request: ToolRequest, question: str, remembered: tuple[str, ...] = ()) -
 
 
 def literal_command(context: AskContext) -> tuple[ResearchReport, RoleOutcome] | None:
-    """An empty report for a command that is spelled out: it is run, not researched. None for any other question."""
-    if (
-        context.route.kind is not QuestionKind.COMMAND
-        or not context.route.command
-        or "shell" not in context.route.tools
-    ):
+    """An empty report for a command that is spelled out: it is run or refused, not researched. None for any other
+    question."""
+    route = context.route
+    if route.kind is not QuestionKind.COMMAND or not route.command:
         return None
-    return build_report(context.session, Stage()), RoleOutcome(Result(f"`{context.route.command}` was not run."))
+    why = "" if "shell" in route.tools else ": commands are not run because shell.enabled is off"
+    return build_report(context.session, Stage()), RoleOutcome(Result(f"`{route.command}` was not run{why}."))
 
 
 def research_first(context: AskContext) -> tuple[ResearchReport, RoleOutcome]:
-    """The answer without a model, from code, documentation, or both."""
+    """The answer without a model, from code or documentation."""
     report = research(context.session)
     value = report.synthesis.value or Result("Not found.")
-    code = tuple(place for listed in report.places.values() for place in listed)
-    documents = () if context.route.kind is QuestionKind.CODE and value.references else doc_places(context)
-    reply = doc_result(context, documents)
-    docs = tuple(place for place, _ in documents)
-    if reply is not None and (context.route.kind is QuestionKind.DOCS or not value.references):
-        return replace(report, places={"docs": docs}), RoleOutcome(reply, docs)
-    if reply is not None:
-        value = replace(value, references=(*value.references, *reply.references))
-        report = replace(report, places={**report.places, "docs": docs})
-    return report, RoleOutcome(bounded(value), (*unique_places(code), *docs))
+    places = tuple(place for listed in report.places.values() for place in listed)
+    exact = is_answer(report.places.get("locator", ()))
+    if not exact and (context.route.kind is QuestionKind.DOCS or not value.references):
+        said = documented(context.brief, context.toolbox)
+        if said is not None:
+            return replace(report, places={"docs": said.places}), said
+    return report, RoleOutcome(bounded(value), unique_places(places))
 
 
 def unique_places(places: tuple[ResultPlace, ...], most: int = 8) -> tuple[ResultPlace, ...]:

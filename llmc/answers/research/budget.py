@@ -35,12 +35,12 @@ class Budget:
 
 
 class ReadMeter:
-    """The files and bytes read so far, and how many reads were refused. Thread-safe."""
+    """The files and bytes read so far, and the paths whose reads were refused. Thread-safe."""
 
     def __init__(self, budget: Budget, parent: ReadMeter | None = None) -> None:
         self.budget = budget
         self.parent = parent
-        self.refused = 0
+        self._refused: set[str] = set()
         self._sizes: dict[tuple[str, str], int] = {}
         self.held: dict[tuple[str, str], Content] = parent.held if parent else {}
         self.lock: threading.RLock = parent.lock if parent else threading.RLock()
@@ -55,7 +55,15 @@ class ReadMeter:
 
     @property
     def truncated(self) -> bool:
-        return self.refused > 0
+        return bool(self._refused)
+
+    @property
+    def note(self) -> str:
+        """What the limits kept from being read; empty if they were not reached."""
+        if not self._refused:
+            return ""
+        candidates = self.files + len(self._refused)
+        return f"Read {self.files} of {candidates} candidate files: the limit on files or bytes was reached."
 
     def room(self, key: tuple[str, str]) -> int:
         """The number of bytes this file may have; -1 when no further file may be read."""
@@ -71,7 +79,7 @@ class ReadMeter:
             self.parent.charge(key, size)
 
     def refuse(self, path: str) -> OverBudgetError:
-        self.refused += 1
+        self._refused.add(path)
         if self.parent:
             self.parent.refuse(path)
         return OverBudgetError(

@@ -194,7 +194,7 @@ def build_report(session: ResearchSession, stage: Stage) -> ResearchReport:
     started = time.monotonic()
     brief = Brief(session.question, several=session.scope.several)
     share = min((view.share for view in session.views), default=1.0)
-    limits = "Limits on files or bytes may have truncated the results." if session.meter.truncated else ""
+    limits = session.meter.note
     building = f"The index is still being built ({share:.0%} done)." if share < 1.0 else ""
     value = bounded(synthesize(brief, stage.results, stage.places, (building, limits)))
     synthesis = TaskResult(

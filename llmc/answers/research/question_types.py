@@ -87,6 +87,7 @@ _RULES: tuple[tuple[QuestionType, str], ...] = (
            |callers?|uses?|usages?|occurrences?|subclass(?:es)?|implementations?|implementers?|implementors?
              |overrides?
            |variants?|members?|fields|methods)\b
+        |\b(?:outdated|deprecated|obsolete)\ (?:\w+\ )?(?:apis?|calls?|code|usages?|functions?|methods?)\b
         |\b(?:which|what)\ (?:\w+\ ){{1,3}}?{_DERIVES}\b|\b(?:sub)?(?:class(?:es)?|types?|implementations?
           |implementors?)\ (?:of|derived\ from)\b""",
     ),

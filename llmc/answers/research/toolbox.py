@@ -24,7 +24,6 @@ from llmc.graph.testing import is_test
 from llmc.retrieval.grep.grep import GrepRequest, grep, role_rank
 from llmc.retrieval.grep.pattern import plan_literal
 from llmc.retrieval.search import SearchRequest, search
-from llmc.retrieval.unindexed import unindexed_files
 from llmc.store.protocols import Clause, KeywordQuery
 
 if TYPE_CHECKING:
@@ -257,22 +256,12 @@ class RoleToolbox:
     # ---- names ----
 
     def occurs(self, name: str) -> bool:
-        """Whether this name occurs in any file or path of the areas, ignoring case."""
-        self._authorize("search")
+        """Whether this name occurs in any file or path of the areas, ignoring case; every file that may have it is
+        looked into."""
         wanted = name.lower()
-        condition = plan_literal(name, ignore_case=True).condition
-        for area in self.areas:
-            places = self.places(area)
-            docs = places if condition.is_empty else places.keep(area.view.store.keywords.candidates(condition))
-            paths = [places[doc] for doc in docs if area.paths.accepts(places[doc])]
-            unindexed = unindexed_files(area.view, (name,), area.paths.accepts).paths
-            for path in [*unindexed[:MOST_USING], *paths[:MOST_USING]]:
-                lines = self.lines(area, path) if area.paths.accepts(path) else None
-                if lines is not None and any(wanted in line.lower() for line in lines):
-                    return True
-            if any(wanted in path.lower() for path in self._paths(area)):
-                return True
-        return False
+        return bool(self.grep(name, fixed=True, ignore_case=True, most=1)) or any(
+            wanted in path.lower() for area in self.areas for path in self._paths(area)
+        )
 
     def says(self, word: str) -> bool:
         """Whether any chunk, name or path contains this word, compared by stem."""

@@ -72,7 +72,7 @@ def documented(brief: Brief, toolbox: RoleToolbox, least: float = LEAST) -> Role
     titled = any(is_titled(name, first.section.title) for name in names)
     sure = Confidence.HIGH if titled else Confidence.MED if first.share >= GOOD and first.titled else Confidence.LOW
     title = first.section.title.strip("`* ") or first.path.rpartition("/")[2]
-    opening = one_line(" ".join(text.strip() for _, text in places[0].rows[:2]), 160)
+    opening = sentence_at(places[0])
     summary = f"{brief.reference(places[0])} ({title}) says: {opening}"
     return answer(brief, summary, places, sure)
 
@@ -171,11 +171,23 @@ def is_above(one: Section, section: Section) -> bool:
 def passage_place(brief: Brief, toolbox: RoleToolbox, one: ScoredSection, most: int) -> ResultPlace:
     lines = toolbox.shown(one.area, one.path)
     rows = excerpt(lines, one.section, about_text(brief), most)
-    start = rows[0][0] if rows else one.section.start
+    start = telling_row(rows, terms_of(about_text(brief))) or one.section.start
     title = one.section.title.strip("`* ")
     return ResultPlace(
         one.area.view.root.id, one.path, start, one.section.end, title, "heading", "passage", "", dedent(rows)
     )
+
+
+def telling_row(rows: Sequence[tuple[int, str]], terms: frozenset[str]) -> int:
+    """The number of the quoted line with most words of the question; 0 without lines."""
+    best = max(rows, key=lambda row: (len(terms & set(words.body(row[1]).split())), -row[0]), default=(0, ""))
+    return best[0]
+
+
+def sentence_at(place: ResultPlace) -> str:
+    """The cited line and the one below it."""
+    texts = [text.strip() for number, text in place.rows if number >= place.line]
+    return one_line(" ".join(texts[:2]), 160)
 
 
 def dedent(rows: Sequence[tuple[int, str]]) -> tuple[tuple[int, str], ...]:

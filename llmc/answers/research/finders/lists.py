@@ -43,6 +43,14 @@ _MEMBERS = re.compile(r"\b(?:variants?|members?|fields?|methods?|values?|attribu
 _RAISING = re.compile(r"\b(?:throw|raise|panic|reject|bail|abort|Err|Error|new|return|fail)\b|\bErr\(")
 _THROWS = re.compile(r"\b(?:throw|raise|panic|reject|bail|abort|Err)\b|\bErr\(")
 _IMPORTS = re.compile(r"^\s*(?:import|from|use|require|export|const \{|\} = require|#include)\b|^\s*\w+,?\s*$")
+_OUTDATED = re.compile(r"\b(?:outdated|deprecated|deprecations?|obsolete)\b", re.IGNORECASE)
+DEPRECATES = (
+    r"@deprecated\b",
+    r"#\[deprecated",
+    r"\bDeprecationWarning\b",
+    r"\[Obsolete",
+    r"(?://|#|\*)\s*deprecated[:.]",
+)
 MOST_LISTED = 60
 # The bases of a type may follow its name over a few lines.
 HEAD_LINES = 6
@@ -50,6 +58,8 @@ HEAD_LINES = 6
 
 def every_place(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome | None:
     text = brief.question.text
+    if _OUTDATED.search(text) and not target_names(brief) and (found := outdated(brief, toolbox)):
+        return found
     if _RAISES.search(text) and (found := raised(brief, toolbox)):
         return found
     if _SUBTYPES.search(text) and (found := subtypes(brief, toolbox)):
@@ -57,6 +67,23 @@ def every_place(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome | None:
     if _MEMBERS.search(text) and (found := members(brief, toolbox)):
         return found
     return callers_of(brief, toolbox) if _CALLS.search(text) else None
+
+
+def outdated(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome | None:
+    """Lines of code that mark something as deprecated, or warn about it."""
+    matches = toolbox.grep(*DEPRECATES, ignore_case=True)
+    kept = [one for one in matches if role_of(one.path) == "code" and not toolbox.is_test(one.area, one.path, one.line)]
+    if not kept:
+        return None
+    places = []
+    for one in kept[:MOST_LISTED]:
+        around = toolbox.symbol_around(one.area, one.path, one.line)
+        places.append(line_place(toolbox, one.area, one.path, one.line, around.qualified if around else "", "listed"))
+    within = list(dict.fromkeys(place.name or place.path for place in places))
+    notes = ["What calls them: ask who calls one of these names."]
+    notes += [f"{len(kept) - MOST_LISTED} more are not listed." if len(kept) > MOST_LISTED else ""]
+    summary = f"{plural(len(kept), 'line')} of code mark something as deprecated, in {joined(within, 6)}."
+    return answer(brief, summary, places, Confidence.MED, notes)
 
 
 def subtypes(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome | None:

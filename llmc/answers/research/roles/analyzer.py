@@ -58,7 +58,7 @@ def work(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome:
 
 
 def truncation(toolbox: RoleToolbox) -> str | None:
-    return "Limits on files or bytes may have truncated the analysis." if toolbox.meter.truncated else None
+    return toolbox.meter.note or None
 
 
 VERBS = {

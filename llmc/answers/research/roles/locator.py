@@ -88,7 +88,7 @@ def located(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome:
         f"No file contains {', '.join(words)}." for words in [[*(name.text for name in missing), *absent]] if words
     ]
     notes += [f"{name} is used here but not defined." for name in foreign]
-    return found_result(brief, places[:MOST_PLACES], notes, toolbox)
+    return found_result(brief, places[:MOST_PLACES], notes)
 
 
 def is_foreign(name: Name, found: Sequence[DefinitionMatch]) -> bool:
@@ -173,7 +173,7 @@ def worth(file: FileHits, places: Sequence[ScoredUnit], rank: int) -> float:
     return file.score * (places[rank].score / best if best else 1.0) * FURTHER**rank
 
 
-def found_result(brief: Brief, places: list[ResultPlace], notes: list[str], toolbox: RoleToolbox) -> RoleOutcome:
+def found_result(brief: Brief, places: list[ResultPlace], notes: list[str]) -> RoleOutcome:
     confidence = Confidence.LOW if notes else confidence_of(brief.question, places[0])
     groups: defaultdict[str, list[ResultPlace]] = defaultdict(list)
     for place in places:
@@ -181,8 +181,6 @@ def found_result(brief: Brief, places: list[ResultPlace], notes: list[str], tool
     findings = [
         f"{category}: {', '.join(cite(brief, place) for place in listed)}" for category, listed in groups.items()
     ]
-    if toolbox.meter.truncated:
-        notes.append("Limits on files or bytes may have truncated the results.")
     first = places[0]
     counted = f"{plural(len(places), 'place')} in {plural(len({place.path for place in places}), 'file')}"
     result = Result(
@@ -216,11 +214,11 @@ def not_found(question: Question, missing: Sequence[Name], toolbox: RoleToolbox)
     missing_names = [name.text for name in missing] or list(question.keywords)
     near = list(dict.fromkeys(one for name in missing_names[:3] for one in toolbox.nearest(name)))[:5]
     what = ", ".join(missing_names) or question.subject
+    if toolbox.meter.truncated and not missing:
+        return RoleOutcome(Result(f"No answer within the limits of this question. {toolbox.meter.note}"))
     notes = [f"Searched definitions, text and paths for {what}."]
     if near:
         notes.append(f"Similar names: {', '.join(near)}.")
-    if toolbox.meter.truncated:
-        notes.append("Limits on files or bytes may have truncated the results.")
     summary = (
         f"Not found: nothing in the searched roots is named {what}."
         if missing or question.type is QuestionType.WHERE

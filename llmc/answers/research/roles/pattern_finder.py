@@ -62,7 +62,7 @@ def work(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome:
 
 
 def result_of(brief: Brief, chosen: Sequence[ResultPlace], toolbox: RoleToolbox) -> RoleOutcome:
-    notes = "Limits on files or bytes may have truncated the examples." if toolbox.meter.truncated else None
+    notes = toolbox.meter.note or None
     if not chosen:
         return RoleOutcome(Result(f"Not found: no examples of {brief.question.topic}.", notes=notes))
     if len(chosen) < LEAST_EXAMPLES:
