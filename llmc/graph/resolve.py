@@ -75,8 +75,12 @@ class Resolver:
         if reference.receiver == GENERIC:
             return self.name(facts, reference.container, reference.name + GENERIC)
         if reference.receiver:
-            return self.evaluate(facts, reference.container, f"{reference.receiver}.{reference.name}")
-        return self.name(facts, reference.container, reference.name)
+            found = self.evaluate(facts, reference.container, f"{reference.receiver}.{reference.name}")
+        else:
+            found = self.name(facts, reference.container, reference.name)
+        is_module = bool(found.entities) and all(one.kind is EntityKind.MODULE for one in found.entities)
+        # A module cannot be called: a parameter of unknown type has the name of a package.
+        return UNRESOLVED if is_module and reference.kind == "call" else found
 
     # --- expressions
 

@@ -10,7 +10,7 @@ from llmc.envelope.phrases import plural
 from llmc.graph.implementations import overridden
 from llmc.graph.trees import callers
 from llmc.tool import BUDGET, Argument, Tool, ToolRequest
-from llmc.tools.calls import MARKS, branch_data, every, legend, title
+from llmc.tools.calls import MARKS, branch_data, every, legend
 from llmc.tools.graph_output import (
     EVERY_TEST,
     GUESSES,
@@ -19,6 +19,7 @@ from llmc.tools.graph_output import (
     Lines,
     TestUse,
     by_name_group,
+    defined_item,
     limited,
     looked_up,
     notes_of,
@@ -76,11 +77,7 @@ class CallerLayout:
     every_test: bool
 
     def groups(self, graph: Graph, tree: Tree, guesses: list[Group]) -> Iterator[Group]:
-        symbol = self.lines.symbol(graph, tree.node)
-        project = graph.project
-        line, end = (symbol.start_line, symbol.end_line) if symbol else (1, 1)
-        text = f"defined {title(self.lines, graph, tree)}"
-        yield Group("", (Item((), text, project.root.id, project.path(tree.node.doc), line, end),))
+        yield Group("", (defined_item(self.lines, graph, tree.node),))
         code = [branch for branch in tree.branches if not graph.in_test(branch.node)]
         tests = [branch for branch in tree.branches if graph.in_test(branch.node)]
         yield from self._by_file(graph, code, "")

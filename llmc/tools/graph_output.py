@@ -31,6 +31,7 @@ __all__ = [
     "Lines",
     "TestUse",
     "by_name_group",
+    "defined_item",
     "limited",
     "looked_up",
     "notes_of",
@@ -99,10 +100,20 @@ def test_group(lines: Lines, graph: Graph, uses: Sequence[TestUse]) -> Iterator[
         yield Group("tests", tuple(items))
 
 
+def defined_item(lines: Lines, graph: Graph, node: GraphNode) -> Item:
+    """Where the definition is that a reply is about."""
+    symbol = lines.symbol(graph, node)
+    start, end = (symbol.start_line, symbol.end_line) if symbol else (1, 1)
+    text = f"defined {lines.place(graph, node)} {lines.head(graph, node)}"
+    return Item((), text, graph.project.root.id, graph.project.path(node.doc), start, end)
+
+
 def by_name_group(lines: Lines, graph: Graph, edges: Sequence[Edge]) -> tuple[list[Group], str]:
     """Uses in product code that match by name alone, one line for each file, and a note on those left out."""
     code = [edge for edge in edges if not graph.in_test(edge.source)]
-    if not code or len(code) > MOST_UNVERIFIED:
+    if not code:
+        return [], f"{len(edges)} more by name in tests" if edges else ""
+    if len(code) > MOST_UNVERIFIED:
         return [], guessed(len(edges))
     by_file: dict[int, list[str]] = {}
     for edge in code:

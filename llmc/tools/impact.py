@@ -16,6 +16,7 @@ from llmc.tools.graph_output import (
     Lines,
     TestUse,
     by_name_group,
+    defined_item,
     limited,
     looked_up,
     notes_of,
@@ -49,8 +50,11 @@ def run(asked: ToolRequest) -> Envelope:
         " · ".join(said),
         groups=tuple(
             group
-            for (graph, _, one), (guesses, _) in zip(found, unverified, strict=True)
-            for group in groups(lines, graph, one, guesses, every_test=asked.flag("all"))
+            for (graph, node, one), (guesses, _) in zip(found, unverified, strict=True)
+            for group in (
+                Group("", (defined_item(lines, graph, node),)),
+                *groups(lines, graph, one, guesses, every_test=asked.flag("all")),
+            )
         ),
         notes=notes_of(asked, more, cut),
         data={

@@ -67,32 +67,22 @@ def run(asked: ToolRequest) -> Envelope:
     )
 
 
-def definitions(lines: Lines, graph: Graph, nodes: list[GraphNode], mark: str = "") -> Iterator[Group]:
-    """One line for each file with one definition, as most have; else the file and its definitions."""
+def definitions(lines: Lines, graph: Graph, nodes: list[GraphNode], title: str = "") -> Iterator[Group]:
+    """One line for each file: `path:40 Disk.list, :90 Tape.list`."""
     by_file: dict[int, list[GraphNode]] = {}
     for node in sorted(nodes, key=graph.in_test):
         by_file.setdefault(node.doc, []).append(node)
-    single = tuple(place_item(lines, graph, several[0]) for several in by_file.values() if len(several) == 1)
-    if single:
-        yield Group(mark, single)
-    for doc, several in by_file.items():
-        if len(several) > 1:
-            title = f"{lines.path(graph, doc)} {mark}".rstrip()
-            yield Group(title, tuple(item_of(lines, graph, node) for node in several), len(several))
+    if by_file:
+        yield Group(title, tuple(item_of(lines, graph, several) for several in by_file.values()))
 
 
-def place_item(lines: Lines, graph: Graph, node: GraphNode) -> Item:
-    symbol = lines.symbol(graph, node)
+def item_of(lines: Lines, graph: Graph, nodes: list[GraphNode]) -> Item:
+    symbol = lines.symbol(graph, nodes[0])
     start, end = (symbol.start_line, symbol.end_line) if symbol else (1, 1)
-    text = f"{lines.place(graph, node)} {node.qualified}"
-    return Item((), text, graph.project.root.id, graph.project.path(node.doc), start, end)
-
-
-def item_of(lines: Lines, graph: Graph, node: GraphNode) -> Item:
-    symbol = lines.symbol(graph, node)
-    start, end = (symbol.start_line, symbol.end_line) if symbol else (1, 1)
-    path = graph.project.path(node.doc)
-    return Item((Row(lines.head(graph, node), start),), "", graph.project.root.id, path, start, end)
+    first, *others = nodes
+    text = f"{lines.place(graph, first)} {first.qualified}"
+    text += "".join(f", {lines.place(graph, node, first.doc)} {node.qualified}" for node in others)
+    return Item((), text, graph.project.root.id, graph.project.path(first.doc), start, end)
 
 
 def places(lines: Lines, graph: Graph, edges: list[Edge]) -> Iterator[Group]:

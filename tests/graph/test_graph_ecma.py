@@ -198,6 +198,7 @@ def test_uses_by_name_are_listed_and_tests_are_counted_by_file(tmp_path: Path) -
         assert "lists a" not in callers
         assert "lists a" in world.text("callers", name="Disk.list", all=True)
         impact = world.text("impact", name="Driver.list")
+        assert " defined src/driver.ts:2 Driver.list(prefix: string): AsyncIterable<string>" in impact
         assert "overrides\n src/disk.ts:3 Disk.list" in impact
         assert "tests\n src/sync.test.ts · 5" in impact  # which call the override
 

@@ -356,3 +356,19 @@ def test_rust_modules_that_export_each_other_in_a_circle_resolve(tmp_path: Path)
     }
     with graph_world(tmp_path, files) as world:
         assert list(world.callees("start")) == ["src/b.rs:finish"]
+
+
+def test_rust_parameter_with_the_name_of_a_crate_is_not_its_module(tmp_path: Path) -> None:
+    files = {
+        "Cargo.toml": '[workspace]\nmembers = ["shard", "app"]\n',
+        "shard/Cargo.toml": '[package]\nname = "shard"\n',
+        "shard/src/lib.rs": "pub mod facet;\n",
+        "shard/src/facet.rs": "pub fn count() {}\n",
+        "app/Cargo.toml": '[package]\nname = "app"\n',
+        "app/src/lib.rs": (
+            "pub struct Local;\nimpl Local {\n    pub fn facet(&self) {}\n}\n"
+            "pub fn ask() {\n    each(|shard| shard.facet());\n}\n"
+        ),
+    }
+    with graph_world(tmp_path, files) as world:
+        assert world.callees("ask") == {"app/src/lib.rs:Local.facet": "by name"}
