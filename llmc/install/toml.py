@@ -7,22 +7,17 @@ another way (inline, dotted keys), tomlkit edits it. In both cases the result is
 
 from __future__ import annotations
 
-import re
 import tomllib
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from llmc.install.jsonc import BrokenError, nested
+from llmc.settings.line_numbers import TOKEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 __all__ = ["find", "put", "take"]
-
-# Tokens that may contain a bracket or line end: comments and the four kinds of strings.
-TOKEN = re.compile(
-    r'#[^\n]*|"""(?:\\.|[^\\])*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'|[\[\]{}\n]', re.DOTALL
-)
 
 
 class TomlSection(NamedTuple):

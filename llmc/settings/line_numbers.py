@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Path", "locate"]
+__all__ = ["TOKEN", "Path", "locate"]
 
 Path = tuple[str | int, ...]
 
-_TOKEN = re.compile(
+# Of TOML and JSON; `llmc install` finds the headers of TOML tables with it.
+TOKEN = re.compile(
     r"""
       (?P<skip> \#[^\n]* | [ \t\r]+ )
     | (?P<line> \n )
@@ -141,7 +142,7 @@ class _Walk:
 
 def _tokens(text: str, *, comments: bool) -> Iterator[tuple[str, str, int]]:
     line = 1
-    for found in _TOKEN.finditer(text):
+    for found in TOKEN.finditer(text):
         kind = found.lastgroup or ""
         if kind != "skip" and (comments or kind != "line"):
             yield kind, found[0], line

@@ -219,7 +219,7 @@ def test_the_handler_knows_who_asks_and_from_where(place: Place) -> None:
         client = connection.call("who")
     assert client["environ"]["LLMC_INDEX_HIDDEN"] == "false"
     assert "PATH" not in client["environ"]
-    del client["environ"], client["pid"], client["version"]
+    del client["environ"], client["pid"], client["version"], client["repositories"]
     assert client == {"session": "s1", "cwd": "/somewhere", "flags": ["index.hidden=true"], "config": "/c.toml"}
 
 
