@@ -101,6 +101,8 @@ def seaweed(folder: Path) -> Iterator[ObjectStorage]:
         f"-s3.config={folder / 's3.json'}",
         f"-s3.port={s3}",
         f"-s3.port.grpc={s3_grpc}",
+        "-s3.port.iceberg=0",  # off, as the next: two servers on a machine would have the same port
+        "-s3.port.lance=0",
         f"-master.port={master}",
         f"-master.port.grpc={master_grpc}",
         "-master.volumeSizeLimitMB=256",
