@@ -138,6 +138,6 @@ def test_time_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_files_that_were_only_counted_count_as_many(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("llmc.tools.grep.MOST_READ", 10)
+    monkeypatch.setattr("llmc.tools.grep_reply.MOST_READ", 10)
     handle = ask("grep", pattern="widget").handle
     assert sum(one["count"] for one in over(ask, handle, "count_by(@, &folder)")) == 91
