@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from llmc.answers.research import research
 from llmc.answers.research.artifact import artifacts_of, file_name
 from llmc.answers.research.handoff import HandoffSession, handoff_text
 from llmc.answers.research.tool_arguments import ARGUMENTS, session_for
+from llmc.base.errors import LlmcError
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.phrases import plural
 from llmc.tool import Argument, Tool, ToolRequest
@@ -46,10 +48,24 @@ def run(asked: ToolRequest) -> Envelope:
 
 
 def alive_handles(asked: ToolRequest) -> list[Stored]:
-    """Those that the session was given, or the newest of the owner's."""
+    """Those that the session was given; from the command line the newest about files of this workspace."""
     known = sorted(asked.handles.all(asked.owner), key=lambda one: (-one.made, one.id))
-    given = {name for name, _ in asked.session.handles} if asked.session else set()
-    return [one for one in known if not given or one.id in given][:MOST_HANDLES]
+    if asked.session is not None:
+        given = {name for name, _ in asked.session.handles}
+        return [one for one in known if one.id in given][:MOST_HANDLES]
+    return list(islice((one for one in known if is_of_workspace(asked, one)), MOST_HANDLES))
+
+
+def is_of_workspace(asked: ToolRequest, stored: Stored) -> bool:
+    """Whether every file of the result is in a root of this workspace; results without files are of no workspace."""
+    try:
+        handle = asked.handles.open(stored.id, asked.owner)
+    except LlmcError:
+        return False
+    groups = (*handle.whole.groups, *handle.whole.folded)
+    named = {root for root, _, _ in handle.files if root}
+    named |= {item.root for group in groups for item in group.items if item.root}
+    return bool(named) and named <= {one.root.id for one in asked.workspace.root_indexes}
 
 
 def state_of(asked: ToolRequest) -> tuple[str, ...]:

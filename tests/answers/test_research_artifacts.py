@@ -149,6 +149,15 @@ def test_a_handoff_keeps_state_open_questions_and_living_handles_and_comes_back(
     assert not world.ask("read", target=cut.handle).error
 
 
+def test_a_handoff_has_no_handles_of_other_workspaces(world: World, tmp_path: Path) -> None:
+    theirs = world.ask("grep", pattern="e", budget=60)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "mill.py").write_text("def grind(corn):\n    return corn\n")
+    with opened(tmp_path / "home", tmp_path / "other") as elsewhere:
+        other = World(elsewhere.workspace, world.handles)  # all workspaces of a user share one store of handles
+        assert theirs.handle not in other.ask("create_handoff", question="how is corn ground").data["handles"]
+
+
 def test_a_handle_that_is_gone_is_said_to_be(world: World) -> None:
     cut = world.ask("grep", pattern="e", budget=60)
     made = world.ask("create_handoff", question="RetryPolicy")

@@ -89,13 +89,15 @@ def outdated(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome | None:
 def subtypes(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome | None:
     name, targets = targets_of(brief, toolbox)
     places: dict[tuple[str, str, int], ResultPlace] = {}
-    tests, complete = 0, True
+    tests, complete, inferred = 0, True, False
     targets = [one for one in targets if one.node.qualified == name] or targets
     for target in targets:
         found = implementations(target.graph, target.node)
         complete = complete and found.complete
         sites = {edge.source: edge.site for edge in target.graph.incoming(target.node, frozenset({"inherit"})).edges}
         named = {one.node for one in targets}
+        # Types that only have the methods of an interface are likely, and not declared, to implement it.
+        inferred = inferred or bool(target.graph.structural(target.node))
         for node in [*(found.types or found.members), *(one for one in sites if one not in found.types)]:
             other = type(target)(target.area, target.graph, node)
             if target.graph.in_test(node):
@@ -110,7 +112,8 @@ def subtypes(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome | None:
     notes = [f"{plural(tests, 'more')} in tests." if tests else "", "" if complete else INCOMPLETE]
     verb = "overridden by" if targets[0].symbol and targets[0].symbol.kind not in TYPE_KINDS else "the base of"
     summary = f"{name} is {verb} {joined([one.name for one in listed], 12)}: {plural(len(listed), 'definition')}."
-    return answer(brief, summary, [*listed, *defined], Confidence.HIGH if complete else Confidence.MED, notes)
+    sure = complete and not inferred
+    return answer(brief, summary, [*listed, *defined], Confidence.HIGH if sure else Confidence.MED, notes)
 
 
 def subtype_place(target: GraphTarget, site: Site | None, toolbox: RoleToolbox) -> ResultPlace:

@@ -73,7 +73,9 @@ _EXPECTED = (
     ),
 )
 # A described value is believed only if its line says most of the question and no other line comes near.
-GOOD, LEAD = 2.2, 1.3
+GOOD, LEAD = 2.5, 1.3
+# Score of an assignment in a place for defaults, under a name that is spelt differently.
+CLEAR = 3.0
 MOST_OF_IT = 0.75
 _WORDS = frozenset(
     words.body(
@@ -139,7 +141,9 @@ def named_answer(brief: Brief, name: str, found: list[ValueLine], toolbox: RoleT
     shown = [first, *same[:2]]
     places = [value_place(one, toolbox) for one in shown]
     values = {plain(one.value) for one in shown if one.exact and role_of(one.path) == role_of(first.path)}
-    sure = Confidence.HIGH if first.exact and len(values) <= 1 else Confidence.MED
+    sure = Confidence.LOW
+    if first.exact or first.score >= CLEAR:
+        sure = Confidence.HIGH if first.exact and len(values) <= 1 else Confidence.MED
     value = re.sub(r"\s*(?://|#)\s.*$", "", first.value).strip(" ,;")
     summary = f"{name} is {one_line(value, 80)}, by {brief.reference(places[0])}."
     return answer(brief, summary, places, sure)
