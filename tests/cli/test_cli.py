@@ -74,7 +74,7 @@ def test_the_package_offers_a_workspace_and_costs_nothing_until_it_is_wanted(pla
     command = [sys.executable, "-c", script]
     done = subprocess.run(command, env=place.environ, capture_output=True, text=True, check=True)
     assert not set(done.stdout.split()) & (HEAVY | {"llmc.workspace", "click"})
-    assert llmc.__all__ == ["Workspace", "__version__"]
+    assert llmc.__all__ == ["LlmcError", "Workspace", "__version__"]
     with pytest.raises(AttributeError, match="no attribute 'Nonsense'"):
         _ = llmc.Nonsense
 
