@@ -275,7 +275,9 @@ def budget_of(request: ToolRequest, tool: Tool) -> int:
     """How many tokens the reply may have."""
     settings = request.workspace.settings.envelope
     usual = settings.cap if request.flag("all") else getattr(settings, tool.budget)
-    budget = request.number("budget", usual)
+    constraints = request.args.get("constraints")
+    tokens = constraints.get("maxTokens") if isinstance(constraints, dict) else None
+    budget = request.number("budget", max(tokens, LEAST_BUDGET) if isinstance(tokens, int) else usual)
     if budget < LEAST_BUDGET:
         raise QueryError(f"a budget of {budget} tokens is too small", hint=f"Give at least {LEAST_BUDGET}.")
     return min(budget, settings.cap)

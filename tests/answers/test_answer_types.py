@@ -9,6 +9,7 @@ import pytest
 from research_world import World, opened
 
 from llmc.answers.research.question import understand
+from llmc.envelope.tokens import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -294,3 +295,15 @@ def test_a_missing_name_is_not_found_and_a_limit_is_not_a_negative_answer(world:
     limited = world.ask("research_codebase", question="How is the money of a refund paid?", constraints=limits)
     assert "Not found" not in limited.text
     assert "candidate files: the limit on files or bytes was reached." in limited.text
+
+
+def test_max_tokens_bounds_the_reply_and_locate_groups_by_category(world: World) -> None:
+    question = "how is the total price of a basket computed"
+    sizes = [
+        count(world.ask("research_codebase", question=question, constraints={"maxTokens": tokens}).text)
+        for tokens in (80, 900)
+    ]
+    assert sizes[0] < sizes[1]
+    text = world.ask("locate_in_codebase", query="price of a basket").text
+    assert "\nimplementation\n" in text
+    assert "\ntests\n" in text

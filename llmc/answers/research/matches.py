@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from llmc.retrieval.globs import PathFilter
     from llmc.retrieval.view import View
 
-__all__ = ["Area", "DefinitionMatch", "GraphTarget", "TextMatch", "UseMatch", "nearness"]
+__all__ = ["Area", "DefinitionMatch", "GraphTarget", "TextMatch", "UseMatch", "category_of", "nearness"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,3 +96,26 @@ def nearness(path: str, near: str) -> tuple[int, int]:
             break
         shared += 1
     return NOISE.get(str(role_of(path)), 1), -shared
+
+
+CATEGORIES = {
+    "code": "implementation",
+    "config": "configuration",
+    "data": "data",
+    "test": "tests",
+    "fixture": "tests",
+    "snapshot": "tests",
+    "translation": "data",
+    "amalgamated": "generated code",
+    "doc": "documentation",
+    "example": "examples",
+    "generated": "generated code",
+    "vendored": "vendored code",
+    "legacy": "older code",
+    "stub": "type stubs",
+}
+
+
+def category_of(path: str) -> str:
+    """What a place is good for, by the role of its file: implementation, tests, documentation, …"""
+    return CATEGORIES.get(str(role_of(path)), "implementation")

@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from llmc.answers.research.matches import category_of
 from llmc.answers.research.question import QuestionType
 from llmc.answers.research.result import ResultPlace, ResultStatus, shortened
 from llmc.envelope import Envelope, Group, Item, Row
@@ -148,7 +149,7 @@ def envelope_of(tool: str, report: ResearchReport, shown: Mapping[str, str], not
     return Envelope(
         tool,
         f"{first_sentence(value.summary)} · {report.question.type} · confidence {value.confidence}",
-        groups=tuple(groups_of(report, shown)),
+        groups=tuple(groups_of(report, shown, by_category=tool == "locate_in_codebase")),
         notes=(*value_notes, *failed, *notes),
         data=report.as_dict(),
         in_order=True,
@@ -160,7 +161,7 @@ def first_sentence(text: str) -> str:
     return re.split(r"(?<=\.)\s", text, maxsplit=1)[0]
 
 
-def groups_of(report: ResearchReport, shown: Mapping[str, str]) -> Iterator[Group]:
+def groups_of(report: ResearchReport, shown: Mapping[str, str], *, by_category: bool = False) -> Iterator[Group]:
     """Groups titled by why their places matter; each place appears once, in the first group that has it."""
     seen: set[tuple[str, str, int]] = set()
     sections: dict[str, list[ResultPlace]] = {}
@@ -172,7 +173,8 @@ def groups_of(report: ResearchReport, shown: Mapping[str, str]) -> Iterator[Grou
         keys = ["patterns"]  # places that search found are no examples
     for key in [*keys, *own, "thoughts_analyzer", "thoughts_locator"]:
         for place in report.places.get(key, ()):
-            title = TITLES.get(place.section, "where" if key == "locator" else key)
+            found = category_of(place.path) if by_category else "where"
+            title = TITLES.get(place.section, found if key == "locator" else key)
             title = f"{title} · {place.of}" if place.of not in {"", head} and place.section != "definition" else title
             if place.key not in seen and (place.section != "code" or len(sections.get(title, ())) < MOST_PLACES):
                 repeated = place.section == "definition" and not seen and not examples  # the first line has its text

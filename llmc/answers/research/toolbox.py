@@ -19,7 +19,7 @@ from llmc.base.languages import role_of
 from llmc.base.references import parse_reference
 from llmc.base.text import Binary, decode, split_lines
 from llmc.base.words import query_words
-from llmc.graph.lookup import find_targets
+from llmc.graph.lookup import JOINTS, find_targets
 from llmc.graph.testing import is_test
 from llmc.retrieval.grep.grep import GrepRequest, grep, role_rank
 from llmc.retrieval.grep.pattern import plan_literal
@@ -120,6 +120,12 @@ class RoleToolbox:
     def define(self, name: str, near: str = "", most: int = MOST_DEFINING) -> list[DefinitionMatch]:
         """Definitions of a name, which may be qualified; code before tests, then those closest to the path `near`."""
         self._authorize("symbols")
+        if JOINTS.search(name):  # the qualifier decides, however many documents define the last part
+            return [
+                DefinitionMatch(one.area, one.node.doc, one.path, one.symbol)
+                for one in self.targets(name)
+                if one.symbol is not None
+            ]
         found: list[DefinitionMatch] = []
         for area in self.areas:
             catalog, places = area.view.store.catalog, self.places(area)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from llmc.answers.research.evidence import ScoredUnit, place_of, score_places, terms_of
 from llmc.answers.research.finders import find
+from llmc.answers.research.matches import category_of
 from llmc.answers.research.question import QuestionType
 from llmc.answers.research.result import Confidence, Result, ResultPlace, RoleOutcome
 from llmc.answers.research.roles import Brief, ResearchRole
-from llmc.base.languages import role_of
 from llmc.envelope.phrases import plural
 
 if TYPE_CHECKING:
@@ -32,22 +32,6 @@ USES = frozenset({"call", "use", "inherit", "type", "import"})
 # Weight of each further place in a file relative to the previous one. With 0.4 to 0.6 the cited line is right for
 # 80 % of the dev questions, without it for 77 %.
 FURTHER = 0.5
-CATEGORIES = {
-    "code": "implementation",
-    "config": "configuration",
-    "data": "data",
-    "test": "tests",
-    "fixture": "tests",
-    "snapshot": "tests",
-    "translation": "data",
-    "amalgamated": "generated code",
-    "doc": "documentation",
-    "example": "examples",
-    "generated": "generated code",
-    "vendored": "vendored code",
-    "legacy": "older code",
-    "stub": "type stubs",
-}
 # Path roles that rank below code, however well their words match.
 BEHIND = {
     "doc": 2, "test": 2, "fixture": 2, "snapshot": 3, "data": 2, "translation": 2, "example": 1, "generated": 3,
@@ -177,7 +161,7 @@ def found_result(brief: Brief, places: list[ResultPlace], notes: list[str]) -> R
     confidence = Confidence.LOW if notes else confidence_of(brief.question, places[0])
     groups: defaultdict[str, list[ResultPlace]] = defaultdict(list)
     for place in places:
-        groups[CATEGORIES.get(str(role_of(place.path)), "implementation")].append(place)
+        groups[category_of(place.path)].append(place)
     findings = [
         f"{category}: {', '.join(cite(brief, place) for place in listed)}" for category, listed in groups.items()
     ]
