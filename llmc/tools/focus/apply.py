@@ -37,7 +37,7 @@ __all__ = ["Focused", "focus", "marked"]
 MARK: Final = "…"
 MOST_NAMED: Final = 3  # places that were left out and may be meant
 UNSURE: Final = "unsure: no part stands out, other lines may answer too"
-MOST_SCORED: Final = 3_000  # items; about half a second
+MOST_SCORED: Final = 3_000  # items; of more, those that contain most words of the question
 FEW_ROWS: Final = 12  # an item of more lines is a text by itself
 
 
