@@ -12,6 +12,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from llmc.base.errors import NotFoundError, QueryError
+from llmc.base.modules import is_module, module_splits
 from llmc.graph.edges import Graph
 from llmc.graph.entities import Entity, EntityKind, GraphNode
 from llmc.graph.facts import CALLABLE_KINDS, TYPE_KINDS
@@ -62,7 +63,11 @@ def find_targets(projects: Sequence[Project], text: str, kinds: frozenset[str] =
         if path:
             docs = [doc for doc in docs if _is_at(project.path(doc), path)]
         complete = complete and len(docs) <= MOST_DEFINING
-        nodes = list(_defined(project, docs[:MOST_DEFINING], name)) or list(_inherited(graph, name, path))
+        nodes = (
+            list(_defined(project, docs[:MOST_DEFINING], name))
+            or list(_inherited(graph, name, path))
+            or list(_in_module(project, docs[:MOST_DEFINING], name))
+        )
         found += [LookupTarget(graph, node) for node in nodes]
     wanted = [one for one in found if not kinds or _kind(one) in kinds] or found
     if not wanted:
@@ -97,6 +102,16 @@ def _defined(project: Project, docs: Iterable[int], name: str) -> Iterable[Graph
         for qualified in names:
             if qualified == dotted or qualified.endswith(f".{dotted}"):
                 yield GraphNode(doc, qualified)
+
+
+def _in_module(project: Project, docs: Sequence[int], name: str) -> Iterable[GraphNode]:
+    """`module.name`, where the module is a file."""
+    for module, rest in module_splits([part for part in JOINTS.split(name) if part]):
+        named = [doc for doc in docs if is_module(project.path(doc), module)]
+        found = [node for node in _defined(project, named, rest) if node.qualified == rest]
+        if found:
+            return found
+    return []
 
 
 def _inherited(graph: Graph, name: str, path: str) -> Iterable[GraphNode]:

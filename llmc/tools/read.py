@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from llmc.base.errors import LlmcError, NotFoundError, NotIndexedYetError, QueryError
 from llmc.base.languages import role_of
+from llmc.base.modules import is_module, module_splits
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.phrases import freshness_notes, plural
 from llmc.retrieval.enclosing import symbols_of
@@ -30,6 +31,7 @@ from llmc.workspace import shown_path
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from llmc.base.model import Symbol
     from llmc.indexer.root_index import RootIndex
     from llmc.retrieval.outline import FileOutline
     from llmc.retrieval.skeleton import Statement
@@ -223,7 +225,7 @@ def defined(asked: ToolRequest, name: str) -> list[Found]:
             (path, one.symbol)
             for one in view.store.catalog.symbols(name=wanted)
             if (path := places.get(one.doc)) is not None and path not in view.pending
-        ]
+        ] or in_module(view, wanted)
         unindexed, scanned = unindexed_definitions(view, wanted) if view.pending else ([], True)
         complete = complete and scanned and not view.unsure
         known += unindexed
@@ -236,6 +238,23 @@ def defined(asked: ToolRequest, name: str) -> list[Found]:
             f"{name} was not found so far", reason="the index is still being built", hint="Ask again in a moment."
         )
     return list(found.values())
+
+
+def in_module(view: View, name: str) -> list[tuple[str, Symbol]]:
+    """`module.name`, where the module is a file."""
+    places = view.store.catalog.places(view.root.id)
+    for module, rest in module_splits(name.split(".")):
+        found = [
+            (path, one.symbol)
+            for one in view.store.catalog.symbols(name=rest)
+            if (path := places.get(one.doc)) is not None
+            and path not in view.pending
+            and one.symbol.qualified == rest
+            and is_module(path, module)
+        ]
+        if found:
+            return found
+    return []
 
 
 def is_encodable(name: str) -> bool:

@@ -231,3 +231,11 @@ def test_a_telling_method_name_is_a_call_by_name_and_a_library_name_is_not(tmp_p
     with graph_world(tmp_path, REGISTRY) as world:
         assert world.callees("sync") == {"src/disk.ts:Disk.rebuildCatalog": "by name"}
         assert "2 Disk.rebuildCatalog ? ./disk.ts:6" in world.text("calls", name="sync")
+
+
+def test_a_name_may_begin_with_its_module(world: GraphWorld) -> None:
+    assert "itemsFromCart" in world.text("calls", name="checkout.checkout")
+    assert "src/items/index.ts" in world.text("callers", name="items.make").split("\n")[1]
+    assert "return itemsFromCart()" in world.text("read", target=["checkout.checkout"])
+    assert "src/items/service.ts" in world.text("read", target=["items.service.ItemService.find"])
+    assert world.ask("read", target=["nothere.checkout"]).error
