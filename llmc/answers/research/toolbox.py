@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from llmc.answers.research.budget import ReadMeter
     from llmc.answers.research.runtime import Stop
-    from llmc.base.model import Reference, Symbol
+    from llmc.base.model import Symbol
     from llmc.envelope.redact.redactor import Redactor
     from llmc.retrieval.globs import PathFilter
     from llmc.retrieval.results import SearchResult
@@ -167,10 +167,6 @@ class RoleToolbox:
     def symbols_of(self, area: Area, doc: int) -> list[Symbol]:
         self._authorize("symbols")
         return [one.symbol for one in area.view.store.catalog.symbols(doc=doc)]
-
-    def references_of(self, area: Area, doc: int) -> tuple[Reference, ...]:
-        self._authorize("refs")
-        return area.view.store.catalog.references(doc)
 
     def uses(self, name: str, kinds: frozenset[str], near: str = "") -> list[UseMatch]:
         """Uses of a name in the documents closest to `near`; empty for names that occur almost everywhere."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from llmc.answers.research.roles import Brief
     from llmc.answers.research.toolbox import Area, RoleToolbox
 
-__all__ = ["DOCUMENTS", "ScoredSection", "about_text", "best_sections", "document_files", "documented"]
+__all__ = ["DOCUMENTS", "ScoredSection", "about_text", "best_sections", "documented"]
 
 DOCUMENTS = (
     "*.md", "*.markdown", "*.mdx", "*.rst", "*.adoc", "*.asciidoc", "*.txt", "*.org", "README*", "*.[1-8]",
@@ -88,13 +88,6 @@ def is_titled(name: str, title: str) -> bool:
     words_ = re.findall(r"[\w.$-]+", title.lower())
     last = plain.rpartition(".")[2]
     return plain in words_ or last in [word.strip(".") for word in words_]
-
-
-def document_files(toolbox: RoleToolbox) -> Iterable[tuple[Area, str]]:
-    for area in toolbox.areas:
-        for path in toolbox.places(area).paths():
-            if area.paths.accepts(path) and is_document(path):
-                yield area, path
 
 
 _DOCUMENT = re.compile(r"\.(?:md|markdown|mdx|rst|adoc|asciidoc|txt|org|[1-8])$|(?:^|/)[A-Z]+$", re.IGNORECASE)
