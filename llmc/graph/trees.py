@@ -1,7 +1,7 @@
 """Trees of calls: what a definition calls, and what calls it, some levels deep.
 
-Callees stand in the order of the source. A definition is expanded once: where it is called again further down, only
-its name is told. Limits are reported, and the end of a function is never cut.
+Callees are in the order of the source. A definition is expanded once: where it is called again further down, only
+its name is listed. Limits are reported, and the end of a function is never cut.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from llmc.graph.entities import GraphNode, Precision
-from llmc.graph.facts import CALLABLE_KINDS, TYPE_KINDS
+from llmc.graph.facts import CALLABLE_KINDS, TYPE_KINDS, VALUE_KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,7 +35,7 @@ class TreeEdge:
     precision: Precision
     site_doc: int
     children: tuple[TreeEdge, ...] = ()
-    repeated: tuple[GraphNode, ...] = ()  # children that are told elsewhere in the tree
+    repeated: tuple[GraphNode, ...] = ()  # children that are listed elsewhere in the tree
 
     @property
     def by_value(self) -> bool:
@@ -63,7 +63,7 @@ def callees(graph: Graph, node: GraphNode, depth: int, *, guesses: bool = False)
 def _grown(
     graph: Graph, tree: Tree, branches: list[TreeEdge], depth: int, shown: set[GraphNode], *, guesses: bool
 ) -> tuple[TreeEdge, ...]:
-    """Level by level, so that what is called directly is never told only further down."""
+    """Level by level, so that what is called directly is never listed only further down."""
     if depth <= 0 or not branches:
         return tuple(branches)
     inner = _level(graph, tree, [branch.node for branch in branches], guesses=guesses)
@@ -132,10 +132,10 @@ def _branch(graph: Graph, edges: list[Edge], node: GraphNode, target: GraphNode)
 
 
 def _is_called(graph: Graph, edge: Edge) -> bool:
-    """Calls of functions and types, and functions that are passed as values."""
+    """Calls of functions, types and variables that hold a function, and functions that are passed as values."""
     facts = graph.project.facts(edge.target.doc)
     kind = facts.kind(edge.target.qualified) if facts else ""
-    return kind in CALLABLE_KINDS or (kind in TYPE_KINDS and edge.site.kind == "call")
+    return kind in CALLABLE_KINDS or (kind in TYPE_KINDS | VALUE_KINDS and edge.site.kind == "call")
 
 
 def callers(graph: Graph, node: GraphNode, depth: int, *, guesses: bool = False) -> Tree:

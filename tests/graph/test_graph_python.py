@@ -273,3 +273,16 @@ def test_decorators_that_register_a_handler_are_told(tmp_path_factory: pytest.Te
         decorators = world.ask("impls", name="index").data["definitions"][0]["decorators"]
         assert decorators == [{"line": 6, "name": "app.route"}, {"line": 7, "name": "login"}]
         assert "6 decorated by app.route" in world.text("impls", name="index")
+
+
+def test_a_call_of_a_variable_that_holds_a_wrapped_function_is_an_edge(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    files = {
+        "cache.py": "def cached(f):\n    return f\n",
+        "policies.py": "from cache import cached\n\n\ndef _fetch(x):\n    return x\n\n\nfetch = cached(_fetch)\n",
+        "app.py": "from policies import fetch\n\n\ndef go():\n    return fetch(1)\n",
+    }
+    with graph_world(tmp_path_factory.mktemp("wrapped"), files) as world:
+        assert world.callees("go") == {"policies.py:fetch": "exact"}
+        assert "_fetch" in world.text("calls", name="go")
