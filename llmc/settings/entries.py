@@ -127,6 +127,12 @@ class AgentSearchEntry(SettingsModel):
     limit: int = Field(default=3, ge=1, le=50, description="How many passages.")
     budget: int = Field(default=400, ge=16, le=8_000, description="How many tokens.")
 
+    @model_validator(mode="after")
+    def _names_something(self) -> Self:
+        if not self.search and not self.documents:
+            raise inconsistent("", "search is missing", "an entry of context has search, documents or both")
+        return self
+
 
 class AgentEntry(SettingsModel):
     """A persona: prompt, permitted tools, initial context."""

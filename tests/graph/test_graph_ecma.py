@@ -237,5 +237,6 @@ def test_a_name_may_begin_with_its_module(world: GraphWorld) -> None:
     assert "itemsFromCart" in world.text("calls", name="checkout.checkout")
     assert "src/items/index.ts" in world.text("callers", name="items.make").split("\n")[1]
     assert "return itemsFromCart()" in world.text("read", target=["checkout.checkout"])
+    assert "return itemsFromCart()" in world.text("read", target=["src/checkout.ts:checkout"])
     assert "src/items/service.ts" in world.text("read", target=["items.service.ItemService.find"])
     assert world.ask("read", target=["nothere.checkout"]).error

@@ -14,7 +14,6 @@ from llmc.envelope.handles import Handles
 from llmc.retrieval.enclosing import symbols_of
 from llmc.retrieval.grep.grep import GrepRequest, grep
 from llmc.settings import EmbedderSettings, Settings
-from llmc.tools import grep as grep_tool
 from llmc.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -177,7 +176,7 @@ def test_similar_matches_of_a_folder_are_listed_together_and_all_are_behind_the_
 def test_an_overly_broad_pattern_is_answered_by_folders_and_advice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(grep_tool, "MOST_READ", 50)
+    monkeypatch.setattr("llmc.tools.grep_reply.MOST_READ", 50)
     for at in range(40):
         (tmp_path / "tree" / f"p{at % 4}").mkdir(parents=True, exist_ok=True)
         (tmp_path / "tree" / f"p{at % 4}" / f"m{at}.py").write_text("x = 1\ny = x\n")
