@@ -213,7 +213,7 @@ PARTS: dict[str, str] = {
     "client": "the thin client and the stdio relay",
     "embed": "text becomes a vector",
     "envelope": "replies that fit a budget, without secrets; handles; logs",
-    "extend": "personas, delegates, shell, pruner",
+    "extend": "personas, delegates, tools written in Lua, shell, pruner",
     "graph": "callers, callees, implementations, tests",
     "indexer": "a changed file becomes searchable",
     "install": "entries in the settings of MCP clients",

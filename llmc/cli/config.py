@@ -97,13 +97,13 @@ def checked(options: Options) -> list[SettingsProblem]:
 
 
 def _delegate_problems(loaded: Loaded) -> list[SettingsProblem]:
-    """Delegates that cannot be offered under their name."""
-    if not loaded.settings.delegates:
+    """Delegates and scripts that cannot be offered: their name is taken, or the script is invalid."""
+    if not loaded.settings.delegates and not loaded.settings.tool_scripts:
         return []
-    from llmc.extend.delegates.check import name_problems
+    from llmc.extend.delegates.check import name_problems, script_problems
     from llmc.tools.registry import TOOLS
 
-    return list(name_problems(loaded, TOOLS))
+    return [*name_problems(loaded, TOOLS), *script_problems(loaded)]
 
 
 def _agent_problems(loaded: Loaded) -> list[SettingsProblem]:

@@ -12,7 +12,7 @@ from llmc.cli._options import Options, pass_options
 
 @click.group()
 def command() -> None:
-    """Delegates and downstream MCP servers: list, test, trust."""
+    """Delegates, Lua scripts and downstream MCP servers: list, test, trust."""
 
 
 def ask(options: Options, params: dict[str, Any]) -> Any:
@@ -23,18 +23,21 @@ def ask(options: Options, params: dict[str, Any]) -> Any:
 @command.command("list")
 @pass_options
 def list_all(options: Options, /) -> int:
-    """List every server and delegate in the settings; servers are started to check that they respond."""
+    """List every server, delegate and Lua script in the settings; servers are started to check that they respond."""
     reply = ask(options, {})
     if options.json:
         click.echo(json.dumps(reply))
         return 0
-    if not reply["servers"] and not reply["delegates"]:
-        click.echo("The settings define no servers and no delegates.")
+    if not any(reply.values()):
+        click.echo("The settings define no servers, delegates or scripts.")
     for server in reply["servers"]:
         click.echo("\n".join(server_lines(server)))
     for delegate in reply["delegates"]:
         model = f" · {delegate['provider']} {delegate['model']}" if "model" in delegate else ""
         click.echo(f"delegate {delegate['name']} · {status_text(delegate)}{model}")
+    for script in reply["scripts"]:
+        path = f" · {script['path']}" if "path" in script else ""
+        click.echo(f"script {script['name']} · {status_text(script)}{path}")
     return 0
 
 
@@ -61,7 +64,7 @@ def status_text(one: dict[str, Any]) -> str:
 @click.argument("arguments", nargs=-1, metavar="[KEY=VALUE]...")
 @pass_options
 def test(options: Options, /, name: str, arguments: tuple[str, ...]) -> int:
-    """Run a delegate, or an exposed tool (SERVER.TOOL), once.
+    """Run a delegate, a Lua script, or an exposed tool (SERVER.TOOL), once.
 
     \b
     llmc delegate test research_dependency query='an async HTTP client'

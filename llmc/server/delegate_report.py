@@ -1,4 +1,4 @@
-"""`llmc delegate`: reports on the user's servers and delegates, for a person at a terminal.
+"""`llmc delegate`: reports on the user's servers, delegates and scripts, for a person at a terminal.
 
 `list` waits for the first start of every server and shows what each offers, what is disabled and why. `test` runs one
 delegate or exposed tool. `trust` accepts changed descriptions.
@@ -10,6 +10,8 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from llmc.base.errors import NotFoundError
+from llmc.extend.delegates.check import taken_by
+from llmc.server.surface import wait_for_index
 from llmc.tool import ToolRequest
 from llmc.tools.call import call_tool
 from llmc.tools.registry import TOOLS
@@ -31,7 +33,7 @@ def report(service: Service, params: JsonObject, call: RunningRequest) -> JsonOb
     settings = service.settings_of(call.client)
     offer = service.extra_tools(call.client, settings)
     if offer is None:
-        return {"servers": [], "delegates": []}
+        return {"servers": [], "delegates": [], "scripts": []}
     service.fleet.settle(offer.servers.values(), SETTLE_SECONDS)
     if params.get("trust"):
         return trust_tools(service, offer, str(params["trust"]), [str(name) for name in params.get("tools") or ()])
@@ -42,6 +44,7 @@ def report(service: Service, params: JsonObject, call: RunningRequest) -> JsonOb
     return {
         "servers": [*(server_data(one, settings) for one in offer.servers.values()), *off],
         "delegates": [delegate_data(name, offer) for name in settings.delegates],
+        "scripts": [script_data(name, offer) for name in settings.tool_scripts],
     }
 
 
@@ -77,6 +80,15 @@ def delegate_data(name: str, offer: Offer) -> JsonObject:
     return {"name": name, "status": "failed" if why else "ready", "reason": why, **about}
 
 
+def script_data(name: str, offer: Offer) -> JsonObject:
+    if name not in offer.scripts:
+        reason = taken_by(name, TOOLS, offer.exposed, offer.workers)
+        return {"name": name, "status": "failed", "reason": f"{reason}; choose another name"}
+    why = offer.scripts[name].missing()
+    path = str(offer.scripts[name].entry.path)
+    return {"name": name, "status": "failed" if why else "ready", "reason": why, "path": path}
+
+
 def run_test(service: Service, offer: Offer, params: JsonObject, call: RunningRequest) -> JsonObject:
     name = str(params["test"])
     if offer.find(name) is None:
@@ -85,6 +97,8 @@ def run_test(service: Service, offer: Offer, params: JsonObject, call: RunningRe
         hint = f"Did you mean {near[0]}?" if near else f"Available: {', '.join(names) or 'none'}."
         raise NotFoundError(f"there is no delegate {name!r}", hint=hint)
     workspace = service.bare_workspace(call)
+    if name in offer.scripts:
+        wait_for_index(service, workspace, call)
     request = ToolRequest(name, params.get("args") or {}, workspace, service.handles, call=call, extra_tools=offer)
     reply = call_tool(request)
     return {"text": reply.text, "data": reply.data, "error": reply.error}

@@ -201,10 +201,11 @@ class Service:
         return workspace
 
     def extra_tools(self, client: ClientInfo, settings: Settings) -> Offer | None:
-        """Tools of the client's servers and delegates; the servers run until `fleet.release(client.session)`."""
-        environ = self.environ_of(client) if settings.mcps or settings.delegates else {}
+        """Tools of the client's servers, delegates and scripts; servers run until `fleet.release(client.session)`."""
+        added = bool(settings.mcps or settings.delegates or settings.tool_scripts)
+        environ = self.environ_of(client) if added else {}
         servers = self.fleet.hold(client.session, settings.mcps, (client.cwd, environ))
-        if not settings.mcps and not settings.delegates:
+        if not added:
             return None
         from llmc.extend.delegates.offer import Offer  # noqa: PLC0415 - most clients have neither
 

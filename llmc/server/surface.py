@@ -130,12 +130,6 @@ class ToolSurface:
         meant = f"Did you mean {near[0]}?" if near else f"Available: {', '.join(known)}."
         return f"there is no tool {name[:LONGEST_NAME]!r}. {meant}"
 
-    def _wait_for_index(self, workspace: Workspace, call: RunningRequest) -> None:
-        if self.service.alone:
-            workspace.index(ProgressReporter(call))
-        else:
-            wait_for_first_build(workspace, call)
-
     def _offer_of(self, context: RequestContext) -> Offer | None:
         try:
             return self.service.extra_tools(context.client, self.service.settings_of(context.client))
@@ -157,8 +151,8 @@ class ToolSurface:
             workspace = service.workspace(call) if builtin else service.bare_workspace(call)
             session.profile = workspace.settings.server.profile
             extra = service.extra_tools(context.client, workspace.settings)
-            if builtin:
-                self._wait_for_index(workspace, call)
+            if builtin or (extra is not None and name in extra.scripts):
+                wait_for_index(service, workspace, call)
         except LlmcError as error:
             reply = failed_reply(name, error)
             if ledger is not None:
@@ -192,7 +186,7 @@ def failed_reply(name: str, error: LlmcError) -> Reply:
 def tools_for(session: ConnectedSession, settings: Settings, offer: Offer | None) -> tuple[Tool, ...]:
     """The tools listed to this session: those of its profile, and the user's delegates."""
     added = offer.listed(session.allowed) if offer else ()
-    return (*listed(settings, session.allowed, extra_effects=bool(offer and offer.names(session.allowed))), *added)
+    return (*listed(settings, session.allowed, extra_effects=bool(offer and offer.acting(session.allowed))), *added)
 
 
 def names_of(tools: tuple[Tool, ...], offer: Offer | None, session: ConnectedSession) -> tuple[str, ...]:
@@ -243,6 +237,13 @@ def without_session(name: str, args: dict[str, Any], offer: Offer | None = None)
     if any(one.name == "session_id" for one in wanted.arguments):
         return args
     return {key: value for key, value in args.items() if key != "session_id"}
+
+
+def wait_for_index(service: Service, workspace: Workspace, call: RunningRequest) -> None:
+    if service.alone:
+        workspace.index(ProgressReporter(call))
+    else:
+        wait_for_first_build(workspace, call)
 
 
 def wait_for_first_build(workspace: Workspace, call: RunningRequest) -> None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         RemoteEntry,
         RoleEntry,
         RootEntry,
+        ToolScript,
     )
     from llmc.settings.loader import Loaded, examine, load
     from llmc.settings.problems import SettingSource, SettingsProblem
@@ -80,6 +81,7 @@ __all__ = [
     "Settings",
     "SettingsProblem",
     "Shell",
+    "ToolScript",
     "WebResearch",
     "examine",
     "load",

@@ -25,6 +25,7 @@ __all__ = [
     "RemoteEntry",
     "RoleEntry",
     "RootEntry",
+    "ToolScript",
 ]
 
 
@@ -155,6 +156,10 @@ class AgentScript(SettingsModel):
     @property
     def config(self) -> Mapping[str, object]:
         return self.model_extra or {}
+
+
+class ToolScript(AgentScript):
+    """A tool written in Lua. Further keys are passed to the script as its `config`; `${VAR}` is expanded in them."""
 
 
 class Mcp(SettingsModel):

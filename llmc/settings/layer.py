@@ -31,14 +31,15 @@ __all__ = ["Key", "SettingsLayer", "Value", "build", "dotted", "skippable_entry"
 Key = tuple[str | int, ...]
 Finding = tuple[Key, str, str]  # key, reason, hint
 
-# Other programs' JSON files call the delegates `tools`, in a list. An editor's schema hint is not a setting.
+# Other programs' JSON files call the delegates `tools`, in a list; `tools.script` has the tools written in Lua. An
+# editor's schema hint is not a setting.
 _ALIASES = {"tools": "delegates"}
 _IGNORED = frozenset({"$schema"})
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")  # it becomes part of a tool's name, a URL, a variable
 
 
 # One wrong persona or server must not stop `grep`, so these entries are left out one by one.
-_SKIPPABLE: tuple[Key, ...] = (("agents", "script"), ("agents",), ("mcps",), ("delegates",))
+_SKIPPABLE: tuple[Key, ...] = (("agents", "script"), ("agents",), ("mcps",), ("delegates",), ("tools", "script"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +105,11 @@ class SettingsLayer:
             reason = f"was renamed to {new}" if new else "was removed"
             hint = ignored or "the old name works until the next release"
             self.notices.append(SettingsProblem(self.place(key), old, reason, hint))
+        tools = given.get("tools")
+        if isinstance(tools, dict) and "script" in tools:
+            scripts = tools.pop("script")
+            self._put(settings_of(Settings)["tool_scripts"], scripts, ("tools", "script"), user_only=False)
+            given = given if tools else {key: each for key, each in given.items() if key != "tools"}
         self._section(Settings, {key: each for key, each in given.items() if key not in _IGNORED}, ())
 
     def report(self, key: Key, reason: str, hint: str = "") -> None:

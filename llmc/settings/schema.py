@@ -1,7 +1,8 @@
 """The settings as a JSON schema, for editors and for programs that write settings (`llmc config schema`).
 
 pydantic generates it; this keeps it to draft-07, which the TOML and JSON extensions of the common editors understand,
-and describes files as they are written: `agents.script` inside `agents`, a string for a root, no `home`.
+and describes files as they are written: `agents.script` inside `agents`, `tools.script` inside `tools`, a string for a
+root, no `home`.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def json_schema() -> dict[str, Any]:
             properties[name]["items"] = {"anyOf": [_STRING, properties[name]["items"]]}
         if setting.at:
             above, _, key = setting.at.partition(".")
-            properties[above].setdefault("properties", {})[key] = properties.pop(name)
+            properties.setdefault(above, {}).setdefault("properties", {})[key] = properties.pop(name)
     properties["$schema"] = _STRING
     head = {"$schema": "http://json-schema.org/draft-07/schema#", "title": "llmc settings"}
     return {**head, **schema, "definitions": definitions}

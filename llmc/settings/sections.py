@@ -24,6 +24,7 @@ from llmc.settings.entries import (
     RemoteEntry,
     RoleEntry,
     RootEntry,
+    ToolScript,
 )
 from llmc.settings.secret import Secret
 from llmc.settings.types import (
@@ -424,6 +425,7 @@ class Settings(SettingsModel):
     agent_scripts: Annotated[Mapping[str, AgentScript], UserOnly(), At("agents.script")] = Field(default_factory=dict)
     mcps: Annotated[Mapping[str, Mcp], UserOnly()] = Field(default_factory=dict)
     delegates: Annotated[Mapping[str, Delegate], UserOnly()] = Field(default_factory=dict)
+    tool_scripts: Annotated[Mapping[str, ToolScript], UserOnly(), At("tools.script")] = Field(default_factory=dict)
     session: SessionSettings = Field(default_factory=SessionSettings.model_construct)
     artifacts: Annotated[ArtifactSettings, UserOnly()] = Field(default_factory=ArtifactSettings.model_construct)
     runtime: Runtime = Field(default_factory=Runtime.model_construct)

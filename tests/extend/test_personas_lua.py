@@ -237,7 +237,7 @@ def test_scripts_at_once_have_workers_of_their_own() -> None:
     answers: dict[str, Any] = {}
 
     def ask(number: str) -> None:
-        job = ScriptJob("s.lua", script, "resolve", {"args": {"n": number}, "config": {}}, 60.0)
+        job = ScriptJob("s.lua", script, "run agent", {"args": {"n": number}, "config": {}}, 60.0)
         answers[number] = workers.run(job, meet, [])["system"]
 
     threads = [threading.Thread(target=ask, args=(str(number),)) for number in range(3)]
@@ -252,7 +252,7 @@ def test_scripts_at_once_have_workers_of_their_own() -> None:
 def test_a_worker_that_was_killed_is_replaced() -> None:
     workers = LuaPool()
     job = ScriptJob(
-        "s.lua", "return { resolve = function() return { system = 'x' } end }", "resolve", {"args": {}}, 20.0
+        "s.lua", "return { resolve = function() return { system = 'x' } end }", "run agent", {"args": {}}, 20.0
     )
     assert workers.run(job, lambda _name, _args: (False, "[]"), [])["system"] == "x"
     spare = workers._spare
@@ -267,7 +267,7 @@ def test_a_worker_that_nobody_needs_leaves(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr("llmc.extend.personas.sandbox.IDLE_SECONDS", 0.01)
     workers = LuaPool()
     job = ScriptJob(
-        "s.lua", "return { resolve = function() return { system = 'x' } end }", "resolve", {"args": {}}, 20.0
+        "s.lua", "return { resolve = function() return { system = 'x' } end }", "run agent", {"args": {}}, 20.0
     )
     workers.run(job, lambda _name, _args: (False, "[]"), [])
     until(lambda: workers._spare is None)

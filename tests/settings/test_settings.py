@@ -255,7 +255,7 @@ def test_the_public_names_are_these() -> None:
     parts = {"AgentArgumentEntry", "AgentEntry", "AgentScript", "AgentSearchEntry", "Delegate", "Mcp", "Provider"}
     parts |= {"ArtifactSettings", "DaemonSettings", "EmbedderSettings", "EnvelopeSettings", "Index", "LimitSettings"}
     parts |= {"Crew", "PrunerProfile", "Redaction", "RedactionRule", "Research", "RoleEntry", "RootEntry", "Runtime"}
-    parts |= {"RemoteEntry", "Server", "SessionSettings", "Shell", "WebResearch"}
+    parts |= {"RemoteEntry", "Server", "SessionSettings", "Shell", "ToolScript", "WebResearch"}
     assert set(settings.__all__) == parts | {
         "Loaded",
         "SettingsProblem",

@@ -1,17 +1,19 @@
-"""The tools that delegates and downstream servers currently add for a client.
+"""The tools that delegates, Lua scripts and downstream servers currently add for a client.
 
 Computed for each request from the client's settings and the state of the servers: a delegate is offered while all of
-its servers run, an exposed tool while its server runs. Names of built-in tools cannot be overridden. Safe to read from
-any thread.
+its servers run, an exposed tool while its server runs, a script while it is valid. Names of built-in tools cannot be
+overridden. Safe to read from any thread.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from llmc.base import logs
 from llmc.extend.delegates.delegate import DelegateWorker, tool_of
 from llmc.extend.delegates.passthrough import Exposed
+from llmc.extend.delegates.script_tool import ScriptTool
 from llmc.settings.vendors import VENDORS
 
 if TYPE_CHECKING:
@@ -51,15 +53,24 @@ class Offer:
             if name not in reserved
         }
         self.exposed = {name: Exposed(one, fleet) for name, one in servers.items() if settings.mcps[name].expose}
+        self.scripts = {
+            name: ScriptTool(name, one, settings, environ)
+            for name, one in settings.tool_scripts.items()
+            if name not in (*reserved, *self.workers, *self.exposed)
+        }
 
     def settle(self) -> None:
         """Wait for servers that are starting, as long as a client listing tools would wait."""
         self._fleet.settle(self.servers.values(), LIST_SECONDS)
 
     def delegates(self, allowed: frozenset[str] | None) -> tuple[Tool, ...]:
-        """The available delegates, in the order of the settings."""
+        """The available delegates and scripts, in the order of the settings."""
         free = [one for name, one in self.workers.items() if allowed is None or name in allowed]
-        return tuple(tool_of(one) for one in free if not one.missing())
+        scripts = [one for name, one in self.scripts.items() if allowed is None or name in allowed]
+        return (
+            *(tool_of(one) for one in free if not one.missing()),
+            *(one.tool() for one in scripts if not log_once(one.name, one.missing())),
+        )
 
     def listed(self, allowed: frozenset[str] | None) -> tuple[Tool, ...]:
         return tuple(one for one in self.delegates(allowed) if one.profiles)
@@ -70,9 +81,11 @@ class Offer:
         return (*self.delegates(allowed), *(one for one in exposed if self.open_to(one.name, allowed)))
 
     def find(self, name: str) -> Tool | None:
-        """A tool by name; unavailable delegates are included, so that calling them reports the reason."""
+        """A tool by name; unavailable delegates and scripts are included, so that calling them reports the reason."""
         if name in self.workers:
             return tool_of(self.workers[name])
+        if name in self.scripts:
+            return self.scripts[name].callable_tool()
         server = next((one for one in self.exposed.values() if name.startswith(f"{one.name}.")), None)
         if server is None:
             return None
@@ -87,9 +100,14 @@ class Offer:
 
     def knows(self, name: str) -> bool:
         """Whether the name may be one of these tools; does not wait."""
-        return name in self.workers or any(name.startswith(f"{server}.") for server in self.exposed)
+        own = name in self.workers or name in self.scripts
+        return own or any(name.startswith(f"{server}.") for server in self.exposed)
 
     def names(self, allowed: frozenset[str] | None) -> list[str]:
+        return [*self.acting(allowed), *(name for name in self.scripts if self.open_to(name, allowed))]
+
+    def acting(self, allowed: frozenset[str] | None) -> list[str]:
+        """The names of those that may have side effects: all but the scripts."""
         every = [*self.workers, *(name for one in self.exposed.values() for name in one.tools())]
         return [name for name in every if self.open_to(name, allowed)]
 
@@ -112,6 +130,14 @@ class Offer:
         shown = [one for one in self.exposed.values() if one.tools() and self.any_open(one, allowed)]
         counts = [f"{one.name} ({len(one.tools())} tools)" for one in shown]
         return f" Also {', '.join(counts)}." if counts else ""
+
+
+@lru_cache(maxsize=256)
+def log_once(name: str, why: str) -> bool:
+    """Whether there is a reason; each is logged once, although tools are listed for every request."""
+    if why:
+        log.warning("script is not offered", tool=name, reason=why, clients=[])
+    return bool(why)
 
 
 def within(servers: Mapping[str, Downstream], names: Iterable[str]) -> dict[str, Downstream]:

@@ -2,7 +2,7 @@
 
     registry.py   lists and resolves personas: AgentRegistry.from_settings(settings).resolve(workspace, name, args)
     inline.py     [agents.NAME] of the settings; script.py: [agents.script.NAME], Lua in a process of its own
-                  (sandbox.py, worker.py, prelude.lua); plugins.py: Python classes
+                  (lua_script.py, sandbox.py, worker.py, prelude.lua); plugins.py: Python classes
     context.py    the index queries available to a persona
     builtin/      the built-in personas
 

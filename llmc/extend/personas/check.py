@@ -38,7 +38,7 @@ def problems_of(loaded: Loaded, tools: Iterable[str]) -> Iterator[SettingsProble
 
 @dataclass(frozen=True, slots=True)
 class KnownTools:
-    """Built-in tools and delegates by name; a tool of an exposed server is named `server.tool`."""
+    """Built-in tools, delegates and scripts by name; a tool of an exposed server is named `server.tool`."""
 
     names: frozenset[str]
     servers: frozenset[str]
@@ -46,7 +46,8 @@ class KnownTools:
     @classmethod
     def of(cls, settings: Settings, builtin: Iterable[str]) -> KnownTools:
         servers = frozenset(name for name, mcp in settings.mcps.items() if mcp.expose)
-        return cls(frozenset({*builtin, *settings.delegates, *servers}), servers | set(settings.delegates))
+        own = {*settings.delegates, *settings.tool_scripts}
+        return cls(frozenset({*builtin, *own, *servers}), servers | set(settings.delegates))
 
     def has(self, tool: str) -> bool:
         return tool in self.names or tool.partition(".")[0] in self.servers

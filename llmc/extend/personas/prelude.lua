@@ -1,4 +1,4 @@
--- What a persona script runs in. This chunk takes what it needs of the standard library, empties the globals, and gives
+-- What the script of a persona or a tool runs in. This chunk takes what it needs of the standard library, empties the globals, and gives
 -- back one function: begin(source, name, what, given). The host runs that as a coroutine and resumes it with answers;
 -- only texts of JSON go in and out, so that nothing of the host is ever reachable from a script.
 
@@ -160,9 +160,11 @@ local context = {
 
 -- ---- running one ----
 
-local function described(agent)
-  return { name = agent.name, description = agent.description, tools = agent.tools, arguments = agent.arguments,
-    resolves = type(agent.resolve) == "function" }
+local FUNCTIONS = { agent = "resolve", tool = "execute" }
+
+local function described(kind, made)
+  return { name = made.name, description = made.description, tools = made.tools, arguments = made.arguments,
+    callable = type(made[FUNCTIONS[kind]]) == "function" }
 end
 
 local function worded(wrong) return type(wrong) == "string" and wrong or "it raised a " .. type(wrong) end
@@ -171,13 +173,14 @@ return function(source, name, what, given)
   local chunk, wrong = load(source, "=" .. name, "t", allowed)
   if not chunk then return "error", encode({ stage = "parse", message = wrong }) end
   local done, result = pcall(function()
-    local returned = chunk()
-    local agent = returned or allowed.agent
-    if type(agent) ~= "table" then error("the script does not return a table `agent`", 0) end
-    if what == "describe" then return described(agent) end
-    if type(agent.resolve) ~= "function" then error("agent.resolve is not a function", 0) end
+    local kind = match(what, "%a+$")
+    local made = chunk() or allowed[kind]
+    if type(made) ~= "table" then error("the script does not return a table `" .. kind .. "`", 0) end
+    if what == "describe " .. kind then return described(kind, made) end
+    local run = made[FUNCTIONS[kind]]
+    if type(run) ~= "function" then error(kind .. "." .. FUNCTIONS[kind] .. " is not a function", 0) end
     local asked = decode(given)
-    return agent.resolve(asked.args, asked.config, context)
+    return run(asked.args, asked.config, context)
   end)
   if not done then return "error", encode({ stage = "run", message = worded(result) }) end
   local sent, text = pcall(encode, result)

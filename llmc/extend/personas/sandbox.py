@@ -43,7 +43,7 @@ Printed = list[str]
 
 
 class ScriptJob:
-    """`what` is `describe` or `resolve`; `given` contains args and config."""
+    """`what` is `describe` or `run` with the kind of script: `run agent`; `given` contains args and config."""
 
     def __init__(self, name: str, source: str, what: str, given: dict[str, Any], seconds: float) -> None:
         self.name = name

@@ -1,4 +1,4 @@
-"""The process that runs persona scripts: Lua, one job after the other, each in a fresh state.
+"""The process that runs scripts of personas and tools: Lua, one job after the other, each in a fresh state.
 
 Run as a script that imports nothing from llmc (`python -I -S worker.py FOLDER-OF-LUPA`), so it starts in 50 ms. Jobs
 arrive as lines of JSON on stdin; messages of a script are written as lines to stdout. Before the first job the process
@@ -48,7 +48,7 @@ def main() -> None:
     runtime = import_module("lupa.lua54").LuaRuntime  # its folder is known only now
     with open(os.path.join(os.path.dirname(__file__), "prelude.lua"), "rb") as file:  # noqa: PTH118, PTH120, PTH123 - pathlib takes 10 ms
         prelude = file.read()
-    run_one(runtime, prelude, {"source": "return {}", "name": "warm", "what": "describe", "given": ""}, jobs, -1)
+    run_one(runtime, prelude, {"source": "return {}", "name": "warm", "what": "describe agent", "given": ""}, jobs, -1)
     confine()
     os.write(replies, b'["ready",""]\n')
     for line in jobs:
