@@ -162,6 +162,7 @@ def test_a_private_key_in_base64_goes_and_a_certificate_in_base64_stays() -> Non
         'api_key = "<your-key>"',
         f"{AWS[:4]}IOSFODNN7EXAMPLE",
         "ghp_" + "x" * 36,
+        "issue_pass ./rbac/mod.rs:236",
     ],
 )
 def test_placeholders_stay(line: str) -> None:

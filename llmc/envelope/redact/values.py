@@ -14,6 +14,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
+from llmc.base.languages import PLAIN, language_of
 from llmc.envelope.redact.names import Sort
 from llmc.envelope.redact.table import words
 
@@ -66,6 +67,8 @@ _REFERENCE: Final = re.compile(
     | ^(?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-\w+)\b | ^AAAA[BCE][0-9][VN][jz]
     | ^[*.…•x\#?_=+-]+$ | ^(?:sha(?:1|256|384|512)[-:]|md5[-:]) | ^(?:application|text|image)/ """
 )
+# A place in a file, as replies print it after a name: `issue_pass ./rbac/mod.rs:236`.
+_LOCATION: Final = re.compile(r"(?P<path>(?:[\w@.-]*/)+[\w@.-]+\.[A-Za-z]\w{0,7}):\d+(?:-\d+)?")
 _BLANK: Final = re.compile(
     r"(?i)example|changeme|change[-_. ]?(?:me|this|it)|replace[-_. ]?(?:me|this|with)|placeholder|redacted|xxxx|\*\*\*|"
     r"\.\.\.|…|your[-_. ]|^your|<[a-z]|insert[-_. ]|dummy|^(?:my|the|some|any)[-_](?:secret|pass|token|key|api)|fake|"
@@ -132,11 +135,16 @@ def common_share(value: str) -> float:
     return sum(pair in words("pairs") for pair in pairs) / len(pairs) if pairs else 0.0
 
 
+def is_location(value: str) -> bool:
+    match = _LOCATION.fullmatch(value)
+    return match is not None and language_of(match["path"]) != PLAIN
+
+
 def is_placeholder(value: str) -> bool:
     """It stands for a secret, or says where one comes from."""
     if len(value) < SHORTEST or len(set(value)) < 3:  # noqa: PLR2004 - aaaa, abab
         return True
-    if _REFERENCE.search(value) or _BLANK.search(value) or _ENCODINGS.search(value):
+    if _REFERENCE.search(value) or _BLANK.search(value) or _ENCODINGS.search(value) or is_location(value):
         return True
     return value.isalpha() and (
         value.lower() in words("vocabulary") or value.lower().removeprefix("my") in words("vocabulary")
