@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from llmc.base.languages import language_of, role_of
 from llmc.graph.dialects import family_of
 from llmc.graph.dialects.base import shared_folders
-from llmc.graph.entities import Edge, GraphNode, Precision, Site
+from llmc.graph.entities import Edge, EntityKind, GraphNode, Precision, Site
 from llmc.graph.facts import CALLABLE_KINDS, TYPE_KINDS, VALUE_KINDS
 from llmc.graph.library_names import LIBRARY_NAMES
 from llmc.graph.resolve import Resolver
@@ -42,12 +42,13 @@ USES = frozenset({"call", "use", "type", "inherit", "write"})
 
 @dataclass(slots=True)
 class Edges:
-    """`guesses` are edges by name, `unlisted` the sites that have some which nobody asked for; `complete` is False
-    where a limit was hit."""
+    """`guesses` are edges by name; `unlisted` maps the sites that have some which nobody asked for to the name there;
+    `elsewhere` are calls of the name that seem to mean something else; `complete` is False where a limit was hit."""
 
     edges: list[Edge] = field(default_factory=list)
     guesses: list[Edge] = field(default_factory=list)
-    unlisted: set[Site] = field(default_factory=set)
+    unlisted: dict[Site, str] = field(default_factory=dict)
+    elsewhere: list[Edge] = field(default_factory=list)
     complete: bool = True
 
 
@@ -102,7 +103,7 @@ class Graph:
                 named = self._by_name(facts, source, reference)
                 found.guesses += [Edge(source, node, site, Precision.BY_NAME) for node in named]
             elif self._may_mean(facts, source, reference.name):
-                found.unlisted.add(site)
+                found.unlisted[site] = reference.name
 
     def _is_telling(self, reference: Reference) -> bool:
         """Whether the name of a method says what is called, though not on what: few define it, and no library does."""
@@ -156,8 +157,7 @@ class Graph:
             return
         for qualified in facts.by_name.get(reference.name, ()):
             kind = facts.kind(qualified)
-            is_member = facts.kind(qualified.rpartition(".")[0]) in TYPE_KINDS
-            if kind in CALLABLE_KINDS and (is_member or not reference.receiver or not origin.path):
+            if kind in CALLABLE_KINDS and (facts.is_member(qualified) or not reference.receiver or not origin.path):
                 yield facts.node(qualified)
 
     def structural(self, node: GraphNode) -> list[GraphNode]:
@@ -184,7 +184,9 @@ class Graph:
         if facts.kind(owner) in TYPE_KINDS and node.name in constructors:
             self._uses_of(facts.node(owner), node, kinds & {"call"}, found)
         found.edges = _by_place(self.project, found.edges)
-        found.guesses = _by_place(self.project, found.guesses)
+        # "No callers" is only true if every call of the name certainly means something else.
+        guesses = found.guesses or ([] if found.edges else found.elsewhere)
+        found.guesses = _by_place(self.project, guesses)
         return found
 
     def _uses_of(self, target: GraphNode, node: GraphNode, kinds: frozenset[str], found: Edges) -> None:
@@ -251,9 +253,22 @@ class Graph:
             precision = resolution.precision if len(nodes) == 1 else max(resolution.precision, Precision.LIKELY)
             found.edges.append(Edge(source, node, site, precision))
         elif not resolution.entities and not resolution.closed and reference.kind in ("call", "use"):
-            named = target in self._named(target.doc, reference, facts)
-            if named and self._targets(facts, source, [target]):
+            if self._may_be(facts, source, reference, target):
                 found.guesses.append(Edge(source, node, site, Precision.BY_NAME))
+        elif _is_uncertain(reference, resolution) and self._may_be(facts, source, reference, target):
+            found.elsewhere.append(Edge(source, node, site, Precision.BY_NAME))
+
+    def _may_be(self, facts: Facts, source: GraphNode, reference: Reference, target: GraphNode) -> bool:
+        """Whether the name and the way in which it is used fit a definition."""
+        return target in self._named(target.doc, reference, facts) and bool(self._targets(facts, source, [target]))
+
+
+def _is_uncertain(reference: Reference, resolution: Resolution) -> bool:
+    """Whether a method is called on a value whose type was inferred, or is outside the repository by what we know."""
+    if reference.kind != "call" or not reference.receiver or reference.receiver.startswith(("'", "super")):
+        return False
+    is_external = any(one.kind is EntityKind.EXTERNAL for one in resolution.entities)
+    return reference.name not in LIBRARY_NAMES if is_external else resolution.precision is Precision.LIKELY
 
 
 def _module_word(path: str) -> str:

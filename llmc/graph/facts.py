@@ -122,6 +122,11 @@ class Facts:
             return True
         return any(_GETTER.match(one.signature) for one in self.by_qualified.get(qualified, ()))
 
+    def is_member(self, qualified: str) -> bool:
+        """Whether it belongs to a type, which may be defined in another file: `impl` blocks, receivers of Go."""
+        container = qualified.rpartition(".")[0]
+        return bool(container) and self.kind(container) in TYPE_KINDS | {""}
+
     def node(self, qualified: str) -> GraphNode:
         return GraphNode(self.doc, qualified)
 

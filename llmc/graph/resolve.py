@@ -110,10 +110,13 @@ class Resolver:
         if not steps:
             return UNRESOLVED
         found = self._head(facts, scope, steps[0])
+        is_result = False  # of a call that only hands on what it is called on, or an element of it
         for at, step in enumerate(steps[1:], 1):
             if not found.entities:
                 return UNRESOLVED
-            if step == "()":
+            if step == "()" and is_result:
+                is_result = False
+            elif step == "()":
                 if found is EXTERNAL and not steps[at - 1][:1].isupper():
                     return UNRESOLVED  # a function from outside may well return one of our values
                 found = self._each(found, self.call)
@@ -122,8 +125,18 @@ class Resolver:
             else:
                 if steps[at - 1] not in ("()", "[]"):
                     found = self._each(found, self._value)
-                found = self._each(found, partial(self._named_member, step.rstrip(GENERIC)))
+                owners, name = found.entities, step.lstrip(".").rstrip(GENERIC)
+                found = self._each(found, partial(self._named_member, name))
+                is_result = self._hands_on(facts, owners, name, found)
         return found
+
+    def _hands_on(self, facts: Facts, owners: tuple[Entity, ...], name: str, found: Resolution) -> bool:
+        """Whether a member stands for its own result: `x.clone()` is x, `rows.first()` one of the rows."""
+        if any(one.kind not in (EntityKind.INSTANCE, EntityKind.MANY) for one in found.entities):
+            return False
+        if all(one.kind is EntityKind.MANY for one in owners):
+            return name in ELEMENTS | SAME
+        return name in self.dialect(facts).transparent and found.entities == owners
 
     def _named_member(self, name: str, entity: Entity) -> Resolution:
         return self.member(entity, name)
@@ -190,7 +203,9 @@ class Resolver:
         self, facts: Facts, scope: str, name: str, dialect: Dialect, *, inner: str
     ) -> Resolution:
         is_type = bool(scope) and facts.kind(scope) in TYPE_KINDS
-        if is_type and not dialect.implicit_self and scope != inner:
+        # An `impl` block or a receiver names a type that another file may define.
+        is_body = is_type or (bool(scope) and not facts.kind(scope))
+        if is_body and not dialect.implicit_self and scope != inner:
             return UNRESOLVED  # names of a class body are not visible in its methods
         if is_type and dialect.implicit_self and name == scope.rpartition(".")[2]:
             return Resolution((Entity(EntityKind.DEFINITION, facts.node(scope)),))  # not its constructor

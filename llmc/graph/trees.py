@@ -6,11 +6,13 @@ its name is listed. Limits are reported, and the end of a function is never cut.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from llmc.graph.entities import GraphNode, Precision
 from llmc.graph.facts import CALLABLE_KINDS, TYPE_KINDS, VALUE_KINDS
+from llmc.graph.library_names import LIBRARY_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -47,6 +49,7 @@ class Tree:
     node: GraphNode
     branches: tuple[TreeEdge, ...] = ()
     guesses: int = 0  # calls by name that are not in the tree
+    unlisted: Counter[str] = field(default_factory=Counter)  # the names that they call, which this repository defines
     guessed: list[Edge] = field(default_factory=list)  # of callers: uses by name that are not in the tree
     complete: bool = True
     left: int = field(default=MOST_BRANCHES, repr=False)
@@ -110,7 +113,10 @@ def _branches(graph: Graph, tree: Tree, edges: Edges) -> list[TreeEdge]:
     certain = [edge for edge in edges.edges if _is_called(graph, edge)]
     sites = {edge.site for edge in certain}
     guessed = [edge for edge in edges.guesses if edge.site not in sites]
-    tree.guesses += len(edges.unlisted - sites)
+    unlisted = {site: name for site, name in edges.unlisted.items() if site not in sites}
+    tree.guesses += len(unlisted)
+    called = (name for site, name in unlisted.items() if site.kind == "call")
+    tree.unlisted.update(name for name in called if name not in LIBRARY_NAMES)
     together: dict[GraphNode, list[Edge]] = {}
     for edge in sorted([*certain, *guessed], key=lambda one: one.site.line):
         together.setdefault(edge.target, []).append(edge)

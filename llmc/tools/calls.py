@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +46,8 @@ def run(asked: ToolRequest) -> Envelope:
     ]
     branches = [branch for _, tree in trees for branch in every(tree.branches)]
     said = [plural(len(branches), "call")]
-    said += [note for note in (guessed(sum(tree.guesses for _, tree in trees)),) if note]
+    names = sum((tree.unlisted for _, tree in trees), Counter[str]())
+    said += [note for note in (guessed(sum(tree.guesses for _, tree in trees), names),) if note]
     cut = "" if all(tree.complete for _, tree in trees) else "the tree was cut at a limit"
     layout = CallLayout(lines, signatures=asked.flag("signatures"))
     return Envelope(

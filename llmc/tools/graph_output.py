@@ -46,6 +46,7 @@ WORDS = {"type": "as a type", "inherit": "as a base", "use": "as a value", "writ
 MOST_TARGETS = 5
 # Uses that match by name alone are listed up to this many: a reader can check these, and a count helps nobody.
 MOST_UNVERIFIED = 20
+MOST_UNRESOLVED = 6  # names of unresolved calls that are listed
 FEW_TESTS = 4  # uses in tests that are named; more are counted
 LONGEST_HEAD = 80
 _SPACED = re.compile(r"([(\[{]) | (?=[)\]}])|,(?= \))")
@@ -73,8 +74,11 @@ def notes_of(asked: ToolRequest, *said: str) -> tuple[str, ...]:
     return (*(one for one in said if one), *freshness_notes(pending, min((view.share for view in views), default=1.0)))
 
 
-def guessed(count: int) -> str:
-    return f"{count} unresolved by name" if count else ""
+def guessed(count: int, names: Counter[str] | None = None) -> str:
+    """How many uses are known by name alone, and the names that are written most."""
+    most = ", ".join(name for name, _ in names.most_common(MOST_UNRESOLVED)) if names else ""
+    more = ", …" if names and len(names) > MOST_UNRESOLVED else ""
+    return f"{count} unresolved by name{f': {most}{more}' if most else ''}" if count else ""
 
 
 class TestUse(NamedTuple):

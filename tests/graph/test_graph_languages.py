@@ -372,3 +372,122 @@ def test_rust_parameter_with_the_name_of_a_crate_is_not_its_module(tmp_path: Pat
     }
     with graph_world(tmp_path, files) as world:
         assert world.callees("ask") == {"app/src/lib.rs:Local.facet": "by name"}
+
+
+# An `impl` in another file than its type, a trait with a method of the same name, a free function of the same name.
+IMPLS = {
+    "Cargo.toml": '[package]\nname = "depot"\n',
+    "src/lib.rs": "pub mod query;\npub mod checks;\npub mod shard;\npub mod routes;\n",
+    "src/query.rs": (
+        "pub struct Query;\n\npub struct Request {\n    pub query: Option<Query>,\n}\n\n"
+        "pub trait Verify {\n    fn check(&self);\n}\n"
+    ),
+    "src/checks.rs": """\
+use crate::query::{Query, Request, Verify};
+
+impl Query {
+    pub fn check_strict(&self) {
+        check_strict(1);
+    }
+
+    pub fn check_loose(&self) {}
+}
+
+impl Request {
+    fn verify(&self) {
+        if let Some(query) = self.query.as_ref() {
+            query.check_strict()
+        }
+    }
+
+    fn unknown(&self, each: Each) {
+        each(|one| one.check_loose());
+    }
+}
+
+pub fn check_strict(depth: u32) {}
+""",
+    "src/shard.rs": """\
+use tokio::sync::{OwnedRwLockReadGuard, RwLockReadGuard};
+
+pub struct Holder;
+
+impl Holder {
+    pub fn split(&self) {}
+
+    pub fn route(&self) {}
+}
+
+pub struct Shared(Holder);
+
+impl Shared {
+    pub async fn owned(self) -> OwnedRwLockReadGuard<Holder> {
+        self.0
+    }
+
+    pub async fn borrowed(&self) -> RwLockReadGuard<'_, Holder> {
+        self.0
+    }
+}
+""",
+    "src/routes.rs": """\
+use crate::shard::Shared;
+
+pub struct Depot {
+    shared: Shared,
+}
+
+impl Depot {
+    pub async fn update(&self, runtime: Runtime) {
+        let holder = self.shared.clone().owned().await;
+        let pairs = holder.split();
+        runtime.spawn(async move {
+            self.shared.borrowed().await.route();
+            for (one, other) in pairs {
+                one.apply_everywhere();
+            }
+        });
+    }
+}
+""",
+    "src/replica.rs": "use crate::x::Replica;\n\nimpl Replica {\n    pub fn apply_everywhere(&self) {}\n}\n",
+}
+
+
+def test_rust_impls_in_another_file_than_their_type_have_callers(tmp_path: Path) -> None:
+    with graph_world(tmp_path, IMPLS) as world:
+        assert world.callers("Query.check_strict") == {"src/checks.rs:Request.verify": "likely"}
+        assert "by name, unverified\n src/checks.rs 19 Request.unknown" in world.text(
+            "callers", name="Query.check_loose"
+        )
+
+
+def test_a_bare_call_is_not_the_method_of_that_name(tmp_path: Path) -> None:
+    with graph_world(tmp_path, IMPLS) as world:
+        assert world.callees("Query.check_strict") == {"src/checks.rs:check_strict": "exact"}
+
+
+def test_calls_in_async_blocks_and_through_guards_are_edges(tmp_path: Path) -> None:
+    with graph_world(tmp_path, IMPLS) as world:
+        assert world.callees("Depot.update") == {
+            "src/shard.rs:Shared.owned": "likely",
+            "src/shard.rs:Holder.split": "likely",
+            "src/shard.rs:Shared.borrowed": "exact",
+            "src/shard.rs:Holder.route": "likely",
+            "src/replica.rs:Replica.apply_everywhere": "by name",
+        }
+
+
+def test_calls_that_were_inferred_to_be_others_are_listed_where_none_is_found(tmp_path: Path) -> None:
+    files = {
+        "a.py": "class Cart:\n    def settle(self): ...\n\n\nclass Order:\n    def settle(self): ...\n\n\n"
+        "def make(flag):\n    return Cart()\n\n\ndef run():\n    thing = make(1)\n    thing.settle()\n"
+    }
+    with graph_world(tmp_path, files) as world:
+        assert "by name, unverified\n a.py 15 run" in world.text("callers", name="Order.settle")
+
+
+def test_unresolved_calls_are_named(tmp_path: Path) -> None:
+    files = {f"{name}.py": f"class {name.title()}:\n    def settle(self): ...\n" for name in ("one", "two", "three")}
+    with graph_world(tmp_path, {**files, "run.py": "def run(thing):\n    thing.settle()\n    thing.get()\n"}) as world:
+        assert world.text("calls", name="run").startswith("0 calls · 1 unresolved by name: settle")

@@ -17,6 +17,8 @@ __all__ = ["Rust"]
 
 ROOTS = ("lib.rs", "main.rs")
 NAME = re.compile(r"\[(?:package|lib)\][^\[]*?^name\s*=\s*\"([^\"]+)\"", re.MULTILINE | re.DOTALL)
+DEPENDENCIES = re.compile(r"^\[[^\]\n]*dependencies(?:\.([\w-]+))?\]([^\n]*(?:\n(?!\[)[^\n]*)*)", re.MULTILINE)
+KEY = re.compile(r"^([\w-]+)\s*[=.]", re.MULTILINE)
 MOST_DEFINING = 300
 INLINE = "#"  # between the file of a module and the block in it
 
@@ -64,6 +66,21 @@ class Rust(Dialect):
         found = super().head(resolver, facts, scope, name)
         if found is None and name == "self":
             return self._place(facts.path, self._inline(facts, scope))
+        if found is None and name[:1].islower() and name not in facts.links.imports:
+            named = resolver.name(facts, scope, name)
+            # A parameter of a closure or a variable of a pattern, unless it is a crate.
+            return UNRESOLVED if named is EXTERNAL and name not in self._dependencies() else named
+        return found
+
+    def _dependencies(self) -> set[str]:
+        """The crates from outside that the repository names in its manifests."""
+        memo = self.project.memo
+        if "dependencies" not in memo:
+            texts = [self.project.text(path) for path in self.project.named("Cargo.toml")]
+            tables = [table for text in texts for table in DEPENDENCIES.findall(text)]
+            names = {one for name, table in tables for one in (name, *KEY.findall(table)) if one}
+            memo["dependencies"] = {"std", "core", "alloc", *(name.replace("-", "_") for name in names)}
+        found: set[str] = memo["dependencies"]
         return found
 
     def _place(self, path: str, inline: str) -> Resolution:

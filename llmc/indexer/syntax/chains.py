@@ -118,7 +118,8 @@ _TYPE_PREFIX = re.compile(
 _WRAPPERS = _words(
     """
     Optional Annotated Final ClassVar Awaitable Coroutine Promise PromiseLike Task ValueTask Option Result Box
-    Arc Rc Ref RefMut Cow Pin RefCell Cell Mutex RwLock MutexGuard NonNull shared_ptr unique_ptr weak_ptr
+    Arc Rc Ref RefMut Cow Pin RefCell Cell Mutex RwLock MutexGuard RwLockReadGuard RwLockWriteGuard OwnedMutexGuard
+    OwnedRwLockReadGuard OwnedRwLockWriteGuard OnceCell OnceLock LazyLock Weak NonNull shared_ptr unique_ptr weak_ptr
     Readonly Partial Required NonNullable CompletableFuture Future Lazy Nullable NotRequired ReadOnly Provider
     Supplier
     """
@@ -148,6 +149,7 @@ _PRIMITIVE = _words(
     bytearray complex
     """
 )
+_LIFETIME = re.compile(r"\s*'\w+\s*")
 _GO_LIST, _GO_MAP = re.compile(r"\[\w*\]|\.\.\.|chan\s+|<-\s*chan\s+"), re.compile(r"map\[[^\]]*\]")
 
 
@@ -195,7 +197,7 @@ def _generic(name: str, rest: str) -> str:
     last = name.rpartition(".")[2]
     if rest[0] not in "[<" or rest[-1] not in "]>":
         return name + GENERIC if rest[0] in "[<" else UNKNOWN
-    inner = _split(rest[1:-1], ",")
+    inner = [one for one in _split(rest[1:-1], ",") if not _LIFETIME.fullmatch(one)] or [""]
     if last in ("Union", "Either"):
         return type_chain("|".join(inner))
     if last in ("Callable", "Type", "type", "Literal", "Func", "Action"):
