@@ -51,13 +51,15 @@ def call_tool(request: ToolRequest) -> Reply:
             if other is None:
                 break
             request = replace(request, name=other[0], args=other[1])
-        request = in_scope_anywhere(request)
+        own = wanted.own_args(request)  # a script, delegate or downstream tool may have a `repo` or `budget` of its own
+        workspace = in_scope_anywhere(own).workspace
         request = replace(
             request,
-            provisional=wanted.depends_on_index() and request.workspace.is_building,
-            numbered=(request.numbered or request.workspace.settings.envelope.numbered) and not request.unlimited,
+            workspace=workspace,
+            provisional=wanted.depends_on_index() and workspace.is_building,
+            numbered=(request.numbered or request.workspace.settings.envelope.numbered) and not own.unlimited,
         )
-        budget_of(request, wanted)  # an invalid budget is refused before the tool runs
+        budget_of(own, wanted)  # an invalid budget is refused before the tool runs
         if request.call is not None:
             limits = request.workspace.settings.limits
             request.call.allow(wanted.seconds_allowed(request.workspace.settings), limits.call_memory_bytes)

@@ -130,6 +130,17 @@ def test_a_table_is_shown_as_json_and_is_data_for_programs(world: World) -> None
     assert data["printed"] == ["seen"]
 
 
+def test_arguments_that_llmc_has_too_belong_to_the_script(world: World) -> None:
+    names = ("repo", "ref", "path", "all", "fields", "budget")
+    arguments = ", ".join(f"{{ name = '{name}' }}" for name in names)
+    run = "function(args) return args end"
+    add(world, "mirror", f"return {{ description = 'x', arguments = {{ {arguments} }}, execute = {run} }}")
+    given = {name: f"my-{name}" for name in names}
+    pairs = (f"{name}={value}" for name, value in given.items())
+    told = json.loads(world.llmc("delegate", "test", "mirror", *pairs, "--json").stdout)
+    assert told["data"]["result"] == given
+
+
 def test_one_invalid_script_is_reported_and_skipped(world: World) -> None:
     add(world, "owner_of", OWNER, label="owner")
     add(world, "broken", "return { description = 'x',")
