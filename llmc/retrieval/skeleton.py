@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
 __all__ = ["Fold", "Statement", "skeleton"]
 
@@ -22,12 +22,17 @@ _FLOW = re.compile(
     r"|except|finally|ensure|rescue|with|using|return|throw|raise|yield|break|continue|goto|defer|go|await|lock|"
     r"synchronized|guard|repeat|begin|assert)\b"
 )
+# Arms of a match, and a value that a branch gives: `let x = match y {`.
+_ARM = re.compile(r"[^=;]*(?<![=<>!])=>(?:\s|$)")
+_CHOOSES = re.compile(r"[=(]\s*(?:await\s+)?(?:match|if|switch|when|case|try|loop|select)\b|\bswitch\s*\{?\s*$")
 # Those of them that have a body.
 _FLOW_HEAD = re.compile(r"(?:if|elif|else|elsif|for|foreach|while|until|unless|do|loop|switch|match|select|try|with)\b")
 _LOGS = re.compile(
     r"\s*(?:const|let|var)?\s*\w*(?:this\.|self\.)?_?(?:log|logger|logging|console|tracing|slog|klog|LOG)\b"
     r"(?:\s*:?=|\.\w+|\(\w*\)\.\w+)?[^=]*\(|\s*(?:trace|debug|info|warn|error|println|eprintln)!\("
 )
+_CALLED = re.compile(r"([^\W\d]\w*)(?=\()")
+_COMPOUND = re.compile(r"[^_\W]_+[^_\W]|[a-z][A-Z]")
 _CALL = re.compile(r"[\w$\]>!?]\s?\(|\bnew\s+\w|\w!\[?\(|\|>\s*\w")
 _DEFINES = re.compile(
     r"\s*(?:export\s+|default\s+|pub(?:\([^)]*\))?\s+|public\s+|private\s+|protected\s+|static\s+|async\s+|abstract\s+|"
@@ -51,11 +56,19 @@ _STRUCT = re.compile(r"(?:[=(,]|(?<!\)):|\breturn|=>)\s*&?(?:[\w:.]+(?:<[^>]*>)?
 _MOST_JOINED = 60
 _LONGEST = 110
 _ARGUMENTS = 44  # of a bracket's content, when the statement is too long
+_MOST_NAMES = 6  # of calls in lines that are left out
 _FEW = 3  # so many folded lines need no mark of their own: the line numbers show them
 
 
 class Fold(int):
-    """A number of lines that are left out."""
+    """A number of lines that are left out. `names` are functions that they call, where statements were left out."""
+
+    names: tuple[str, ...]
+
+    def __new__(cls, lines: int, names: tuple[str, ...] = ()) -> Self:
+        made = super().__new__(cls, lines)
+        made.names = names
+        return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +104,21 @@ def _thinned(found: list[Statement | Fold], end: int, most: int) -> list[Stateme
     if len(deep) <= most:
         return found
     deepest = max(1, deep[most] - 1)
-    kept = [one for one in found if isinstance(one, Statement) and one.level <= deepest]
+    statements = [one for one in found if isinstance(one, Statement)]
+    kept = [one for one in statements if one.level <= deepest]
     thinned: list[Statement | Fold] = []
     for one, following in zip(kept, [*(each.number for each in kept[1:]), end], strict=True):
         thinned.append(one)
         if following - one.number > _FEW + 1:
-            thinned.append(Fold(following - one.number - 1))
+            inside = [each.text for each in statements if one.number < each.number < following]
+            thinned.append(Fold(following - one.number - 1, _called(inside)))
     return thinned
+
+
+def _called(texts: Iterable[str]) -> tuple[str, ...]:
+    """Compound names that are called: `create_order` says what happens there, `push` does not."""
+    names = (name for text in texts for name in _CALLED.findall(_bare(text)))
+    return tuple(dict.fromkeys(name for name in names if _COMPOUND.search(name)))[:_MOST_NAMES]
 
 
 def _add(found: list[Statement | Fold], one: Statement) -> None:
@@ -113,7 +134,12 @@ def _add(found: list[Statement | Fold], one: Statement) -> None:
 def _stays(text: str) -> bool:
     if _COMMENT.match(text) or _LOGS.match(text):
         return False
-    return bool(_FLOW.match(text) or _DEFINES.match(text) or _CALL.search(text))
+    return bool(_FLOW.match(text) or _DEFINES.match(text) or _CALL.search(text) or _branches(text))
+
+
+def _branches(text: str) -> bool:
+    bare = _bare(text)
+    return bool(_ARM.match(bare) or _CHOOSES.search(bare))
 
 
 def _joined(lines: Sequence[str], first: int) -> Iterator[tuple[int, str, int]]:

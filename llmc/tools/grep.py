@@ -35,7 +35,12 @@ def run(asked: ToolRequest) -> Envelope:
     if in_output is not None:
         return in_output
     scope = scope_of(
-        asked, asked.paths(), globs=asked.texts("glob"), types=asked.texts("type"), types_not=asked.texts("type_not")
+        asked,
+        asked.paths(),
+        listing=asked.flag("files"),
+        globs=asked.texts("glob"),
+        types=asked.texts("type"),
+        types_not=asked.texts("type_not"),
     )
     views = scope.views
     request = request_of(asked, scope.paths, unindexed=any(view.share < 1.0 for view in views))

@@ -333,7 +333,9 @@ def shape(  # noqa: PLR0917 - what is known of these lines
 
 def skeleton_rows(parts: Sequence[Statement | Fold]) -> tuple[Row, ...]:
     return tuple(
-        Row(f"… {int(part)} lines") if isinstance(part, Fold) else Row(" " * part.level + part.text, part.number)
+        Row(f"… {int(part)} lines{': ' if part.names else ''}{', '.join(part.names)}")
+        if isinstance(part, Fold)
+        else Row(" " * part.level + part.text, part.number)
         for part in parts
     )
 

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CallScope", "counted", "denied_notes", "in_scope", "names_unindexed", "scope_of"]
 
+FEW_DENIED = 3  # files that a list names, since it would be incomplete without them
+
 
 @dataclass(frozen=True, slots=True)
 class CallScope:
@@ -42,9 +44,12 @@ class CallScope:
     notes: tuple[str, ...] = ()
 
 
-def scope_of(asked: ToolRequest, typed: Sequence[str], name: str = "", **conditions: tuple[str, ...]) -> CallScope:
+def scope_of(
+    asked: ToolRequest, typed: Sequence[str], name: str = "", *, listing: bool = False, **conditions: tuple[str, ...]
+) -> CallScope:
     """`name` is what `find` looks for: it may be the path of an ignored file, and only what is called so is counted as
-    denied. ReadError if nothing is named but what the denylist refuses."""
+    denied. `listing`: the reply is a list of files, so that a few denied ones are named. ReadError if nothing is named
+    but what the denylist refuses."""
     workspace = asked.workspace
     named, missing = existing_paths(workspace, typed)
     refused = [(root_index.root.id, one) for root_index, one in named if one.refusal is not None]
@@ -67,7 +72,7 @@ def scope_of(asked: ToolRequest, typed: Sequence[str], name: str = "", **conditi
         )
     skipped = [(root_index.root.id, path) for root_index, one in named for path in sorted(one.skipped)]
     absent = (f"no such path: {', '.join(missing)}",) if missing else ()
-    kept_out = denied_notes(workspace, views, filtered, denied, by_name=bool(name))
+    kept_out = denied_notes(workspace, views, filtered, denied, by_name=bool(name), listing=listing)
     notes = (*absent, *kept_out, *counted(workspace, "skipped", skipped))
     return CallScope(views, filtered, (*notes, *unread_notes(workspace, filtered)))
 
@@ -124,12 +129,16 @@ def denied_notes(
     named: Sequence[tuple[str, str]] = (),
     *,
     by_name: bool = False,
+    listing: bool = False,
 ) -> tuple[str, ...]:
-    """How many files in scope the denylist keeps out; those that are asked for by name are named."""
+    """How many files in scope the denylist keeps out; those that are asked for by name are named, and a few that a
+    list of files would be incomplete without."""
     found = dict.fromkeys(named)
     for view in views:
         accepts = paths.of(view.root.id).accepts if view.denied else bool
         found |= {(view.root.id, path): None for path in sorted(view.denied) if accepts(path)}
+    if listing and 0 < len(found) <= FEW_DENIED:
+        return (f"denied: {', '.join(shown_path(workspace, *place) for place in found)}",)
     if named or by_name:
         return counted(workspace, "denied", list(found))
     return (f"{len(found)} denied",) if found else ()

@@ -157,6 +157,12 @@ def test_a_workspace_file_cannot_allow_what_is_denied_but_the_user_can(world: St
     assert world("--config", str(own), "read", "app.py").returncode != 0
 
 
+def test_a_list_of_files_names_a_few_denied_ones(world: Standing) -> None:
+    first = world.text("grep", "-l", "needle", "-g", ".env*").split("\n")[0]
+    assert "denied: .env" in first
+    assert "4 denied" in world.text("grep", "-l", "needle").split("\n")[0]
+
+
 def test_a_new_denied_file_is_counted(world: Standing) -> None:
     (world.folder / "new.pem").write_text(f"needle {SECRET}\n")
     try:

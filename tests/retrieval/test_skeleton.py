@@ -136,6 +136,42 @@ def test_of_too_many_statements_the_deepest_levels_go() -> None:
     assert len([line for line in lines if "if a" in line]) == 10
 
 
+ARMS = """
+fn plan(&mut self, one: Shape) -> Key {
+    let key = match one {
+        Shape::Point => None,
+        Shape::Distance { origin: _, to } => {
+            required = kinds;
+            to
+        }
+        Shape::Line { .. }
+        | Shape::Curve { .. } => self.last,
+    };
+    let depth = 1;
+    key
+}
+"""
+
+
+def test_arms_and_branches_that_give_a_value_stay() -> None:
+    assert shape(ARMS) == [
+        "1 0 fn plan(&mut self, one: Shape) -> Key",
+        "2 1 let key = match one",
+        "3 2 Shape::Point => None,",
+        "4 2 Shape::Distance { origin: _, to } =>",
+        "8 2 Shape::Line { .. } | Shape::Curve { .. } => self.last,",
+    ]
+
+
+def test_calls_in_levels_that_go_are_named() -> None:
+    text = (
+        "def f(rows):\n"
+        + "    if a():\n        one()\n        suggest_shards(2)\n        rows.append(3)\n        b()\n" * 9
+    )
+    parts = skeleton(text.split("\n"), 1, most=15)
+    assert [part.names for part in parts if isinstance(part, Fold)] == [("suggest_shards",)] * 9
+
+
 @pytest.mark.parametrize("text", ["", "(" * 5000, "{\n" * 2000, '"""\n' * 3, "'" * 999, ")}]" * 400])
 def test_text_that_is_no_code_has_a_skeleton_too(text: str) -> None:
     shape(text)
