@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from llmc.graph.entities import GraphNode, Precision
 from llmc.graph.facts import CALLABLE_KINDS, TYPE_KINDS, VALUE_KINDS
+from llmc.graph.incidental import is_incidental
 from llmc.graph.library_names import LIBRARY_NAMES
 
 if TYPE_CHECKING:
@@ -69,14 +70,13 @@ def _grown(
     """Level by level, so that what is called directly is never listed only further down."""
     if depth <= 0 or not branches:
         return tuple(branches)
-    inner = _level(graph, tree, [branch.node for branch in branches], guesses=guesses)
+    inner = _level(graph, tree, [branch.node for branch in branches if not is_incidental(branch.node)], guesses=guesses)
     fresh: dict[GraphNode, list[TreeEdge]] = {}
     repeated: dict[GraphNode, list[GraphNode]] = {}
     for branch in branches:
-        fresh[branch.node] = [one for one in inner[branch.node] if one.node not in shown]
-        repeated[branch.node] = [
-            one.node for one in inner[branch.node] if one.node in shown and one.node != branch.node
-        ]
+        called = inner.get(branch.node, [])
+        fresh[branch.node] = [one for one in called if one.node not in shown]
+        repeated[branch.node] = [one.node for one in called if one.node in shown and one.node != branch.node]
         shown |= {one.node for one in fresh[branch.node]}
     flat = [one for several in fresh.values() for one in several]
     grown = iter(_grown(graph, tree, flat, depth - 1, shown, guesses=guesses))

@@ -10,6 +10,7 @@ from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.phrases import plural
 from llmc.graph.entities import Precision
 from llmc.graph.facts import TYPE_KINDS
+from llmc.graph.incidental import is_incidental
 from llmc.graph.trees import callees
 from llmc.tool import ALL, BUDGET, Argument, Tool, ToolRequest
 from llmc.tools.graph_output import (
@@ -23,7 +24,7 @@ from llmc.tools.graph_output import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from llmc.graph.edges import Graph
     from llmc.graph.trees import Tree, TreeEdge
@@ -48,14 +49,17 @@ def run(asked: ToolRequest) -> Envelope:
     said = [plural(len(branches), "call")]
     names = sum((tree.unlisted for _, tree in trees), Counter[str]())
     said += [note for note in (guessed(sum(tree.guesses for _, tree in trees), names),) if note]
+    empty = [(graph, tree) for graph, tree in trees if not tree.branches] if branches else []
+    trees = [(graph, tree) for graph, tree in trees if tree.branches or not branches]
+    silent = f"without calls: {', '.join(place_of(lines, graph, tree) for graph, tree in empty)}" if empty else ""
     cut = "" if all(tree.complete for _, tree in trees) else "the tree was cut at a limit"
     layout = CallLayout(lines, signatures=asked.flag("signatures"))
     return Envelope(
         "calls",
         " · ".join(said),
         groups=tuple(Group(title(lines, graph, tree), tuple(layout.rows(graph, tree))) for graph, tree in trees),
-        notes=notes_of(asked, more, cut, legend(branches)),
-        data={"definitions": [data_of(lines, graph, tree) for graph, tree in trees]},
+        notes=notes_of(asked, silent, more, cut, legend(branches)),
+        data={"definitions": [data_of(lines, graph, tree) for graph, tree in (*trees, *empty)]},
         in_order=True,
     )
 
@@ -64,6 +68,10 @@ def every(branches: tuple[TreeEdge, ...]) -> Iterator[TreeEdge]:
     for branch in branches:
         yield branch
         yield from every(branch.children)
+
+
+def place_of(lines: Lines, graph: Graph, tree: Tree) -> str:
+    return f"{lines.place(graph, tree.node)} {tree.node.qualified}"
 
 
 def title(lines: Lines, graph: Graph, tree: Tree) -> str:
@@ -85,8 +93,12 @@ class CallLayout:
     signatures: bool
 
     def rows(self, graph: Graph, tree: Tree) -> Iterator[Item]:
-        for branch in tree.branches:
+        told = [branch for branch in tree.branches if not self._is_incidental(branch)]
+        for branch in told:
             yield from self._items(graph, branch, 0, tree.node.doc)
+        if also := [branch.node.qualified for branch in tree.branches if branch not in told]:
+            project = graph.project
+            yield Item((), f"also {_listed(also)}", project.root.id, project.path(tree.node.doc))
 
     def _items(self, graph: Graph, branch: TreeEdge, level: int, within: int) -> Iterator[Item]:
         """A line for the call, then those of what it calls, further in."""
@@ -98,8 +110,7 @@ class CallLayout:
         told = [child for child in branch.children if not self._is_minor(graph, child)]
         minor = [child.node.qualified for child in branch.children if child not in told]
         if also := [*minor, *(node.name for node in branch.repeated)]:
-            left = len(also) - MOST_NAMES
-            text += f" · also {', '.join(also[:MOST_NAMES])}{f' and {left} more' if left > 0 else ''}"
+            text += f" · also {_listed(also)}"
         start, end = (symbol.start_line, symbol.end_line) if symbol else (1, 1)
         project = graph.project
         row = Row(text, branch.lines[0])
@@ -107,8 +118,13 @@ class CallLayout:
         for child in told:
             yield from self._items(graph, child, level + 1, branch.node.doc)
 
+    def _is_incidental(self, branch: TreeEdge) -> bool:
+        return not self.signatures and is_incidental(branch.node)
+
     def _is_minor(self, graph: Graph, branch: TreeEdge) -> bool:
         """Objects that are created, accessors, conversions, two levels down: their names are enough."""
+        if self._is_incidental(branch):
+            return True
         symbol = self.lines.symbol(graph, branch.node)
         if symbol is None or branch.children or branch.repeated or self.signatures:
             return False
@@ -119,6 +135,11 @@ class CallLayout:
         project = graph.project
         uses = project.references(branch.node.doc).get(branch.node.qualified, ())
         return not any(use.kind == "call" and project.defining(use.name) for use in uses)
+
+
+def _listed(names: Sequence[str]) -> str:
+    left = len(names) - MOST_NAMES
+    return f"{', '.join(names[:MOST_NAMES])}{f' and {left} more' if left > 0 else ''}"
 
 
 def data_of(lines: Lines, graph: Graph, tree: Tree) -> dict[str, Any]:

@@ -491,3 +491,20 @@ def test_unresolved_calls_are_named(tmp_path: Path) -> None:
     files = {f"{name}.py": f"class {name.title()}:\n    def settle(self): ...\n" for name in ("one", "two", "three")}
     with graph_world(tmp_path, {**files, "run.py": "def run(thing):\n    thing.settle()\n    thing.get()\n"}) as world:
         assert world.text("calls", name="run").startswith("0 calls · 1 unresolved by name: settle")
+
+
+def test_copies_and_errors_are_named_in_one_line_and_definitions_without_calls_in_a_note(tmp_path: Path) -> None:
+    files = {
+        "a.py": (
+            "class ParcelError(Exception):\n    def __init__(self):\n        describe()\n\n\ndef describe(): ...\n\n\n"
+            "class Box:\n    def copy(self): ...\n\n    def weigh(self): ...\n\n\n"
+            "def pack(box: Box):\n    box.copy()\n    box.weigh()\n    raise ParcelError\n\n\n"
+            "def fail():\n    raise ParcelError()\n"
+        ),
+        "stub.py": "def pack(box): ...\n",
+    }
+    with graph_world(tmp_path, files) as world:
+        text = world.text("calls", name="pack")
+        assert "17 Box.weigh :12\nalso Box.copy" in text.replace("\n ", "\n")
+        assert "without calls: stub.py:1 pack" in text.split("\n")[0]
+        assert "describe" not in world.text("calls", name="fail")
