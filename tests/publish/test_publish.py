@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,7 +16,8 @@ from llmc.publish.git_source import open_source
 from llmc.settings import EmbedderSettings, Index, Settings
 from llmc.store.shared.access import EVERYTHING
 from llmc.store.shared.database import SharedDatabase
-from llmc.store.shared.publishing import Publication, all_heads
+from llmc.store.shared.manifest import Head, newest
+from llmc.store.shared.publishing import Publication, all_heads, next_sequence
 from llmc.store.shared.schema import CONTENT_TABLES, DESCRIPTION, MANIFESTS
 from llmc.store.shared.statistics import TermStatistics
 from llmc.store.shared.verify import verify
@@ -242,6 +244,15 @@ def test_publishers_of_one_ref_at_once_leave_one_of_their_commits(checkout: Chec
     assert current[-1]
     assert verify(SharedDatabase.open(url)) == []
     assert "version2" in paths_of(url, tmp_path)["app.py"]
+
+
+def test_a_late_publisher_of_an_older_commit_does_not_replace_a_newer_one() -> None:
+    first = Head("acme/shop", "main", "a" * 40, sequence=next_sequence(None, 1.0), nonce="a", committed=1.0)
+    newest_commit = replace(first, commit="c" * 40, nonce="c", committed=3.0, sequence=next_sequence(None, 3.0))
+    late = replace(first, commit="b" * 40, nonce="b", committed=2.0, sequence=next_sequence(first, 2.0), published=9.0)
+    assert newest([first, newest_commit, late]) == {("acme/shop", "main"): newest_commit}
+    rolled_back = replace(late, nonce="d", sequence=next_sequence(newest_commit, 2.0))
+    assert newest([newest_commit, rolled_back]) == {("acme/shop", "main"): rolled_back}
 
 
 def test_publishers_of_many_repositories_at_once_do_not_lose_any(url: str, tmp_path: Path) -> None:

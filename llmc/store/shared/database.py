@@ -35,7 +35,7 @@ METADATA_BYTES = 64 << 20
 DISTANCE: Final = "dot"
 # Partitions have some 8,192 rows; as in `vectors.lance_table`.
 PROBES = 40
-CREATE_ATTEMPTS = 5
+CREATE_ATTEMPTS = 30
 
 
 def match_query(text: str, column: str, boost: float = 1.0) -> Any:

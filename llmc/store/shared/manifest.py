@@ -1,8 +1,9 @@
 """What was published: which commit a ref of a repository is at, and which document each of its files is.
 
-A publication appends one row. Of several rows for a repository and ref the one with the highest `Head.order` counts,
-so that all readers agree, whoever was faster, and a row that is cut short does not exist. A row without a commit marks
-a ref as dropped. The files are packed: 30,000 of them take 600 KB.
+A publication appends one row. Of several rows for a repository and ref the one with the highest `Head.order` counts:
+the newest commit, unless an older one was published on purpose. So all readers agree, whichever publisher was faster,
+and a row that is cut short does not exist. A row without a commit marks a ref as dropped. The files are packed: 30,000
+of them take 600 KB.
 """
 
 from __future__ import annotations

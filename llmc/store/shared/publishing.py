@@ -164,7 +164,7 @@ class Publication:
             head,
             repo=self.repo,
             ref=self.ref,
-            sequence=before.sequence + 1 if before else 1,
+            sequence=next_sequence(before, head.committed),
             nonce=uuid4().hex,
             shard=self._shard,
             published=time.time(),
@@ -230,6 +230,14 @@ class Publication:
 def is_newer(head: Head, committed: float) -> bool:
     """Whether a publication must not be replaced by a commit of this time: its publisher may only have been late."""
     return not head.is_dropped and head.committed > committed
+
+
+def next_sequence(before: Head | None, committed: float) -> int:
+    """It grows only where an older commit takes the place of a newer one, or any that of a dropped ref. Otherwise the
+    newest commit counts, in whatever order publishers read and write the table."""
+    if before is None:
+        return 1
+    return before.sequence + (before.is_dropped or is_newer(before, committed))
 
 
 def all_heads(database: SharedDatabase) -> dict[tuple[str, str], Head]:
