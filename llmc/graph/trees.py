@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Tree", "TreeEdge", "callees", "callers"]
 
 CALLS = frozenset({"call", "use"})
+HOLDER_KINDS = TYPE_KINDS | VALUE_KINDS  # not functions themselves, but what a call of them runs is known
 MOST_BRANCHES = 2_000
 DEEPEST = 10
 
@@ -141,7 +142,7 @@ def _is_called(graph: Graph, edge: Edge) -> bool:
     """Calls of functions, types and variables that hold a function, and functions that are passed as values."""
     facts = graph.project.facts(edge.target.doc)
     kind = facts.kind(edge.target.qualified) if facts else ""
-    return kind in CALLABLE_KINDS or (kind in TYPE_KINDS | VALUE_KINDS and edge.site.kind == "call")
+    return kind in CALLABLE_KINDS or (kind in HOLDER_KINDS and edge.site.kind == "call")
 
 
 def callers(graph: Graph, node: GraphNode, depth: int, *, guesses: bool = False) -> Tree:

@@ -29,7 +29,7 @@ from llmc.tools.remotes import local_target, read_remote
 from llmc.workspace import shown_path
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from llmc.base.model import Symbol
     from llmc.indexer.root_index import RootIndex
@@ -225,7 +225,7 @@ def defined(asked: ToolRequest, name: str) -> list[Found]:
             (path, one.symbol)
             for one in view.store.catalog.symbols(name=wanted)
             if (path := places.get(one.doc)) is not None and path not in view.pending
-        ] or in_module(view, wanted)
+        ] or in_module(view, places, wanted)
         unindexed, scanned = unindexed_definitions(view, wanted) if view.pending else ([], True)
         complete = complete and scanned and not view.unsure
         known += unindexed
@@ -240,9 +240,8 @@ def defined(asked: ToolRequest, name: str) -> list[Found]:
     return list(found.values())
 
 
-def in_module(view: View, name: str) -> list[tuple[str, Symbol]]:
+def in_module(view: View, places: Mapping[int, str], name: str) -> list[tuple[str, Symbol]]:
     """`module.name`, where the module is a file."""
-    places = view.store.catalog.places(view.root.id)
     for module, rest in module_splits(name.split(".")):
         found = [
             (path, one.symbol)

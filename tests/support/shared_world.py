@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+from shared_stores import LanceKeywords, LanceVectors
 from store_world import DIMENSION, EMBEDDER
 
 from llmc.base.home import Home
@@ -19,9 +20,7 @@ from llmc.shared_workspace import SharedSite
 from llmc.store.shared.access import EVERYTHING, Access, Readable
 from llmc.store.shared.database import SharedDatabase
 from llmc.store.shared.index import SharedIndex
-from llmc.store.shared.keywords import LanceKeywords
 from llmc.store.shared.schema import Description
-from llmc.store.shared.vectors import LanceVectors
 from llmc.tool import ToolRequest
 from llmc.tools.call import call_tool
 

@@ -1,8 +1,8 @@
-"""Words and trigrams of a shared index: `KeywordSearcher` on LanceDB's full-text indexes, and its writing half.
+"""Words and trigrams of a shared index, on LanceDB's full-text indexes.
 
 BM25 is LanceDB's own, over one column for each field; a query is one boolean query with a match for each field and
-boost. Filters match with a boost of 0, so that only `any` scores. `LanceKeywords` implements the contract for
-documents of one repository; `PublishedKeywords` (in `published`) answers a view from the results of its selection.
+boost. Filters match with a boost of 0, so that only `any` scores. `PublishedKeywords` (in `published`) answers a view
+from the results of its selection.
 """
 
 from __future__ import annotations
@@ -16,17 +16,14 @@ from llmc.store.catalog.packing import clean
 from llmc.store.protocols import ChunkHit
 from llmc.store.shared.database import all_of, match_query, quoted
 from llmc.store.shared.grams import gram_terms
-from llmc.store.shared.rows import NumberedDocument, chunk_rows, trigram_rows
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from llmc.base.model import Document
     from llmc.store.protocols import Clause, KeywordQuery, Trigrams
     from llmc.store.shared.access import Readable
-    from llmc.store.shared.database import SharedDatabase
 
-__all__ = ["LanceKeywords", "WordHit", "candidate_rows", "document_filters", "word_hits"]
+__all__ = ["EVERY_ROW", "WordHit", "candidate_rows", "document_filters", "word_hits"]
 
 # Equal scores are put in order by place, which needs the whole run of equals, up to this many.
 LONGEST_TIE = 4_096
@@ -175,72 +172,3 @@ def document_filters(docs: Collection[int]) -> Iterator[str]:
     ordered = sorted(map(int, docs))
     for start in range(0, len(ordered), DOCS_IN_FILTER):
         yield f"doc IN ({','.join(map(str, ordered[start : start + DOCS_IN_FILTER]))})"
-
-
-class LanceKeywords:
-    """`KeywordStore` of one repository on the first shard of an index."""
-
-    def __init__(self, database: SharedDatabase, readable: Readable) -> None:
-        (self._repo,) = readable.repos
-        self._database = database
-        self._readable = readable
-        self._added: dict[int, Document] = {}
-        self._deleted: set[int] = set()
-
-    def add(self, doc: int, document: Document) -> None:
-        self._added[doc] = document
-
-    def delete(self, docs: Collection[int]) -> None:
-        self._deleted.update(docs)
-
-    def commit(self) -> None:
-        added, deleted = self._added, self._deleted
-        self.rollback()
-        for where in document_filters(deleted):
-            for name in ("chunks", "trigrams"):
-                self._database.table(name).delete(f"repo = {quoted(self._repo)} AND {where}")
-        documents = [NumberedDocument(doc, document) for doc, document in added.items() if doc not in deleted]
-        description = self._database.description
-        rows = {
-            "chunks": chunk_rows(self._repo, documents, description),
-            "trigrams": trigram_rows(self._repo, documents, description),
-        }
-        self._database.append(rows)
-
-    def rollback(self) -> None:
-        self._added = {}
-        self._deleted = set()
-
-    def release(self) -> None:
-        """Nothing is held between commits."""
-
-    def reload(self) -> None:
-        self._database.refresh(0)
-
-    def close(self) -> None:
-        self.rollback()
-
-    def docs(self) -> set[int]:
-        return _by_repo(self._readable.scan("trigrams", "", ("repo", "doc"))).get(self._repo, set())
-
-    def search(self, query: KeywordQuery, limit: int, within: Collection[int] | None = None) -> list[ChunkHit]:
-        return [hit for _, hit in word_hits(self._readable, query, limit, within)]
-
-    def frequencies(self, terms: Collection[str]) -> tuple[int, dict[str, int]]:
-        def holding(term: str) -> int:
-            query = match_query(clean(term), "body")
-            return len(_ordered_places(self._readable.match("chunks", query, ("doc", "ordinal"), EVERY_ROW)))
-
-        total = len(_ordered_places(self._readable.scan("chunks", "", ("doc", "ordinal"))))
-        return total, {term: holding(term) for term in terms}
-
-    def candidates(self, condition: Trigrams, limit: int | None = None, *, across_lines: bool = False) -> list[int]:
-        found = candidate_rows(self._readable, condition, across_lines=across_lines).get(self._repo, set())
-        return sorted(found)[:limit]
-
-    def estimate(self, condition: Trigrams) -> int:
-        return len(self.candidates(condition, across_lines=True))
-
-
-def _ordered_places(found: Any) -> set[tuple[int, int]]:
-    return set(zip(found["doc"].to_pylist(), found["ordinal"].to_pylist(), strict=True))

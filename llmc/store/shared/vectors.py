@@ -1,4 +1,4 @@
-"""Vectors of a shared index: nearest neighbours by cosine on LanceDB, and the writing half.
+"""Vectors of a shared index: nearest neighbours by cosine on LanceDB.
 
 Vectors are unit vectors in float16; the distance that LanceDB orders by is 1 - cosine. Large tables have an index that
 orders by rounded vectors, which moves a cosine by less than .01.
@@ -6,14 +6,12 @@ orders by rounded vectors, which moves a cosine by less than .01.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from llmc.store.protocols import ChunkHit
-from llmc.store.shared.database import quoted
 from llmc.store.shared.keywords import DOCS_IN_FILTER, document_filters
-from llmc.store.shared.rows import vector_rows
 from llmc.store.vectors.layout import vectors_of
 
 if TYPE_CHECKING:
@@ -22,12 +20,11 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from llmc.store.shared.access import Readable
-    from llmc.store.shared.database import SharedDatabase
     from llmc.store.shared.keywords import WordHit
 
     Floats = npt.NDArray[np.float32]
 
-__all__ = ["LanceVectors", "stored_vectors", "vector_hits"]
+__all__ = ["stored_vectors", "vector_hits"]
 
 # Of the candidates by rounded vectors so many more are read, since a chunk may have been written twice.
 SPARE = 8
@@ -70,50 +67,3 @@ def stored_vectors(readable: Readable, docs: Collection[int], dimension: int) ->
         for doc, at, row in zip(part["doc"].to_pylist(), part["ordinal"].to_pylist(), vectors, strict=True):
             found.setdefault(doc, {})[at] = row
     return {doc: np.stack([rows[at] for at in sorted(rows)]) for doc, rows in found.items()}
-
-
-class LanceVectors:
-    """`VectorStore` of one repository on the first shard of an index."""
-
-    def __init__(self, database: SharedDatabase, readable: Readable) -> None:
-        (self._repo,) = readable.repos
-        self._database = database
-        self._readable = readable
-        self.dimension = database.description.dimension
-        self.damage = ""
-        self._added: dict[int, Floats] = {}
-        self._deleted: set[int] = set()
-
-    def add(self, doc: int, vectors: Floats) -> None:
-        self._added[doc] = vectors
-
-    def delete(self, docs: Collection[int]) -> None:
-        self._deleted.update(docs)
-
-    def commit(self) -> None:
-        added, deleted = self._added, self._deleted
-        self.rollback()
-        for where in document_filters(deleted):
-            self._database.table("vectors").delete(f"repo = {quoted(self._repo)} AND {where}")
-        rows = [(doc, vectors) for doc, vectors in added.items() if doc not in deleted]
-        self._database.append({"vectors": vector_rows(self._repo, rows, self._database.description)})
-
-    def rollback(self) -> None:
-        self._added = {}
-        self._deleted = set()
-
-    def reload(self) -> None:
-        self._database.refresh(0)
-
-    def close(self) -> None:
-        self.rollback()
-
-    def docs(self) -> set[int]:
-        found: Any = self._readable.scan("vectors", "", ("doc",))
-        return set(found["doc"].to_pylist())
-
-    def vectors(self, docs: Collection[int]) -> dict[int, Floats]:
-        return stored_vectors(self._readable, docs, self.dimension)
-
-    def search(self, query: Floats, limit: int, within: Collection[int] | None = None) -> list[ChunkHit]:
-        return [hit for _, hit in vector_hits(self._readable, query, limit, within)]
