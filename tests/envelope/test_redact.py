@@ -84,6 +84,10 @@ def test_joiners_that_a_script_needs_stay() -> None:
         'machineKey: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"',
         'tokenForStaging = "aZ3kf93kfLsk20fkAz92kf0q"',
         'passphrase = "correct horse battery staple"',
+        'MACHINE_KEY = "river-coffee-dragon-guitar"',
+        'access_token = "staple mountain orange sunshine"',
+        'tool --webhook_secret "MtSXWaKmhzsM4bNN9wBr" --port 80',
+        'set `API_KEY` to "1893447aec26b98c5f3cc9d81414bb58"',
     ],
 )
 def test_words_and_random_values_under_a_telling_name_go(line: str, path: str) -> None:
@@ -102,6 +106,8 @@ def test_words_and_random_values_under_a_telling_name_go(line: str, path: str) -
         'TOKEN_URL = "https://example.org/oauth/token"',
         'dependencies = [("auth", "0002_alter_permission_name_max_length")]',
         'PASSWORD = "newpassword"',
+        'token = "xyz uses non-hex characters"',
+        "tool --token-file build/tokens.json",
         'host_key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAICV0MGX"',
     ],
 )

@@ -224,8 +224,11 @@ SHAPES: Final = (
     FieldShape(_VARIABLE + _NAME + rb"""\"[\t ]*\{[^{}]*?\bdefault[\t ]*=[\t ]*"([^"\n]+)\"""", judge_element),
     # ${PASSWORD:-x}
     FieldShape(rb"""\$\{""" + _NAME + rb"""(?::[\-=]?|-)([^}\s]{1,200})\}""", judge_plain),
-    # the password is x
+    # the password is x, set `API_KEY` to `x`
     FieldShape(_NAME + rb"""[\t ]+(?:is|was)[\t ]+["'`]?([^\s"'`]{6,})""", judge_told),
+    FieldShape(_NAME + rb"""["'`][\t ]+(?:to|as|with)[\t ]+["'`]([^\s"'`]{6,})""", judge_told),
+    # --webhook_secret x
+    FieldShape(rb"""(?:^|[\t "'`])--""" + _NAME + rb"""[\t ]+["']?([^\s"'`<>$\-][^\s"'`<>]{5,})""", judge_told),
     # (setq password "x"), {:password "x"}
     FieldShape(rb"""(?:[({\t ,]:|\((?:setq|defvar|defconst|defcustom|define|def)[\t ]+)""" + _NAME
         + rb"""[\t ]+"((?:[^"\\\n]|\\.)+)\"""", judge_element),

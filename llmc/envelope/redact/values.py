@@ -158,7 +158,8 @@ def is_secret(value: str, sort: Sort, kind: ContentKind, *, quoted: bool, assign
     if len(value) < SHORTEST_OF[sort] or (kind is ContentKind.LABELS and is_label(value)) or is_placeholder(value):
         return False
     if sort in {Sort.KEY, Sort.RANDOM}:
-        return is_long_random(value) or (sort is Sort.KEY and _UUID.fullmatch(value) is not None)
+        is_key = sort is Sort.KEY and (_UUID.fullmatch(value) or (assigned and "-" in value and is_passphrase(value)))
+        return is_long_random(value) or bool(is_key)
     if kind is ContentKind.LABELS:
         return is_mixed(value) and (sort is Sort.PASSWORD or is_random(value))
     if sort is Sort.TOKEN:
@@ -174,7 +175,7 @@ def is_label(value: str) -> bool:
 
 def is_token(value: str, kind: ContentKind, *, quoted: bool, assigned: bool) -> bool:
     if any(map(str.isspace, value)):
-        return quoted and is_jumble(value)
+        return quoted and (is_jumble(value) or (assigned and is_passphrase(value)))
     if is_random(value):
         return True
     # Not every token was made by a machine: `my-very-secret-token-2024`, `correct-horse-battery-staple`.
@@ -224,7 +225,10 @@ def is_chosen(value: str, kind: ContentKind, *, assigned: bool) -> bool:
 
 
 def is_passphrase(value: str) -> bool:
-    """Four lower-case words or more, such as `correct-horse-battery-staple`: most of them are not words of programs."""
+    """Four lower-case words or more with one separator, such as `correct-horse-battery-staple`: most of them are not
+    words of programs."""
+    if len(set(re.findall(r"[-_ ]", value))) != 1:
+        return False
     parts = re.split(r"[-_ ]", value)
     if len(parts) < PASSPHRASE or not all(part.isalpha() and part.islower() and part.isascii() for part in parts):
         return False
