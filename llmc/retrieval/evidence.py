@@ -84,6 +84,16 @@ _MESSAGE: Final = re.compile(
     re.MULTILINE,
 )
 _QUOTED: Final = re.compile(r"(?<![\w\"'])(?:\"([^\"\n]{3,200})\"|'([^'\n]{3,200})'|“([^”\n]{3,200})”)(?![\w\"'])")
+# A line set apart from the prose around it: indented, quoted, in a fence, or alone after a colon.
+_SET_APART: Final = re.compile(
+    r"(?:(?<=:\n)|(?<=:\n\n)|(?:(?<=\n)|\A)(?:[ ]{2,12}|\t|> {0,3})|(?<=```\n))"
+    r"(?P<line>[^\s>`|#*+@$/<{(-][^\n]{16,300})(?=\n|\Z)"
+)
+_PROGRAM: Final = re.compile(
+    r"[;{}]\s*$|^\w+ = |[=!]=|->|=>|^(?:at|from|import|in|File|def|class|return|if|for|let|const|var) "
+)
+MOST_SET_APART: Final = 4
+LEAST_WORDS: Final = 4
 _FLAG: Final = re.compile(r"(?<![\w-])--[A-Za-z][\w-]{1,60}")
 _CODE: Final = re.compile(
     r"\b(?:[A-Z]{1,5}\d{3,6}|E(?!RROR)[A-Z]{3,14}|ERR_[A-Z_]{2,40}|0x[0-9A-Fa-f]{8}|SQLSTATE\W?\w{5})\b"
@@ -94,6 +104,7 @@ _VERSION: Final = re.compile(
 _DIFF_PATH: Final = re.compile(r"^(?:\+\+\+ b/|--- a/|diff --git a/)(?P<path>\S{1,300})", re.MULTILINE)
 _URL: Final = re.compile(r"\b(?:https?|ftp|git|ssh)://[^\s<>\"')\]]{1,500}")
 _REPO_URL: Final = re.compile(r"/(?:blob|tree|raw|blame)/[^/]{1,100}/(?P<path>[^\s#?]{1,300})(?:#L(?P<line>\d{1,7}))?")
+_WORDS: Final = re.compile(r"[A-Za-z]{2,}")
 _WORDY: Final = re.compile(r"[A-Za-z]{2}")
 _SPOKEN: Final = frozenset({"e.g", "i.e", "etc", "vs", "and/or", "n/a", "w/o", "a/b", "his/her", "yes/no"})
 
@@ -171,7 +182,17 @@ def _names(text: str) -> Iterator[Evidence]:
         yield Evidence(K.EXCEPTION, match[1])
 
 
+def _set_apart(text: str) -> Iterator[Evidence]:
+    """Messages that a person pasted on lines of their own; a dump of many such lines is not one."""
+    lines = [match["line"].strip() for match in _SET_APART.finditer(text)]
+    if len(lines) <= MOST_SET_APART:
+        for line in lines:
+            if len(_WORDS.findall(line)) >= LEAST_WORDS and not _PROGRAM.search(line):
+                yield Evidence(K.STRING, line[:LONGEST])
+
+
 def _rest(text: str) -> Iterator[Evidence]:
+    yield from _set_apart(text)
     for match in _MESSAGE.finditer(text):
         yield Evidence(K.STRING, match["message"].strip())
     for match in _QUOTED.finditer(text):

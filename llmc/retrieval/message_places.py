@@ -84,18 +84,24 @@ def _runs(query: Query) -> list[str]:
     """Three words each, as they are written, spread over the text."""
     if query.route not in {QueryRoute.WORDS, QueryRoute.TEXT}:
         return []
-    whole = [query.asked] if len(query.asked.split(maxsplit=MOST_WORDS)) <= MOST_WORDS else []
     quoted = [one.text for one in query.evidence if one.kind is EvidenceKind.STRING]
+    found = _runs_of(quoted)
+    if len(found) < LEAST_RUNS and len(query.asked.split(maxsplit=MOST_WORDS)) <= MOST_WORDS:
+        found = _runs_of([query.asked])
+    step = max(1, -(-len(found) // MOST_RUNS))
+    return found[::step]
+
+
+def _runs_of(texts: list[str]) -> list[str]:
     found: dict[str, None] = {}
-    for text in whole or quoted:
+    for text in texts:
         for stretch in _STRETCH.findall(text):
             words = stretch.split(" ")
             runs = [" ".join(words[at : at + RUN_WORDS]) for at in range(len(words) - RUN_WORDS + 1)]
             # A short stretch between two values is told from chance best as a whole.
             runs += [stretch] if RUN_WORDS < len(words) <= 2 * RUN_WORDS else []
             found.update(dict.fromkeys(run for run in runs if len(run) >= SHORTEST_RUN))
-    step = max(1, -(-len(found) // MOST_RUNS))
-    return list(found)[::step]
+    return list(found)
 
 
 def _place(view: View, doc: int, path: str, runs: list[str], total: int) -> MessagePlace | None:

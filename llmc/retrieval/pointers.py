@@ -26,12 +26,13 @@ if TYPE_CHECKING:
     from llmc.retrieval.view import View
     from llmc.store.catalog.document_paths import DocumentPaths
 
-__all__ = ["Pointer", "point"]
+__all__ = ["OF_MESSAGE", "Pointer", "point"]
 
 K = EvidenceKind
 STRENGTH: Final = {K.PATH: 1.0, K.FRAME: 0.8, K.MODULE: 0.6, K.IDENTIFIER: 0.5, K.EXCEPTION: 0.25}
 # Words in the order of the query, as it writes them, outweigh any other evidence.
-MESSAGE: Final = 2.0
+MESSAGE: Final = 3.0
+OF_MESSAGE: Final = "of the message"
 # A frame further from where the error was raised counts less.
 FRAME_STEP: Final = 0.85
 MOST_FILES: Final = 12
@@ -77,7 +78,7 @@ def _ordinal(places: Sequence[ChunkPlace], line: int) -> int:
 
 def _targets(view: View, query: Query, scope: Scope) -> Iterator[_Target]:
     for place in message_places(view, query, scope):
-        yield _Target(place.doc, place.line, Pointer(MESSAGE * (1 + place.share), f"{place.share:.0%} of the message"))
+        yield _Target(place.doc, place.line, Pointer(MESSAGE * (1 + place.share), f"{place.share:.0%} {OF_MESSAGE}"))
     by_kind: dict[EvidenceKind, list[Evidence]] = {}
     for one in query.evidence:
         by_kind.setdefault(one.kind, []).append(one)

@@ -10,6 +10,7 @@ from llmc.base.words import query_words
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.fit import show_around
 from llmc.envelope.phrases import freshness_notes, plural
+from llmc.retrieval.pointers import OF_MESSAGE
 from llmc.retrieval.query import QueryRoute
 from llmc.retrieval.search import SearchRequest, search
 from llmc.tool import ALL, BUDGET, Argument, Tool, ToolRequest
@@ -69,7 +70,11 @@ LONGEST_QUERY, MOST_WORDS = 4_000, 20
 
 
 def near_enough(result: SearchResult) -> tuple[FileHits, ...]:
-    """For a name, files that are called so are listed however far behind they are."""
+    """For a name, files that are called so are listed however far behind they are. Where a file writes the message that
+    the query quotes, files that only share words with it are not listed."""
+    if result.files and any(one.endswith(OF_MESSAGE) for one in reasons(result.files[0])):
+        best = result.files[0].score
+        return tuple(file for file in result.files if file.score >= FAR * best or reasons(file))
     first, rest = result.files[:LEAST_FILES], result.files[LEAST_FILES:]
     by_name = result.route == QueryRoute.SYMBOL
     least = FAR if by_name else FARTHEST
@@ -78,6 +83,11 @@ def near_enough(result: SearchResult) -> tuple[FileHits, ...]:
 
 def named_so(file: FileHits) -> bool:
     return any(share.signal == "file name" for share in file.shares)
+
+
+def reasons(file: FileHits) -> list[str]:
+    """Why what the query quotes points at this file."""
+    return [share.because for share in file.shares if share.signal == "evidence"]
 
 
 def is_far(rank: int, file: FileHits, best: FileHits) -> bool:

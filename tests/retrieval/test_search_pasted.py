@@ -77,6 +77,17 @@ def test_a_message_that_the_source_splits_over_lines_is_found(depot: Standing) -
     assert depot.text("search", '"cannot ring at the door"').split("\n")[1] == "src/depot/complaints.py"
 
 
+def test_a_message_inside_a_question_is_found_and_what_only_shares_words_is_left_out(depot: Standing) -> None:
+    asked = """The courier's customers at the depot write that they get this since the last delivery of parcels:
+
+  cannot ring at the door 31: the bell is broken
+
+Where is this put together, and which parcels, couriers, routes and depots does it concern?"""
+    shown = depot.text("search", asked).split("\n")
+    assert shown[1] == "src/depot/complaints.py"
+    assert "src/depot/ledger.ts" not in shown
+
+
 def test_a_phrase_that_is_nowhere_is_reported_and_the_best_match_shown(depot: Standing) -> None:
     shown = depot.text("search", 'courier "rings thrice at noon"').split("\n")
     assert 'not found: "rings thrice at noon"' in shown[0]
