@@ -88,7 +88,7 @@ class CheckoutLayout:
 
     def _newer(self, folder: str, parent: str, version: re.Match[str]) -> str:
         inside = f"{parent}/" if parent else ""
-        siblings = [path for path in self.places.holding(inside)[1] if path.startswith(inside)]
+        siblings = self.places.below(inside)
         prefix = (version["prefix"] or "").lower()
         beside: set[str] = set()
         for path in siblings:

@@ -201,6 +201,31 @@ def test_the_paths_that_hold_a_part_are_those_that_a_look_at_each_finds(rows: di
 
 
 @given(
+    st.dictionaries(st.integers(1, 40), NAMED | PATHS, max_size=12),
+    st.dictionaries(st.integers(41, 99), NAMED | PATHS, max_size=3),
+    st.sets(st.integers(1, 40)),
+    st.text(st.sampled_from("aAbéİ/_"), min_size=1, max_size=3),
+)
+def test_parts_of_paths_are_counted_alike_before_and_after_a_save(
+    rows: dict[int, bytes], added: dict[int, bytes], removed: set[int], part: str
+) -> None:
+    before = DocumentPaths(rows.items())
+    left = {doc: path for doc, path in rows.items() if doc not in removed} | added
+    after = DocumentPaths(left.items(), before)
+    assert after.mentions(part) == "\0".join(after.paths()).lower().count(part.lower())
+
+    assert before.mentions(part) == "\0".join(before.paths()).lower().count(part.lower())
+    assert DocumentPaths(left.items(), before).mentions(part) == after.mentions(part)
+
+
+@given(st.dictionaries(st.integers(1, 99), NAMED | PATHS, max_size=12), st.sampled_from(["", "a/", "a/b/", "é/"]))
+def test_the_paths_below_a_folder_begin_with_it(rows: dict[int, bytes], folder: str) -> None:
+    inside = sorted(path for path in rows.values() if path.startswith(os.fsencode(folder)))
+
+    assert DocumentPaths(rows.items()).below(folder) == [os.fsdecode(path) for path in inside]
+
+
+@given(
     st.dictionaries(st.integers(1, 99), NAMED | PATHS, max_size=12),
     st.text(st.sampled_from("ab^]\\é/"), min_size=1, max_size=4),
 )

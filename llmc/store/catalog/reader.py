@@ -206,9 +206,8 @@ class Catalog(DefinitionReader):
         kept = self._places.get(root)
         if kept and kept[0] == generation:
             return kept[1]
-        places = DocumentPaths(
-            self.rows(f"SELECT doc, path FROM files WHERE {OF_ROOT} AND doc IS NOT NULL", (os.fsencode(root),))  # noqa: S608
-        )
+        statement = f"SELECT doc, path FROM files WHERE {OF_ROOT} AND doc IS NOT NULL"  # noqa: S608 constants
+        places = DocumentPaths(self.rows(statement, (os.fsencode(root),)), kept[1] if kept else None)
         self._places[root] = (generation, places)
         return places
 
