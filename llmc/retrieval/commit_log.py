@@ -41,7 +41,7 @@ _SCHEMA = """
 CREATE TABLE IF NOT EXISTS commits (
     id TEXT PRIMARY KEY, time INTEGER, author TEXT, message TEXT, parents TEXT, paths TEXT, is_cut INTEGER
 );
-CREATE TABLE IF NOT EXISTS heads (id TEXT PRIMARY KEY);
+CREATE TABLE IF NOT EXISTS heads (id TEXT PRIMARY KEY, state TEXT);
 """
 
 
@@ -66,24 +66,25 @@ def load_log(folder: Path, head: str) -> CommitLog:
     return CommitLog(head, _known(folder / NAME))
 
 
-# Of each store the last reader and the commit that it was to reach: one that failed is not started again for the same.
-_running: dict[str, tuple[str, subprocess.Popen[bytes]]] = {}
+# Of each store the last reader and what it was to read: one that failed is not started again for the same.
+_running: dict[str, tuple[GitFolder, subprocess.Popen[bytes]]] = {}
 _lock = threading.Lock()
 
 
-def refresh(root: str, folder: Path, seconds: float) -> tuple[str, bool]:
-    """(HEAD, whether everything has been read). Starts the reader if HEAD is new, and waits a little for it."""
-    head = git_folder(root).head
-    if _is_read(folder / NAME, head):
-        return head, True
+def refresh(root: str, folder: Path, seconds: float) -> tuple[GitFolder, bool]:
+    """(the git directory, whether everything in it has been read). Starts the reader if HEAD is new or older
+    commits may have arrived, and waits a little for it."""
+    git = git_folder(root)
+    if _is_read(folder / NAME, git):
+        return git, True
     with _lock:
-        target, process = _running.get(str(folder), ("", None))
-        if process is None or (process.poll() is not None and target != head):
+        target, process = _running.get(str(folder), (None, None))
+        if process is None or (process.poll() is not None and target != git):
             process = _start(root, folder)
-            _running[str(folder)] = (head, process)
+            _running[str(folder)] = (git, process)
     with suppress(subprocess.TimeoutExpired):
         process.wait(seconds)
-    return head, process.poll() is not None
+    return git, process.poll() is not None
 
 
 def _start(root: str, folder: Path) -> subprocess.Popen[bytes]:
@@ -91,10 +92,11 @@ def _start(root: str, folder: Path) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
-def _is_read(place: Path, head: str) -> bool:
+def _is_read(place: Path, git: GitFolder) -> bool:
     try:
         with closing(_open(place)) as connection:
-            row = connection.execute("SELECT 1 FROM heads WHERE id = ?", (head,)).fetchone()
+            wanted = (git.head, git.state)
+            row = connection.execute("SELECT 1 FROM heads WHERE id = ? AND state = ?", wanted).fetchone()
     except (sqlite3.Error, OSError):
         return False
     return row is not None
@@ -144,12 +146,18 @@ def _append(place: str, folder: GitFolder) -> None:
 
     with closing(connect(place, lambda made: made.executescript(_SCHEMA), seconds=5, autocommit=False)) as connection:
         rows = connection.execute("SELECT id, time, parents FROM commits").fetchall()
-        known = {name: (when, tuple(json.loads(parents))) for name, when, parents in rows}
+        known = _complete({name: (when, tuple(json.loads(parents))) for name, when, parents in rows})
         for some in _batches(read_commits(folder, known, MOST_COMMITS)):
             connection.executemany("INSERT OR REPLACE INTO commits VALUES (?,?,?,?,?,?,?)", map(_row, some))
             connection.commit()
-        connection.execute("INSERT OR REPLACE INTO heads VALUES (?)", (folder.head,))
+        connection.execute("INSERT OR REPLACE INTO heads VALUES (?, ?)", (folder.head, folder.state))
         connection.commit()
+
+
+def _complete(known: dict[str, tuple[int, tuple[str, ...]]]) -> dict[str, tuple[int, tuple[str, ...]]]:
+    """Without commits whose parents were missing when they were read: those may be here now, and with them the paths
+    that the commit changed."""
+    return {name: row for name, row in known.items() if all(parent in known for parent in row[1])}
 
 
 def _batches(commits: Iterable[GitCommit]) -> Iterator[list[GitCommit]]:

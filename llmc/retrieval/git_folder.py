@@ -11,6 +11,7 @@ import re
 import stat
 from dataclasses import dataclass
 from typing import Final
+from zlib import crc32
 
 from llmc.base.errors import NotFoundError
 from llmc.base.repository_names import name_of_remote
@@ -27,8 +28,14 @@ _SHA = re.compile(r"[0-9a-f]{40}")
 
 @dataclass(frozen=True, slots=True)
 class GitFolder:
+    """`state` changes when older commits may have arrived: a shallow clone was deepened, objects were repacked.
+    `borrows` says that git would look for missing objects in another repository (alternates), which llmc does not
+    read."""
+
     objects: str
     head: str
+    state: str = ""
+    borrows: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +55,13 @@ def git_folder(root: str) -> GitFolder:
     """Where the objects of a work tree are, and which commit it is at; NotFoundError says why there is no history."""
     own, common = _folders(os.path.join(root, ".git"))  # noqa: PTH118 - text throughout, as in `paths`
     objects = os.path.join(common, "objects")  # noqa: PTH118
-    for folder in (own, common, objects, os.path.join(objects, "pack")):  # noqa: PTH118
-        _check_own(folder, optional=folder.endswith("pack"))
-    return GitFolder(objects, _head(own, common))
+    for folder in (own, common, objects):
+        if _changed_at(folder) is None:
+            raise NotFoundError("there is no git history here", reason="the git directory is incomplete")
+    packs = _changed_at(os.path.join(objects, "pack"))  # noqa: PTH118
+    boundary = _small(os.path.join(common, "shallow"))  # noqa: PTH118 - commits whose parents were not fetched
+    borrows = os.path.lexists(os.path.join(objects, "info", "alternates"))  # noqa: PTH118
+    return GitFolder(objects, _head(own, common), f"{packs} {crc32(boundary.encode())}", borrows)
 
 
 def origin_name(root: str) -> str:
@@ -79,16 +90,17 @@ def _folders(place: str) -> tuple[str, str]:
     return own, os.path.realpath(os.path.join(own, shared)) if shared else own  # noqa: PTH118
 
 
-def _check_own(folder: str, *, optional: bool) -> None:
+def _changed_at(folder: str) -> int | None:
+    """When something was last added to a folder or removed from it; None if there is none. One that is a link or
+    belongs to another user is an error."""
     try:
         found = os.lstat(folder)
     except OSError:
-        if optional:
-            return
-        raise NotFoundError("there is no git history here", reason="the git directory is incomplete") from None
+        return None
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
         reason = "the git directory belongs to another user or is a link"
         raise NotFoundError("the git history is not read", reason=reason)
+    return found.st_mtime_ns
 
 
 def _small(path: str, most: int = SMALL_FILE) -> str:

@@ -94,10 +94,10 @@ def history(views: Sequence[View], request: HistoryRequest) -> HistoryResult:
 
 
 def _of_view(view: View, request: HistoryRequest) -> HistoryResult:
-    head, is_done = refresh(view.root.path, view.store.folder, WAIT_SECONDS)
-    log = load_log(view.store.folder, head)
+    git, is_done = refresh(view.root.path, view.store.folder, WAIT_SECONDS)
+    log = load_log(view.store.folder, git.head)
     if is_done and not log.commits:
-        raise NotFoundError("the git history cannot be read", reason="the commit at HEAD is missing or broken")
+        raise _unreadable(borrows=git.borrows)
     kind, about = _about(view, request.target)
     if kind is HistoryKind.WORDS:
         hits = _mentioning(log.commits, request.target)
@@ -115,6 +115,16 @@ def _of_view(view: View, request: HistoryRequest) -> HistoryResult:
         len(log.commits),
         is_done,
     )
+
+
+def _unreadable(*, borrows: bool) -> NotFoundError:
+    if borrows:
+        return NotFoundError(
+            "the git history cannot be read",
+            reason="its objects are in another repository (git alternates), and llmc reads only this one",
+            hint="Copy them with: git repack -a -d && rm .git/objects/info/alternates",
+        )
+    return NotFoundError("the git history cannot be read", reason="the commit at HEAD is missing or broken")
 
 
 def _about(view: View, target: str) -> tuple[HistoryKind, tuple[str, ...]]:

@@ -119,6 +119,26 @@ def test_a_shallow_clone_gives_what_it_has(depot: Standing, tmp_path: Path) -> N
     assert shown.startswith("1 commit of 1 ")
 
 
+def test_a_shallow_clone_that_was_deepened_gives_everything(depot: Standing, tmp_path: Path) -> None:
+    git(tmp_path, "clone", "-q", "--depth", "1", f"file://{depot.folder}", str(tmp_path / "shallow"))
+    clone = Standing(depot.place, tmp_path / "shallow")
+    assert clone("history", "courier.py").stdout.startswith("no commits of 1 file")  # what it changed is not known
+    git(tmp_path / "shallow", "fetch", "-q", "--unshallow")
+    assert clone.text("history", "courier.py").startswith("3 commits of 1 file")
+
+
+def test_a_clone_that_borrows_objects_says_so_until_it_has_its_own(depot: Standing, tmp_path: Path) -> None:
+    git(tmp_path, "clone", "-q", "--shared", str(depot.folder), str(tmp_path / "shared"))
+    clone = Standing(depot.place, tmp_path / "shared")
+    refused = clone("history", "courier.py")
+    assert refused.returncode != 0
+    assert "git alternates" in refused.stderr
+    assert "git repack -a -d" in refused.stderr
+    git(tmp_path / "shared", "repack", "-a", "-d", "-q")
+    (tmp_path / "shared" / ".git" / "objects" / "info" / "alternates").unlink()
+    assert clone.text("history", "courier.py").startswith("3 commits of 1 file")
+
+
 def test_a_linked_work_tree_has_a_history_of_its_own(depot: Standing, tmp_path: Path) -> None:
     git(depot.folder, "worktree", "add", "-q", "-b", "side", str(tmp_path / "side"), "HEAD~1")
     shown = Standing(depot.place, tmp_path / "side").text("history", "courier.py")
