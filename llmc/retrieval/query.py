@@ -19,7 +19,7 @@ from enum import StrEnum
 
 from llmc.base.errors import QueryError
 from llmc.base.languages import PLAIN, language_of
-from llmc.base.words import STOP_WORDS, QueryWord, query_words
+from llmc.base.words import LONGEST_WORD, STOP_WORDS, QueryWord, query_words
 from llmc.retrieval.evidence import Evidence, EvidenceKind, extract
 from llmc.retrieval.pasted import bounded, is_pasted, read_pasted
 
@@ -129,7 +129,7 @@ def _pasted(asked: str) -> Query:
     read = read_pasted(asked)
     found = query_words(read.headline)[:MOST_WORDS] or tuple(word for word, _ in read.body[:MOST_WORDS])
     if not found:
-        raise _nothing(filters=False)
+        raise _nothing(asked)
     return Query(asked, read.headline, QueryRoute.TEXT, found, evidence=extract(asked), body=read.body)
 
 
@@ -139,7 +139,7 @@ def _plain(asked: str, text: str, read: Operators) -> Query:
         text = _DECLARES.sub("", text, count=1)
     found = query_words(text)[:MOST_WORDS]
     if not found:
-        raise _nothing(filters=bool(read.filters))
+        raise _nothing(text, filters=bool(read.filters))
     evidence = extract(text) if route is QueryRoute.WORDS else ()
     return Query(asked, text, route, found, read.phrases, read.without, read.filters, evidence)
 
@@ -159,12 +159,16 @@ NAMES_OF_CODE = frozenset({EvidenceKind.IDENTIFIER, EvidenceKind.MODULE, Evidenc
 MOST_QUOTED_NAMES, MOST_CONDENSED = 4, 400
 
 
-def _nothing(*, filters: bool) -> QueryError:
-    return QueryError(
-        "there is nothing to search for",
-        reason="the query has filters only" if filters else "the query has no words",
-        hint="Add a word or a question; use find to list files, grep for punctuation.",
-    )
+def _nothing(text: str, *, filters: bool = False) -> QueryError:
+    hint = "Add a word or a question; use find to list files, grep for punctuation."
+    reason = "the query has filters only" if filters and not text.strip() else "the query has no words"
+    if _LONG_WORD.search(text):
+        reason = f"it is one run of letters, and words of more than {LONGEST_WORD} characters are not indexed"
+        hint = "Use grep for a long string, or search for a word that is part of it."
+    return QueryError("there is nothing to search for", reason=reason, hint=hint)
+
+
+_LONG_WORD = re.compile(rf"\w{{{LONGEST_WORD + 1}}}")
 
 
 def _route(text: str) -> QueryRoute:

@@ -30,6 +30,20 @@ def test_a_query_is_routed_by_its_form(asked: str, route: QueryRoute) -> None:
     assert parse(asked).route is route
 
 
+@pytest.mark.parametrize(
+    ("asked", "reason"),
+    [
+        ("?!", "the query has no words"),
+        ("path:src/", "the query has filters only"),
+        ("a" * 100_000, "words of more than 64 characters are not indexed"),
+        ("\n".join(["a" * 70] * 100), "words of more than 64 characters are not indexed"),
+    ],
+)
+def test_a_query_without_anything_to_search_for_says_why(asked: str, reason: str) -> None:
+    with pytest.raises(QueryError, match=reason):
+        parse(asked)
+
+
 def test_filters_are_taken_out_of_the_words() -> None:
     query = parse('retry path:src/ -path:"old code" lang:python -kind:class root:api backoff')
     assert [word.text for word in query.words] == ["retry", "backoff"]
