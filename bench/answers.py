@@ -1,11 +1,12 @@
 """Is the answer to a question about a repository in the reply, and does its confidence say so?
 
-    python -m bench.answers --repos DIR [--heldout] [--repository NAME] [--misses] [--show] [--json]
+    python -m bench.answers --repos DIR [--set NAME] [--half NAME] [--repository NAME] [--misses] [--show] [--json]
 
-`data/research/answers.jsonl` has questions of every type over three repositories that were looked at while the pipeline
-was built, `answers-heldout.jsonl` sixty over two that were not. `--repos` has one checkout for each, named `NAME` or
-`NAME-revision`; `repositories.tsv` lists the revisions. Questions and truth were written from the code and committed
-before the pipeline was built.
+Three sets in `data/research`, each written from the code and committed before the pipeline answered it:
+`answers.jsonl` (flask, celery, fastify) was looked at while the pipeline was built, `answers-heldout.jsonl` (miniflux,
+just) afterwards, `answers-unseen.jsonl` (navidrome, paperless, verdaccio) is new. Its rows are in two halves: the misses
+of half `a` may be looked at to find classes of failures, those of half `b` are only counted. `--repos` has one checkout
+for each repository, named `NAME` or `NAME-revision`; `repositories.tsv` lists the revisions.
 
 A row is right if the text of the reply, at its default budget, has one alternative of each group of its `truth` and
 nothing of its `never`. An alternative is a place (`path:first-last`) that the reply must cite, or text that it must
@@ -40,6 +41,7 @@ __all__ = ["JudgedQuestion", "Outcome", "cited", "is_right", "questions", "summa
 
 TOOL = "research_codebase"
 DATA = Path(__file__).parent.parent / "data" / "research"
+SETS = {"development": "answers.jsonl", "heldout": "answers-heldout.jsonl", "unseen": "answers-unseen.jsonl"}
 # A cited range that is longer names a file rather than a place.
 LONGEST_RANGE = 80
 _PLACE = re.compile(r"(?P<path>[\w./@+-]+):(?P<start>\d+)(?:-(?P<end>\d+))?")
@@ -57,6 +59,7 @@ class JudgedQuestion:
     never: tuple[str, ...] = ()
     only: tuple[str, ...] = ()
     tool: str = TOOL
+    half: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +84,7 @@ def questions(path: Path) -> list[JudgedQuestion]:
             tuple(row.get("never", ())),
             tuple(row.get("only", ())),
             row.get("tool", TOOL),
+            row.get("half", ""),
         )
         for row in rows
     ]
@@ -183,7 +187,8 @@ def checkout(repos: Path, name: str) -> Path | None:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.answers", description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--repos", type=Path, required=True)
-    parser.add_argument("--heldout", action="store_true", help="the questions that nothing was tuned on")
+    parser.add_argument("--set", choices=SETS, default="development", dest="judged", help="which questions")
+    parser.add_argument("--half", choices=("a", "b"), help="one half of the set `unseen`")
     parser.add_argument("--repository", action="append")
     parser.add_argument("--type", action="append")
     parser.add_argument("--cache", type=Path, default=cache() / "answers", help="where the indexes are kept")
@@ -191,7 +196,7 @@ def main() -> None:
     parser.add_argument("--show", action="store_true", help="print every reply")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
-    asked = questions(DATA / ("answers-heldout.jsonl" if given.heldout else "answers.jsonl"))
+    asked = [one for one in questions(DATA / SETS[given.judged]) if given.half in (None, one.half)]
     asked = [one for one in asked if not given.type or one.type in given.type]
     outcomes: list[Outcome] = []
     for name in given.repository or dict.fromkeys(one.repository for one in asked):
@@ -200,12 +205,12 @@ def main() -> None:
         if folder is not None and rows:
             outcomes += ask_all(folder, rows, given.cache / folder.name)
     for one in outcomes:
-        if given.show or (given.misses and not one.right):
+        if one.question.half != "b" and (given.show or (given.misses and not one.right)):
             print(f"{'right' if one.right else 'WRONG'} {one.question.repository} {one.question.type}", end=" ")
             print(f"{one.tokens} tokens {1000 * one.seconds:.0f} ms: {one.question.question}\n{one.text}\n")
     found: dict[str, Any] = {"all": summary(outcomes)}
-    for key in ("repository", "type"):
-        names = dict.fromkeys(getattr(one.question, key) for one in outcomes)
+    for key in ("half", "repository", "type"):
+        names = dict.fromkeys(filter(None, (getattr(one.question, key) for one in outcomes)))
         found |= {name: summary([one for one in outcomes if getattr(one.question, key) == name]) for name in names}
     if given.json:
         print(json.dumps(found, indent=1))

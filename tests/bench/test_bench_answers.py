@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bench.answers import DATA, JudgedQuestion, cited, is_right, questions
+from bench.answers import DATA, SETS, JudgedQuestion, cited, is_right, questions
 
 
 def judged(*truth: tuple[str, ...], never: tuple[str, ...] = (), only: tuple[str, ...] = ()) -> JudgedQuestion:
@@ -43,14 +43,18 @@ def test_forbidden_text_and_other_code_make_an_answer_wrong() -> None:
     assert not is_right(callers, "src/a.py:1 f\nsrc/c.py:6 g")
 
 
-def test_questions_cover_every_type_and_the_held_out_ones_are_of_other_repositories() -> None:
-    tuned, held = questions(DATA / "answers.jsonl"), questions(DATA / "answers-heldout.jsonl")
+def test_each_set_covers_every_type_and_no_two_share_a_repository() -> None:
+    sets = [questions(DATA / name) for name in SETS.values()]
     types = {"where", "how", "callers", "impact", "default", "version", "setting", "example", "documentation",
              "changed", "tests", "error", "list"}  # fmt: skip
-    assert len(tuned) >= 48
-    assert len(held) == 60
-    assert {one.type for one in held} == types
-    assert {one.type for one in tuned} >= types
+    assert [len(one) >= 48 for one in sets] == [True, True, True]
+    assert all({row.type for row in one} >= types for one in sets)
+    names = [{row.repository for row in one} for one in sets]
     listed = {line.split("\t")[0] for line in Path(DATA / "repositories.tsv").read_text("utf-8").splitlines()[1:]}
-    assert {one.repository for one in [*tuned, *held]} == listed
-    assert not {one.repository for one in tuned} & {one.repository for one in held}
+    assert set().union(*names) == listed
+    assert sum(map(len, names)) == len(listed)
+
+
+def test_the_halves_of_the_unseen_set_are_of_equal_size() -> None:
+    halves = [row.half for row in questions(DATA / SETS["unseen"])]
+    assert halves.count("a") == halves.count("b") == 30
