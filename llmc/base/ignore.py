@@ -131,10 +131,12 @@ class Rules:
         self._include, self._exclude = _from_settings(include), _from_settings(exclude)
         self._top = _Files((((self._exclude, ""),) if self._exclude else (), *((),) * len(_RANKS)))
         self._known: dict[bytes, Patterns] = {}
+        self.version = 0  # changes whenever a verdict may
         self.reload()
 
     def reload(self) -> None:
         """Discard everything that was read; unchanged files are not parsed again."""
+        self.version += 1
         self._frames: dict[str, FolderRules] = {}
         self._before, self._known = self._known, {}
         self._lines = self._bytes = 0
@@ -149,6 +151,7 @@ class Rules:
 
     def forget(self, folder: str = "") -> None:
         """Read the ignore files of this folder and below again when they are next needed."""
+        self.version += 1
         self._frames.pop(folder, None)
 
     @property
@@ -209,6 +212,8 @@ class Rules:
         frame = FolderRules(folder, files, parent, include, dots=self._hidden)
         if names is not None:
             frame.closed = folder == self._bare or (".git" in names and self._is_elsewhere(folder))
+            if folder in self._frames:  # a walk read its files again
+                self.version += 1
             self._frames[folder] = frame
         return frame
 

@@ -211,8 +211,8 @@ class IndexRegistry:
         root_index = self.root_indexes.get(root.id)
         if root_index is None:
             return
-        root_index.note_denied(paths)
-        wanted = {path for path in paths if not root_index.rules.ignored(path, is_folder=False)}
+        wanted = {path for path in paths if not root_index.ignores(path)}
+        root_index.note_denied(paths - wanted)
         if wanted:
             root_index.mark(wanted)
             self.writer_thread(root_index).wake()

@@ -52,6 +52,8 @@ class BuildProgress:
 # every query, and the reply says so. 30,000 files take 0.4 s.
 QUERY_WALK_SECONDS = 1.0
 
+# Verdicts of the ignore rules that are kept between the watcher's mark and the writer's batch.
+MOST_VERDICTS = 10_000
 ALMOST = 0.99  # everything is committed, and the vectors are still to be written
 
 
@@ -83,6 +85,7 @@ class RootIndex:
     last_change: float | None = None
     last_commit: float | None = None
     last_scan: float | None = None
+    _verdicts: tuple[int, dict[str, bool]] = (-1, {})  # version of `rules`, path → whether they ignore it
     _shown: tuple[int, frozenset[str]] = (-1, frozenset())  # version of `pending`, its paths that the rules show
 
     def watch(self) -> None:
@@ -132,6 +135,17 @@ class RootIndex:
             deadline=deadline,
         )
 
+    def ignores(self, path: str) -> bool:
+        """What the rules say of a file, asked once for a path until they change."""
+        version, verdicts = self._verdicts
+        if version != self.rules.version or len(verdicts) >= MOST_VERDICTS:
+            verdicts = {}
+            self._verdicts = self.rules.version, verdicts
+        verdict = verdicts.get(path)
+        if verdict is None:
+            verdict = verdicts[path] = self.rules.ignored(path, is_folder=False)
+        return verdict
+
     def note_denied(self, paths: Iterable[str]) -> None:
         """Keep count of denied files that come and go; everything else about them is ignored."""
         for path in paths:
@@ -150,7 +164,7 @@ class RootIndex:
     def sift(self, paths: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """(what belongs to the root, what the rules leave out), each in order."""
         ordered = sorted(paths)
-        hidden = {path for path in ordered if self.rules.ignored(path, is_folder=False)}
+        hidden = {path for path in ordered if self.ignores(path)}
         return tuple(path for path in ordered if path not in hidden), tuple(path for path in ordered if path in hidden)
 
     def walked(self) -> None:

@@ -1,18 +1,20 @@
 """What can be asked of a writer: index these paths of a root, fill in missing vectors, tidy up.
 
 A job runs in a worker process with a pool, or right here without one; the steps are the same. Reports are plain
-dicts, so that they travel: `{"stage", "done", "total", "path", "committed"}`.
+dicts, so that they travel: `{"stage", "done", "total", "path", "committed"}`. A worker opens the store for itself and
+closes it; in the daemon, `WritableStore` keeps it open from one save to the next.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from llmc.base.denylist import Denylist
-from llmc.base.errors import EmbedError, LlmcError, VectorsUnavailableError
+from llmc.base.errors import EmbedError, LlmcError, StoreError, VectorsUnavailableError
 from llmc.base.root_fs import RootFs
 from llmc.base.text import Binary, content_hash, decode
 from llmc.embed import open_embedder
@@ -23,7 +25,7 @@ from llmc.store import Store
 from llmc.store.vectors import engine
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from llmc.base.model import Root, Vectors
     from llmc.embed import Embedder
@@ -32,13 +34,18 @@ if TYPE_CHECKING:
 
     Report = Callable[[dict[str, Any]], None]
 
-__all__ = ["IndexTask", "adopt_here", "embeds_at_once", "run", "run_here", "try_embedder"]
+__all__ = ["IndexTask", "WritableStore", "adopt_here", "embeds_at_once", "run", "run_here", "try_embedder"]
 
 # Starting a pool takes each of its processes a third of a second; below this the work itself takes less.
 POOL_FILES = 200
 # Another writer is a worker of a daemon that was just killed: it notices and ends.
 WAIT_SECONDS = 30.0
 FILL_DOCUMENTS = 200
+# Editors and agents save again within seconds. Opening and closing cost more than the batch of a save; while the store
+# is open it takes two threads and some 60 MB.
+IDLE_SECONDS = 10.0
+# How often a writer with nothing to do looks whether another process waits for it.
+AWAITED_SECONDS = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +59,61 @@ class IndexTask:
     settings: Settings
     paths: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()  # left out by the rules, though something changed there
+
+
+@dataclass(slots=True, eq=False)
+class WritableStore:
+    """The store of one family, opened for writing when it is first needed and kept open for the saves that follow. Its
+    owner lets go (`release`) before a worker process starts, and once it `is_due`. Not thread-safe."""
+
+    folder: str
+    _store: Store | None = None
+    _roots: set[Root] = field(default_factory=set)
+    _used_at: float = 0.0
+
+    @contextmanager
+    def opened(self, root: Root, embedder: Embedder | None, on_lost_vectors: Callable[[str], None]) -> Iterator[Store]:
+        """After an error it is closed: opening it again repairs what the error left."""
+        try:
+            store = self._current() or self._open(embedder)
+            if root not in self._roots:
+                store.put_root(root)
+                self._roots.add(root)
+            yield store
+        except BaseException:
+            with suppress(StoreError):  # the first error is the one to report
+                self.release()
+            raise
+        self._used_at = time.monotonic()
+        if store.lost_vectors:
+            on_lost_vectors(store.lost_vectors)
+            self.release()
+
+    def _current(self) -> Store | None:
+        if self._store is not None and not self._store.can_continue():
+            self.release()
+        return self._store
+
+    def _open(self, embedder: Embedder | None) -> Store:
+        self._store = open_store(self.folder, embedder)
+        return self._store
+
+    def release(self) -> None:
+        store, self._store = self._store, None
+        self._roots.clear()
+        if store is not None:
+            store.close()
+
+    def is_due(self) -> bool:
+        """Whether to let go: nothing was written for a while, or another process waits."""
+        if self._store is None:
+            return False
+        return time.monotonic() - self._used_at >= IDLE_SECONDS or self._store.is_awaited()
+
+    @property
+    def check_seconds(self) -> float | None:
+        """When to ask `is_due` again; None while nothing is open."""
+        return None if self._store is None else AWAITED_SECONDS
 
 
 def run(job: IndexTask, report: Report) -> IndexOutcome:
@@ -69,7 +131,10 @@ def run(job: IndexTask, report: Report) -> IndexOutcome:
             job.settings, job.settings.index.workers or max(2, os.cpu_count() or 2), embed=inline is not None
         )
     try:
-        with open_store(job, embedder, report) as store, open_files(job) as root_fs:
+        with open_store(job.store, embedder) as store, open_files(job) as root_fs:
+            store.put_root(job.root)
+            if store.lost_vectors:
+                report({"stage": "repair", "lost_vectors": store.lost_vectors})
             outcome = index(job, store, root_fs, digester, report)
             store.flush_vectors()
             digester.close()  # the processes of a pool are 100 MB each, and what follows has its own needs
@@ -85,29 +150,26 @@ def run(job: IndexTask, report: Report) -> IndexOutcome:
     return outcome
 
 
-def run_here(job: IndexTask, embedder: Embedder | None, report: Report) -> IndexOutcome:
+def run_here(job: IndexTask, store: Store, root_fs: RootFs, embedder: Embedder | None, report: Report) -> None:
     """The small job of a save, in this process; without paths it fills in vectors."""
     inline = embedder if embeds_at_once(job.settings.embedder) else None
-    with open_store(job, embedder, report) as store, open_files(job) as root_fs:
-        outcome = index(job, store, root_fs, Inline(inline), report)
-        store.flush_vectors()
-        if embedder is not None and not job.paths:
-            fill_vectors(job, store, root_fs, embedder, report)
-            store.optimize_vectors()
-        return outcome
+    index(job, store, root_fs, Inline(inline), report)
+    store.flush_vectors()
+    if embedder is not None and not job.paths:
+        fill_vectors(job, store, root_fs, embedder, report)
+        store.optimize_vectors()
 
 
-def drop_vectors_here(job: IndexTask, embedder: Embedder | None, reason: str) -> None:
+def drop_vectors_here(folder: str, embedder: Embedder | None, reason: str) -> None:
     """Forget the vectors, whose table cannot be used; `fill_vectors` makes them again."""
-    with open_store(job, embedder) as store:
+    with open_store(folder, embedder) as store:
         if not store.lost_vectors:  # else opening it has dropped the table already
             store.drop_vectors(reason)
 
 
-def adopt_here(job: IndexTask, embedder: Embedder | None) -> tuple[str, ...]:
+def adopt_here(job: IndexTask, store: Store, root_fs: RootFs) -> tuple[str, ...]:
     """Take over what the store knows; the paths that are left for a worker."""
-    with open_store(job, embedder) as store, open_files(job) as root_fs:
-        return tuple(adopt(job.root.id, job.paths, root_fs=root_fs, store=store, limits=limits_of(job)))
+    return tuple(adopt(job.root.id, job.paths, root_fs=root_fs, store=store, limits=limits_of(job)))
 
 
 def limits_of(job: IndexTask) -> BatchLimits:
@@ -127,13 +189,9 @@ def embeds_at_once(settings: EmbedderSettings) -> bool:
     return settings.kind in {"builtin", "hash"}
 
 
-def open_store(job: IndexTask, embedder: Embedder | None, report: Report = lambda _values: None) -> Store:
+def open_store(folder: str, embedder: Embedder | None) -> Store:
     name, dimension = (embedder.name, embedder.dimension) if embedder else (None, 0)
-    store = Store.open(job.store, name, dimension, write=True, wait=WAIT_SECONDS)
-    store.put_root(job.root)
-    if store.lost_vectors:
-        report({"stage": "repair", "lost_vectors": store.lost_vectors})
-    return store
+    return Store.open(folder, name, dimension, write=True, wait=WAIT_SECONDS)
 
 
 def open_files(job: IndexTask) -> RootFs:

@@ -1,8 +1,8 @@
 """The writer of one store: a thread that applies all changes to it, one batch after the other.
 
 The thread sleeps until a root of the store has pending changes. Small batches are indexed in the daemon, so that a
-save is searchable at once; large ones go to a worker process. A full disk, a damaged store or a dead worker ends the
-batch, not the thread: its changes stay pending and are tried again.
+save is searchable at once, and the store stays open for the next save; large batches go to a worker process. A full
+disk, a damaged store or a dead worker ends the batch, not the thread: its changes stay pending and are tried again.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from llmc.indexer.worker import WorkerProcess
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
 
     from llmc.embed import Embedder
     from llmc.indexer.pending import PendingBatch
@@ -63,6 +64,7 @@ class WriterThread:
     paused: bool = False  # by the user; pending paths stay pending, and queries read them from disk
     note: str = ""  # why the index or its vectors are being rebuilt, until they are
     retired: list[Store] = field(default_factory=list)  # replaced, but a query may still read from it
+    _writable: jobs.WritableStore = field(init=False)
     _worker: WorkerProcess | None = None
     _tasks: list[tuple[Callable[[], Any], Future[Any]]] = field(default_factory=list)
     _wake: threading.Condition = field(default_factory=threading.Condition)
@@ -73,6 +75,9 @@ class WriterThread:
     _failures: int = 0
     _failed_at: float = 0.0
     _thread: threading.Thread | None = None
+
+    def __post_init__(self) -> None:
+        self._writable = jobs.WritableStore(self.folder)
 
     def start(self) -> None:
         self._thread = threading.Thread(target=self._run, name="llmc-writer", daemon=True)
@@ -139,23 +144,38 @@ class WriterThread:
     # ---- the thread ----
 
     def _run(self) -> None:
-        while self._wait():
-            for task, future in self._take_tasks():
-                run_task(task, future)
-            for root_index in list(self.root_indexes):
-                if self._closed:
-                    return
-                if not self.paused:
-                    self._round(root_index)
+        try:
+            while self._wait():
+                self._step()
+        finally:
+            self._release()
+
+    def _step(self) -> None:
+        tasks = self._take_tasks()
+        if tasks or self._writable.is_due():  # a task may open the store itself
+            self._release()
+        for task, future in tasks:
+            run_task(task, future)
+        for root_index in list(self.root_indexes):
+            if not self.paused and not self._closed:
+                self._round(root_index)
+
+    def _release(self) -> None:
+        """Close the store for writing. What it has committed is safe whatever happens here."""
+        try:
+            self._writable.release()
+        except LlmcError as error:
+            log.warning("closing the index failed", folder=self.folder, error=str(error))
 
     def _wait(self) -> bool:
         """Wait until there is work to do now; False when the thread is closing."""
         with self._wake:
             while not self._closed and not self._tasks:
                 delay = self._ripe_in()
-                if delay is not None and delay <= 0:
+                if (delay is not None and delay <= 0) or self._writable.is_due():
                     break
-                self._wake.wait(delay)
+                delays = (delay, self._writable.check_seconds)
+                self._wake.wait(min((one for one in delays if one is not None), default=None))
             self._hurry = False
             return not self._closed
 
@@ -194,6 +214,7 @@ class WriterThread:
             return
         try:
             if batch.folders:
+                self._release()  # a walk may take longer than other processes wait
                 root_index.progress = BuildProgress("scan")
                 found = root_index.walk(self.store.catalog, batch.folders)
                 batch = root_index.pending.expand(batch, found)
@@ -239,12 +260,13 @@ class WriterThread:
             job = jobs.IndexTask(self.folder, root_index.root, root_index.settings, shown, hidden)
             root_index.progress = BuildProgress("index", 0, len(batch.paths))
             if len(job.paths) > INLINE_FILES and self._may_know(root_index):
-                job = replace(job, paths=jobs.adopt_here(job, self.embedder))
+                with self._opened(root_index) as store:
+                    job = replace(job, paths=jobs.adopt_here(job, store, root_index.root_fs))
                 root_index.pending.settle(batch, set(shown).difference(job.paths))
             if self.processes and len(job.paths) > INLINE_FILES:
                 self._in_worker(root_index, job, batch)
             elif job.paths or job.hidden:
-                jobs.run_here(job, self.embedder, self._report_to(root_index, job))
+                self._run_here(root_index, job)
             self.on_commit(root_index, set(batch.paths))
         if "" in batch.folders:
             self._fill_vectors(root_index)
@@ -269,7 +291,7 @@ class WriterThread:
         if self.processes:
             self._in_worker(root_index, job)
         else:
-            jobs.run_here(job, self.embedder, self._report_to(root_index, job))
+            self._run_here(root_index, job)
 
     def _optimize_vectors(self, root_index: RootIndex) -> None:
         """Saves leave small files in the vector table; a worker joins them, since that takes 100 MB for a while. Where
@@ -282,7 +304,15 @@ class WriterThread:
         if self.processes:
             self._in_worker(root_index, job)
         else:
-            jobs.run_here(job, self.embedder, self._report_to(root_index, job))
+            self._run_here(root_index, job)
+
+    def _opened(self, root_index: RootIndex) -> AbstractContextManager[Store]:
+        return self._writable.opened(root_index.root, self.embedder, self._owe_vectors)
+
+    def _run_here(self, root_index: RootIndex, job: jobs.IndexTask) -> None:
+        report = self._report_to(root_index, job)
+        with self._opened(root_index) as store:
+            jobs.run_here(job, store, root_index.root_fs, self.embedder, report)
 
     def _in_worker(self, root_index: RootIndex, job: jobs.IndexTask, batch: PendingBatch | None = None) -> None:
         worker = WorkerProcess(self._report_to(root_index, job, batch))
@@ -292,6 +322,7 @@ class WriterThread:
             if self.paused:
                 raise PausedRoundError
             self._worker = worker
+        self._release()
         try:
             done = worker.run(job)
             log.info("a worker is done", root=root_index.root.path, **{name: done[name] for name in REPORTED})
@@ -335,8 +366,7 @@ class WriterThread:
         self.do(lambda: self._drop_vectors(reason))
 
     def _drop_vectors(self, reason: str) -> None:
-        root_index = self.root_indexes[0]
-        jobs.drop_vectors_here(jobs.IndexTask(self.folder, root_index.root, root_index.settings), self.embedder, reason)
+        jobs.drop_vectors_here(self.folder, self.embedder, reason)
         self._owe_vectors(reason)
 
     def _owe_vectors(self, reason: str) -> None:
@@ -347,6 +377,7 @@ class WriterThread:
 
     def rebuild(self) -> None:
         """Empty the store and owe everything again."""
+        self._release()
         self.store.rebuild()
         for root_index in self.root_indexes:
             root_index.built = False

@@ -1,6 +1,7 @@
 """One writer for a store, across processes.
 
-The kernel keeps the lock (`flock`), so a killed writer leaves none behind; the file only says who holds it.
+The kernel keeps the lock (`flock`), so a killed writer leaves none behind; the file only says who holds it. Whoever
+waits for it holds the lock of a second file, so that a writer that stays open between saves can see it and let go.
 """
 
 from __future__ import annotations
@@ -17,38 +18,72 @@ from llmc.base.errors import StoreError
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["WriterLock"]
+__all__ = ["LOCK_FILES", "WriterLock"]
 
+LOCK_FILES = ("lock", "lock.queue")
 RETRY_SECONDS = 0.02
 
 
 class WriterLock:
     """Taken in the constructor, or StoreError says who holds it. `wait` seconds are allowed for the other to finish."""
 
-    def __init__(self, path: Path, wait: float = 0.0) -> None:
-        self._path = path
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        deadline = time.monotonic() + wait
-        while not self._try():
-            if time.monotonic() >= deadline:
-                os.close(self._file)
-                raise _held(path)
-            time.sleep(RETRY_SECONDS)
+    def __init__(self, folder: Path, wait: float = 0.0) -> None:
+        self._path, self._queue_path = (folder / name for name in LOCK_FILES)
+        self._file = _open(self._path)
+        self._queue = -1
+        try:
+            self._queue = _open(self._queue_path)
+            self._take(time.monotonic() + wait)
+        except BaseException:
+            self.release()
+            raise
         os.ftruncate(self._file, 0)
         with contextlib.suppress(OSError):  # a full disk must not keep a writer from making room
             os.pwrite(self._file, json.dumps({"pid": os.getpid()}).encode(), 0)
 
-    def _try(self) -> bool:
+    def _take(self, deadline: float) -> None:
+        """In the order of arrival, as far as one place in the queue can tell."""
+        waiting = [self._queue, self._file]
+        while waiting:
+            if _try(waiting[0]):
+                waiting.pop(0)
+            elif time.monotonic() >= deadline:
+                raise _held(self._path)
+            else:
+                time.sleep(RETRY_SECONDS)
+        fcntl.flock(self._queue, fcntl.LOCK_UN)
+
+    def is_awaited(self) -> bool:
+        """Whether another writer waits for this one."""
+        if not _try(self._queue):
+            return True
+        fcntl.flock(self._queue, fcntl.LOCK_UN)
+        return False
+
+    def is_in_place(self) -> bool:
+        """Whether the file is still there: another process may have removed the whole store."""
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+            return os.path.samestat(os.fstat(self._file), self._path.stat())
+        except FileNotFoundError:
             return False
-        return True
 
     def release(self) -> None:
-        if self._file >= 0:
-            os.close(self._file)
-            self._file = -1
+        for file in (self._file, self._queue):
+            if file >= 0:
+                os.close(file)
+        self._file = self._queue = -1
+
+
+def _open(path: Path) -> int:
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+
+def _try(file: int) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _held(path: Path) -> StoreError:

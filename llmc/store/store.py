@@ -205,6 +205,18 @@ class Store:
             raise StoreError("this index is open for reading only")
         return self._writer
 
+    def is_awaited(self) -> bool:
+        """Whether another process waits until this writer closes."""
+        return self._writing.is_awaited()
+
+    def can_continue(self) -> bool:
+        """Whether a writer that was left open may go on; if not, opening the store again repairs it. Raises as
+        `refresh` does."""
+        if not self._writing.is_in_place():
+            return False
+        self.refresh()
+        return not any(table.damage for table in self._parts.tables().values())
+
     def apply(self, batch: Batch, *, defer_vectors: bool = False) -> int:
         """Take the batch through all stores. The new generation, or the old one when the batch is empty.
 
@@ -294,7 +306,7 @@ class Store:
 def take_lock(folder: Path, wait: float) -> WriterLock:
     with guard(folder, "opening the index for writing"):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return WriterLock(folder / "lock", wait)
+        return WriterLock(folder, wait)
 
 
 def _size(folder: Path) -> int:

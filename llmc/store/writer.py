@@ -43,6 +43,12 @@ class Writer:
         self._deferred: dict[int, Vectors] = {}
         self.vectors = VectorTables(parts, ledger, self._seal, self.reached)
 
+    def is_awaited(self) -> bool:
+        return self._lock.is_awaited()
+
+    def is_in_place(self) -> bool:
+        return self._lock.is_in_place()
+
     # --- batches
 
     def apply(self, batch: Batch, *, defer_vectors: bool = False) -> None:

@@ -14,13 +14,12 @@ from llmc.store.integrity.main_file import MAIN, SEAL
 from llmc.store.integrity.native_errors import corrupt, guard
 from llmc.store.integrity.pinned_file import crc_of_main
 from llmc.store.keywords.keyword_store import TantivyKeywords
+from llmc.store.lock import LOCK_FILES
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = ["check_usable", "make"]
-
-LOCK = "lock"
 
 
 def make(folder: Path, *, rebuild: bool) -> None:
@@ -45,14 +44,14 @@ def make(folder: Path, *, rebuild: bool) -> None:
 
 
 def empty(folder: Path) -> None:
-    """Everything but the lock. What a newer llmc wrote stays."""
+    """Everything but the locks. What a newer llmc wrote stays."""
     main = folder / MAIN
     with guard(folder, "emptying the index"):
         refuse_newer(main)
         for path in folder.iterdir():
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path)
-            elif path.name != LOCK:
+            elif path.name not in LOCK_FILES:
                 path.unlink()
 
 

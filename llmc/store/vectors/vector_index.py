@@ -84,6 +84,7 @@ class VectorIndex:
         self._named = manifest
         self._added: list[tuple[int, Floats]] = []
         self._deleted: set[int] = set()
+        self._written: LanceTable | None = None  # opened by the writer, for its next batch
         self._loading = threading.Lock()
         self._loader: threading.Thread | None = None
         self._snapshot: Snapshot | None = None
@@ -117,10 +118,13 @@ class VectorIndex:
             table.add(added)
         with table_errors(self.folder, "writing vectors"):
             sync(self.folder, before)
+        self._written = table
         self._stale = True
 
     def _writable(self) -> LanceTable:
-        table = LanceTable(self.folder, self.embedding, create=True)
+        table, self._written = self._written, None  # opened again after an error
+        if table is None or not self.folder.exists():
+            table = LanceTable(self.folder, self.embedding, create=True)
         table.refresh()
         return table
 
@@ -251,8 +255,8 @@ class VectorIndex:
         return sorted([*found, *latest], key=best_first)[:limit]
 
     def vectors(self, docs: Collection[int]) -> dict[int, Floats]:
-        table = self._current().table
-        if table is None or not docs:
+        table = self._current().table if docs else None
+        if table is None:
             return {}
         found, ordinals, vectors = table.rows_of(docs)
         order = np.lexsort((ordinals, found))
@@ -282,7 +286,7 @@ class VectorIndex:
 
     def close(self) -> None:
         self.rollback()
-        self._snapshot = None
+        self._snapshot = self._written = None
 
 
 def nearest(search: Search, query: Floats, limit: int, docs: Collection[int] | None) -> list[ChunkHit]:
