@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import os
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from llmc.envelope.clean import DOUBTFUL, NAMELESS, clean
@@ -26,7 +26,7 @@ from llmc.envelope.redact.values import ContentKind, kind_of
 from llmc.envelope.visible import visible_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from llmc.envelope.clean import TextOf
     from llmc.envelope.redact.redactor import Redactor
@@ -38,6 +38,7 @@ SEGMENT: Final = 16 << 10
 # Lines of one file that are looked at together.
 MOST_OF_FILE: Final = 128 << 10
 BETWEEN: Final = b"\n\n"
+FILES_KEPT: Final = 16_384
 _NUMBER: Final = rb"(?:[0-9]+[:-])?"
 _CONTROL: Final = rb"[\x00-\x08\x0b-\x1f\x7f]"
 _VALUES: Final = NAMELESS.pattern.encode().replace(b"^[ ", b"^" + _NUMBER + b"[ ")
@@ -56,11 +57,14 @@ class BulkCleaner:
         """The lines as they are printed."""
         out: list[bytes] = []
         for segment in segments(piece):
-            blocks = segment.split(BETWEEN)
-            suspect = self._redactor.has_own_rules or is_suspect(segment)
-            for block in blocks:
-                path, _, rows = block.partition(b"\0")
-                plain = not suspect or (len(blocks) > 1 and not self._redactor.has_own_rules and not is_suspect(block))
+            blocks = [block.partition(b"\0") for block in segment.split(BETWEEN)]
+            suspect = self._redactor.has_own_rules or is_suspect(segment, [path for path, _, _ in blocks])
+            for path, nul, rows in blocks:
+                plain = not suspect or (
+                    len(blocks) > 1
+                    and not self._redactor.has_own_rules
+                    and not is_suspect(b"%s%s%s" % (path, nul, rows), [path])
+                )
                 out.append(self._printed(path, rows) if plain else self._checked(root, path, rows))
         return b"".join(out)
 
@@ -142,16 +146,16 @@ def parts(piece: bytes, at: int, end: int) -> Iterator[bytes]:
         at = cut + 1
 
 
-def is_suspect(segment: bytes) -> bool:
-    """Whether something may have to be removed or made visible."""
+def is_suspect(segment: bytes, paths: Sequence[bytes]) -> bool:
+    """Whether something may have to be removed or made visible in these files."""
     text = without_returns(segment.replace(b"\0", b"\n"))
     known = gates()
     found = known.rules.Match(text)
     if found and any(confirmed(text, index) for index in found):
         return True
-    if any(gate.Match(text) for gate in known.anywhere) or has_own_rules(segment):
+    if any(gate.Match(text) for gate in known.anywhere) or any(map(has_own_rules, paths)):
         return True
-    if known.outside_code.Match(text) and any(kind_of(path) is not ContentKind.CODE for path in paths_of(segment)):
+    if known.outside_code.Match(text) and not all(map(is_code, paths)):
         return True
     return not text.isascii() and is_hidden(text, text.decode("utf-8", "replace"))
 
@@ -187,15 +191,19 @@ def gates() -> Gates:
     )
 
 
-def has_own_rules(segment: bytes) -> bool:
-    """Whether one of the files has rules of its own by its name."""
-    return any(name.encode() in segment for name in table().files) and any(
-        path.rpartition("/")[2].lstrip("._").partition(".")[0] in table().files for path in paths_of(segment)
-    )
+def has_own_rules(path: bytes) -> bool:
+    """Whether a file has rules of its own by its name."""
+    return path.rpartition(b"/")[2].lstrip(b"._").partition(b".")[0] in file_names()
 
 
-def paths_of(segment: bytes) -> Iterator[str]:
-    return (os.fsdecode(block.partition(b"\0")[0]) for block in segment.split(BETWEEN))
+@cache
+def file_names() -> frozenset[bytes]:
+    return frozenset(map(str.encode, table().files))
+
+
+@lru_cache(FILES_KEPT)
+def is_code(path: bytes) -> bool:
+    return kind_of(os.fsdecode(path)) is ContentKind.CODE
 
 
 def numbered(pattern: bytes) -> bytes:

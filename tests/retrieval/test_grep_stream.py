@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -97,6 +98,30 @@ def test_a_file_with_very_many_matches_is_cut_between_lines(monkeypatch: pytest.
     assert b"\n".join(lines for path, lines in blocks if path == b"a.py").decode().split("\n") == rows
     assert blocks[-1] == [b"b.py", b"1:y\n"]
     assert max(map(len, pieces)) < 120
+
+
+@pytest.mark.parametrize("size", range(1, 60))
+def test_files_stay_apart_wherever_the_output_is_cut(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream, "MOST_OF_FILE", 20)
+    output = b"a.py\x001:xxxxxxxxxxxxxxxxxxxx\n2:x\n\nb.py\x001:y\n\nc.py\x001:zzzzzzzzzzzzzzzzzzzzzzzzzz\n"
+    pieces = list(whole_files(iter([output[at : at + size] for at in range(0, len(output), size)])))
+    blocks = [block.partition(b"\0") for piece in pieces for block in piece.split(b"\n\n")]
+    rows = [(path, row) for path, _, lines in blocks for row in lines.split(b"\n") if row]
+    assert rows == [
+        *((b"a.py", b"1:xxxxxxxxxxxxxxxxxxxx"), (b"a.py", b"2:x"), (b"b.py", b"1:y")),
+        (b"c.py", b"1:zzzzzzzzzzzzzzzzzzzzzzzzzz"),
+    ]
+
+
+def test_a_slow_reader_does_not_use_up_the_time_limit(world: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ripgrep, "PIECE", 8)
+    view = world.views()[0]
+    limit = 2.0
+    began = time.monotonic()
+    pieces = ripgrep.stream(view.root_fs, ("--line-number", "-e", "."), ["p0/m0.py"], began + limit, limit)
+    for _ in pieces:
+        time.sleep(0.2)
+    assert time.monotonic() - began > limit  # and it did not raise
 
 
 def test_a_reader_that_leaves_ends_ripgrep(world: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -51,12 +51,15 @@ SLOW_HINT: Final = "Make the pattern more specific, name a path, or raise limits
 LEAST_SECONDS: Final = 0.5  # for a batch that is reached late
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Limit:
     """`deadline` is on the monotonic clock; `seconds` is the limit that it was made of."""
 
     deadline: float
     seconds: float
+
+    def restart(self) -> None:
+        self.deadline = time.monotonic() + self.seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,14 +162,17 @@ def stream(
     root_fs: RootFs, options: Sequence[str], paths: Sequence[str], deadline: float, limit: float
 ) -> Iterator[bytes]:
     """The matches in the order of the paths, a piece at a time: each file's path, NUL and its lines, with an empty line
-    between files. Only where Landlock works, and only paths without a line break."""
+    between files. The time limit is for the first piece and then for each further one, however long a reader takes.
+    Only where Landlock works, and only paths without a line break."""
     assert landlock()
+    allowed = Limit(deadline, limit)
     for batch in by_size([path for path in paths if not root_fs.denylist.denies(path)]):
         names = [os.fsencode(path) for path in batch]
         shown = ["--heading", "--threads=1", *options]
-        with process(root_fs, shown, names, Limit(deadline, limit)) as output:
+        with process(root_fs, shown, names, allowed) as output:
             while piece := output.read1(PIECE):
                 yield piece
+                allowed.restart()
 
 
 def communicate(root_fs: RootFs, options: Sequence[str], names: Sequence[bytes], limit: Limit) -> bytes:
@@ -186,19 +192,23 @@ def process(
     command = [program() or "rg", "--no-config", "--color=never", "--with-filename", "--null", "--text"]
     command += ["--no-messages", "--no-context-separator", *options, "--"]
     running = started(root_fs, [*command, *names])
-    late = threading.Event()
+    done, late = threading.Event(), threading.Event()
 
-    def stop() -> None:
-        late.set()
-        running.kill()
+    def watch() -> None:
+        seconds = max(LEAST_SECONDS, limit.deadline - time.monotonic())
+        while not done.wait(seconds):
+            seconds = limit.deadline - time.monotonic()
+            if seconds <= 0:
+                late.set()
+                running.kill()
+                return
 
-    killer = threading.Timer(max(LEAST_SECONDS, limit.deadline - time.monotonic()), stop)
-    killer.start()
+    threading.Thread(target=watch, daemon=True).start()
     assert isinstance(running.stdout, io.BufferedReader)
     try:
         yield running.stdout
     finally:
-        killer.cancel()
+        done.set()
         running.kill()
         running.stdout.close()
         running.wait()

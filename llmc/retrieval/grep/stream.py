@@ -111,7 +111,8 @@ def whole_files(pieces: Iterator[bytes]) -> Iterator[bytes]:
         if end >= 0:
             yield begun[:end]
             begun = begun[end + len(BETWEEN) :]
-        while len(begun) > MOST_OF_FILE and (end := begun.rfind(b"\n")) >= 0:
+        # The last byte may be half of what separates two files.
+        while len(begun) > MOST_OF_FILE and (end := begun.rfind(b"\n", 0, -1)) >= 0:
             yield begun[:end]
             begun = begun.partition(b"\0")[0] + b"\0" + begun[end + 1 :]
     if begun:
