@@ -75,6 +75,16 @@ def test_what_is_streamed_is_what_grep_finds(world: Workspace, pattern: str, giv
     assert streamed(world, request) == expected
 
 
+@pytest.mark.parametrize("pattern", ["alpha", "beta", "日本", r"alpha.*\b7\b"])
+def test_several_processes_print_what_one_does(world: Workspace, pattern: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """ripgrep is started once for each megabyte of names."""
+    request = GrepRequest((pattern,))
+    expected = streamed(world, request)
+    monkeypatch.setattr(ripgrep, "ARGUMENT_BYTES", 100)
+    monkeypatch.setattr(stream, "IN_PROCESS", 0)
+    assert streamed(world, request) == expected
+
+
 def test_without_landlock_the_same_is_found(world: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     request = GrepRequest(("alpha",))
     with_it = streamed(world, request)

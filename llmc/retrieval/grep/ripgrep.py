@@ -166,13 +166,16 @@ def stream(
     Only where Landlock works, and only paths without a line break."""
     assert landlock()
     allowed = Limit(deadline, limit)
+    before, between = False, b""
     for batch in by_size([path for path in paths if not root_fs.denylist.denies(path)]):
         names = [os.fsencode(path) for path in batch]
         shown = ["--heading", "--threads=1", *options]
         with process(root_fs, shown, names, allowed) as output:
             while piece := output.read1(PIECE):
-                yield piece
+                yield between + piece
+                before, between = True, b""
                 allowed.restart()
+        between = b"\n" if before else b""
 
 
 def communicate(root_fs: RootFs, options: Sequence[str], names: Sequence[bytes], limit: Limit) -> bytes:
