@@ -38,7 +38,9 @@ if TYPE_CHECKING:
     from llmc.retrieval.view import View
 
 # A file up to this many lines is given whole, as far as the budget goes; a longer one is better told by its outline.
-WHOLE_LINES = 250
+# Among several targets a file without a range is there for orientation, and must not take the room of the others.
+WHOLE_LINES, WHOLE_OF_SEVERAL = 250, 160
+MAP_SHARE, MAP_SHARE_OF_SEVERAL = 0.75, 0.3
 HEAD_LINES = 12
 # A function that is asked for by name and longer than this is shown as its skeleton unless all of it is asked for: two
 # fifths of the tokens, and all of its calls. Of several functions, which are read to follow a flow, shorter ones are.
@@ -269,7 +271,7 @@ def read_span(asked: ToolRequest, root_index: RootIndex, path: str, start: int, 
 
 
 def read_lines(asked: ToolRequest, root_index: RootIndex, path: str, target: Target, *, alone: bool = True) -> Envelope:
-    """A range, a symbol or a whole file; of a long one its map, unless it shares the reply with others."""
+    """A range, a symbol or a whole file; of a long file its map."""
     lines = read_target(root_index.root_fs, path)
     if isinstance(lines, BinaryFile):
         return binary_envelope(asked, root_index, path, lines)
@@ -291,8 +293,10 @@ def read_lines(asked: ToolRequest, root_index: RootIndex, path: str, target: Tar
     if target.start:
         span = f"{start}-{end}" if end > start else str(start)
         found = f"{title}:{span} of {plural(len(lines), 'line')}"
-    long = len(rows) > WHOLE_LINES and alone and not asked.flag("all") and not asked.text(FOCUS.name)
-    if long and not target.start:
+    most_lines = WHOLE_LINES if alone else WHOLE_OF_SEVERAL
+    is_shared_range = bool(target.start) and not alone  # what is named exactly is shown in full
+    long = len(rows) > most_lines and not is_shared_range and not asked.flag("all") and not asked.text(FOCUS.name)
+    if long and alone and not target.start:
         from llmc.tools.read_log import log_envelope  # noqa: PLC0415 - the readers of logs, which few need
 
         told = log_envelope(asked, root_index, path, title, lines)
@@ -302,7 +306,7 @@ def read_lines(asked: ToolRequest, root_index: RootIndex, path: str, target: Tar
         statements = 0 if asked.flag("all") else MOST_STATEMENTS if alone else STATEMENTS_OF_SEVERAL
         return shape(found, views[0], whole, notes, data, statements)
     if long and (target.named or not target.start):
-        return mapped(asked, found, views[0], whole, notes, data)
+        return mapped(asked, found, views[0], whole, notes, data, MAP_SHARE if alone else MAP_SHARE_OF_SEVERAL)
     explicit = bool(target.start)
     return Envelope("read", found, (Group("", (whole,)),), notes, data=data, unit="line", explicit=explicit)
 
@@ -339,8 +343,8 @@ def skeleton_rows(parts: Sequence[Statement | Fold]) -> tuple[Row, ...]:
     )
 
 
-def mapped(  # noqa: PLR0917 - as `shape`, with the budget of the call
-    asked: ToolRequest, found: str, view: View, whole: Item, notes: tuple[str, ...], data: dict[str, Any]
+def mapped(  # noqa: PLR0917 - as `shape`, with the share of the call's budget
+    asked: ToolRequest, found: str, view: View, whole: Item, notes: tuple[str, ...], data: dict[str, Any], share: float
 ) -> Envelope:
     """Of a long file or class its first lines and its outline; the rest is behind the handle. A file without symbols is
     shown from its beginning."""
@@ -350,7 +354,7 @@ def mapped(  # noqa: PLR0917 - as `shape`, with the budget of the call
     last = whole.start + size - 1
     inside = range(last + 1, whole.end + 1)
     files = outline([view], OutlineRequest(PathFilter(under=(whole.path,)))).files
-    budget = asked.number("budget", asked.workspace.settings.envelope.read_budget) * 3 // 4
+    budget = round(share * asked.number("budget", asked.workspace.settings.envelope.read_budget))
     text = str(data["text"]) if whole.start == 1 else None
     symbols = tuple(
         item

@@ -33,6 +33,7 @@ ROOM_OF_TOKEN = 2
 # this names all cited files for 73 in 100 with 406 tokens; cut at .35 of the best it was 56 in 100 with 387.
 NEAR, FAR, FARTHEST, LEAST_FILES, MOST_FILES = 0.65, 0.35, 0.12, 3, 14
 LONGEST_LINE, LONGEST_NAME = 400, 60
+LONGEST_QUESTION = 1_000  # characters; what is longer is a report
 
 
 def run(asked: ToolRequest) -> Envelope:
@@ -52,7 +53,7 @@ def run(asked: ToolRequest) -> Envelope:
     views = asked.views()
     result = search(views, request)
     if not asked.number("limit", 0) and not asked.flag("all"):
-        result = replace(result, files=near_enough(result))
+        result = replace(result, files=near_enough(result, is_report=len(request.query) > LONGEST_QUESTION))
     envelope = by_name or envelope_of(result, workspace, explain=asked.flag("explain"))
     envelope = show_around(envelope, telling_words(request.query))
     if not result.files:
@@ -69,10 +70,10 @@ def telling_words(query: str) -> tuple[str, ...]:
 LONGEST_QUERY, MOST_WORDS = 4_000, 20
 
 
-def near_enough(result: SearchResult) -> tuple[FileHits, ...]:
+def near_enough(result: SearchResult, *, is_report: bool) -> tuple[FileHits, ...]:
     """For a name, files that are called so are listed however far behind they are. Where a file writes the message that
-    the query quotes, files that only share words with it are not listed."""
-    if result.files and any(one.endswith(OF_MESSAGE) for one in reasons(result.files[0])):
+    a question quotes, files that only share words with it are not listed; of a bug report they may be the cause."""
+    if not is_report and result.files and any(one.endswith(OF_MESSAGE) for one in reasons(result.files[0])):
         best = result.files[0].score
         return tuple(file for file in result.files if file.score >= FAR * best or reasons(file))
     first, rest = result.files[:LEAST_FILES], result.files[LEAST_FILES:]

@@ -121,3 +121,12 @@ def test_a_long_file_is_its_outline_without_its_imports(read: Callable[..., Repl
     assert lines[2] == "outline"
     assert sum("def step_" in line for line in lines) > 60
     assert lines[-1].startswith("+")
+
+
+def test_a_long_file_among_several_targets_is_an_outline_and_leaves_room_for_the_others(
+    read: Callable[..., Reply],
+) -> None:
+    shown = read("code.py", "plain.txt:1-120").text
+    assert "line 120 of a text without any symbols in it" in shown
+    assert "def step_0(x)" in shown
+    assert "y = load(x)" not in shown
