@@ -136,7 +136,7 @@ def together(targets: Sequence[str], results: list[Envelope | LlmcError]) -> Env
         data={"targets": [one.data if isinstance(one, Envelope) else {"error": one.as_dict()} for one in results]},
         unit="line" if all(one.unit for one in read) else "",
         folded=tuple(group for one in read for group in one.folded),
-        explicit=all(one.explicit for one in read),
+        explicit=all(one.explicit or one.folded for one in read),  # an outline has its own limit
     )
 
 
