@@ -119,6 +119,9 @@ class MemoryKeywords:
     def frequencies(self, terms: Collection[str]) -> tuple[int, dict[str, int]]:
         return len(self._rows), {term: sum(term in row["body"] for row in self._rows.values()) for term in terms}
 
+    def chunks_with(self, terms: Collection[str], limit: int) -> list[tuple[int, int]]:
+        return [place for place, row in self._rows.items() if all(term in row["body"] for term in terms)][:limit]
+
     def candidates(self, condition: Trigrams, limit: int | None = None, *, across_lines: bool = False) -> list[int]:
         found = []
         for doc, texts in self._parts.items():

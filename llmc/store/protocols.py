@@ -97,6 +97,10 @@ class KeywordSearcher(Protocol):
     def frequencies(self, terms: Collection[str]) -> tuple[int, dict[str, int]]:
         """The number of chunks, and for each term the number of chunks whose text contains it."""
 
+    def chunks_with(self, terms: Collection[str], limit: int) -> list[tuple[int, int]]:
+        """(document, ordinal) of the chunks whose text contains every term, each once, in no order. `limit` may cut
+        the list; there must be a term."""
+
     def candidates(self, condition: Trigrams, limit: int | None = None, *, across_lines: bool = False) -> list[int]:
         """Documents that may match, ascending; possibly more than match, never fewer. `limit` may cut the list.
 

@@ -88,6 +88,14 @@ def test_every_group_of_all_must_be_met(keywords: KeywordStore) -> None:
     assert sorted(found(keywords, query)) == [1, 4]
 
 
+def test_chunks_with_every_term_are_listed_up_to_a_limit(keywords: KeywordStore) -> None:
+    put(keywords, {1: "fig kiwi", 2: "fig", 3: "kiwi fig fig", 4: "plum"})
+
+    assert sorted(keywords.chunks_with(["fig", "kiwi"], 9)) == [(1, 0), (3, 0)]
+    assert len(keywords.chunks_with(["fig"], 2)) == 2
+    assert keywords.chunks_with(["fig", "papaya"], 9) == []
+
+
 def test_what_is_in_none_is_left_out(keywords: KeywordStore) -> None:
     put(keywords, {1: "apple banana", 2: "apple"})
 

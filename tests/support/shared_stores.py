@@ -14,7 +14,7 @@ import numpy.typing as npt
 from llmc.base.model import Document
 from llmc.store.catalog.packing import clean
 from llmc.store.shared.database import match_query, quoted
-from llmc.store.shared.keywords import EVERY_ROW, candidate_rows, document_filters, word_hits
+from llmc.store.shared.keywords import EVERY_ROW, candidate_rows, containing, document_filters, word_hits
 from llmc.store.shared.rows import NumberedDocument, chunk_rows, trigram_rows, vector_rows
 from llmc.store.shared.vectors import stored_vectors, vector_hits
 
@@ -96,6 +96,9 @@ class LanceKeywords(PendingTables[Document]):
 
         total = len(places_of(self._readable.scan("chunks", "", ("doc", "ordinal"))))
         return total, {term: holding(term) for term in terms}
+
+    def chunks_with(self, terms: Collection[str], limit: int) -> list[tuple[int, int]]:
+        return [(hit.doc, hit.ordinal) for hit in self.search(containing(terms), limit)]
 
     def candidates(self, condition: Trigrams, limit: int | None = None, *, across_lines: bool = False) -> list[int]:
         found = candidate_rows(self._readable, condition, across_lines=across_lines).get(self._repo, set())

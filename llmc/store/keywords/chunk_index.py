@@ -72,6 +72,13 @@ class ChunkIndex(TantivyIndex):
             return self._top(self._compile(query, within), limit)
         return self._sifted(query, limit, frozenset(within))
 
+    def chunks_with(self, terms: Collection[str], limit: int) -> list[tuple[int, int]]:
+        if not all(self.rows_with("body", term) for term in terms):
+            return []
+        held = [(Must, Query.term_query(self.schema, "body", term, index_option="basic")) for term in terms]
+        query = Query.const_score_query(Query.boolean_query(held), 1.0)
+        return list(dict.fromkeys(self.columns(query, limit, ("doc", "ordinal"))))
+
     def _sifted(self, query: KeywordQuery, limit: int, within: frozenset[int]) -> list[ChunkHit]:
         """Most of the best are often within; if not, and the filter is not enormous, tantivy may filter after all."""
         everything, asked = self._compile(query, None), limit * 4

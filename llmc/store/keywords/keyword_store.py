@@ -120,6 +120,9 @@ class TantivyKeywords:
     def frequencies(self, terms: Collection[str]) -> tuple[int, dict[str, int]]:
         return self.chunks.rows, {term: self.chunks.rows_with("body", clean(term)) for term in terms}
 
+    def chunks_with(self, terms: Collection[str], limit: int) -> list[tuple[int, int]]:
+        return self.chunks.chunks_with([clean(term) for term in terms], limit)
+
     def candidates(self, condition: Trigrams, limit: int | None = None, *, across_lines: bool = False) -> list[int]:
         return sorted(self.files.candidates(condition, across_lines=across_lines))[:limit]
 

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from llmc.store.catalog.packing import clean
-from llmc.store.protocols import ChunkHit
+from llmc.store.protocols import ChunkHit, Clause, KeywordQuery
 from llmc.store.shared.database import all_of, match_query, quoted
 from llmc.store.shared.grams import gram_terms
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from llmc.store.protocols import Clause, KeywordQuery, Trigrams
+    from llmc.store.protocols import Trigrams
     from llmc.store.shared.access import Readable
 
-__all__ = ["EVERY_ROW", "WordHit", "candidate_rows", "document_filters", "word_hits"]
+__all__ = ["EVERY_ROW", "WordHit", "candidate_rows", "containing", "document_filters", "word_hits"]
 
 # Equal scores are put in order by place, which needs the whole run of equals, up to this many.
 LONGEST_TIE = 4_096
@@ -53,6 +53,11 @@ def compiled(query: KeywordQuery) -> Any:
     return all_of(groups, ranking, matches(query.none, 1.0)) if groups or ranking else None
 
 
+def containing(terms: Iterable[str]) -> KeywordQuery:
+    """The chunks whose text contains every term, all of the same score."""
+    return KeywordQuery(any=(), all=tuple((Clause("body", term),) for term in terms))
+
+
 def word_hits(readable: Readable, query: KeywordQuery, limit: int, within: Collection[int] | None) -> list[WordHit]:
     """(repository, hit) of the best chunks, best first; equal scores by document and ordinal."""
     if limit <= 0 or (within is not None and not within):
@@ -63,7 +68,7 @@ def word_hits(readable: Readable, query: KeywordQuery, limit: int, within: Colle
     asked = compiled(query)
     if asked is None:
         return _unscored(readable, where, limit) if where else []
-    wanted = limit
+    wanted = limit if query.any else limit + LONGEST_TIE  # without scores all are equal
     while True:
         found = readable.match("chunks", asked, ("repo", "doc", "ordinal"), wanted + 1, where)
         scores = found["_score"].to_numpy()

@@ -19,7 +19,7 @@ from llmc.base.errors import NotFoundError, OutsideError, ReadError
 from llmc.base.model import Stamp
 from llmc.base.root_fs import DirectoryEntry, FileKind, ReadRefusal, RootFs, StatResult
 from llmc.store.shared.catalog import PublishedCatalog, stamp_of
-from llmc.store.shared.keywords import word_hits
+from llmc.store.shared.keywords import containing, word_hits
 from llmc.store.shared.vectors import stored_vectors, vector_hits
 from llmc.store.vectors import VectorState
 
@@ -61,6 +61,9 @@ class PublishedKeywords:
 
     def frequencies(self, terms: Collection[str]) -> tuple[int, dict[str, int]]:
         return self._selection.frequencies(self._head, terms)
+
+    def chunks_with(self, terms: Collection[str], limit: int) -> list[tuple[int, int]]:
+        return [(hit.doc, hit.ordinal) for hit in self.search(containing(terms), limit)]
 
     def candidates(self, condition: Trigrams, limit: int | None = None, *, across_lines: bool = False) -> list[int]:
         places = self._selection.manifest(self._head).places
