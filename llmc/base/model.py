@@ -132,6 +132,7 @@ class ResolutionLink(NamedTuple):
     | module | empty                | empty              | package or namespace of the file             |
     | test   | the function         | empty              | what marks it as a test                      |
     | property | the method         | empty              | empty: reading the attribute runs it         |
+    | send, receive | enclosing definition | key         | line, called chain and handlers (`syntax/keyed.py`) |
     """
 
     kind: str

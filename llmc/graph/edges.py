@@ -14,6 +14,7 @@ from llmc.base.languages import language_of, role_of
 from llmc.graph.dialects import family_of
 from llmc.graph.dialects.base import shared_folders
 from llmc.graph.entities import Edge, EntityKind, GraphNode, Precision, Site
+from llmc.graph.events import Events
 from llmc.graph.facts import CALLABLE_KINDS, TYPE_KINDS, VALUE_KINDS
 from llmc.graph.library_names import LIBRARY_NAMES
 from llmc.graph.resolve import Resolver
@@ -22,7 +23,7 @@ from llmc.store.keywords.trigrams import trigrams
 from llmc.store.protocols import Trigrams
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from llmc.base.model import Reference
     from llmc.graph.entities import Resolution
@@ -56,6 +57,7 @@ class Graph:
     def __init__(self, project: Project) -> None:
         self.project = project
         self.resolver = Resolver(project)
+        self.events = Events(project, self.resolver)
 
     # --- what a definition uses
 
@@ -77,8 +79,21 @@ class Graph:
         self.project.look_up(reference.name for reference in uses)
         for reference in uses:
             self._resolve(facts, reference, found, guesses=guesses)
+        if "call" in kinds:
+            found.edges += self._kept_events(self.events.outgoing(facts, node), found.edges)
         found.edges.sort(key=lambda edge: edge.site.line)
         return found
+
+    def _kept_events(self, edges: Iterable[Edge], known: list[Edge]) -> list[Edge]:
+        """Those between definitions that no call connects already; product code sends nothing to tests."""
+        pairs = {(edge.source, edge.target) for edge in known}
+        return [
+            edge
+            for edge in dict.fromkeys(edges)
+            if (edge.source, edge.target) not in pairs
+            and edge.source != edge.target
+            and (self.in_test(edge.source) or not self.in_test(edge.target))
+        ]
 
     def of_document(self, doc: int) -> Edges:
         """All uses in a document, for benchmarks."""
@@ -178,7 +193,9 @@ class Graph:
         facts = self.project.facts(node.doc)
         if facts is None:
             return found
-        self._uses_of(node, node, kinds, found)
+        using = self._uses_of(node, node, kinds, found)
+        if "call" in kinds:
+            found.edges += self._kept_events(self.events.incoming(node, using), found.edges)
         owner = node.qualified.rpartition(".")[0]
         constructors = {*self.resolver.dialect(facts).constructors, owner.rpartition(".")[2]}
         if facts.kind(owner) in TYPE_KINDS and node.name in constructors:
@@ -189,11 +206,11 @@ class Graph:
         found.guesses = _by_place(self.project, guesses)
         return found
 
-    def _uses_of(self, target: GraphNode, node: GraphNode, kinds: frozenset[str], found: Edges) -> None:
-        """Uses of `target`, as edges to `node`."""
+    def _uses_of(self, target: GraphNode, node: GraphNode, kinds: frozenset[str], found: Edges) -> list[int]:
+        """Uses of `target`, as edges to `node`; and the documents that mention it."""
         origin = self.project.facts(target.doc)
         if origin is None:
-            return
+            return []
         uses = self.project.catalog.references_named(target.name, self._holding(target.name, origin, found))
         renamed = self._renamed(target, origin, found)
         self.project.load({*uses, *renamed})
@@ -207,6 +224,7 @@ class Graph:
             for reference in chain(references, *others):
                 if reference.kind in kinds:
                     self._match(facts, reference, target, node, found)
+        return [*uses, *renamed]
 
     def _renamed(self, target: GraphNode, origin: Facts, found: Edges) -> dict[int, list[str]]:
         """document → local names, where a file exports a definition under another name: `export default Foo`."""

@@ -97,9 +97,10 @@ class Site(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """`source` uses `target` at `site`."""
+    """`source` uses `target` at `site`; `through` is the event, signal or channel between them, if there is one."""
 
     source: GraphNode
     target: GraphNode
     site: Site
     precision: Precision
+    through: str = ""

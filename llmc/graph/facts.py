@@ -50,6 +50,8 @@ class Links:
         self.tests: set[str] = set()
         self.properties: set[str] = set()
         self.packages: list[str] = []
+        self.sends = [link for link in links if link.kind == "send"]
+        self.receives = [link for link in links if link.kind == "receive"]
         for link in links:
             self._take(link)
 

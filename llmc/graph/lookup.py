@@ -59,7 +59,7 @@ def find_targets(projects: Sequence[Project], text: str, kinds: frozenset[str] =
     complete = True
     for project in projects:
         graph = Graph(project)
-        docs = project.defining(JOINTS.split(name)[-1])
+        docs = project.defining(_parts(name, project)[-1])
         if path:
             docs = [doc for doc in docs if _is_at(project.path(doc), path)]
         complete = complete and len(docs) <= MOST_DEFINING
@@ -78,7 +78,9 @@ def find_targets(projects: Sequence[Project], text: str, kinds: frozenset[str] =
 def name_parts(text: str) -> tuple[str, str]:
     """`src/a.py:Foo.bar` → path and name."""
     text = text.strip().removesuffix("()")
-    path, colon, name = text.rpartition(":")
+    call, bracket, argument = text.partition("(")
+    path, colon, name = call.rpartition(":")
+    name += bracket + argument
     if colon and not path.endswith(":") and ("/" in path or "." in path):
         return path.removeprefix("./"), name
     if not text or len(text) > LONGEST_NAME or any(character.isspace() for character in text):
@@ -92,8 +94,19 @@ def _is_at(path: str, wanted: str) -> bool:
     return path == wanted or path.endswith(f"/{wanted}") or path.startswith(f"{wanted.rstrip('/')}/")
 
 
+def _parts(name: str, project: Project) -> list[str]:
+    """The parts of a qualified name; a handler is one, though named after its registration: `router.post('/refresh')`."""
+    call, bracket, argument = name.partition("(")
+    parts = [part for part in JOINTS.split(call) if part] or [name]
+    if not bracket:
+        return parts
+    whole = [".".join(parts[at:]) + bracket + argument for at in range(len(parts))]
+    at = next((at for at, one in enumerate(whole) if project.defining(one)), 0)
+    return [*parts[:at], whole[at]]
+
+
 def _defined(project: Project, docs: Iterable[int], name: str) -> Iterable[GraphNode]:
-    parts = [part for part in JOINTS.split(name) if part]
+    parts = _parts(name, project)
     dotted = ".".join(parts)
     project.load(docs)
     for doc in docs:

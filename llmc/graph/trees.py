@@ -16,7 +16,7 @@ from llmc.graph.incidental import is_incidental
 from llmc.graph.library_names import LIBRARY_NAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Mapping
 
     from llmc.graph.edges import Edges, Graph
     from llmc.graph.entities import Edge
@@ -31,7 +31,8 @@ DEEPEST = 10
 
 @dataclass(frozen=True)
 class TreeEdge:
-    """One edge of a tree. `lines` are where the source uses it; `by_value` where it is passed on instead of called."""
+    """One edge of a tree. `lines` are where the source uses it; `by_value` where it is passed on instead of called;
+    `through` names the events that connect the two, where nothing else does."""
 
     node: GraphNode
     lines: tuple[int, ...]
@@ -39,6 +40,7 @@ class TreeEdge:
     precision: Precision
     site_doc: int
     children: tuple[TreeEdge, ...] = ()
+    through: tuple[str, ...] = ()
     repeated: tuple[GraphNode, ...] = ()  # children that are listed elsewhere in the tree
 
     @property
@@ -59,7 +61,7 @@ class Tree:
 
 def callees(graph: Graph, node: GraphNode, depth: int, *, guesses: bool = False) -> Tree:
     tree = Tree(node)
-    top = _level(graph, tree, [node], guesses=guesses)[node]
+    top = _level(graph, tree, {node: body_of(graph, node)}, guesses=guesses)[node]
     shown = {node, *(branch.node for branch in top)}
     tree.branches = _grown(graph, tree, top, min(depth, DEEPEST) - 1, shown, guesses=guesses)
     return tree
@@ -71,7 +73,9 @@ def _grown(
     """Level by level, so that what is called directly is never listed only further down."""
     if depth <= 0 or not branches:
         return tuple(branches)
-    inner = _level(graph, tree, [branch.node for branch in branches if not is_incidental(branch.node)], guesses=guesses)
+    followed = [branch for branch in branches if not is_incidental(branch.node)]
+    bodies = {branch.node: branch.node if branch.through else body_of(graph, branch.node) for branch in followed}
+    inner = _level(graph, tree, bodies, guesses=guesses)
     fresh: dict[GraphNode, list[TreeEdge]] = {}
     repeated: dict[GraphNode, list[GraphNode]] = {}
     for branch in branches:
@@ -88,12 +92,13 @@ def _grown(
     )
 
 
-def _level(graph: Graph, tree: Tree, nodes: Iterable[GraphNode], *, guesses: bool) -> dict[GraphNode, list[TreeEdge]]:
+def _level(
+    graph: Graph, tree: Tree, bodies: Mapping[GraphNode, GraphNode], *, guesses: bool
+) -> dict[GraphNode, list[TreeEdge]]:
+    """What each definition calls. `bodies` maps it to what runs when it is called: of a receiver of events all."""
     found: dict[GraphNode, list[TreeEdge]] = {}
-    for node in nodes:
-        if node in found:
-            continue
-        edges = graph.outgoing(body_of(graph, node), CALLS, guesses=guesses) if tree.left > 0 else None
+    for node, body in bodies.items():
+        edges = graph.outgoing(body, CALLS, guesses=guesses) if tree.left > 0 else None
         tree.complete = tree.complete and edges is not None
         found[node] = _branches(graph, tree, edges) if edges else []
         tree.left -= len(found[node])
@@ -135,6 +140,7 @@ def _branch(graph: Graph, edges: list[Edge], node: GraphNode, target: GraphNode)
         frozenset("call" if calls and edge.site.kind == "use" else edge.site.kind for edge in edges),
         min(edge.precision for edge in edges),
         edges[0].site.doc,
+        through=() if any(not edge.through for edge in edges) else tuple(dict.fromkeys(edge.through for edge in edges)),
     )
 
 
@@ -142,6 +148,8 @@ def _is_called(graph: Graph, edge: Edge) -> bool:
     """Calls of functions, types and variables that hold a function, and functions that are passed as values."""
     facts = graph.project.facts(edge.target.doc)
     kind = facts.kind(edge.target.qualified) if facts else ""
+    if edge.through:
+        return bool(kind)
     return kind in CALLABLE_KINDS or (kind in HOLDER_KINDS and edge.site.kind == "call")
 
 

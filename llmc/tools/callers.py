@@ -10,7 +10,7 @@ from llmc.envelope.phrases import plural
 from llmc.graph.implementations import overridden
 from llmc.graph.trees import callers
 from llmc.tool import BUDGET, Argument, Tool, ToolRequest
-from llmc.tools.calls import MARKS, branch_data, every, legend
+from llmc.tools.calls import MARKS, branch_data, every, legend, through
 from llmc.tools.graph_output import (
     EVERY_TEST,
     GUESSES,
@@ -102,10 +102,16 @@ class CallerLayout:
 
     def _items(self, graph: Graph, branch: TreeEdge, level: int, within: int) -> Iterator[Item]:
         more = f" also {', '.join(str(line) for line in branch.lines[1:])}" if len(branch.lines) > 1 else ""
-        kinds = "" if "call" in branch.kinds else ", ".join(WORDS.get(kind, kind) for kind in sorted(branch.kinds))
+        kinds = (
+            ""
+            if branch.kinds & {"call", "event"}
+            else ", ".join(WORDS.get(kind, kind) for kind in sorted(branch.kinds))
+        )
         name = branch.node.qualified or "(top of the file)"
         place = "" if branch.site_doc == within else f" {self.lines.path(graph, branch.site_doc)}"
-        text = f"{'  ' * level}{name}{MARKS[branch.precision]}{' ' + kinds if kinds else ''}{place}{more}"
+        text = (
+            f"{'  ' * level}{name}{MARKS[branch.precision]}{' ' + kinds if kinds else ''}{through(branch)}{place}{more}"
+        )
         told = [child for child in branch.children if self.every_test or not graph.in_test(child.node)]
         if left := len(branch.children) - len(told):
             text += f" · {plural(left, 'test')}"

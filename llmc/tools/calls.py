@@ -85,6 +85,11 @@ def legend(branches: Iterable[TreeEdge]) -> str:
     return ", ".join(words[one] for one in sorted(used & words.keys()))
 
 
+def through(branch: TreeEdge) -> str:
+    """The event, signal or channel that connects the two ends."""
+    return f" through {', '.join(branch.through)}" if branch.through else ""
+
+
 @dataclass(frozen=True)
 class CallLayout:
     """Calls in one line each: line, name, place. `signatures` adds arguments and results."""
@@ -107,6 +112,7 @@ class CallLayout:
         text = f"{'  ' * level}{head}{MARKS[branch.precision]} {self.lines.place(graph, branch.node, within)}"
         if branch.by_value:
             text += " passed as a value"
+        text += through(branch)
         told = [child for child in branch.children if not self._is_minor(graph, child)]
         minor = [child.node.qualified for child in branch.children if child not in told]
         if also := [*minor, *(node.name for node in branch.repeated)]:
@@ -125,6 +131,8 @@ class CallLayout:
         """Objects that are created, accessors, conversions, two levels down: their names are enough."""
         if self._is_incidental(branch):
             return True
+        if branch.through:
+            return False
         symbol = self.lines.symbol(graph, branch.node)
         if symbol is None or branch.children or branch.repeated or self.signatures:
             return False
@@ -157,6 +165,7 @@ def branch_data(lines: Lines, graph: Graph, branch: TreeEdge) -> dict[str, Any]:
         "at": {"path": graph.project.path(branch.site_doc), "lines": list(branch.lines)},
         "kinds": sorted(branch.kinds),
         "precision": branch.precision.label,
+        "through": list(branch.through),
         "calls": [branch_data(lines, graph, child) for child in branch.children],
         "also": [node.qualified for node in branch.repeated],
     }

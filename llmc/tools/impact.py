@@ -114,6 +114,7 @@ def uses(lines: Lines, graph: Graph, edges: list[Edge], title: str) -> Iterator[
 def item_of(graph: Graph, edge: Edge) -> Item:
     word = WORDS.get(edge.site.kind, "")
     text = f"{edge.source.qualified or '(top of the file)'}{MARKS[edge.precision]}{' ' + word if word else ''}"
+    text += f" through {edge.through}" if edge.through else ""
     path, line = graph.project.path(edge.site.doc), edge.site.line
     return Item((Row(text, line),), "", graph.project.root.id, path, line, line)
 

@@ -50,6 +50,7 @@ def found(asked: ToolRequest, lines: Lines, graph: Graph, edges: tuple[Edge, ...
                     "to": lines.data(graph, edge.target),
                     "at": {"path": graph.project.path(edge.site.doc), "line": edge.site.line},
                     "precision": edge.precision.label,
+                    "through": edge.through,
                 }
                 for edge in edges
             ]
@@ -61,7 +62,7 @@ def found(asked: ToolRequest, lines: Lines, graph: Graph, edges: tuple[Edge, ...
 def item_of(lines: Lines, graph: Graph, edge: Edge) -> Item:
     symbol = lines.symbol(graph, edge.target)
     start, end = (symbol.start_line, symbol.end_line) if symbol else (1, 1)
-    value = " passed as a value" if edge.site.kind == "use" else ""
+    value = " passed as a value" if edge.site.kind == "use" else f" through {edge.through}" if edge.through else ""
     text = f"→ {lines.head(graph, edge.target)}{MARKS[edge.precision]} {lines.place(graph, edge.target)}{value}"
     path = graph.project.path(edge.target.doc)
     return Item((Row(text, edge.site.line),), "", graph.project.root.id, path, start, end)

@@ -1,10 +1,11 @@
 """The links of a tree: what name resolution needs besides definitions and references (`llmc.base.model.Link`).
 
-A language has links if it has a query file `<grammar>.links.scm`, which is asked together with the one for definitions.
-Captures: `@recv` is the expression before a name, `@bind` a node that gives a variable a type or a value (which of its
-fields are which, `binding` knows), `@local` a variable of which nothing is known, `@returns` a declared type and
-`@return` a returned value, `@base` a base type, `@export` a statement that exports, `@mark` an annotation that may make
-a definition a test or a property. Resolution itself is left to `llmc.graph`.
+A language has links if it has a query file `<grammar>.links.scm`, which is asked together with the one for
+definitions. Captures: `@recv` is the expression before a name, `@bind` a node that gives a variable a type or a value
+(which of its fields are which, `binding` knows), `@local` a variable of which nothing is known, `@returns` a declared
+type and `@return` a returned value, `@base` a base type, `@export` a statement that exports, `@mark` an annotation
+that may make a definition a test or a property, `@label` one of a switch, `@chan.send` and `@chan.receive` a channel.
+Resolution itself is left to `llmc.graph`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from llmc.indexer.syntax.binding import UNWRAPPED, bindings
 from llmc.indexer.syntax.chains import GENERIC, LITERAL, UNKNOWN, chain, type_chain
 from llmc.indexer.syntax.exporting import exported
 from llmc.indexer.syntax.importing import imported
+from llmc.indexer.syntax.keyed import keyed_links
 from llmc.indexer.syntax.names import CALLABLES, CLOSURE
 
 if TYPE_CHECKING:
@@ -96,13 +98,13 @@ _SPACE = frozenset(b" \t\r\n")
 _BETWEEN = frozenset(b".:->?!# \t\r\n")
 
 
-def find_links(
-    grammar: str, data: bytes, captures: Captures, defined: DefinitionTree, imports: Imports
+def find_links(  # noqa: PLR0917 - what one file is
+    grammar: str, data: bytes, lines: list[int], captures: Captures, defined: DefinitionTree, imports: Imports
 ) -> tuple[ResolutionLink, ...]:
     known = {data[name.last : name.end] for one in defined.all for name in one.names}
     known |= {name.encode() for name in imports.names}
     found = _Links(grammar, data, captures, defined, known, imports.spans)
-    links = [*found.imports(), *found.all()]
+    links = [*found.imports(), *found.all(), *keyed_links(data, lines, captures, defined, found.scope)]
     return tuple(dict.fromkeys(links))[:MOST]
 
 
@@ -131,7 +133,7 @@ class _Links:
     def _of(self, node: Node) -> str:
         return self._text(node.start_byte, node.end_byte)
 
-    def _scope(self, byte: int) -> str:
+    def scope(self, byte: int) -> str:
         return self._containers[bisect_right(self._cuts, byte) - 1]
 
     def _outside(self, byte: int) -> str:
@@ -150,9 +152,9 @@ class _Links:
     def imports(self) -> Iterator[ResolutionLink]:
         for start, end in self._spans:
             for one in imported(self._grammar, self._text(start, end)):
-                yield ResolutionLink("export" if one.exported else "import", self._scope(start), one.local, one.target)
+                yield ResolutionLink("export" if one.exported else "import", self.scope(start), one.local, one.target)
                 if one.exported:
-                    yield ResolutionLink("import", self._scope(start), one.local, one.target)
+                    yield ResolutionLink("import", self.scope(start), one.local, one.target)
 
     def all(self) -> Iterator[ResolutionLink]:
         captures = self._captures
@@ -160,9 +162,9 @@ class _Links:
             yield from self._bound(node)
         for node in captures.get("local", ()):
             if self._data[node.start_byte : node.end_byte] in self._known and not self._imports(node.start_byte):
-                yield ResolutionLink("bind", self._scope(node.start_byte), self._of(node), UNKNOWN)
+                yield ResolutionLink("bind", self.scope(node.start_byte), self._of(node), UNKNOWN)
         for node in sorted(captures.get("base", ()), key=lambda one: one.start_byte):
-            yield ResolutionLink("base", self._scope(node.start_byte), "", type_chain(self._of(node)))
+            yield ResolutionLink("base", self.scope(node.start_byte), "", type_chain(self._of(node)))
         for node in captures.get("package", ()):
             yield ResolutionLink("module", "", "", self._of(node))
         for node in captures.get("export", ()):
@@ -185,14 +187,14 @@ class _Links:
             yield from self._binding(target, one)
             is_property = "parameter" in node.type and _PARAMETER_PROPERTY.match(self._data, node.start_byte)
             if one.type is not None and is_property:
-                yield ResolutionLink("atype", self._scope(node.start_byte), target, type_chain(self._of(one.type)))
+                yield ResolutionLink("atype", self.scope(node.start_byte), target, type_chain(self._of(one.type)))
 
     def _binding(self, target: str, one: Binding) -> Iterator[ResolutionLink]:
         attribute = next((target[len(self_) :] for self_ in SELVES if target.startswith(self_)), "")
         name, start, suffix = attribute or target, one.name.start_byte, one.suffix
         if not name.isidentifier():
             return
-        scope = self._scope(start) if attribute else self._outside(start)
+        scope = self.scope(start) if attribute else self._outside(start)
         if one.type is not None:
             found = type_chain(self._of(one.type))
             if found != UNKNOWN:
@@ -226,9 +228,9 @@ class _Links:
             return
         within = node.parent
         if within is not None and within.type == "except_clause":
-            yield ResolutionLink("type", self._scope(node.start_byte), name, type_chain(self._of(value)))
+            yield ResolutionLink("type", self.scope(node.start_byte), name, type_chain(self._of(value)))
         elif (found := chain(self._of(value))) not in _EMPTY:
-            yield ResolutionLink("bind", self._scope(node.start_byte), name, f"{found}.__enter__()")
+            yield ResolutionLink("bind", self.scope(node.start_byte), name, f"{found}.__enter__()")
 
     def _returns(self) -> Iterator[ResolutionLink]:
         declared = set()

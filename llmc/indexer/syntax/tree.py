@@ -45,7 +45,7 @@ def read_tree(name: str, data: bytes) -> Outline:
     known = {mark.symbol.name.encode() for mark in marks} | {name.encode() for name in imports.names}
     found = find_references(data, captures, defined, imports, known)
     references = as_references(found, lines, defined, Receivers(name, data, captures))
-    return Outline(marks, tuple(references), find_links(name, data, captures, defined, imports))
+    return Outline(marks, tuple(references), find_links(name, data, lines, captures, defined, imports))
 
 
 def line_starts(data: bytes) -> list[int]:

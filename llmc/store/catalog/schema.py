@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMAT", "check_version", "connect", "create", "refuse_newer", "version_on_disk"]
 
-FORMAT = 3  # 2: vectors are in LanceDB alone; 3: handlers are symbols, documents have declarations for the graph
+# 2: vectors are in LanceDB alone; 3: handlers are symbols, documents have declarations for the graph; 4: these name the
+# keys of events and queues
+FORMAT = 4
 APPLICATION_ID = 0x6C6C6D63  # "llmc"
 
 # A writer holds the lock of SQLite for some milliseconds a batch; a reader of a WAL never waits for it.

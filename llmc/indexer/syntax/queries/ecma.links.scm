@@ -14,3 +14,4 @@
 (export_statement !source) @export
 (assignment_expression left: (member_expression property: (_) @write))
 (augmented_assignment_expression left: [(identifier) @write (member_expression property: (_) @write)])
+(switch_case value: (string) @label)

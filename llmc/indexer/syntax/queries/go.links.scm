@@ -15,3 +15,6 @@
 (type_elem (_) @base)
 (package_clause (package_identifier) @package)
 (assignment_statement left: (expression_list (selector_expression field: (_) @write)))
+(send_statement channel: (_) @chan.send)
+(unary_expression operator: "<-" operand: (_) @chan.receive)
+(range_clause right: [(identifier) (selector_expression)] @chan.receive)

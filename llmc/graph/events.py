@@ -1,0 +1,415 @@
+"""Edges that no call spells out: an event, a queue, a signal, a channel or a registry stands between its two ends.
+
+`indexer/syntax/keyed.py` notes who sends and who receives with which key. The two ends are matched here by key and by
+the shape of their names: `emitFilter` does not reach `onAction`, `registry.get_driver` reaches what `register_driver`
+was given. Such an edge is never more than likely, and says through which key it goes.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from llmc.base import words
+from llmc.base.modules import is_module, module_splits
+from llmc.graph.dialects import family_of
+from llmc.graph.entities import Edge, GraphNode, Precision, Site
+from llmc.graph.facts import CALLABLE_KINDS, TYPE_KINDS
+from llmc.graph.incidental import is_incidental
+from llmc.store.keywords.trigrams import trigrams
+from llmc.store.protocols import Trigrams
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from llmc.base.model import ResolutionLink
+    from llmc.graph.facts import Facts
+    from llmc.graph.project import Project
+    from llmc.graph.resolve import Resolver
+
+__all__ = ["EVENT", "Events"]
+
+EVENT = "event"  # the kind of such a site
+FUNCTION_KINDS = CALLABLE_KINDS | {"handler"}
+# Documents that hold a key: in more of them it is a common word and tells nothing.
+MOST_DOCS = 200
+# Ends of one key that are listed; events with more of them are those of a framework.
+MOST_ENDS = 12
+MOST_TAKEN = 24  # messages of one function
+SHORTEST_PART = 4  # letters of a pattern that must be written out: `*.create`
+
+
+def _word_set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# What every library calls its events: these count only between calls on the same object.
+GENERIC_KEYS = _word_set(
+    """
+    error data close end message open change click update ready exit connect connection disconnect start stop init
+    done finish success fail failed failure add remove delete create get set name type default main drain readable
+    timeout abort load unload resize scroll focus blur input submit keydown keyup keypress mousedown mouseup
+    mousemove upgrade request response listening pause resume pipe reset save test event events value item items id
+    key user users text content
+    """
+)
+# Words that say that something is sent or received, and not what.
+_VERBS = _word_set(
+    """
+    emit dispatch publish enqueue queue send trigger fire notify broadcast produce raise schedule push signal invoke
+    perform submit call execute do apply delay try post get create make resolve load build find lookup inject on
+    once listen subscribe register assign connect receiver receive handle consume process hook bind provide define
+    observe intercept attach prepend append add event events listener handler subscriber consumer worker processor
+    pattern task job observer async sync safe unsafe robust to by with from the all self this new match commit json
+    """
+)
+_ENTRY_POINTS = _word_set(
+    """
+    handle consume run process execute perform call __call__ invoke apply on_message onMessage handle_event
+    handleEvent Handle Run Process Execute Consume ServeHTTP
+    """
+)
+# Calls that certainly send or receive: with these the key alone connects two ends, if it is telling.
+_STRONG = _word_set(
+    """
+    emit dispatch publish enqueue queue send trigger fire notify broadcast produce signal schedule on once listen
+    subscribe assign consume handle process hook register connect listener handler subscriber consumer worker
+    processor receiver pattern task job observer
+    """
+)
+# Words that both ends share where they speak of the same kind of thing.
+_MEDIA = frozenset({"queue", "event", "task", "job", "signal", "topic", "channel", "command", "hook", "message"})
+# What a message is sent with; a function that calls one of the others takes it from there.
+_SEND_MESSAGE = frozenset({"send", "dispatch", "emit", "publish", "notify", "enqueue", "broadcast", "commit", "post"})
+_TAKES = re.compile(r"(?:try_|blocking_|async_)?(?:recv|receive|next|poll)(?:_\w+)?$|select|subscribe|changed")
+_PLAIN_KEY = 6  # letters that a key of a single word must have to be telling
+
+
+class KeyedSite(NamedTuple):
+    """One end. `api` is the chain of the call, `handlers` chains of what receives; `=name` is a definition here."""
+
+    doc: int
+    scope: str
+    key: str
+    line: int
+    api: str
+    handlers: tuple[str, ...]
+
+
+def site_of(doc: int, link: ResolutionLink) -> KeyedSite:
+    line, api, handlers = [*link.value.split("\t"), "", ""][:3]
+    return KeyedSite(doc, link.scope, link.name, int(line), api, tuple(one for one in handlers.split(",") if one))
+
+
+@dataclass(frozen=True)
+class Events:
+    project: Project
+    resolver: Resolver
+
+    # --- from a sender
+
+    def outgoing(self, facts: Facts, node: GraphNode) -> Iterator[Edge]:
+        """What receives the events that a definition sends."""
+        inner = f"{node.qualified}."
+        for link in facts.links.sends:
+            if link.scope == node.qualified or link.scope.startswith(inner):
+                sent = site_of(facts.doc, link)
+                site = Site(facts.doc, sent.line, EVENT, sent.scope)
+                for target in self._receivers(facts, sent):
+                    if target != node:
+                        yield Edge(facts.node(sent.scope), target, site, Precision.LIKELY, shown_key(sent.key))
+
+    def _receivers(self, facts: Facts, sent: KeyedSite) -> list[GraphNode]:
+        memo = self.project.memo
+        place = ("receivers", sent)
+        if place not in memo:
+            sites = self._matching(sent, self._ends(sent.key, facts, is_sender=False))
+            targets = [target for site in sites for target in self._handlers(site)]
+            memo[place] = list(dict.fromkeys(targets)) or self._named_definition(sent)
+        found: list[GraphNode] = memo[place]
+        return found
+
+    def _named_definition(self, sent: KeyedSite) -> list[GraphNode]:
+        """`send_task("shop.tasks.bill")`: the key is the path of a definition."""
+        parts = sent.key.split(".")
+        is_path = len(parts) > 2 or (len(parts) == 2 and "task" in words.split(sent.api.rpartition(".")[2]))  # noqa: PLR2004
+        if not is_path or not all(part.isidentifier() for part in parts):
+            return []
+        docs = self.project.defining(parts[-1])
+        for module, name in module_splits(parts):
+            at = [doc for doc in docs[:MOST_DOCS] if is_module(self.project.path(doc), module)]
+            nodes = [GraphNode(doc, name) for doc in at if (facts := self.project.facts(doc)) and facts.kind(name)]
+            if nodes:
+                return nodes[:1]
+        return []
+
+    # --- from a receiver
+
+    def incoming(self, node: GraphNode, using: Iterable[int]) -> Iterator[Edge]:
+        """Who sends what a definition receives. `using` are the documents that mention it."""
+        facts = self.project.facts(node.doc)
+        if facts is None:
+            return
+        wanted = self._receiving(facts, node)
+        for received in self._registrations(node, wanted, using):
+            origin = self.project.facts(received.doc)
+            if origin is None:
+                continue
+            senders = self._ends(received.key, origin, is_sender=True)
+            for sent in self._matching(received, senders):
+                sender = self.project.facts(sent.doc)
+                if sender is not None and wanted & set(self._receivers(sender, sent)):
+                    site = Site(sent.doc, sent.line, EVENT, sent.scope)
+                    yield Edge(sender.node(sent.scope), node, site, Precision.LIKELY, shown_key(received.key))
+
+        yield from self._by_path(facts, node)
+
+    def _by_path(self, facts: Facts, node: GraphNode) -> Iterator[Edge]:
+        """Sites that name a definition by its path, `send_task("shop.tasks.bill")`."""
+        if node.name != node.qualified or facts.kind(node.qualified) not in CALLABLE_KINDS | TYPE_KINDS:
+            return
+        spelled = [Trigrams(all=trigrams(f".{node.name}{quote}")) for quote in "\"'"]
+        docs = self.project.places.keep(self.project.keywords.candidates(Trigrams(any=(tuple(spelled),))))
+        for doc in docs if len(docs) <= MOST_DOCS else ():
+            sender = self.project.facts(doc)
+            for link in sender.links.sends if sender else ():
+                if (
+                    sender
+                    and link.name.endswith(f".{node.name}")
+                    and node in self._receivers(sender, site_of(doc, link))
+                ):
+                    site = Site(doc, site_of(doc, link).line, EVENT, link.scope)
+                    yield Edge(sender.node(link.scope), node, site, Precision.LIKELY, shown_key(link.name))
+
+    def _receiving(self, facts: Facts, node: GraphNode) -> set[GraphNode]:
+        """A definition, and the type whose entry point it is."""
+        owner, _, name = node.qualified.rpartition(".")
+        is_entry = name in _ENTRY_POINTS and facts.kind(owner) in TYPE_KINDS
+        return {node, facts.node(owner)} if is_entry else {node}
+
+    def _registrations(self, node: GraphNode, wanted: set[GraphNode], using: Iterable[int]) -> list[KeyedSite]:
+        """Where one of these is given a key."""
+        names = {one.name for one in wanted}
+        found = []
+        for doc in dict.fromkeys([node.doc, *using]):
+            other = self.project.facts(doc)
+            for link in other.links.receives if other else ():
+                handlers = link.value.rpartition("\t")[2]
+                mentioned = doc == node.doc or any(one in handlers for one in names)
+                if mentioned and wanted & set(self._handlers(site_of(doc, link))):
+                    found.append(site_of(doc, link))
+        return [*found, *self._taken(node)]
+
+    def _taken(self, node: GraphNode) -> list[KeyedSite]:
+        """The messages that a function names which takes some from a channel."""
+        here = KeyedSite(node.doc, node.qualified, "", 0, "switch", (f"={node.qualified}",))
+        if not self._takes(here):
+            return []
+        uses = self.project.references(node.doc).get(node.qualified, ())
+        enums = ((one.receiver.rpartition(".")[2], one.name) for one in uses if one.kind == "use" and one.receiver)
+        named = [f"#{enum}.{name}" for enum, name in enums if enum[:1].isupper() and name[:1].isupper()]
+        return [here._replace(key=key) for key in dict.fromkeys(named[:MOST_TAKEN])]
+
+    # --- both
+
+    def _ends(self, key: str, origin: Facts, *, is_sender: bool) -> list[KeyedSite]:
+        """All sites of a role whose key fits, in files of the same family of languages."""
+        found = []
+        for doc in self._holding(key, origin):
+            facts = self.project.facts(doc)
+            if facts is None or family_of(facts.language) != family_of(origin.language):
+                continue
+            links = facts.links.sends if is_sender else facts.links.receives
+            found += [site_of(doc, link) for link in links if fits(link.name, key)]
+        return found if found or is_sender or not key.startswith("#") else self._matched(key, origin)
+
+    def _matched(self, key: str, origin: Facts) -> list[KeyedSite]:
+        """Functions that name a message and do not send it: they compare what they get with it. Those that take
+        messages from a channel, if there are any."""
+        enum, _, variant = key[1:].rpartition(".")
+        uses = self.project.catalog.references_named(variant, self._holding(key, origin))
+        found: dict[tuple[int, str], KeyedSite] = {}
+        for doc, references in uses.items():
+            facts = self.project.facts(doc)
+            if facts is None:
+                continue
+            sent = {link.scope for link in facts.links.sends if link.name == key}
+            for one in references:
+                scope = one.container
+                is_named = one.receiver.rpartition(".")[2] == enum and one.kind == "use" and scope not in sent
+                if is_named and facts.kind(scope) in FUNCTION_KINDS and not is_incidental(GraphNode(doc, scope)):
+                    found.setdefault((doc, scope), KeyedSite(doc, scope, key, one.line, "switch", (f"={scope}",)))
+        taking = [site for site in found.values() if self._takes(site)]
+        return taking or list(found.values())
+
+    def _takes(self, site: KeyedSite) -> bool:
+        uses = self.project.references(site.doc).get(site.scope, ())
+        return any(one.kind == "call" and _TAKES.match(one.name) for one in uses)
+
+    def _holding(self, key: str, origin: Facts) -> list[int]:
+        """The documents that may hold a key; none if they are too many."""
+        if key.startswith("<-"):
+            return sorted(self.project.in_folder(origin.path.rpartition("/")[0]))
+        memo, place = self.project.memo, ("holding", key)
+        if place not in memo:
+            wanted = [Trigrams(all=one) for one in spellings(key) if one]
+            places = self.project.places
+            docs = places.keep(self.project.keywords.candidates(Trigrams(any=(tuple(wanted),)))) if wanted else []
+            memo[place] = docs if len(docs) <= MOST_DOCS else []
+        found: list[int] = memo[place]
+        self.project.load(found)
+        return found
+
+    def _matching(self, one: KeyedSite, others: list[KeyedSite]) -> list[KeyedSite]:
+        """The other ends that belong to this one: on the same object where that can be told, else by name."""
+        fitting = [other for other in others if is_compatible(one.api, other.api) and not self._differ(one, other)]
+        near = [other for other in fitting if self._is_near(one, other)]
+        if near:
+            return near[:MOST_ENDS]
+        if not is_telling(one.key) or not is_strong(one.api):
+            return []
+        by_key = [other for other in fitting if is_strong(other.api)]
+        return by_key if len(by_key) <= MOST_ENDS else []
+
+    def _is_near(self, one: KeyedSite, other: KeyedSite) -> bool:
+        """Whether they are called on the same thing, or their names share a word that says what is sent."""
+        if one.key.startswith("@"):
+            return self._same_object(one, other)
+        if "switch" in (one.api, other.api):
+            return one.key.lower() not in GENERIC_KEYS and (sends_messages(one.api) or sends_messages(other.api))
+        first, second = one.api.rpartition(".")[0], other.api.rpartition(".")[0]
+        if first and first.rpartition(".")[2] == second.rpartition(".")[2]:
+            return one.key.lower() not in GENERIC_KEYS or one.doc == other.doc or self._resolved(one) != ()
+        return bool(subjects(one.api) & subjects(other.api)) or one.key.startswith(("#", "<-"))
+
+    def _same_object(self, one: KeyedSite, other: KeyedSite) -> bool:
+        """Of signals: the same definition, or one that neither of the files defines (`post_save` of the framework)."""
+        first, second = self._signal(one), self._signal(other)
+        return bool(first & second) if first and second else not first and not second
+
+    def _signal(self, site: KeyedSite) -> frozenset[GraphNode]:
+        facts = self.project.facts(site.doc)
+        if facts is None:
+            return frozenset()
+        name = site.key.removeprefix("@")
+        owner = site.api.rpartition(".")[0]
+        is_owner = owner.rpartition(".")[2].lstrip("_") == name
+        found = self.resolver.evaluate(facts, site.scope, owner if is_owner else name)
+        return frozenset(found.nodes())
+
+    def _differ(self, one: KeyedSite, other: KeyedSite) -> bool:
+        """Whether both objects are known and not the same."""
+        first, second = self._resolved(one), self._resolved(other)
+        return bool(first) and bool(second) and not set(first) & set(second)
+
+    def _resolved(self, site: KeyedSite) -> tuple[GraphNode, ...]:
+        facts, owner = self.project.facts(site.doc), site.api.rpartition(".")[0]
+        if facts is None or not owner or site.key.startswith(("@", "<-", "#")):
+            return ()
+        return tuple(one.node for one in self.resolver.evaluate(facts, site.scope, owner).entities if one.node.doc)
+
+    def _handlers(self, site: KeyedSite) -> list[GraphNode]:
+        """The functions and types that a site hands over."""
+        facts = self.project.facts(site.doc)
+        if facts is None:
+            return []
+        found: list[GraphNode] = []
+        for handler in site.handlers:
+            if handler.startswith("="):
+                found.append(facts.node(handler[1:]))
+            elif handler == "{}":
+                found.append(facts.node(self._written_at(facts, site)))
+            else:
+                found += self._callables(facts, site.scope, handler.removesuffix("()"))
+        return list(dict.fromkeys(found))
+
+    def _written_at(self, facts: Facts, site: KeyedSite) -> str:
+        """A handler that is written on the spot: named after its registration, or part of what encloses it."""
+        handlers = (one for one in facts.symbols if one.kind == "handler" and one.start_line == site.line)
+        return next((one.qualified for one in handlers), site.scope)
+
+    def _callables(self, facts: Facts, scope: str, chain: str) -> list[GraphNode]:
+        nodes = self.resolver.evaluate(facts, scope, chain).nodes()
+        kept = []
+        for node in nodes:
+            other = self.project.facts(node.doc)
+            if other is not None and other.kind(node.qualified) in CALLABLE_KINDS | TYPE_KINDS:
+                kept.append(node)
+        return kept
+
+
+def shown_key(key: str) -> str:
+    """As a reader would write it: `'thumbnail'`, Signal.Stop, a channel."""
+    if key.startswith("<-"):
+        return f"channel {key[2:]}"
+    return key[1:] if key.startswith(("#", "@")) else f"'{key}'"
+
+
+def spellings(key: str) -> list[frozenset[str]]:
+    """The trigrams of a key in each way in which it may be written."""
+    if key.startswith(("#", "@")):
+        return [frozenset().union(*(trigrams(part) for part in key[1:].split(".")))]
+    if "*" in key:
+        return [frozenset().union(*(trigrams(part) for part in key.split("*")))]
+    quoted = [trigrams(f"{quote}{key}{quote}") for quote in "\"'`"]
+    joint = re.search(r"[.:/][^.:/]{3,}$", key)
+    return [*quoted, trigrams(f"}}{joint[0]}")] if joint else quoted
+
+
+@lru_cache(maxsize=4_096)
+def fits(one: str, other: str) -> bool:
+    """Whether two keys are the same, or one is a pattern (`${scope}.create`) of the other."""
+    if one == other:
+        return True
+    if "*" not in one and "*" not in other:
+        return False
+    pattern, key = (one, other) if "*" in one else (other, one)
+    written = pattern.replace("*", "").strip(".:/-_")
+    return "*" not in key and len(written) >= SHORTEST_PART and fnmatchcase(key, pattern)
+
+
+def is_telling(key: str) -> bool:
+    """Whether a key is unlikely to be used for two things."""
+    if key.startswith("@") or key.lower() in GENERIC_KEYS:
+        return False
+    return len(key) >= _PLAIN_KEY or len(words.split(key)) > 1
+
+
+@lru_cache(maxsize=4_096)
+def is_strong(api: str) -> bool:
+    parts = words.split(api.rpartition(".")[2])
+    return bool(parts) and (parts[0] in _STRONG or parts[-1] in _STRONG)
+
+
+def sends_messages(api: str) -> bool:
+    parts = words.split(api.rpartition(".")[2])
+    return any(part in _SEND_MESSAGE for part in parts[:2])
+
+
+def subjects(api: str) -> frozenset[str]:
+    """What the name of a call is about: its nouns, and the kind of medium."""
+    return nouns(api) | _MEDIA & frozenset(words.split(api.rpartition(".")[2]))
+
+
+@lru_cache(maxsize=4_096)
+def nouns(api: str) -> frozenset[str]:
+    """What the name of a call says of what it sends: `emitFilter` → filter."""
+    name = api.rpartition(".")[2]
+    return frozenset(word.rstrip("s") for word in words.split(name) if word not in _VERBS and len(word) > 1)
+
+
+@lru_cache(maxsize=4_096)
+def around(api: str) -> frozenset[str]:
+    owner = api.rpartition(".")[0].rpartition(".")[2]
+    return frozenset(word.rstrip("s") for word in words.split(owner))
+
+
+def is_compatible(one: str, other: str) -> bool:
+    """`emitFilter` and `onAction` speak of different things, `emit` and `onAction` may mean the same."""
+    first, second = nouns(one), nouns(other)
+    if not first or not second or "switch" in (one, other):
+        return True
+    return bool(first & second or first & around(other) or second & around(one))
