@@ -4,9 +4,9 @@
 
 Three sets in `data/research`, each written from the code and committed before the pipeline answered it:
 `answers.jsonl` (flask, celery, fastify) was looked at while the pipeline was built, `answers-heldout.jsonl` (miniflux,
-just) afterwards, `answers-unseen.jsonl` (navidrome, paperless, verdaccio) is new. Its rows are in two halves: the misses
-of half `a` may be looked at to find classes of failures, those of half `b` are only counted. `--repos` has one checkout
-for each repository, named `NAME` or `NAME-revision`; `repositories.tsv` lists the revisions.
+just) afterwards, `answers-unseen.jsonl` (navidrome, paperless, verdaccio) is new. Its rows are in two halves: the
+misses of half `a` may be looked at to find classes of failures, those of half `b` are only counted. `--repos` has one
+checkout for each repository, named `NAME` or `NAME-revision`; `repositories.tsv` lists the revisions.
 
 A row is right if the text of the reply, at its default budget, has one alternative of each group of its `truth` and
 nothing of its `never`. An alternative is a place (`path:first-last`) that the reply must cite, or text that it must

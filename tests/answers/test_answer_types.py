@@ -107,7 +107,7 @@ def total(basket):
 name = "shop"
 version = "2.1.0"
 requires-python = ">=3.11"
-dependencies = ["requests>=2.31", "rich~=13.0"]
+dependencies = ["requests>=2.31", "rich~=13.0", "card-reader==4.2"]
 """,
     "CHANGES.rst": """
 Changes
@@ -141,6 +141,74 @@ Prices have two digits. Requires requests 1.5.
 """,
 }
 
+# Defaults, settings and headings that are found by what is said about them.
+DESCRIBED = {
+    "shop/server.py": """
+from shop import limits
+
+
+def set_defaults(options):
+    options.set_default("port", 8080)
+    options.set_default("idle", limits.DEFAULT_IDLE)
+""",
+    "shop/limits.py": """
+DEFAULT_IDLE = 48 * 60
+""",
+    "web/upload.ts": """
+export function uploads(config: Config) {
+  return parser({ limit: config.max_upload || '10mb' });
+}
+""",
+    "deploy/staging.yaml": """
+max_upload: 99mb
+port: 9999
+""",
+    "src/coin.rs": """
+pub trait Priced {
+  fn price(&self) -> u32;
+}
+
+pub struct Coin;
+
+impl Priced for Coin {
+  fn price(&self) -> u32 { 1 }
+}
+""",
+    "docs/settings.md": """
+# Settings
+
+### SHOP_CURRENCY
+
+The money in which prices are shown.
+
+### SHOP_AUDIT_LOG
+
+Where every payment is recorded. One of `file`, `syslog`.
+""",
+    "docs/guide.md": """
+# Guide
+
+## Baskets
+
+```console
+# A basket is named
+$ shop new
+```
+
+### Basket Naming
+
+A basket takes the identifier of its owner.
+
+### Falling short
+
+Fallback accounts cover what is missing.
+
+## the card reader said no
+
+Turn the card round.
+""",
+}
+
 
 def write_files(folder: Path, files: dict[str, str]) -> Path:
     for path, text in files.items():
@@ -152,6 +220,13 @@ def write_files(folder: Path, files: dict[str, str]) -> Path:
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     tree = write_files(tmp_path_factory.mktemp("tree") / "shop", FILES)
+    with opened(tmp_path_factory.mktemp("home"), tree) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def described(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    tree = write_files(tmp_path_factory.mktemp("tree") / "till", DESCRIBED)
     with opened(tmp_path_factory.mktemp("home"), tree) as made:
         yield made
 
@@ -181,6 +256,8 @@ def ask(world: World, question: str) -> str:
         ("How does a payment work?", "how", ""),
         ("Find any outdated API calls in this repository and open a refactoring plan.", "list", ""),
         ("Why does it use the default store?", "how", ""),
+        ('What does the documentation say about the error "the card reader said no"?', "documentation", ""),
+        ("Which values are allowed for SHOP_AUDIT_LOG?", "default", ""),
     ],
 )
 def test_the_words_around_the_subject_decide_the_type(question: str, kind: str, target: str) -> None:
@@ -254,6 +331,7 @@ def test_a_described_value_is_found_by_its_comment_and_is_not_claimed_with_high_
         ("Which version of requests is required?", "pyproject.toml:5", "requests>=2.31"),
         ("Which Python versions does shop support?", "pyproject.toml:4", ">=3.11"),
         ("What version of shop is this?", "pyproject.toml:3", "2.1.0"),
+        ("Which version of card-reader does shop use?", "pyproject.toml:5", "card-reader==4.2"),
     ],
 )
 def test_versions_are_those_of_the_manifest(world: World, question: str, place: str, value: str) -> None:
@@ -269,6 +347,46 @@ def test_documentation_is_quoted_with_its_code_block(world: World) -> None:
     assert "A refund is paid to the card that was charged:" in text
     assert "refund(amount=5)" in text
     assert "Prices have two digits" not in text
+
+
+def test_a_section_is_found_by_other_forms_of_its_words_and_a_comment_is_no_heading(
+    described: World,
+) -> None:
+    text = ask(described, "What do the docs say about how a basket is named?")
+    assert "(Basket Naming) says: A basket takes the identifier of its owner." in text
+    assert "Fallback accounts cover" in ask(described, "What do the docs say about falling back to accounts?")
+
+
+def test_a_quoted_message_is_looked_up_in_the_documents_if_the_question_asks_for_them(described: World) -> None:
+    text = ask(described, 'What does the documentation say about the error "the card reader said no"?')
+    assert "Turn the card round." in text
+    assert " · documentation · confidence high" in text
+
+
+def test_a_default_that_is_passed_with_its_name_comes_before_a_deployment(described: World) -> None:
+    text = ask(described, "On which port does the server listen by default?")
+    assert text.startswith("shop/server.py:5 says:")
+    assert "8080" in text
+
+
+def test_what_counts_without_a_setting_is_its_default(described: World) -> None:
+    text = ask(described, "What is the default of max_upload?")
+    assert "'10mb'" in text.split("\n")[0]
+
+
+def test_a_constant_that_is_given_as_default_is_resolved_to_its_literal(described: World) -> None:
+    assert "48 * 60" in ask(described, "What is the default value of idle?")
+
+
+def test_a_setting_is_named_by_what_its_description_says(described: World) -> None:
+    text = ask(described, "Which environment variable decides in which money prices are shown?")
+    assert text.startswith("The environment variable is probably SHOP_CURRENCY: see docs/settings.md:3.")
+    assert "confidence high" not in text
+    assert "One of `file`, `syslog`." in ask(described, "Which values are allowed for SHOP_AUDIT_LOG?")
+
+
+def test_an_implementation_apart_from_its_type_is_cited_where_it_is(described: World) -> None:
+    assert " src/coin.rs:7 Coin" in ask(described, "List every implementation of Priced")
 
 
 def test_what_changed_is_the_section_of_the_version(world: World) -> None:

@@ -181,6 +181,16 @@ def test_a_bare_word_is_a_variable_in_code_and_a_value_in_a_config_file() -> Non
     assert redact(line, "app.ini").text == "password=[redacted:password]"
 
 
+@pytest.mark.parametrize("path", [".htpasswd", "conf/htpasswd", "htpasswd.example", "htpasswd.conf"])
+def test_a_password_file_is_redacted_whatever_its_ending(path: str) -> None:
+    assert redact("alice:opensesame", path).text == "alice:[redacted:htpasswd-password]"
+
+
+@pytest.mark.parametrize("path", ["src/htpasswd.ts", "shadow.py", "docs/htpasswd.md"])
+def test_a_program_or_page_about_password_files_keeps_its_lines(path: str) -> None:
+    assert redact("src/htpasswd.ts:182 adduser\nalice:opensesame", path).text.startswith("src/htpasswd.ts:182 adduser")
+
+
 def test_labels_for_people_stay() -> None:
     line = '"password": "Passwort"'
     assert redact(line, "locales/de.json").text == line

@@ -7,7 +7,9 @@ the definition in the current file; line numbers from the index are not used alo
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 from llmc.answers.research.result import ResultPlace
@@ -20,11 +22,25 @@ if TYPE_CHECKING:
     from llmc.base.model import Symbol
     from llmc.retrieval.results import FileHits, Hit
 
-__all__ = ["ScoredUnit", "cited_line", "place_of", "score_places", "terms_of"]
+__all__ = [
+    "ScoredUnit",
+    "cited_line",
+    "loose_name",
+    "loose_terms",
+    "loose_words",
+    "place_of",
+    "score_places",
+    "terms_of",
+]
 
 # Weight of words in the name relative to words in the lines: a name summarizes what the definition is about.
 NAME_WEIGHT = 1.5
 CONTAINER_WEIGHT = 0.7
+# What is written short in names and in full in questions, as stems.
+SHORT = {
+    "argu": "arg", "directory": "dir", "configur": "config", "maximum": "max", "minimum": "min", "environ": "env",
+    "number": "num", "message": "msg", "parameter": "param", "param": "param", "database": "db", "option": "opt",
+}  # fmt: skip
 # Decorators and comments may move the name this many lines below the start of a definition.
 NAME_WITHIN = 30
 
@@ -64,6 +80,29 @@ class EvidenceText:
 def terms_of(text: str) -> frozenset[str]:
     """The index terms of a question, without stop words."""
     return frozenset(term for word in words.query_words(text) if not word.stop for term in word.parts or (word.term,))
+
+
+@cache
+def loose(term: str) -> str:
+    """A stem that word forms share which the index keeps apart: `name`, `named` and `naming`; `arg` and `argument`."""
+    term = SHORT.get(term, term)
+    return re.sub(r"(?<=\w{3})(?:ing|ed|ies|es|e|y|i|s)$", "", term)
+
+
+def loose_terms(text: str) -> frozenset[str]:
+    """The terms of a question, as `loose_words` has them."""
+    return frozenset(map(loose, terms_of(text)))
+
+
+def loose_words(text: str) -> set[str]:
+    return set(map(loose, words.body(text).split()))
+
+
+def loose_name(name: str) -> set[str]:
+    """The words of a name, without the name as one word."""
+    whole = loose(words.stem(re.sub(r"[^A-Za-z0-9]", "", name).lower()))
+    found = loose_words(name)
+    return found - {whole} or found
 
 
 def score_places(file: FileHits, terms: frozenset[str], toolbox: RoleToolbox) -> list[ScoredUnit]:

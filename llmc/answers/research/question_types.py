@@ -128,7 +128,7 @@ _RULES: tuple[tuple[QuestionType, str], ...] = (
            |prefix|length|threshold)\b
         |\b(?:which|what)\ (?:\w+\ ){0,2}?(?:ports?|environment\ variables?|env\ vars?|settings?|options?|flags?
           |config(?:uration)?\ (?:keys?|options?|values?)
-           |command[- ]line\ (?:options?|flags?|arguments?))\b""",
+            |command[- ]line\ (?:options?|flags?|arguments?)|values)\b""",
     ),
     (
         QuestionType.WHERE,
@@ -155,6 +155,12 @@ _ASKS = re.compile(
     r"^\W*(?:where|how|what|why|who|which|when|list|show|find|explain|describe|is|are|does|do|can|could|please|give|tell|locate|enumerate|name|examples?|run)\b",
     re.IGNORECASE,
 )
+# Asks for what a document says, even about a message that it quotes.
+_DOCUMENTED = re.compile(
+    r"^\W*(?:what|where|how|which|is|are)\b.{0,30}\b(?:docs?|documentation|read\s?me|manual|handbook|guide)\b"
+    r"|\baccording\s+to\s+the\s+(?:\w+\s+)?(?:docs?|documentation|read\s?me|manual|handbook|guide)\b",
+    re.IGNORECASE,
+)
 MOST_CLASSIFIED = 4_000
 SHORTEST_MESSAGE = 4
 
@@ -165,6 +171,8 @@ def types_of(text: str) -> tuple[QuestionType, ...]:
     if _is_output(head):
         return (QuestionType.ERROR, QuestionType.HOW)
     found = list(dict.fromkeys(kind for kind, rule in _COMPILED if rule.search(head)))
+    if QuestionType.ERROR in found and _DOCUMENTED.search(head):
+        found = [QuestionType.DOCUMENTATION, *(kind for kind in found if kind is not QuestionType.DOCUMENTATION)]
     if _is_statement(head):
         found = [QuestionType.ERROR, *(kind for kind in found if kind is not QuestionType.ERROR)]
     if _EXPLAINS.match(head):

@@ -160,9 +160,9 @@ class RoleToolbox:
         """Whether a line belongs to tests: in a test file, or inside of what is marked as a test."""
         facts = area.project.facts_at(path)
         symbol = self.symbol_around(area, path, line) if facts is not None else None
-        return role_of(path) == "test" or (
-            facts is not None and symbol is not None and is_test(facts, symbol.qualified)
-        )
+        if role_of(path) == "test" or facts is None or symbol is None:
+            return role_of(path) == "test"
+        return is_test(facts, symbol.qualified) or not {"test", "tests"}.isdisjoint(symbol.qualified.split("."))
 
     def symbols_of(self, area: Area, doc: int) -> list[Symbol]:
         self._authorize("symbols")

@@ -12,6 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+from llmc.base.languages import PLAIN, language_of, role_of
+
 __all__ = ["RULES", "WORDS", "Rule", "RuleConfidence", "RuleTable", "Signs", "compiled", "matcher", "table", "words"]
 
 RULES: Final = Path(__file__).with_name("rules.toml")
@@ -64,11 +66,15 @@ class RuleTable:
     hidden: bytes
 
     def look(self, data: bytes, path: str) -> Signs:
-        name = path.rpartition("/")[2].lstrip("._").partition(".")[0]
         found = self.gate.Match(data) or ()
         count = len(self.rules)
         rules = [self.rules[index] for index in sorted(found) if index < count] if found else ()
-        return Signs((*rules, *self.files.get(name, ())), count in found, count + 1 in found)
+        return Signs((*rules, *self._file_rules(path)), count in found, count + 1 in found)
+
+    def _file_rules(self, path: str) -> tuple[Rule, ...]:
+        """The rules of a file that is nothing but secrets; `htpasswd.ts` is a program about such files."""
+        rules = self.files.get(path.rpartition("/")[2].lstrip("._").partition(".")[0], ())
+        return rules if rules and (language_of(path) == PLAIN or role_of(path) == "config") else ()
 
 
 @cache

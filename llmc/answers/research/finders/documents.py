@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from llmc.answers.research.evidence import terms_of
+from llmc.answers.research.evidence import loose_terms, loose_words
 from llmc.answers.research.finders.answers import answer, target_names
 from llmc.answers.research.finders.sections import Section, excerpt, paragraphs, section_at, sections_of
 from llmc.answers.research.prose import one_line
 from llmc.answers.research.question import to_base_form
 from llmc.answers.research.result import Confidence, ResultPlace
-from llmc.base import words
 from llmc.base.languages import role_of
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ MOST_ROWS, MORE_ROWS = 24, 6
 MOST_NAMED = 300
 # Weight of words in headings and path beside words in the text.
 HEADED = 1.0
+TITLED = 0.5
+HALF = 0.5
 # Below this share of the question's words a section is about something else; search always returns a best one.
 LEAST, GOOD = 0.5, 0.99
 _SAYS = re.compile(
@@ -61,14 +63,14 @@ class ScoredSection:
 
 def documented(brief: Brief, toolbox: RoleToolbox, least: float = LEAST) -> RoleOutcome | None:
     """The section with most words of the question; None if the best has fewer than the share `least` of them."""
-    found = best_sections(about_text(brief), target_names(brief), toolbox, lambda path: not CHANGES.search(path))
+    names = [*quoted_phrases(brief), *target_names(brief)]
+    found = best_sections(about_text(brief), names, toolbox, lambda path: not CHANGES.search(path))
     if not found or found[0].share < least:
         return None
     first = found[0]
     places = [passage_place(brief, toolbox, first, MOST_ROWS)]
     near = [one for one in found[1:3] if one.score >= 0.9 * first.score and one.share >= first.share]
     places += [passage_place(brief, toolbox, one, MORE_ROWS) for one in near]
-    names = target_names(brief)
     titled = any(is_titled(name, first.section.title) for name in names)
     sure = Confidence.HIGH if titled else Confidence.MED if first.share >= GOOD and first.titled else Confidence.LOW
     title = first.section.title.strip("`* ") or first.path.rpartition("/")[2]
@@ -83,8 +85,16 @@ def about_text(brief: Brief) -> str:
     return plain or brief.question.subject
 
 
+def quoted_phrases(brief: Brief) -> list[str]:
+    """Several words in quotes: a heading or a message, as the document has it."""
+    found = re.findall(r"[\"“]([^\"”\n]+ [^\"”\n]+)[\"”]", brief.question.text)
+    return [" ".join(one.strip(" .:").split()) for one in found]
+
+
 def is_titled(name: str, title: str) -> bool:
     plain = name.lower().removesuffix("()")
+    if " " in plain:
+        return plain in title.lower()
     words_ = re.findall(r"[\w.$-]+", title.lower())
     last = plain.rpartition(".")[2]
     return plain in words_ or last in [word.strip(".") for word in words_]
@@ -102,7 +112,7 @@ def best_sections(
 ) -> list[ScoredSection]:
     """Sections by how many words of the question they have, headings and paths counted twice. A section whose heading
     is a name of the question comes first."""
-    terms = terms_of(about)
+    terms = Wanted.of(about)
     lines_of: dict[tuple[str, str], list[int]] = {}
     areas: dict[str, Area] = {}
     order: dict[tuple[str, str], int] = {}
@@ -116,7 +126,11 @@ def best_sections(
                 lines_of.setdefault(key, []).extend([hit.start_line, *hit.lines])
     for name in names[:2]:
         for match in toolbox.grep(
-            name.rpartition(".")[2] if "." in name else name, fixed=True, most=MOST_NAMED, globs=DOCUMENTS
+            name.rpartition(".")[2] if "." in name else name,
+            fixed=True,
+            ignore_case=" " in name,
+            most=MOST_NAMED,
+            globs=DOCUMENTS,
         ):
             if is_document(match.path) and accepts(match.path):
                 areas[match.area.view.root.id] = match.area
@@ -131,30 +145,49 @@ def best_sections(
     return sorted(found, key=lambda one: (-one.score, order[one.area.view.root.id, one.path], one.section.start))
 
 
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The words of a question, and what two of them are in one word: `falling back` and `fallback`."""
+
+    terms: frozenset[str]
+    compounds: tuple[tuple[frozenset[str], str], ...]
+
+    @classmethod
+    def of(cls, text: str) -> Wanted:
+        terms = loose_terms(text)
+        spelt = [re.sub(r"(?<=\w{3})(?:ing|ed|s)$", "", word) for word in re.findall(r"[a-z]+", text.lower())]
+        joined = [(loose_words(f"{one} {two}"), loose_words(one + two)) for one, two in pairwise(spelt)]
+        found = [(frozenset(parts) & terms, whole.pop()) for parts, whole in joined if len(whole) == 1]
+        return cls(terms, tuple(found))
+
+    def found(self, text: set[str]) -> frozenset[str]:
+        """The words of the question that a text has."""
+        whole = [parts for parts, compound in self.compounds if compound in text]
+        return (self.terms & text).union(*whole)
+
+    def share(self, text: set[str]) -> float:
+        return len(self.found(text)) / len(self.terms) if self.terms else 0.0
+
+
 def scored(  # noqa: PLR0917 - the words of one question
-    area: Area, path: str, numbers: Sequence[int], terms: frozenset[str], names: Sequence[str], toolbox: RoleToolbox
+    area: Area, path: str, numbers: Sequence[int], wanted: Wanted, names: Sequence[str], toolbox: RoleToolbox
 ) -> Iterable[ScoredSection]:
+    """The sections of the lines that were found, and those of the same document whose heading has half of the words."""
     lines = toolbox.shown(area, path)
     sections = sections_of(lines)
-    seen: set[int] = set()
-    for number in numbers:
-        section = section_at(sections, number)
-        if section is None or section.start in seen:
-            continue
-        seen.add(section.start)
+    chosen = [section for number in numbers if (section := section_at(sections, number)) is not None]
+    chosen += [one for one in sections if wanted.share(loose_words(one.title)) >= HALF]
+    for section in {one.start: one for one in chosen}.values():
         above = [one.title for one in sections if one.start <= section.start and is_above(one, section)][-3:]
-        inside = set(words.body(" ".join(lines[section.start - 1 : section.end])).split())
-        headed = set(
-            words.body(" ".join([section.title, *above[:1], path.rpartition("/")[2].partition(".")[0]])).split()
-        )
-        titled = set(words.body(" ".join([*above, section.title, path.replace("/", " ")])).split()) | headed
+        inside = loose_words(" ".join(lines[section.start - 1 : section.end]))
+        headed = loose_words(" ".join([section.title, *above[:1], path.rpartition("/")[2].partition(".")[0]]))
+        titled = loose_words(" ".join([*above, section.title, path.replace("/", " ")])) | headed
         named = any(is_titled(name, section.title) for name in names)
-        title = set(words.body(section.title).split())
-        together = max((len(terms & (part | title)) for part in paragraphs(lines, section)), default=0)
-        share = together / len(terms) if terms else 0.0
-        around = len(terms & (inside | titled)) / max(1, len(terms))
-        score = share + around + HEADED * len(terms & headed) / max(1, len(terms)) + (2.0 if named else 0.0)
-        yield ScoredSection(area, path, section, score, share, len(terms & headed))
+        title = loose_words(section.title)
+        share = max((wanted.share(part | title) for part in paragraphs(lines, section)), default=0.0)
+        score = share + wanted.share(inside | titled) + HEADED * wanted.share(headed) + (2.0 if named else 0.0)
+        score += TITLED * wanted.share(title) * (len(wanted.found(title)) / max(1, len(title)))
+        yield ScoredSection(area, path, section, score, share, len(wanted.found(headed)))
 
 
 def is_above(one: Section, section: Section) -> bool:
@@ -164,7 +197,7 @@ def is_above(one: Section, section: Section) -> bool:
 def passage_place(brief: Brief, toolbox: RoleToolbox, one: ScoredSection, most: int) -> ResultPlace:
     lines = toolbox.shown(one.area, one.path)
     rows = excerpt(lines, one.section, about_text(brief), most)
-    start = telling_row(rows, terms_of(about_text(brief))) or one.section.start
+    start = telling_row(rows, loose_terms(about_text(brief))) or one.section.start
     title = one.section.title.strip("`* ")
     return ResultPlace(
         one.area.view.root.id, one.path, start, one.section.end, title, "heading", "passage", "", dedent(rows)
@@ -173,7 +206,7 @@ def passage_place(brief: Brief, toolbox: RoleToolbox, one: ScoredSection, most: 
 
 def telling_row(rows: Sequence[tuple[int, str]], terms: frozenset[str]) -> int:
     """The number of the quoted line with most words of the question; 0 without lines."""
-    best = max(rows, key=lambda row: (len(terms & set(words.body(row[1]).split())), -row[0]), default=(0, ""))
+    best = max(rows, key=lambda row: (len(terms & loose_words(row[1])), -row[0]), default=(0, ""))
     return best[0]
 
 

@@ -52,8 +52,6 @@ DEPRECATES = (
     r"(?://|#|\*)\s*deprecated[:.]",
 )
 MOST_LISTED = 60
-# The bases of a type may follow its name over a few lines.
-HEAD_LINES = 6
 
 
 def every_place(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome | None:
@@ -120,10 +118,10 @@ def subtype_place(target: GraphTarget, site: Site | None, toolbox: RoleToolbox) 
     """The definition; where another line implements the base for it (`impl Trait for Type`), that line."""
     place = definition_place(target, toolbox, "subtype")
     path = target.graph.project.path(site.doc) if site else ""
-    if site is None or (path == place.path and place.line <= site.line <= place.line + HEAD_LINES):
+    symbol = target.symbol
+    if site is None or (path == place.path and symbol and symbol.start_line <= site.line <= symbol.end_line):
         return place
-    said = f"defined at {place.path}:{place.line}" if target.symbol else ""
-    return ResultPlace(place.root, path, site.line, site.line, place.name, place.kind, "subtype", said)
+    return ResultPlace(place.root, path, site.line, site.line, place.name, place.kind, "subtype")
 
 
 def members(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome | None:

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from llmc.answers.research.evidence import terms_of
+from llmc.answers.research.evidence import loose_words, terms_of
 from llmc.base import words
 
 if TYPE_CHECKING:
@@ -57,14 +57,9 @@ def sections_of(lines: Sequence[str]) -> list[Section]:
 
 
 def _headings(lines: Sequence[str]) -> Iterator[tuple[int, str, str]]:
-    fenced = False
     skipped = _front_matter(lines)
-    for number, line in enumerate(lines, 1):
-        if number <= skipped:
-            continue
-        if line.lstrip().startswith("```"):
-            fenced = not fenced
-        if fenced:
+    for number, (line, fenced) in enumerate(zip(lines, _fenced(lines), strict=True), 1):
+        if number <= skipped or fenced:
             continue
         if match := _ROFF.match(line):
             title = match["title"] or (lines[number] if number < len(lines) else "")
@@ -76,6 +71,19 @@ def _headings(lines: Sequence[str]) -> Iterator[tuple[int, str, str]]:
         elif _is_title(lines, number):
             over = number > 1 and _UNDERLINE.match(lines[number - 2]) is not None
             yield number, line.strip(), f"{'over ' if over else ''}{lines[number][0]}"
+
+
+def _fenced(lines: Sequence[str]) -> Iterator[bool]:
+    """Whether each line belongs to a fenced block. A fence with the name of a language opens one and never closes it;
+    a block that was left open ends there."""
+    fenced = False
+    for line in lines:
+        mark = line.lstrip()
+        if not mark.startswith("```"):
+            yield fenced
+            continue
+        fenced = bool(mark.strip("`").strip()) or not fenced
+        yield True
 
 
 def _front_matter(lines: Sequence[str]) -> int:
@@ -170,7 +178,7 @@ def _blocks(lines: Sequence[str], section: Section) -> Iterator[tuple[int, int]]
 
 def paragraphs(lines: Sequence[str], section: Section) -> Iterator[set[str]]:
     """The words of each paragraph with the next one: what a section says together."""
-    parts = [set(words.body(_text(part)).split()) for part in _parts(lines, section)]
+    parts = [loose_words(_text(part)) for part in _parts(lines, section)]
     for at, part in enumerate(parts):
         yield part | (parts[at + 1] if at + 1 < len(parts) else set())
 

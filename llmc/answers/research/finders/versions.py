@@ -89,7 +89,7 @@ def told(brief: Brief, found: list[ResultPlace], what: str) -> RoleOutcome:
 
 def dependency(word: str) -> str:
     """A dependency's name as manifests write it, with a version behind it in the same line."""
-    name = re.escape(word).replace(r"\-", "[-_]").replace("_", "[-_]")
+    name = re.sub(r"\\-|_", "[-_]", re.escape(word))
     return rf"(?:^|[\"'\s/@(,>]){name}(?:\[[^\]]*\])?(?:/v\d+)?[\"']?\s*(?:[=<>~^!:,@(\s{{]|[\"'])+[^#]*\d"
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from llmc.answers.research.evidence import place_of, score_places, terms_of
+from llmc.answers.research.evidence import loose, loose_words, place_of, score_places, terms_of
 from llmc.answers.research.finders.documents import CHANGES, about_text, best_sections
 from llmc.answers.research.finders.sections import best_block
 from llmc.answers.research.prose import matching_lines
@@ -34,6 +34,7 @@ MOST_SECTIONS, MOST_BLOCKS, MOST_READ = 12, 3, 60
 # Share of the question's words that an example must have.
 MOST_OF_IT = 0.6
 BLOCK_LINES = 8
+SHOWN = 0.3
 NEIGHBOURS = 24
 # Minimum similarity of a neighbour, relative to the nearest one.
 NEAR = 0.6
@@ -53,6 +54,8 @@ def work(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome:
         shape, rows = shape_of(place, terms, toolbox)
         if not rows or files.get(place.path, 0) >= 2 or any(is_similar(shape, other) for other in shapes):  # noqa: PLR2004 - at most two per file
             continue
+        if place.section != "use" and chosen and shown_share(place, rows, terms) < SHOWN:
+            continue  # what is quoted would not say what it is an example of
         files[place.path] = files.get(place.path, 0) + 1
         shapes.append(shape)
         chosen.append(replace(place, section="example", rows=rows))
@@ -81,10 +84,15 @@ def result_of(brief: Brief, chosen: Sequence[ResultPlace], toolbox: RoleToolbox)
 
 
 def is_sure(brief: Brief, chosen: Sequence[ResultPlace]) -> bool:
-    """Whether the question names what the examples use, or its words are all in the quoted lines of one."""
-    terms = terms_of(brief.question.subject)
-    quoted = [set(words.body(" ".join([one.name, *(text for _, text in one.rows)])).split()) for one in chosen]
-    return any(terms <= one for one in quoted)
+    """Whether all words of the question are in the first example: its title and its quoted lines."""
+    return shown_share(chosen[0], chosen[0].rows, terms_of(brief.question.subject)) == 1.0
+
+
+def shown_share(place: ResultPlace, rows: Sequence[tuple[int, str]], terms: frozenset[str]) -> float:
+    """The share of the words that the title and the quoted lines have."""
+    found = loose_words(" ".join([place.name, *(text for _, text in rows)]))
+    wanted = set(map(loose, terms))
+    return len(wanted & found) / len(wanted) if wanted else 0.0
 
 
 def snippet(brief: Brief, place: ResultPlace) -> str:
@@ -203,7 +211,7 @@ def shape_of(
     lines = toolbox.shown(toolbox.area_of(place.root), place.path)
     if place.section == "block":
         rows = [(number, lines[number - 1]) for number in range(place.line, place.end + 1) if lines[number - 1].strip()]
-        rows = rows[:BLOCK_LINES]
+        rows = telling_rows(rows, terms)
     elif place.section == "use":
         start, end = max(1, place.line - 1), min(place.line + 2, len(lines))
         rows = [(number, lines[number - 1]) for number in range(start, end + 1) if lines[number - 1].strip()]
@@ -211,6 +219,15 @@ def shape_of(
         rows = matching_lines(lines, place.line, place.end, terms, SNIPPET_LINES)
     tokens = words.body("\n".join(lines[place.line - 1 : max(place.end, place.line + 2)])).split()
     return frozenset(pairwise(tokens)), tuple(dedented(rows))
+
+
+def telling_rows(rows: list[tuple[int, str]], terms: frozenset[str]) -> list[tuple[int, str]]:
+    """The consecutive lines of a long block that have most words of the question, beginning where they do."""
+    wanted = set(map(loose, terms))
+    said = [wanted & loose_words(text) for _, text in rows]
+    starts = range(max(1, len(rows) - BLOCK_LINES + 1))
+    first = max(starts, key=lambda at: (len(set().union(*said[at : at + BLOCK_LINES])), at))
+    return rows[first : first + BLOCK_LINES]
 
 
 def dedented(rows: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str]]:

@@ -1,0 +1,250 @@
+"""Which value has something that the question describes instead of naming it?
+
+Candidates are the lines of code and configuration that give a name a literal, and the sentences of documents that
+state a default. They are scored by how many words of the question are in the name, the line, its comment and what
+encloses it; a name with other words counts less, and the word that the question asks the value of counts twice.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from llmc.answers.research.evidence import loose_name, loose_terms, loose_words
+from llmc.answers.research.finders.answers import answer, line_place
+from llmc.answers.research.finders.documents import CHANGES, DOCUMENTS, is_document
+from llmc.answers.research.finders.literals import LITERAL, UNLIKELY, names_and_values, plain, resolved
+from llmc.answers.research.finders.sections import section_at, sections_of
+from llmc.answers.research.prose import one_line
+from llmc.answers.research.question import to_base_form
+from llmc.answers.research.result import Confidence
+from llmc.base.languages import role_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from llmc.answers.research.result import RoleOutcome
+    from llmc.answers.research.roles import Brief
+    from llmc.answers.research.toolbox import Area, RoleToolbox
+
+__all__ = ["described_value"]
+
+MOST_FILES, MOST_MATCHES = 14, 300
+ROLES = frozenset({"code", "config", "generated", "data", "stub", "legacy", "example"})
+WEAKER = {"example": 0.8, "generated": 0.8, "data": 0.8, "stub": 0.6, "legacy": 0.8}
+STATES = re.compile(
+    r"\bdefaults?(?:\s+value)?\s*(?:(?:is|are|to|of)\b|[:=])|\bby default\b|\(default\s+[\d\"'`]|\[default"
+    r"|\bdefault value\b",
+    re.IGNORECASE,
+)
+_DEFAULTS = re.compile(
+    r"default|setting|config|option|constant|conf\b|param|flag|args?\b|cli\b|schema|env", re.IGNORECASE
+)
+# What a value must look like to answer the question.
+_EXPECTED = (
+    (
+        re.compile(
+            r"\bhow (?:many|long|large|big|often|much|deep|far)\b"
+            r"|\b(?:ports?|number|size|limit|timeout|interval|seconds|minutes|dpi|rounds)\b",
+            re.IGNORECASE,
+        ),
+        re.compile(r"(?<![\w{.<])\d|[\"']\d|unlimited|no limit|infinite|never|\bnone\b", re.IGNORECASE),
+    ),
+    (
+        re.compile(r"\b(?:name|path|prefix|host|address|url|file|folder|directory|key) of\b", re.IGNORECASE),
+        re.compile(r"[\"'`]"),
+    ),
+)
+# The words between `default` or `which` and what follows the noun phrase: what the value belongs to.
+_ASKED = re.compile(
+    r"\bdefaults?\s+(?:values?\s+)?(?:(?:of|for)\s+)?(?:the\s+|an?\s+)?(?P<after>[\w -]+?)"
+    r"(?=\s+(?:of|for|that|which|when|in|used|is|are|on|with|if|by|to|does|do)\b|\W*$)"
+    r"|\b(?:which|what)\s+(?P<which>\w+)\s+(?:do|does|is|are|will)\b"
+    r"|\bhow\s+many\s+(?P<many>[\w-]+(?:\s[\w-]+)?)\s+(?:do|does|is|are|may|can|will)\b",
+    re.IGNORECASE,
+)
+# A described value is believed only if its line says most of the question and no other line comes near.
+GOOD, LEAD, LEAST = 0.75, 1.25, 0.34
+SAME_NAME = 0.2
+# Another line with the same value confirms it if it matches this well, relative to the best.
+AGREES = 0.5
+_NOTHING = re.compile(r"(?:none|null|nil|undefined|\"\"|'')\b", re.IGNORECASE)
+# What a sentence that states a value has in it.
+_QUOTED = re.compile(
+    r"[\"`'“]|\d|:\w+:|\b(?:true|false|none|null|nil|never|unlimited|enabled|disabled|on|off)\b", re.IGNORECASE
+)
+_NOISE = frozenset(
+    loose_words(
+        "default defaults value values setting option what which when how many much long large big often is are the "
+        "name of if not set given specified configured unless told otherwise maximum minimum does do by in for it "
+        "to used use uses number count times time limit after before"
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedLine:
+    area: Area
+    path: str
+    line: int
+    value: str
+    score: float
+    named: bool = False  # it is called as the question says
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The words of the question, and those of them that the value belongs to."""
+
+    terms: frozenset[str]
+    asked: frozenset[str]
+
+    @property
+    def mentions(self) -> re.Pattern[str]:
+        """Matches a line that may have one of the words; it is cheaper than taking the line apart."""
+        return re.compile("|".join(sorted(re.escape(term[:4]) for term in self.terms)), re.IGNORECASE)
+
+    def share(self, found: set[str]) -> float:
+        """The weight of the words that were found, relative to all; those that were asked for count twice."""
+        total = len(self.terms) + len(self.asked)
+        return (len(self.terms & found) + len(self.asked & found)) / total if total else 0.0
+
+
+def described_value(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome | None:
+    """The value of something that the question describes: the candidate whose words match best."""
+    wanted = wanted_words(brief, toolbox)
+    if not wanted.terms:
+        return None
+    kind = next((kind for asks, kind in _EXPECTED if asks.search(brief.question.text)), None)
+    found = [one for one in all_candidates(brief, wanted, toolbox) if kind is None or kind.search(one.value)]
+    found.sort(key=lambda one: -one.score)
+    if not found or found[0].score < LEAST:
+        return None
+    first = found[0]
+    same = [one for one in found[1:] if one.score >= AGREES * first.score and one.path != first.path]
+    same = [one for one in same if is_same(one, first)][:2]
+    others = [one for one in found[1:4] if one.score >= 0.8 * first.score and one not in same]
+    places = [line_place(toolbox, one.area, one.path, one.line, "", "value") for one in [first, *same, *others]]
+    rest = max((one.score for one in found[1:] if not is_same(one, first)), default=0.0)
+    lead = first.score >= GOOD and first.score >= LEAD * rest
+    said = one_line(first.value, 110) if is_document(first.path) else places[0].says
+    summary = f"{brief.reference(places[0])} says: {said}"
+    return answer(brief, summary, places[:4], Confidence.MED if lead and (same or first.named) else Confidence.LOW)
+
+
+def is_same(one: DescribedLine, other: DescribedLine) -> bool:
+    """Whether two lines state the same value; `20 * time.Second` and `20 seconds` do."""
+    numbers = [re.findall(r"(?<!\w)\d[\d.]*", plain(each.value)) for each in (one, other)]
+    if numbers[0] or numbers[1]:
+        return numbers[0][:1] == numbers[1][:1]
+    return plain(one.value).strip("\"'`.") == plain(other.value).strip("\"'`.")
+
+
+def wanted_words(brief: Brief, toolbox: RoleToolbox) -> Wanted:
+    own = {
+        word for area in toolbox.areas for word in loose_words(area.view.root.path.rpartition("/")[2])
+    }  # every line is about the project itself
+    text = to_base_form(brief.question.text.replace("`", " "))
+    terms = loose_terms(text) - _NOISE
+    terms = terms - own or terms
+    match = _ASKED.search(brief.question.text)
+    asked = " ".join(filter(None, match.groups())) if match else ""
+    return Wanted(terms, terms & loose_terms(to_base_form(asked)) if asked else frozenset())
+
+
+def all_candidates(brief: Brief, wanted: Wanted, toolbox: RoleToolbox) -> Iterator[DescribedLine]:
+    subject = brief.question.subject
+    files = [
+        *toolbox.search(subject, limit=MOST_FILES, per_file=3).files,
+        *toolbox.search(f"{subject} default setting option", limit=MOST_FILES, per_file=3).files,
+        *toolbox.search(f"{subject} default", limit=6, per_file=4, globs=DOCUMENTS).files,
+    ]
+    seen = dict.fromkeys((file.root, file.path) for file in files)
+    seen |= dict.fromkeys(assigning_files(brief, toolbox))
+    for root, path in seen:
+        if (role_of(path) in ROLES or is_document(path)) and not CHANGES.search(path):
+            yield from candidates(toolbox.area_of(root), path, wanted, toolbox)
+
+
+def assigning_files(brief: Brief, toolbox: RoleToolbox) -> Iterator[tuple[str, str]]:
+    """Files in which a name that is spelt like the asked words is given a value."""
+    match = _ASKED.search(brief.question.text)
+    spelt = re.findall(r"\w+", " ".join(filter(None, match.groups()))) if match else []
+    if not spelt or len(spelt) > 4:  # noqa: PLR2004 - a description, no name
+        return
+    name = "[_-]?".join(map(re.escape, spelt))
+    pattern = rf"(?:^|[^\w$])(?:default[_-]?)?{name}[\"'`]?\s*(?:[:=,]|\|\||\?\?)"
+    count = 0
+    for one in toolbox.grep(pattern, ignore_case=True, most=MOST_MATCHES):
+        if role_of(one.path) in {"code", "config"} and not UNLIKELY.search(one.path):
+            count += 1
+            yield one.area.view.root.id, one.path
+        if count >= MOST_FILES:
+            return
+
+
+def candidates(area: Area, path: str, wanted: Wanted, toolbox: RoleToolbox) -> Iterator[DescribedLine]:
+    lines = toolbox.shown(area, path)
+    if is_document(path):
+        yield from stated(area, path, lines, wanted)
+    elif not UNLIKELY.search(path):
+        yield from assigned(area, path, lines, wanted, toolbox)
+
+
+def stated(area: Area, path: str, lines: Sequence[str], wanted: Wanted) -> Iterator[DescribedLine]:
+    """Sentences that state a default, with the paragraph around them and the heading above."""
+    sections = sections_of(lines)
+    in_path = loose_words(path.rpartition("/")[2])
+    for number, text in enumerate(lines, 1):
+        found = re.search(r"\b(?:defaults?|is|are)\b.*", text, re.IGNORECASE) if STATES.search(text) else None
+        if found is None:
+            continue
+        section = section_at(sections, number)
+        head = loose_words(section.title) if section else set()
+        own = loose_words(text)
+        near = loose_words(" ".join(lines[max(0, number - 4) : number + 3]))
+        score = 0.5 * wanted.share(own | head) + 0.4 * wanted.share(own | head | near | in_path)
+        score += 0.2 * wanted.share(head)
+        score *= 1.0 if _QUOTED.search(found[0]) else 0.6
+        if wanted.terms & (own | head):
+            yield DescribedLine(area, path, number, found[0], score)
+
+
+def assigned(
+    area: Area, path: str, lines: Sequence[str], wanted: Wanted, toolbox: RoleToolbox
+) -> Iterator[DescribedLine]:
+    """Lines that give a name a literal, with the comment above them and the definition around them."""
+    in_path = loose_words(path.replace("/", " "))
+    mentions = wanted.mentions
+    for number, text in enumerate(lines, 1):
+        for name, value in names_and_values(lines, number) if mentions.search(text) else ():
+            called = loose_name(name) - _NOISE
+            own = loose_words(text) | called
+            if not wanted.terms & own:
+                continue
+            near = own | loose_words(" ".join(comment_of(lines, number)))
+            symbol = toolbox.symbol_around(area, path, number)
+            around = symbol.qualified if symbol else ""
+            wide = near | in_path | loose_words(around)
+            fit = len(called & wanted.terms) / len(called) if called else 0.0
+            score = 0.35 * wanted.share(called) + 0.15 * wanted.share(own) + 0.15 * wanted.share(near)
+            score = (score + 0.35 * wanted.share(wide)) * (0.6 + 0.4 * fit)
+            score += SAME_NAME if called and called == wanted.asked else 0.0
+            score *= 1.3 if "default" in text.lower() else 1.1 if _DEFAULTS.search(f"{path} {around}") else 0.9
+            score *= 0.7 if _NOTHING.match(value) else 1.0
+            score *= 0.7 if role_of(path) == "config" and "default" not in path else 1.0
+            score *= 0.5 if role_of(path) == "test" or toolbox.is_test(area, path, number) else 1.0
+            shown = resolved(value, toolbox) if not LITERAL.match(value) else value
+            if shown is not None:
+                named = bool(called) and called == wanted.asked
+                yield DescribedLine(area, path, number, shown, score * WEAKER.get(str(role_of(path)), 1.0), named)
+
+
+def comment_of(lines: Sequence[str], number: int) -> Iterable[str]:
+    found = []
+    for at in range(number - 2, max(-1, number - 7), -1):
+        if not re.match(r"\s*(?:#|//|\*|/\*|\"\"\")", lines[at]):
+            break
+        found.append(lines[at])
+    return found
