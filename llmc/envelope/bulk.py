@@ -52,6 +52,7 @@ class BulkCleaner:
         self._redactor = redactor
         self._text_of = text_of
         self._context = context
+        self._known = (("", ""), False)
 
     def clean(self, root: str, piece: bytes) -> bytes:
         """The lines as they are printed."""
@@ -85,11 +86,22 @@ class BulkCleaner:
         name = os.fsdecode(path)
         data = without_returns(_NUMBERED.sub(b"", rows))
         text = data.decode("utf-8", "replace")
-        is_code = kind_of(name) is ContentKind.CODE
-        doubtful = compiled(DOUBTFUL).search(data) or (not is_code and compiled(_VALUES).search(rows))
-        if doubtful or self._redactor.redact(text, name).findings or is_hidden(data, text):
+        if (
+            compiled(DOUBTFUL).search(data)
+            or self._redactor.redact(text, name).findings
+            or is_hidden(data, text)
+            or (not is_code(path) and compiled(_VALUES).search(rows) and self._has_secrets(root, name))
+        ):
             return self._cleaned(root, name, rows)
         return self._printed(self.names(path), rows)
+
+    def _has_secrets(self, root: str, name: str) -> bool:
+        """Whether the whole file has any, whose names may be on lines that do not match. Pieces of one file follow each
+        other."""
+        if self._known[0] != (root, name):
+            whole = self._text_of(root, name)
+            self._known = ((root, name), whole is None or bool(self._redactor.redact(whole, name).findings))
+        return self._known[1]
 
     def _cleaned(self, root: str, name: str, rows: bytes) -> bytes:
         """As any other reply."""
