@@ -7,13 +7,13 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from daemons import Place, private_place
-from model_server import ModelServer, serving
 from research_world import write
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
+
+    from daemons import Place
+    from model_server import ModelServer
 
 QUESTION = "how does a courier deliver a parcel"
 PHRASES = {
@@ -36,18 +36,6 @@ SLOW = frozenset({"slow", "endless"})
 
 
 @pytest.fixture(scope="module")
-def model() -> Iterator[ModelServer]:
-    with serving() as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def place() -> Iterator[Place]:
-    with private_place() as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write(tmp_path_factory.mktemp("tree") / "depot")
 
@@ -59,10 +47,10 @@ def settings(folder: Path, model: ModelServer, name: str, **more: Any) -> str:
     return str(path)
 
 
-def answer(place: Place, root: Path, command: str, *options: str) -> tuple[str, dict[str, Any]]:
+def answer(shared_place: Place, root: Path, command: str, *options: str) -> tuple[str, dict[str, Any]]:
     """The reply as text and as data."""
-    shown = place.llmc(command, QUESTION, *options, cwd=root)
-    data = place.llmc(command, QUESTION, "--json", *options, cwd=root)
+    shown = shared_place.llmc(command, QUESTION, *options, cwd=root)
+    data = shared_place.llmc(command, QUESTION, "--json", *options, cwd=root)
     assert shown.returncode == data.returncode == 0, shown.stderr + data.stderr
     found: dict[str, Any] = json.loads(data.stdout)
     return shown.stdout, found.get("data", found)
@@ -70,11 +58,11 @@ def answer(place: Place, root: Path, command: str, *options: str) -> tuple[str, 
 
 @pytest.mark.parametrize("name", PHRASES)
 def test_research_answers_without_a_model_that_fails(
-    place: Place, root: Path, model: ModelServer, tmp_path: Path, name: str
+    shared_place: Place, root: Path, model: ModelServer, tmp_path: Path, name: str
 ) -> None:
-    _, plain = answer(place, root, "research")
+    _, plain = answer(shared_place, root, "research")
     config = settings(tmp_path, model, name, research={"provider": "local"})
-    text, found = answer(place, root, "research", "--config", config)
+    text, found = answer(shared_place, root, "research", "--config", config)
     for role in ("locator", "analyzer", "synthesis"):
         own, value = plain[role]["value"], found[role]["value"]
         assert found[role]["status"] == "ok"
@@ -88,18 +76,18 @@ def test_research_answers_without_a_model_that_fails(
 
 @pytest.mark.parametrize("name", ["slow", "limited", "garbage", "loop", "inventing"])
 def test_ask_answers_without_a_model_that_fails(
-    place: Place, root: Path, model: ModelServer, tmp_path: Path, name: str
+    shared_place: Place, root: Path, model: ModelServer, tmp_path: Path, name: str
 ) -> None:
-    _, plain = answer(place, root, "ask")
+    _, plain = answer(shared_place, root, "ask")
     config = settings(tmp_path, model, name, crew={"provider": "local", "seconds": 12})
-    text, found = answer(place, root, "ask", "--config", config)
+    text, found = answer(shared_place, root, "ask", "--config", config)
     assert found["answer"]["summary"] == plain["answer"]["summary"]
     assert not found["worded"]
     assert "model did not answer" in text
 
 
 def test_a_model_slower_than_the_deadline_leaves_the_whole_report(
-    place: Place, root: Path, model: ModelServer, tmp_path: Path
+    shared_place: Place, root: Path, model: ModelServer, tmp_path: Path
 ) -> None:
     """The provider's time limit is longer than the deadline of the call, as it is by default."""
     path = tmp_path / "settings.json"
@@ -110,7 +98,7 @@ def test_a_model_slower_than_the_deadline_leaves_the_whole_report(
         "runtime": {"default_deadline_ms": 4_000},
     }
     path.write_text(json.dumps(made))
-    text, found = answer(place, root, "research", "--config", str(path))
+    text, found = answer(shared_place, root, "research", "--config", str(path))
     assert found["locator"]["value"]["references"]
     assert found["locator"]["status"] == "ok"
     assert "it was too slow" in text

@@ -14,7 +14,7 @@ from unittest.mock import ANY
 
 import click
 import pytest
-from daemons import PATIENCE, Place, private_place
+from daemons import PATIENCE, Place
 
 import llmc
 from llmc import __version__
@@ -22,7 +22,6 @@ from llmc.base.daemon_lock import read_owner
 from llmc.cli import COMMANDS, run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 # None of these may be paid for by a command that only asks the daemon.
@@ -30,12 +29,6 @@ HEAVY = {
     "asyncio", "dataclasses", "logging", "lancedb", "llmc.server.daemon", "llmc.server.rpc", "llmc.settings", "mcp",
     "numpy", "orjson", "pathlib", "psutil", "pyarrow", "pydantic", "rich", "subprocess", "tantivy",
 }  # fmt: skip
-
-
-@pytest.fixture
-def place() -> Iterator[Place]:
-    with private_place() as made:
-        yield made
 
 
 def imported_by(place: Place, *arguments: str) -> set[str]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from daemons import PATIENCE, Place, private_place
+from daemons import PATIENCE, Place
 from locations import SUPPORT
 
 from llmc.base.daemon_lock import read_owner
@@ -23,12 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 FAKE_LLMC = str(SUPPORT / "fake_llmc.py")
-
-
-@pytest.fixture
-def place() -> Iterator[Place]:
-    with private_place() as made:
-        yield made
 
 
 def llmc(place: Place, *arguments: str) -> subprocess.CompletedProcess[str]:

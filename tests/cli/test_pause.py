@@ -6,19 +6,13 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from daemons import Place, private_place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
+    from daemons import Place
+
 FILES = 400
-
-
-@pytest.fixture
-def place() -> Iterator[Place]:
-    with private_place() as made:
-        yield made
 
 
 @pytest.fixture

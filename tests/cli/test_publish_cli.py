@@ -6,18 +6,12 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from daemons import Place, private_place
 from shared_world import Checkout
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
-
-@pytest.fixture
-def place() -> Iterator[Place]:
-    with private_place() as made:
-        yield made
+    from daemons import Place
 
 
 @pytest.fixture

@@ -7,20 +7,12 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-import pytest
-from daemons import Place, private_place
-
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
+    from daemons import Place
+
 AWS = "AKIAQ3EGR7KZ2MPLT5WX"
-
-
-@pytest.fixture
-def place() -> Iterator[Place]:
-    with private_place() as made:
-        yield made
 
 
 def test_check_names_rule_and_place_but_not_the_secret(place: Place, tmp_path: Path) -> None:

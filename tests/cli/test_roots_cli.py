@@ -6,22 +6,12 @@ import json
 import os
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-from daemons import Place, Standing, private_place
+from daemons import Place, Standing
 
 from llmc.base.errors import RootError
 from llmc.settings.locations import implied_root
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-
-@pytest.fixture
-def place() -> Iterator[Place]:
-    with private_place() as made:
-        yield made
 
 
 @pytest.mark.parametrize("command", [("search", "hello"), ("grep", "hello"), ("index", "--once"), ("tree",)])

@@ -8,8 +8,6 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
-import pytest
-from daemons import Place, private_place
 from search_world import write
 
 from llmc.embed.hashing import HashEmbedder
@@ -18,13 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from daemons import Place
+
 QUESTION = ("how", "long", "is", "waited", "before", "the", "next", "attempt")
-
-
-@pytest.fixture
-def place() -> Iterator[Place]:
-    with private_place() as made:
-        yield made
 
 
 def asked(place: Place, root: Path, *settings: str) -> str:

@@ -8,31 +8,14 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from daemons import Place, private_place, until
+from daemons import private_place, until
 from delegates_world import World, alone, events, said, sent_to, talk, until_event
 from mcp_world import raw
-from model_server import ModelServer, serving
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
-
-@pytest.fixture(scope="module")
-def model() -> Iterator[ModelServer]:
-    with serving() as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def place() -> Iterator[Place]:
-    with private_place() as made:
-        yield made
-
-
-@pytest.fixture
-def world(tmp_path: Path, place: Place, model: ModelServer) -> World:
-    return World(tmp_path, place, model)
+    from model_server import ModelServer
 
 
 def test_a_delegate_is_a_tool_that_answers_in_its_own_words(world: World, model: ModelServer) -> None:

@@ -6,25 +6,10 @@ import asyncio
 import http.server
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import pytest
-from daemons import Place, private_place, until
+from daemons import until
 from delegates_world import World, events, gateway, said, talk
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-
-@pytest.fixture(scope="module")
-def place() -> Iterator[Place]:
-    with private_place() as made:
-        yield made
-
-
-@pytest.fixture
-def world(tmp_path: Path, place: Place) -> World:
-    return World(tmp_path, place)
 
 
 def starts(state: Path) -> list[int]:

@@ -3,28 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import pytest
-from daemons import Place, private_place
 from delegates_world import World, gateway, said, talk
 
 from llmc.envelope.tokens import count
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-
-@pytest.fixture(scope="module")
-def place() -> Iterator[Place]:
-    with private_place() as made:
-        yield made
-
-
-@pytest.fixture
-def world(tmp_path: Path, place: Place) -> World:
-    return World(tmp_path, place)
 
 
 def tokens_of(tools: Any) -> int:

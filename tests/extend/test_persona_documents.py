@@ -6,12 +6,10 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from daemons import private_place
 
 from llmc.extend.personas.project_documents import ROLES, document_title, documents_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from daemons import Place
@@ -44,12 +42,6 @@ context = [{ documents = ["decisions"], search = "{topic}", limit = 2, budget = 
 
 
 @pytest.fixture(scope="module")
-def place() -> Iterator[Place]:
-    with private_place() as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
 def depot(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("depot")
     for name, text in FILES.items():
@@ -59,9 +51,9 @@ def depot(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def primed(place: Place, folder: Path, name: str, *args: str) -> tuple[str, dict[str, Any]]:
+def primed(shared_place: Place, folder: Path, name: str, *args: str) -> tuple[str, dict[str, Any]]:
     given = [word for arg in args for word in ("--arg", arg)]
-    done = place.llmc("agent", "test", name, *given, "--json", cwd=folder)
+    done = shared_place.llmc("agent", "test", name, *given, "--json", cwd=folder)
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
     return "\n".join(message["content"] for message in found["prompt"]["messages"]), found
@@ -78,34 +70,34 @@ def primed(place: Place, folder: Path, name: str, *args: str) -> tuple[str, dict
     ],
 )
 def test_a_built_in_persona_quotes_the_documents_of_its_role_without_arguments(
-    place: Place, depot: Path, name: str, said: list[str]
+    shared_place: Place, depot: Path, name: str, said: list[str]
 ) -> None:
-    text, _ = primed(place, depot, name)
+    text, _ = primed(shared_place, depot, name)
     assert all(words in text for words in said), text
     assert "Noise" not in text
     assert "def start_belt" not in text
 
 
-def test_a_project_without_documents_adds_nothing(place: Place, tmp_path: Path) -> None:
+def test_a_project_without_documents_adds_nothing(shared_place: Place, tmp_path: Path) -> None:
     (tmp_path / "test_readme.py").write_text("def test_contributing():\n    assert 'architecture decisions tests'\n")
     for name in ("architect", "onboarding", "code-reviewer", "writer"):
-        assert primed(place, tmp_path, name)[0] == ""
+        assert primed(shared_place, tmp_path, name)[0] == ""
 
 
-def test_a_topic_leaves_out_the_decisions_that_do_not_mention_it(place: Place, depot: Path) -> None:
-    text, _ = primed(place, depot, "guide", "topic=queue")
+def test_a_topic_leaves_out_the_decisions_that_do_not_mention_it(shared_place: Place, depot: Path) -> None:
+    text, _ = primed(shared_place, depot, "guide", "topic=queue")
     assert "two starved couriers" in text
     assert "Vans are red" not in text
-    assert "Vans are red" in primed(place, depot, "guide")[0]
+    assert "Vans are red" in primed(shared_place, depot, "guide")[0]
 
 
 def test_a_tool_that_does_not_exist_is_reported_and_an_invalid_persona_breaks_nothing(
-    place: Place, depot: Path
+    shared_place: Place, depot: Path
 ) -> None:
-    _, found = primed(place, depot, "keen")
+    _, found = primed(shared_place, depot, "keen")
     assert found["notes"] == ["keen names the tool teleport, which does not exist"]
-    assert place.llmc("search", "belt", cwd=depot).returncode == 0
-    listed = place.llmc("agent", "list", cwd=depot)
+    assert shared_place.llmc("search", "belt", cwd=depot).returncode == 0
+    listed = shared_place.llmc("agent", "list", cwd=depot)
     assert "agents.broken" in listed.stderr
     assert "keen" in listed.stdout
 

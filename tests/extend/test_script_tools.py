@@ -5,19 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-from daemons import Place, private_place
 from delegates_world import World, said, talk
 from http_world import Served
 from mcp import MCPError
 
 from llmc.envelope.tokens import count
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 # Put together so that no scanner takes this file for a leak.
 SECRET = "AKIA" + "Q3EGRWL7ZT5MXN2V"
@@ -50,17 +45,6 @@ HOSTILE = {
     "leaves the root": ("return context.get('../../etc/passwd').body", "this path is not in the workspace"),
     "asks for ever": ("for _ = 1, 99 do pcall(context.search, 'parcel') end", "more than 50 times"),
 }
-
-
-@pytest.fixture(scope="module")
-def place() -> Iterator[Place]:
-    with private_place() as made:
-        yield made
-
-
-@pytest.fixture
-def world(tmp_path: Path, place: Place) -> World:
-    return World(tmp_path, place)
 
 
 def add(world: World, name: str, text: str, **options: Any) -> None:

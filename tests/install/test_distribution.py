@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import pytest
-from daemons import Place, private_place
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
@@ -26,8 +25,9 @@ from distribution.site import LINK, write_site
 from llmc.install.plan import READING_TOOLS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
+
+    from daemons import Place
 
 PLUGIN = ROOT / "plugin"
 SCRIPTS = PLUGIN / "scripts"
@@ -68,12 +68,6 @@ SERVER_JSON = {
 }
 
 
-@pytest.fixture(scope="module")
-def place() -> Iterator[Place]:
-    with private_place() as made:
-        yield made
-
-
 @pytest.fixture
 def programs(tmp_path: Path) -> Path:
     """A folder for PATH with an `llmc` in it."""
@@ -86,9 +80,9 @@ def programs(tmp_path: Path) -> Path:
 
 
 def launch(
-    place: Place, *arguments: str, path: str, home: Path, stdin: str = "", script: str = "llmc"
+    shared_place: Place, *arguments: str, path: str, home: Path, stdin: str = "", script: str = "llmc"
 ) -> subprocess.CompletedProcess[str]:
-    environ = {**place.environ, "PATH": path, "HOME": str(home)}
+    environ = {**shared_place.environ, "PATH": path, "HOME": str(home)}
     command = [str(SCRIPTS / script), *arguments]
     return subprocess.run(command, env=environ, input=stdin, capture_output=True, text=True, check=False)
 
@@ -107,13 +101,13 @@ def test_server_json_has_what_the_registry_demands() -> None:
         jsonschema.validate({**data, "name": "llmc"}, SERVER_JSON)
 
 
-def test_the_plugins_server_answers_over_mcp(place: Place, programs: Path, tmp_path: Path) -> None:
+def test_the_plugins_server_answers_over_mcp(shared_place: Place, programs: Path, tmp_path: Path) -> None:
     project = tmp_path / "project"
     (project / ".git").mkdir(parents=True)
     (project / "a.py").write_text("def estimate() -> int:\n    return 7\n")
     (entry,) = json.loads((PLUGIN / ".mcp.json").read_text("utf-8"))["mcpServers"].values()
     command = entry["command"].replace("${CLAUDE_PLUGIN_ROOT}", str(PLUGIN))
-    environ = {**place.environ, "PATH": f"{programs}:/usr/bin:/bin", "HOME": str(tmp_path)}
+    environ = {**shared_place.environ, "PATH": f"{programs}:/usr/bin:/bin", "HOME": str(tmp_path)}
     server = StdioServerParameters(command=command, args=entry["args"], env=environ, cwd=str(project))
 
     async def ask() -> tuple[list[str], str]:
@@ -127,36 +121,38 @@ def test_the_plugins_server_answers_over_mcp(place: Place, programs: Path, tmp_p
     assert "def estimate" in reply
 
 
-def test_without_the_program_the_plugin_says_how_to_install_it_and_blocks_nothing(place: Place, tmp_path: Path) -> None:
-    served = launch(place, "serve", path="/usr/bin:/bin", home=tmp_path)
+def test_without_the_program_the_plugin_says_how_to_install_it_and_blocks_nothing(
+    shared_place: Place, tmp_path: Path
+) -> None:
+    served = launch(shared_place, "serve", path="/usr/bin:/bin", home=tmp_path)
     assert served.returncode == 127
     assert "pipx install" in served.stderr
-    hooked = launch(place, "hook", "claude-code", path="/usr/bin:/bin", home=tmp_path)
+    hooked = launch(shared_place, "hook", "claude-code", path="/usr/bin:/bin", home=tmp_path)
     assert (hooked.returncode, hooked.stdout, hooked.stderr) == (0, "", "")
 
 
 @pytest.mark.parametrize(("mode", "reminds"), [("suggest", True), ("off", False)])
 def test_the_option_of_the_plugin_sets_the_mode_of_its_hook(
-    place: Place, programs: Path, tmp_path: Path, mode: str, *, reminds: bool
+    shared_place: Place, programs: Path, tmp_path: Path, mode: str, *, reminds: bool
 ) -> None:
     event = {"session_id": f"plugin-{mode}", "cwd": "/", "tool_input": {"command": "rg -n arrival ."}}
     hooks = json.loads((PLUGIN / "hooks/hooks.json").read_text("utf-8"))["hooks"]["PreToolUse"]
     command = hooks[0]["hooks"][0]["command"]
-    environ = {**place.environ, "PATH": f"{programs}:/usr/bin:/bin", "HOME": str(tmp_path)}
+    environ = {**shared_place.environ, "PATH": f"{programs}:/usr/bin:/bin", "HOME": str(tmp_path)}
     environ |= {"CLAUDE_PLUGIN_ROOT": str(PLUGIN), "CLAUDE_PLUGIN_OPTION_MODE": mode}
     given = json.dumps(event)
     done = subprocess.run(["sh", "-c", command], env=environ, input=given, capture_output=True, text=True, check=True)
     assert ("llmc server" in done.stdout) is reminds
 
 
-def test_only_tools_that_read_are_allowed_by_the_plugin(place: Place, tmp_path: Path) -> None:
+def test_only_tools_that_read_are_allowed_by_the_plugin(shared_place: Place, tmp_path: Path) -> None:
     hooks = json.loads((PLUGIN / "hooks/hooks.json").read_text("utf-8"))["hooks"]["PreToolUse"]
     assert hooks[1]["matcher"] == f"{TOOL_PREFIX}(search|grep|read|llmc)"
-    done = launch(place, path="/usr/bin:/bin", home=tmp_path, stdin="{}", script="allow")
+    done = launch(shared_place, path="/usr/bin:/bin", home=tmp_path, stdin="{}", script="allow")
     assert json.loads(done.stdout)["hookSpecificOutput"]["permissionDecision"] == "allow"
 
 
-def test_the_bundle_has_the_package_and_starts_it(place: Place, tmp_path: Path) -> None:
+def test_the_bundle_has_the_package_and_starts_it(shared_place: Place, tmp_path: Path) -> None:
     write_bundle(tmp_path / "bundle", load_project())
     manifest = json.loads((tmp_path / "bundle" / "manifest.json").read_text("utf-8"))
     assert manifest == bundle_manifest(load_project())
@@ -166,7 +162,7 @@ def test_the_bundle_has_the_package_and_starts_it(place: Place, tmp_path: Path) 
     ours = args[args.index("llmc") + 1 :]
     assert ours == ["serve", "--root", "${user_config.folder}"]
     command = [sys.executable, "-m", "llmc", *ours[:-1], str(tmp_path), "--help"]
-    environ = {**place.environ, "PYTHONPATH": str(tmp_path / "bundle")}
+    environ = {**shared_place.environ, "PYTHONPATH": str(tmp_path / "bundle")}
     assert subprocess.run(command, env=environ, capture_output=True, check=False).returncode == 0
 
 
@@ -175,11 +171,11 @@ def test_the_bundle_names_the_tools_that_are_listed() -> None:
     assert [one["name"] for one in named] == list(READING_TOOLS)
 
 
-def test_an_isolated_installation_needs_nothing_but_the_package(place: Place) -> None:
+def test_an_isolated_installation_needs_nothing_but_the_package(shared_place: Place) -> None:
     """`uvx` and `pipx` use the console script; `python -m llmc` is the same program."""
     (script,) = [one for one in entry_points(group="console_scripts") if one.name == "llmc"]
     assert script.value == "llmc.cli:main"
-    assert place.llmc("--version").stdout.startswith("llmc ")
+    assert shared_place.llmc("--version").stdout.startswith("llmc ")
 
 
 def test_the_pages_of_the_site_link_to_each_other(tmp_path: Path) -> None:

@@ -7,39 +7,33 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from daemons import Place, private_place
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from search_world import write
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
-
-@pytest.fixture(scope="module")
-def place() -> Iterator[Place]:
-    with private_place() as made:
-        yield made
+    from daemons import Place
 
 
 @pytest.fixture(scope="module")
-def project(place: Place, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def project(shared_place: Place, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("work") / "depot"
     folder.mkdir()
     write(folder)
     agent = '[agents.reader]\nsystem_prompt = "Read."\ntools = ["read", "llmc"]\n'
     (folder / "llmc.toml").write_text(agent, "utf-8")
-    assert place.llmc("index", "--once", cwd=folder).returncode == 0
+    assert shared_place.llmc("index", "--once", cwd=folder).returncode == 0
     return folder
 
 
-def started(place: Place, project: Path, cwd: str, client: str, *options: str) -> tuple[list[str], str]:
+def started(shared_place: Place, project: Path, cwd: str, client: str, *options: str) -> tuple[list[str], str]:
     """Tools and a reply of the server that the printed entry starts in `cwd`."""
-    printed = place.llmc("install", client, "--print", *options, cwd=project)
+    printed = shared_place.llmc("install", client, "--print", *options, cwd=project)
     (servers,) = json.loads(printed.stdout).values()
     entry: dict[str, Any] = servers["llmc"]
-    environment = {**entry["env"], "PYTHONPATH": place.environ["PYTHONPATH"], "PATH": "/usr/bin:/bin"}
+    environment = {**entry["env"], "PYTHONPATH": shared_place.environ["PYTHONPATH"], "PATH": "/usr/bin:/bin"}
     server = StdioServerParameters(command=entry["command"], args=entry["args"], env=environment, cwd=cwd)
 
     async def ask() -> tuple[list[str], str]:
@@ -51,28 +45,30 @@ def started(place: Place, project: Path, cwd: str, client: str, *options: str) -
     return asyncio.run(ask())
 
 
-def test_a_client_that_starts_it_in_the_project_is_answered(place: Place, project: Path) -> None:
-    tools, reply = started(place, project, str(project), "claude-code")
+def test_a_client_that_starts_it_in_the_project_is_answered(shared_place: Place, project: Path) -> None:
+    tools, reply = started(shared_place, project, str(project), "claude-code")
     assert tools == ["search", "grep", "read", "llmc"]
     assert "fourteen days" in reply
 
 
-def test_a_desktop_program_that_knows_no_project_is_answered_from_the_fixed_one(place: Place, project: Path) -> None:
-    _, reply = started(place, project, "/", "claude-desktop", "--root", str(project))
+def test_a_desktop_program_that_knows_no_project_is_answered_from_the_fixed_one(
+    shared_place: Place, project: Path
+) -> None:
+    _, reply = started(shared_place, project, "/", "claude-desktop", "--root", str(project))
     assert "fourteen days" in reply
 
 
-def test_a_variable_that_no_editor_filled_in_is_passed_by(place: Place, project: Path) -> None:
-    _, reply = started(place, project, str(project), "cursor")
+def test_a_variable_that_no_editor_filled_in_is_passed_by(shared_place: Place, project: Path) -> None:
+    _, reply = started(shared_place, project, str(project), "cursor")
     assert "fourteen days" in reply
 
 
-def test_outside_any_project_the_reply_says_what_to_do(place: Place, project: Path) -> None:
-    _, reply = started(place, project, "/", "claude-code")
+def test_outside_any_project_the_reply_says_what_to_do(shared_place: Place, project: Path) -> None:
+    _, reply = started(shared_place, project, "/", "claude-code")
     assert "--root" in reply
 
 
-def test_an_agent_has_its_own_tools_alone(place: Place, project: Path) -> None:
-    tools, reply = started(place, project, str(project), "claude-code", "--agent", "reader")
+def test_an_agent_has_its_own_tools_alone(shared_place: Place, project: Path) -> None:
+    tools, reply = started(shared_place, project, str(project), "claude-code", "--agent", "reader")
     assert tools == ["read", "llmc"]
     assert "fourteen days" in reply

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from daemons import PATIENCE, Place, private_place, until, wait_for_lock
+from daemons import PATIENCE, Place, until, wait_for_lock
 from locations import SUPPORT
 
 import llmc
@@ -26,15 +26,7 @@ from llmc.base.home import SOCKET_PATH_LIMIT
 from llmc.base.protocol import is_newer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from llmc.client.daemon_client import DaemonConnection
-
-
-@pytest.fixture
-def place() -> Iterator[Place]:
-    with private_place() as made:
-        yield made
 
 
 def events_of(place: Place) -> list[str]:

@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from daemons import Place, private_place
 
 from llmc.base.errors import DaemonError, NotFoundError
 from llmc.base.protocol import MAX_MESSAGE
@@ -18,11 +17,7 @@ from llmc.server.rpc import peer_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-
-@pytest.fixture
-def place() -> Iterator[Place]:
-    with private_place() as made:
-        yield made
+    from daemons import Place
 
 
 class Wire:

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 
 import httpx
 import pytest
-from daemons import Place, private_place
 from http_world import Served, served
 
 from llmc.base.errors import ConfigError
@@ -25,6 +24,8 @@ from llmc.server.http.address import Address, parse_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from daemons import Place
 
 SMALL = 64 << 10
 
@@ -228,12 +229,6 @@ def test_the_listener_ends_with_the_command_that_holds_it(tmp_path: Path) -> Non
             while server.call("find", glob="*.py").status_code == 200:
                 pass
         assert server.place.llmc("find", "retry", cwd=server.folder).returncode == 0
-
-
-@pytest.fixture
-def place() -> Iterator[Place]:
-    with private_place() as made:
-        yield made
 
 
 @pytest.mark.parametrize("address", ["0.0.0.0:0", "[::]:0", ":::0", "127.0.0.1:99999", "no.such.host.invalid:0"])

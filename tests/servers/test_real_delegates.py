@@ -8,31 +8,19 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from daemons import Place, private_place
 from delegates_world import SERVERS, World, alone, gateway, npm, said, sent_to, talk
-from model_server import ModelServer, serving
 from small_model import serving_true_model
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
-
-@pytest.fixture(scope="module")
-def model() -> Iterator[ModelServer]:
-    with serving() as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def place() -> Iterator[Place]:
-    with private_place() as made:
-        yield made
+    from daemons import Place
+    from model_server import ModelServer
 
 
 @pytest.fixture
-def world(tmp_path: Path, place: Place, model: ModelServer) -> World:
-    return World(tmp_path, place, model)
+def world(tmp_path: Path, shared_place: Place, model: ModelServer) -> World:
+    return World(tmp_path, shared_place, model)
 
 
 def test_the_seeds_example_works_with_real_servers(world: World, model: ModelServer) -> None:

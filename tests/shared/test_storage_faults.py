@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import httpx
 import pytest
-from daemons import Place, private_place, until
+from daemons import Place, until
 from object_storage import SECRET, ObjectStorage, StorageProxy, proxied
 from shared_server import node, tokens_in
 from shared_world import Checkout, reply, shared_site, shared_url
@@ -45,12 +45,6 @@ def storage() -> ObjectStorage:
 @pytest.fixture
 def proxy(storage: ObjectStorage) -> Iterator[StorageProxy]:
     with proxied(storage.port) as made:
-        yield made
-
-
-@pytest.fixture
-def place() -> Iterator[Place]:
-    with private_place() as made:
         yield made
 
 
