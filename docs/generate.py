@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 DOCS = Path(__file__).parent
+VERBATIM = "\b\n"  # click's mark
 NOTE = "<!-- Written by `make docs`; edit the program, not this page. -->"
 
 
@@ -79,7 +80,7 @@ def tools_page() -> str:
         lines += ["", "| argument | kind | |", "|---|---|---|"] if one.arguments else []
         for argument in one.arguments:
             kind = argument.kind + (", required" if argument.required else "")
-            lines.append(f"| `{argument.name}` | {kind} | {argument.help.replace('|', chr(92) + '|')} |")
+            lines.append(f"| `{argument.name}` | {kind} | {_escaped(argument.help)} |")
         lines += ["", *(f"    {example}" for example in one.examples)] if one.examples else []
     return "\n".join(lines).rstrip() + "\n"
 
@@ -134,7 +135,11 @@ def _settings_table(settings: list[SettingField], prefix: str, *, all_user_only:
     for each in settings:
         name = each.name.replace("[]", "[…]")
         marks = " *User only.*" if each.user_only and not all_user_only else ""
-        yield f"| `{prefix}{name}` | {_value(each)} | {_default(each)} | {each.doc}{marks} |"
+        yield f"| `{prefix}{name}` | {_value(each)} | {_default(each)} | {_escaped(each.doc)}{marks} |"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|")
 
 
 def _value(setting: SettingField) -> str:
@@ -174,8 +179,12 @@ def _command(command: click.Command, path: str) -> Iterator[str]:
 
 
 def _help(command: click.Command) -> str:
-    """The help text without click's marks for paragraphs that are not wrapped."""
-    return inspect.cleandoc(command.help or "").replace("\b\n", "")
+    """The help text; paragraphs that click must not wrap are examples."""
+    paragraphs = inspect.cleandoc(command.help or "").split("\n\n")
+    return "\n\n".join(
+        f"```\n{each.removeprefix(VERBATIM).rstrip()}\n```" if each.startswith(VERBATIM) else each
+        for each in paragraphs
+    )
 
 
 def _argument(argument: click.Argument) -> str:

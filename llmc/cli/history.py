@@ -12,7 +12,7 @@ from llmc.cli._tool_call import ask_tool, common_options
 
 @click.command()
 @click.argument("target", nargs=-1, required=True)
-@click.option("--limit", "-n", type=int, metavar="N", help="At most so many commits.")
+@click.option("--limit", "-n", type=int, metavar="N", help="Maximum number of commits.")
 @common_options
 @pass_options
 def command(options: Options, /, target: tuple[str, ...], **args: Any) -> int:

@@ -22,7 +22,7 @@ MOST_SHOWN = 20
 
 @click.group()
 def command() -> None:
-    """Look after a shared index in object storage; `llmc publish` fills it."""
+    """Maintain a shared index in object storage; `llmc publish` fills it."""
 
 
 def opened(options: Options, url: str) -> tuple[SharedDatabase, Settings]:
@@ -107,7 +107,13 @@ def drop_published(options: Options, /, name: str, url: str) -> int:
 
 @command.command("optimize")
 @shared_option
-@click.option("--keep-days", type=int, default=None, help="Drop refs not published for so long (shared.keep_days).")
+@click.option(
+    "--keep-days",
+    type=int,
+    default=None,
+    metavar="DAYS",
+    help="Drop refs not published for this many days (shared.keep_days).",
+)
 @pass_options
 def optimize_index(options: Options, /, url: str, keep_days: int | None) -> int:
     """Bring the indexes up to date, join small files, and remove what nothing refers to any more.
@@ -169,7 +175,7 @@ def verify_index(options: Options, /, repo: str, url: str, *, repairs: bool) -> 
 @click.argument("name")
 @click.argument("patterns", nargs=-1, metavar="[REPO]...")
 @click.option("--tokens", "path", default="", metavar="FILE", help="The token file (shared.tokens).")
-@click.option("--days", type=click.FloatRange(0), default=0, help="Days until it expires; 0 is never.")
+@click.option("--days", type=click.FloatRange(0), default=0, metavar="DAYS", help="Days until it expires; 0: never.")
 @click.option("--metrics", is_flag=True, help="It may read /metrics.")
 @pass_options
 def make_token(

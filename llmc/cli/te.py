@@ -38,7 +38,7 @@ WORTH_IMPORTS = 400  # bytes; regrouping in this process takes 100 ms for its im
 @click.argument("words", metavar="CMD...", nargs=-1, required=True, type=click.UNPROCESSED)
 @pass_options
 def command(options: Options, /, *, words: tuple[str, ...], raw: bool, agent: str, **rest: Any) -> int:
-    """Run a command and print its output in fewer words; the exit code is the command's.
+    """Run a command and print a condensed version of its output; the exit code is the command's.
 
     \b
     llmc te pytest -q tests         failing tests, with reasons and locations

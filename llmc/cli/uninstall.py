@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 @click.option("--delete-state", is_flag=True, help="Delete them without asking.")
 @pass_options
 def command(options: Options, /, *, dry_run: bool, yes: bool, keep_state: bool, delete_state: bool) -> int:
-    """Remove llmc from every client, stop the daemon, and delete its state if you say so.
+    """Remove llmc from every client, stop the daemon, and delete its state if you confirm.
 
     Entries in the user's files of all clients are removed, and those in the current project. Files that llmc did not
     write are not touched. A file that cannot be edited is reported, and the others are still processed.

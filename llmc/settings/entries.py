@@ -125,8 +125,8 @@ class AgentSearchEntry(SettingsModel):
         default=(),
         description="Documents by role: readme, contributing, start, architecture, decisions, runbooks, style.",
     )
-    limit: int = Field(default=3, ge=1, le=50, description="How many passages.")
-    budget: int = Field(default=400, ge=16, le=8_000, description="How many tokens.")
+    limit: int = Field(default=3, ge=1, le=50, description="Maximum number of passages.")
+    budget: int = Field(default=400, ge=16, le=8_000, description="Token budget.")
 
     @model_validator(mode="after")
     def _names_something(self) -> Self:
@@ -195,7 +195,7 @@ class Delegate(SettingsModel):
     provider: Text = Field(min_length=1, description="Name of an entry in `providers`, or a vendor.")
     model: Text = Field(min_length=1, description="The model.")
     system_prompt: Text = Field(default="", description="The model's instructions; general ones when empty.")
-    max_steps: int = Field(default=10, ge=1, le=100, description="How many rounds of tool calls.")
+    max_steps: int = Field(default=10, ge=1, le=100, description="Maximum rounds of tool calls.")
     timeout_seconds: int = Field(default=60, ge=1, le=3_600, description="Time limit of one call.")
     max_tokens: int = Field(
         default=100_000, ge=1_000, le=100_000_000, description="Tokens that the model may read and write in one call."

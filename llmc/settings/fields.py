@@ -6,6 +6,7 @@ can be documented otherwise than it works. The models themselves are in `section
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args, get_origin
@@ -42,7 +43,7 @@ class SettingField:
 
     @property
     def doc(self) -> str:
-        return self.info.description or ((self.model.__doc__ or "").strip() if self.model else "")
+        return self.info.description or (inspect.cleandoc(self.model.__doc__ or "") if self.model else "")
 
     @property
     def required(self) -> bool:

@@ -72,7 +72,7 @@ class Index(SettingsModel):
         default=2 * MIB, ge=KIB, le=GIB, description="Larger files are found by grep and find, but not cut into chunks."
     )
     max_depth: int = Field(default=256, ge=1, le=4_096, description="Folders deeper below a root are not entered.")
-    max_files: int = Field(default=1_000_000, ge=1, le=100_000_000, description="Most files of a root.")
+    max_files: int = Field(default=1_000_000, ge=1, le=100_000_000, description="Maximum number of files in a root.")
     include: Texts = Field(
         default=(), description="Gitignore-style patterns; if given, only matching files are indexed."
     )
@@ -94,16 +94,14 @@ class Index(SettingsModel):
         default=200, ge=0, le=10_000, description="How long a query waits for the watcher before it reads from disk."
     )
     # A walk of 30,000 files takes 0.4 s of CPU: 0.05 % of a core at this interval.
-    rescan_seconds: int = Field(default=900, ge=0, le=86_400, description="Interval of full walks; 0 is never.")
+    rescan_seconds: int = Field(default=900, ge=0, le=86_400, description="Interval of full walks; 0: never.")
     workers: int = Field(default=0, ge=0, le=64, description="Processes of a large build; 0 depends on the machine.")
 
 
 class DaemonSettings(SettingsModel):
     """The process that owns the index."""
 
-    idle_minutes: int = Field(
-        default=30, ge=0, le=100_000, description="Exit after this many idle minutes; 0 is never."
-    )
+    idle_minutes: int = Field(default=30, ge=0, le=100_000, description="Exit after this many idle minutes; 0: never.")
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="The lowest level that is logged."
     )
@@ -160,7 +158,7 @@ class LimitSettings(SettingsModel):
         description="The longest name, path, target or focus question; a query may be as long as a request.",
     )
     max_list_items: int = Field(
-        default=10_000, ge=1, le=1_000_000, description="The most values of one list argument, such as paths."
+        default=10_000, ge=1, le=1_000_000, description="Maximum number of values in a list argument, such as paths."
     )
     call_timeout_ms: int = Field(
         default=60_000,
