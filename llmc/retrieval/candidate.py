@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from llmc.base.model import ChunkPlace, Stamp, Symbol
     from llmc.retrieval.layout import CheckoutLayout
     from llmc.retrieval.results import Share
+    from llmc.retrieval.tested import Tested
     from llmc.retrieval.view import View
 
 __all__ = ["Candidate", "Fused", "Place"]
@@ -49,6 +50,7 @@ class Candidate(NamedTuple):
     chunks: Sequence[ChunkPlace] = ()
     defines: tuple[Symbol, ...] = ()  # of the names that the query writes as names
     uses: int = 0  # other chunks that hold a name that it defines
+    tested: Tested | None = None  # what matching tests say of it; None if there are none
     text: Sequence[str] | None = None  # its lines as they are on disk, once read
     moved: bool = False
     layout: CheckoutLayout | None = None  # of its root; None for a file that is not in the index yet

@@ -23,6 +23,7 @@ from llmc.retrieval.recall import recall
 from llmc.retrieval.results import SearchResult
 from llmc.retrieval.scope import asked_roots, check_paths, scope_of
 from llmc.retrieval.signals import PATH_STAGE, READ_STAGE, TABLE_STAGE, Signal, apply
+from llmc.retrieval.tested import with_tests
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -116,7 +117,10 @@ def _search(views: Sequence[View], query: Query, request: SearchRequest, looked:
     files = ranked(PATH_STAGE, [*stored, *_from_disk(views, scopes, asked, 1 + weight)])
     sifted = query.phrases or query.without or any(scope.sifts_late for scope in scopes)
     shortlist = files if sifted else files[: SHORTLIST + request.limit]
-    known = ranked(TABLE_STAGE, look_up(shortlist, views, scopes, asked))
+    looked_up = look_up(shortlist, views, scopes, asked)
+    if query.route is not QueryRoute.SYMBOL:  # a name has one right place
+        looked_up = with_tests(looked_up, files, views)
+    known = ranked(TABLE_STAGE, looked_up)
     present = islice(_present(known[: max(MOST_READ, request.limit)], asked, query, looked), request.limit + SPARE)
     final = ranked(READ_STAGE, present)[: request.limit]
     return SearchResult(

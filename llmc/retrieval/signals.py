@@ -159,6 +159,26 @@ def used(asked: QueryFeatures, candidate: Candidate) -> Share | None:
     return Share("used", (1 + uses) ** USED, f"{candidate.uses} places") if uses > 0 else None
 
 
+# (1 + strength) ** .3 to .5 and nearness ** .1 to .3 rank the same.
+TESTED, NEAR_TESTED = 0.4, 0.2
+
+
+def tested(_asked: QueryFeatures, candidate: Candidate) -> Share | None:
+    """A test that matches the query uses it."""
+    found = candidate.tested
+    if found is None or not found.strength:
+        return None
+    return Share("tested", (1 + found.strength) ** TESTED, f"{found.test} uses {found.name}")
+
+
+def package(_asked: QueryFeatures, candidate: Candidate) -> Share | None:
+    """Tests that match the query use other folders than its own."""
+    found = candidate.tested
+    if found is None or found.nearness >= 1:
+        return None
+    return Share("package", found.nearness**NEAR_TESTED, "matching tests use other folders")
+
+
 def coverage(asked: QueryFeatures, candidate: Candidate) -> Share | None:
     """How many of the words are met in its chunks, however often each is."""
     if candidate.text is None or not asked.terms:
@@ -224,6 +244,8 @@ PATH_STAGE = (
 TABLE_STAGE = (
     Signal("definition", "it defines a name of the query", definition),
     Signal("used", "other places use the names that it defines", used),
+    Signal("tested", "a test that matches the query uses it", tested),
+    Signal("package", "tests that match the query use the folder that it is in", package),
 )
 READ_STAGE = (
     Signal("coverage", "more of the query's words are met", coverage),

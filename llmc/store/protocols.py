@@ -246,6 +246,9 @@ class CatalogReader(Protocol):
 
     def references_named(self, name: str, docs: Collection[int]) -> dict[int, tuple[Reference, ...]]: ...
 
+    def words_of_references(self, docs: Collection[int]) -> dict[int, frozenset[str]]:
+        """All names in the references of these documents; documents that are not at hand are left out."""
+
     def declarations(self, docs: Collection[int]) -> dict[int, Declarations]: ...
 
     def embedded_total(self, embedder: int) -> tuple[int, int]:

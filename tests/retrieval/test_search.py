@@ -88,6 +88,32 @@ def test_code_that_other_code_uses_ranks_before_a_copy_that_nothing_uses(project
     assert [share.because for share in first.shares if share.signal == "used"] == ["6 places"]
 
 
+def test_what_a_matching_test_uses_ranks_first_and_so_does_its_package(project: Workspace) -> None:
+    for package in ("alpha", "omega"):
+        folder = root_of(project) / "packages" / package
+        folder.mkdir(parents=True)
+        (folder / "seal.py").write_text(f"def seal_{package}(lid):\n    return 'the lid is sealed with wax'\n")
+        (folder / "melt.py").write_text(f"def melt_{package}(pot):\n    return 'wax for a lid to be sealed'\n")
+    (root_of(project) / "tests/test_wax.py").write_text("def test_lid_sealed_with_wax():\n    assert seal_omega(1)\n")
+    project.index()
+    off = frozenset({"vectors", "used"})
+
+    def order(name: str, *more: str) -> list[str]:
+        found = paths(project, "lid sealed with wax", off=off | set(more))
+        return [path.split("/")[1] for path in found if path.endswith(f"/{name}")]
+
+    assert order("seal.py", "tested", "package") == order("melt.py", "tested", "package") == ["alpha", "omega"]
+    assert order("seal.py") == order("melt.py") == ["omega", "alpha"]
+    shares = {
+        (file.path.removeprefix("packages/"), share.signal): share.because
+        for file in project.search("lid sealed with wax", off=off).files
+        for share in file.shares
+    }
+    assert shares["omega/seal.py", "tested"] == "tests/test_wax.py uses seal_omega"
+    assert ("omega/melt.py", "tested") not in shares
+    assert ("alpha/melt.py", "package") in shares
+
+
 def test_code_for_windows_ranks_behind_the_same_file_for_other_platforms(project: Workspace) -> None:
     for platform in ("unix", "win"):
         folder = root_of(project) / "src" / platform

@@ -17,6 +17,7 @@ from llmc.store.catalog.packing import (
     pack_references,
     pack_symbols,
     unpack_chunks,
+    unpack_reference_words,
     unpack_references,
     unpack_symbols,
 )
@@ -157,6 +158,13 @@ def test_symbols_survive_packing(symbols: list[Symbol]) -> None:
 @given(st.lists(st.builds(Reference, names, names, lines, names), max_size=8))
 def test_references_survive_packing(references: list[Reference]) -> None:
     assert unpack_references(pack_references(references)) == tuple(references)
+
+
+@given(st.lists(st.sampled_from(["run", 'x"],["y', "]", '"', ""]), max_size=4))
+def test_the_words_of_references_are_those_of_all_columns(used: list[str]) -> None:
+    references = [Reference(name, "call", 1, "Parser.feed") for name in used]
+    expected = {*used, "call", "Parser.feed", ""} if used else set()
+    assert unpack_reference_words(pack_references(references)) == expected
 
 
 @given(st.lists(st.tuples(lines, lines, names, names), max_size=8))

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 from llmc.store.catalog.connections import Connections
-from llmc.store.catalog.packing import UNREADABLE, unpack_references, unpack_symbols
+from llmc.store.catalog.packing import UNREADABLE, unpack_reference_words, unpack_references, unpack_symbols
 from llmc.store.declarations import Declarations
 from llmc.store.integrity.native_errors import guard
 from llmc.store.values import StoredDefinition
@@ -143,6 +143,12 @@ class DefinitionReader(SymbolQueries, Connections):
         with guard(self.path.parent, "reading the catalog", *UNREADABLE):
             found = {doc: unpack_references(blob, name) for doc, blob in rows if blob}
         return {doc: references for doc, references in found.items() if references}
+
+    def words_of_references(self, docs: Collection[int]) -> dict[int, frozenset[str]]:
+        """All names in the references of these documents: used names, those of enclosing definitions, receivers."""
+        rows = self.listed("SELECT doc, refs FROM bodies WHERE doc IN ({})", docs)
+        with guard(self.path.parent, "reading the catalog", *UNREADABLE):
+            return {doc: unpack_reference_words(blob) for doc, blob in rows}
 
     def references(self, doc: int) -> tuple[Reference, ...]:
         blob = self.one("SELECT refs FROM bodies WHERE doc = ?", (doc,))

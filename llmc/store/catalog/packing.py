@@ -35,6 +35,7 @@ __all__ = [
     "tight",
     "unpack_chunks",
     "unpack_links",
+    "unpack_reference_words",
     "unpack_references",
     "unpack_symbols",
 ]
@@ -172,6 +173,17 @@ def unpack_references(blob: bytes, wanted: str | None = None) -> tuple[Reference
         )
     spelled = [[words[at] for at in column] for column in (named, kinds, containers, receivers)]
     return tuple(map(Reference._make, zip(spelled[0], spelled[1], lines, spelled[2], spelled[3], strict=True)))
+
+
+def unpack_reference_words(blob: bytes) -> frozenset[str]:
+    """Every name, kind, container and receiver in the references: the first column, in a third of the time of all."""
+    if not blob:
+        return frozenset()
+    plain = _plain(blob)
+    try:
+        return frozenset(orjson.loads(plain[1 : plain.index(b'"],[') + 2]))
+    except ValueError:  # a word has these characters too
+        return frozenset(orjson.loads(plain)[0])
 
 
 def pack_links(links: Sequence[ResolutionLink]) -> bytes:

@@ -151,6 +151,10 @@ class PublishedCatalog(SymbolQueries):
             raise self._damaged() from error
         return {doc: references for doc, references in found.items() if references}
 
+    def words_of_references(self, docs: Collection[int]) -> dict[int, frozenset[str]]:  # noqa: ARG002 - as local
+        """None: every search would send one more request to the storage for them."""
+        return {}
+
     def declarations(self, docs: Collection[int]) -> dict[int, Declarations]:
         return {
             doc: Declarations(one.path, one.language, one.symbols, one.links, self._folder)
