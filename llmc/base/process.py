@@ -1,7 +1,7 @@
 """Running programs: their output is read until a deadline or cancellation, and whole process groups are ended.
 
-Programs are started in a process group of their own (`start_new_session`), which is signalled as a whole, so that
-nothing that they started remains.
+Programs of the user are started in a process group of their own (`start_new_session`), which is signalled as a whole,
+so that nothing that they started remains. Our own helpers start no others, and are killed alone.
 """
 
 from __future__ import annotations
@@ -11,13 +11,15 @@ import os
 import selectors
 import signal
 import subprocess
+import threading
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
-__all__ = ["end_group", "read_output", "signal_group"]
+__all__ = ["end_group", "kill", "killed_at", "read_output", "signal_group"]
 
 PIECE = 1 << 16
 # How often a reader checks whether it should stop.
@@ -37,6 +39,37 @@ def end_group(process: subprocess.Popen[bytes], grace: float) -> None:
         process.wait(grace)
     signal_group(process.pid)
     process.wait()
+
+
+def kill(process: subprocess.Popen[bytes]) -> int:
+    """Kill a process, close its pipes and collect it; does nothing to one that has ended. Its exit code."""
+    process.kill()
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        if pipe is not None:
+            with contextlib.suppress(OSError):  # what was to be written has nobody to read it
+                pipe.close()
+    return process.wait()
+
+
+@contextmanager
+def killed_at(process: subprocess.Popen[bytes], deadline: Callable[[], float]) -> Iterator[threading.Event]:
+    """Kill the process at this time on the monotonic clock, which may be moved meanwhile, or when the block ends. The
+    event is set if it was late."""
+    done, late = threading.Event(), threading.Event()
+
+    def watch() -> None:
+        while not done.wait(max(0.0, deadline() - time.monotonic())):
+            if deadline() <= time.monotonic():
+                late.set()
+                process.kill()
+                return
+
+    threading.Thread(target=watch, name="llmc-deadline", daemon=True).start()
+    try:
+        yield late
+    finally:
+        done.set()
+        kill(process)
 
 
 def read_output(

@@ -1,8 +1,8 @@
-"""Large work in a process of its own: a query stays fast while a root is built, and what goes wrong here ends here.
+"""Large work in a process of its own: queries stay fast while a root is built, and a crash there ends nothing else.
 
-`WorkerProcess` is the parent's end: it starts the process, hands it a `IndexTask` on stdin and reads its reports, a
-JSON object a line, from its stdout. The process holds the store's lock while it lives; killed at any moment, it leaves
-a store that the next writer repairs. What a job does is `jobs`' business.
+`WorkerProcess` is the parent's end: it starts the process, writes an `IndexTask` to its stdin and reads its reports,
+one JSON object per line, from its stdout. The process holds the store's lock while it lives; killed at any moment, it
+leaves a store that the next writer repairs. `tasks` defines what is done.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from llmc.base.errors import DaemonError, LlmcError, error_from_fields
+from llmc.base.process import kill
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,7 +38,7 @@ class WorkerProcess:
     _stopped: bool = False
 
     def run(self, job: IndexTask) -> Report:
-        """Until the process has ended: what it did, in figures. Its error is raised here as what it was."""
+        """Wait until the process has ended; returns its last report. Its error is raised here."""
         process = self._start()
         assert process.stdin is not None
         assert process.stdout is not None
@@ -50,10 +51,12 @@ class WorkerProcess:
                 if "error" not in last:
                     self.on_report(last)
         except BrokenPipeError:
-            pass  # it died before it had the job; its exit code is looked at below
-        finally:
-            process.stdout.close()
-            code = process.wait()
+            pass  # it died before it had the task; its exit code is checked below
+        except BaseException:
+            kill(process)
+            raise
+        code = process.wait()
+        process.stdout.close()
         if "error" in last:
             raise error_from_fields(last["error"])
         if code or "finished" not in last:
@@ -86,20 +89,20 @@ class WorkerProcess:
 
 def main(source: BinaryIO, target: BinaryIO) -> int:
     """The process itself."""
-    from llmc.indexer.tasks import run  # noqa: PLC0415 - the parent's end does without
+    from llmc.indexer.tasks import run  # noqa: PLC0415 - the parent does not need it
 
     def report(values: Report) -> None:
         target.write(json.dumps(values).encode() + b"\n")
         target.flush()
 
-    job = pickle.loads(source.read())  # noqa: S301 - our own parent wrote it, into a pipe that nobody else has
+    job = pickle.loads(source.read())  # noqa: S301 - written by our parent into a private pipe
     try:
         outcome = run(job, report)
     except LlmcError as error:
         report({"error": error.as_dict()})
         return error.exit_code
     except BrokenPipeError:
-        return DaemonError.exit_code  # the daemon is gone; what was committed stays
+        return DaemonError.exit_code  # the daemon has exited; what was committed stays
     report({"finished": True, "files": dict(outcome.files), "chunks": outcome.chunks, "cpu_seconds": outcome.cpu})
     return 0
 

@@ -101,7 +101,7 @@ class Daemon:
         self._home.make()
         with DaemonLock(self._home) as lock:
             lock.acquire(self._owner)
-            logs.open_log(self._home.log, clean=without_secrets, clean_level="warning")
+            logs.open_log(self._home.log, clean=clean_line, clean_level="warning")
             asyncio.run(self._serve(lock))
 
     def stop(self, why: str) -> None:
@@ -292,7 +292,7 @@ def _prepare_process() -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
-def without_secrets(text: str) -> str:
-    from llmc.envelope.redact.redactor import redact  # noqa: PLC0415 - 60 ms, and only when something went wrong
+def clean_line(text: str) -> str:
+    from llmc.envelope.clean import without_secrets  # noqa: PLC0415 - 60 ms, and only when something went wrong
 
-    return redact(text).text
+    return without_secrets(text)

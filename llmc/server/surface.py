@@ -13,18 +13,16 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from llmc import __version__
 from llmc.base.errors import LlmcError
-from llmc.envelope import failure, render
-from llmc.envelope.clean import clean
-from llmc.envelope.reply import Reply
 from llmc.indexer.registry import FIRST_BUILD_SECONDS
 from llmc.server.service import ProgressReporter
 from llmc.tool import FOCUS, ToolRequest
 from llmc.tool_schema import definition_of
-from llmc.tools.call import call_tool
+from llmc.tools.call import call_tool, refuse_call
 from llmc.tools.profiles import RUN, instructions_of, listed, offered
 from llmc.tools.registry import ALIASES, TOOLS, tool
 
 if TYPE_CHECKING:
+    from llmc.envelope.reply import Reply
     from llmc.envelope.request import RunningRequest
     from llmc.envelope.tool_definition import ToolDefinition
     from llmc.extend.delegates.offer import Offer
@@ -35,7 +33,7 @@ if TYPE_CHECKING:
     from llmc.tool import Tool
     from llmc.workspace import Workspace
 
-__all__ = ["Surface", "ToolSurface", "failed_reply"]
+__all__ = ["Surface", "ToolSurface"]
 
 PROGRESS_SECONDS = 0.2
 LONGEST_NAME = 80
@@ -154,10 +152,7 @@ class ToolSurface:
             if builtin or (extra is not None and name in extra.scripts):
                 wait_for_index(service, workspace, call)
         except LlmcError as error:
-            reply = failed_reply(name, error)
-            if ledger is not None:
-                ledger.note(session, name, time.perf_counter() - started, reply)
-            return reply
+            return refuse_call(name, error, session, ledger, started)
         reply = call_tool(
             ToolRequest(
                 name,
@@ -176,11 +171,6 @@ class ToolSurface:
         )
         session.changed = changed(session, workspace.settings, extra)
         return reply
-
-
-def failed_reply(name: str, error: LlmcError) -> Reply:
-    envelope = clean(failure(name, error))
-    return Reply(render(envelope), envelope.data, error=error.code)
 
 
 def tools_for(session: ConnectedSession, settings: Settings, offer: Offer | None) -> tuple[Tool, ...]:

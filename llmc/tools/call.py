@@ -21,7 +21,7 @@ from llmc.tool import budget_of
 from llmc.tools.accounting import account
 from llmc.tools.registry import ALIASES, TOOLS, is_offered, require_offered, tool
 from llmc.tools.remotes import asks_remotes, in_scope_anywhere, run_anywhere
-from llmc.tools.reply import build_reply, error_reply
+from llmc.tools.reply import build_reply, error_reply, failed_reply
 from llmc.tools.reply_cache import cached_reply
 from llmc.tools.scope import names_unindexed
 
@@ -31,9 +31,11 @@ if TYPE_CHECKING:
 
     from llmc.envelope.reply import Reply
     from llmc.settings import Settings
+    from llmc.state.connected_sessions import ConnectedSession
+    from llmc.state.ledger import Ledger
     from llmc.tool import Tool, ToolRequest
 
-__all__ = ["call_tool"]
+__all__ = ["call_tool", "refuse_call"]
 
 
 def call_tool(request: ToolRequest) -> Reply:
@@ -81,6 +83,16 @@ def call_tool(request: ToolRequest) -> Reply:
     if request.ledger is not None:
         request.ledger.note(request.session, request.name, seconds, reply)
         RECENT.add(request.workspace, request.session, request.name, args=request.args, seconds=seconds, reply=reply)
+    return reply
+
+
+def refuse_call(name: str, error: LlmcError, session: ConnectedSession, ledger: Ledger | None, started: float) -> Reply:
+    """The reply to a call whose workspace could not be opened; it counts like any other."""
+    reply = failed_reply(name, error)
+    seconds = time.perf_counter() - started
+    METER.observe(name, seconds, reply)
+    if ledger is not None:
+        ledger.note(session, name, seconds, reply)
     return reply
 
 

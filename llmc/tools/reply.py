@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from llmc.tool import Tool, ToolRequest
     from llmc.workspace import Workspace
 
-__all__ = ["build_reply", "error_reply"]
+__all__ = ["build_reply", "error_reply", "failed_reply"]
 
 MOST_PACKED = 2_000
 DENIED_ROW = Row("denied")
@@ -152,6 +152,12 @@ def without_denied(workspace: Workspace, envelope: Envelope) -> Envelope:
 
 def withheld(item: Item) -> Item:
     return Item((DENIED_ROW,), root=item.root, path=item.path)
+
+
+def failed_reply(name: str, error: LlmcError) -> Reply:
+    """The reply to a call that has no workspace, or that was stopped from outside."""
+    envelope = clean(failure(name, error))
+    return Reply(render(envelope), envelope.data, error=error.code)
 
 
 def error_reply(request: ToolRequest, error: LlmcError) -> Reply:

@@ -6,7 +6,6 @@ scripts get workers of their own. Each job has a fresh Lua state; a worker is re
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import select
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from llmc.base.errors import AgentError, AgentTimeoutError
 from llmc.base.line_stream import LineBuffer
+from llmc.base.process import kill
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -103,12 +103,7 @@ class ScriptWorker:
                 self._send(json.dumps(answer(call["name"], as_list(call["args"]))))
 
     def end(self) -> None:
-        self._process.kill()
-        self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout):
-            if stream is not None:
-                with contextlib.suppress(OSError):
-                    stream.close()
+        kill(self._process)
 
     def _send(self, line: str) -> None:
         assert self._process.stdin is not None

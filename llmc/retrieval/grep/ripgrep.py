@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Final
 
 from llmc.base.compute_slots import released
 from llmc.base.errors import LlmcError, QueryError
+from llmc.base.process import killed_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -195,26 +196,10 @@ def process(
     command = [program() or "rg", "--no-config", "--color=never", "--with-filename", "--null", "--text"]
     command += ["--no-messages", "--no-context-separator", *options, "--"]
     running = started(root_fs, [*command, *names])
-    done, late = threading.Event(), threading.Event()
-
-    def watch() -> None:
-        seconds = max(LEAST_SECONDS, limit.deadline - time.monotonic())
-        while not done.wait(seconds):
-            seconds = limit.deadline - time.monotonic()
-            if seconds <= 0:
-                late.set()
-                running.kill()
-                return
-
-    threading.Thread(target=watch, daemon=True).start()
     assert isinstance(running.stdout, io.BufferedReader)
-    try:
+    least = time.monotonic() + LEAST_SECONDS
+    with killed_at(running, lambda: max(least, limit.deadline)) as late:
         yield running.stdout
-    finally:
-        done.set()
-        running.kill()
-        running.stdout.close()
-        running.wait()
     if late.is_set():
         raise QueryError(f"the search was stopped at its time limit of {limit.seconds:g} s", hint=SLOW_HINT)
 

@@ -26,9 +26,9 @@ from llmc.server.http.prometheus import CONTENT_TYPE, exposition
 from llmc.server.http.refusals import HttpRefusal, body_of, status_of
 from llmc.server.mcp.surfaces import surface_for
 from llmc.server.report import root_status
-from llmc.server.surface import failed_reply
 from llmc.server.wire import describe, encode_line, failure
 from llmc.tools.profiles import offered
+from llmc.tools.reply import failed_reply
 
 if TYPE_CHECKING:
     from collections.abc import Callable

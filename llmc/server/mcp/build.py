@@ -24,7 +24,7 @@ from llmc.envelope.request import RunningRequest
 from llmc.server.mcp.progress import McpProgress
 from llmc.server.mcp.prompts import Prompts
 from llmc.server.mcp.threads import in_thread
-from llmc.server.surface import failed_reply
+from llmc.tools.reply import failed_reply
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
