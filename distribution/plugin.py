@@ -9,10 +9,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from llmc.install.agents import DESCRIPTION, INSTRUCTIONS
+from llmc.install.agents import DESCRIPTION, INSTRUCTIONS, SKILL
 from llmc.install.hooks import HOOKS, TIMEOUT_SECONDS
 from llmc.install.plan import READING_TOOLS
-from llmc.install.skill import SKILL
 
 if TYPE_CHECKING:
     from distribution.project import Project

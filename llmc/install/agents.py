@@ -1,7 +1,8 @@
-"""Sub-agents: a file that defines an agent which searches with llmc only and answers in a few lines.
+"""Files for agents: a sub-agent that searches with llmc only and answers in a few lines, and a skill.
 
-A question that takes ten calls then adds only one short answer to the main conversation. A file of the same name that
-llmc did not write is not changed.
+With the sub-agent, a question that takes ten calls adds only one short answer to the main conversation. The skill file
+explains how to use llmc from a shell, for agents that read skills and have no MCP server configured. A file of the same
+name that llmc did not write is not changed.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from llmc.install.clients import McpClient
 
-__all__ = ["AGENT_MARK", "agent_file", "agent_name"]
+__all__ = ["AGENT_MARK", "SKILL", "SKILL_MARK", "agent_file", "agent_name"]
 
 AGENT_MARK = "<!-- written by llmc install --subagents -->"
 DESCRIPTION = (
@@ -24,6 +25,35 @@ Begin with `search` (the question in plain words, or a name). Use `grep` for exa
 
 Answer in at most fifteen lines: what you found, each place as `path:line`, and what you could not find. Quote at most
 five lines of code. Give no advice."""
+SKILL_MARK = "<!-- written by llmc install --skill -->"
+SKILL = f"""---
+name: llmc
+description: Search, read and trace code in this repository with the llmc index. Use it instead of rg, grep, find and
+  cat for questions (where, how, who calls), names, pasted errors, and for reading functions or ranges.
+---
+
+{SKILL_MARK}
+
+# Searching code with llmc
+
+Run these in a shell. Replies are cut to a budget; `+8 more → h4k2` at the end means more: `llmc read h4k2`.
+
+| to find | run |
+|---|---|
+| code for a question, a name or a pasted error | `llmc search 'where is the session cookie set'` |
+| every match of a pattern, by enclosing function | `llmc grep 'set_cookie\\(' src` (`--no-tests`, `--kind def`) |
+| a file, range, symbol, or several at once | `llmc read app/auth.py:10-60 app/models.py::User.check` |
+| what a function calls, who calls it | `llmc calls NAME --depth 2`, `llmc callers NAME` |
+| implementations, tests that reach it | `llmc impls NAME`, `llmc tests NAME` |
+| symbols of a file or folder | `llmc outline app/auth.py` |
+| who changed it, when and why | `llmc history app/auth.py` |
+| the output of a long command, shortened | `llmc te pytest -q` |
+
+- Begin with `search`: it quotes the deciding lines. Read only what is missing.
+- A pattern that is far too broad is answered with counts by folder; narrow it with a path.
+- Results are fresh: a file saved a moment ago is searched as it is now.
+- `llmc --help` lists all commands, `llmc COMMAND --help` its options. Add `--json` for data.
+"""
 
 
 def agent_name(client: McpClient) -> str:

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from llmc.base.errors import ConfigError, RootError
 from llmc.install import jsonc, toml
-from llmc.install.agents import AGENT_MARK, agent_file, agent_name
+from llmc.install.agents import AGENT_MARK, SKILL, SKILL_MARK, agent_file, agent_name
 from llmc.install.clients import CLIENTS, ClientLocations, McpClient
 from llmc.install.edits import (
     add_block,
@@ -29,7 +29,6 @@ from llmc.install.edits import (
 )
 from llmc.install.hooks import HOOKS, hook_edits
 from llmc.install.record import ServerRecord, arguments, checked_name, program, state_variables
-from llmc.install.skill import SKILL, SKILL_MARK
 from llmc.settings.locations import implied_root
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from llmc.indexer.watch import Mode, Reason, open_watcher
 from llmc.indexer.watch.inotify import Inotify
 from llmc.indexer.watch.linux import LinuxWatcher
 from llmc.indexer.watch.polling import PollingWatcher
-from llmc.indexer.watch.silent_filesystems import silent_filesystem
+from llmc.indexer.watch.supervisor import silent_filesystem
 
 
 class Scarce(Inotify):

@@ -13,7 +13,7 @@ from fuzz_world import opened, over_rest
 from http_world import Served, served
 from mcp_world import HANDSHAKE
 
-from llmc.server.http.admission import Admission
+from llmc.server.http.guard import Admission
 from llmc.server.http.refusals import HttpRefusal
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ from http_world import Served, served
 from page_world import PAGES, Seen, login_url, visitor
 
 from llmc.base.home import Home
-from llmc.server.http.logins import Logins, seal
-from llmc.server.http.peers import uid_of
+from llmc.server.http.logins import Logins, seal, uid_of
 from llmc.server.http.token import make_token, rotate_token
 
 if TYPE_CHECKING:

@@ -7,15 +7,16 @@ moved, removed or replaced. All methods are called with `lock` held, unless they
 from __future__ import annotations
 
 import logging
+import os
 import threading
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from llmc.indexer.watch.limits import is_limit, limit_hint
 from llmc.indexer.watch.open_folder import identity
 from llmc.indexer.watch.placement import WatchPlacer
 from llmc.indexer.watch.protocol import ROOT_MISSING, Mode, Reason
-from llmc.indexer.watch.silent_filesystems import silent_filesystem
 from llmc.indexer.watch.watch_table import WatchTable
 
 if TYPE_CHECKING:
@@ -32,6 +33,27 @@ log = logging.getLogger(__name__)
 # One `stat` for each root in ten seconds finds them, and a barrier checks for itself.
 _CHECK_SECONDS = 10.0
 _MISSING_SECONDS = 1.0
+# File systems that do not report what other machines change. WSL mounts Windows drives as 9p; virtiofs, vboxsf and
+# prl_fs are shared folders of virtual machines.
+_SILENT = frozenset(
+    [
+        "9p",
+        "afs",
+        "ceph",
+        "cifs",
+        "drvfs",
+        "glusterfs",
+        "lustre",
+        "ncpfs",
+        "nfs",
+        "nfs4",
+        "prl_fs",
+        "smb3",
+        "smbfs",
+        "vboxsf",
+        "virtiofs",
+    ]
+)
 
 
 class RootSupervisor:
@@ -143,3 +165,19 @@ class RootSupervisor:
     def _mark_missing(self, owner: WatchedRoot) -> None:
         owner.mode, owner.why = Mode.GONE, ROOT_MISSING
         self.check_soon()
+
+
+def silent_filesystem(path: str, mounts: str = "/proc/self/mountinfo") -> str:
+    """The type of the file system at `path` if changes on it may go unreported, else an empty string."""
+    try:
+        device = os.stat(path).st_dev  # noqa: PTH116 - the one field that Path.stat would give too
+        lines = Path(mounts).read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+    except OSError:
+        return ""
+    wanted = f"{os.major(device)}:{os.minor(device)}"
+    for line in lines:
+        fields = line.split()
+        if fields[2] == wanted and "-" in fields:
+            kind = fields[fields.index("-", 6) + 1]
+            return kind if kind in _SILENT or kind.startswith("fuse.") else ""
+    return ""

@@ -1,4 +1,4 @@
-"""The application behind the guard: `/mcp` for every profile, and REST.
+"""The application behind the guard: `/mcp` for every profile, REST, and the routes of personas.
 
 Each profile has its own MCP server, because instructions are sent before the first call; `?profile=` selects one, and
 `?agent=` selects a persona. The SDK checks that a session is used by the client that created it.
@@ -15,20 +15,21 @@ from mcp.server.auth.provider import AccessToken
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import Route
 
-from llmc.base.errors import LlmcError
-from llmc.server.http.agents import AgentRoutes
+from llmc.base.errors import LlmcError, NotFoundError
+from llmc.envelope.request import RunningRequest
 from llmc.server.http.callers import CALLER
 from llmc.server.http.mcp_sessions import McpSessions
 from llmc.server.http.page import Page
-from llmc.server.http.refusals import body_of, status_of
+from llmc.server.http.refusals import HttpRefusal, body_of, status_of
 from llmc.server.http.request_context import PROFILES
-from llmc.server.http.rest import Rest, json_bytes
+from llmc.server.http.rest import Rest, arguments, json_bytes
 from llmc.server.mcp.build import INSTRUCTIONS, build_server, named_session
 from llmc.server.mcp.surfaces import surface_for
 from llmc.server.personas import Personas
-from llmc.server.wire import failure
+from llmc.server.wire import encode_line, failure
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
     from mcp.server.lowlevel import Server
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-    from starlette.responses import Response
     from starlette.types import Receive, Scope, Send
 
     from llmc.server.call_threads import CallThreads
@@ -50,6 +50,7 @@ __all__ = ["McpEndpoint", "application", "not_routed"]
 CONTEXT = "llmc.visit"  # scope key of the RequestContext derived from the URL
 # A session takes a few kilobytes and a task; more agents than this do not share one daemon.
 MOST_SESSIONS = 512
+STATUSES = {"not_found": 404, "bad_request": 400, "agent_error": 500, "timeout": 408}
 
 
 def application(
@@ -136,3 +137,44 @@ async def not_routed(_request: Request, error: Exception) -> Response:
 
 
 NOT_FOUND = 404
+
+
+class AgentRoutes:
+    def __init__(self, rest: Rest) -> None:
+        self._rest = rest
+        self._personas = Personas(rest.contexts.service)
+
+    def routes(self) -> list[Route]:
+        answered = self._rest.answered
+        return [
+            Route("/agents/list", answered(self.list)),
+            Route("/agents/{name}/prompt", answered(self.prompt), methods=["POST"]),
+        ]
+
+    async def list(self, request: Request) -> Response:
+        context = await self._rest.enter(request, "")
+        infos = await self._rest.in_thread(partial(self._personas.infos, context))
+        return json_reply({"agents": [info.as_dict() for info in infos]})
+
+    async def prompt(self, request: Request) -> Response:
+        given = (await arguments(request)).get("arguments")
+        if given is not None and not isinstance(given, dict):
+            raise HttpRefusal(
+                400, "bad_request", "`arguments` must be an object", 'Send {"arguments": {"name": "value"}}.'
+            )
+        try:
+            context = await self._rest.enter(request, "")
+            resolve = partial(self._resolve, context, request.path_params["name"], given or {})
+            return json_reply({"result": await self._rest.in_thread(resolve)})
+        except LlmcError as error:
+            return json_reply(error, STATUSES.get(error.code) or status_of(error.code))
+
+    def _resolve(self, context: RequestContext, name: str, given: dict[str, Any]) -> dict[str, Any]:
+        if context.session.agent not in ("", name):
+            raise NotFoundError(f"there is no agent {name!r}", hint=f"This server is {context.session.agent}.")
+        return self._personas.resolve(context.client, name, given, RunningRequest(context.client)).prompt.as_dict()
+
+
+def json_reply(found: dict[str, Any] | LlmcError, status: int = 200) -> Response:
+    body = body_of(found) if isinstance(found, LlmcError) else encode_line(found)
+    return Response(body, status, media_type="application/json")

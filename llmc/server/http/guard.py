@@ -2,29 +2,30 @@
 
 It wraps the whole application, so no route can be missed. The body is read here, after the token is verified: strangers
 cannot make the server store data, and the application never waits for a slow sender. There are no CORS headers, so
-browsers do not let other pages read a reply.
+browsers do not let other pages read a reply. `Admission` limits concurrent requests, in total and per client.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from llmc.base import logs
-from llmc.server.http.admission import Admission
 from llmc.server.http.callers import CALLER, header_values
 from llmc.server.http.refusals import HttpRefusal, refuse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from llmc.server.http.address import Address
     from llmc.server.http.callers import Authenticator, HttpCaller
 
-__all__ = ["HEAD_BYTES", "Bounds", "Guard"]
+__all__ = ["HEAD_BYTES", "Admission", "Bounds", "Guard"]
 
 log = logs.get("http")
 
@@ -32,6 +33,10 @@ log = logs.get("http")
 STRANGER_BYTES = 4 << 10
 # Path and headers together; more than cookies and tokens of other servers need.
 HEAD_BYTES = 32 << 10
+# Concurrent requests. A sixteenth of them has a thread at any time; more would only wait longer.
+MOST_REQUESTS = 256
+MOST_OF_CLIENT = 128
+UNLIMITED = frozenset({"/health", "/metrics"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,3 +152,30 @@ class Sending:
 
 # Replies must not be cached or interpreted as another content type.
 ALWAYS = [(b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff")]
+
+
+class Admission:
+    """A client is the owner of a token at an address. Health checks are never refused, and neither are the long-lived
+    streams of MCP sessions, which cost nothing; `mcp_sessions` limits the number of sessions."""
+
+    def __init__(self, most: int = MOST_REQUESTS, of_client: int = MOST_OF_CLIENT) -> None:
+        self._most = most
+        self._of_client = of_client
+        self._running: Counter[tuple[str, str]] = Counter()
+
+    @contextlib.contextmanager
+    def admit(self, scope: Scope, owner: str) -> Iterator[None]:
+        """Count the request; `HttpRefusal` at the limit. Call this in the thread of the loop."""
+        if scope["path"] in UNLIMITED or (scope["path"] == "/mcp" and scope["method"] == "GET"):
+            yield
+            return
+        client = (owner, str((scope.get("client") or ("",))[0]))
+        if self._running[client] >= self._of_client or self._running.total() >= self._most:
+            raise HttpRefusal(503, "busy", "too many concurrent requests", "Try again when some of them are answered.")
+        self._running[client] += 1
+        try:
+            yield
+        finally:
+            self._running[client] -= 1
+            if not self._running[client]:
+                del self._running[client]

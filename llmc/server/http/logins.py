@@ -3,19 +3,25 @@
 The cookie is signed with the token, so logins survive a restart of the daemon and end with `llmc token rotate`. It
 opens only the page: `/mcp` and `/tools` require the token. Pages of other origins and other users of this machine
 cannot use it.
+
+Every user of the machine can connect to 127.0.0.1. A token identifies the client; a cookie is weaker, since it is sent
+to every port of the host, and the login code of `llmc ui` is visible in the process list. For those the kernel is asked
+for the owner of the socket (`is_ours`), which only Linux provides.
 """
 
 from __future__ import annotations
 
 import hmac
+import ipaddress
+import os
 import secrets
 import threading
 import time
 from hashlib import blake2b
 from http.cookies import CookieError, SimpleCookie
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from llmc.server.http.peers import is_ours
 from llmc.server.http.token import Token, read_token
 
 if TYPE_CHECKING:
@@ -36,6 +42,10 @@ MOST_CODES: Final = 64
 VISIT_SECONDS: Final = 12 * 3600
 # Values of Sec-Fetch-Site; older browsers do not send it.
 OWN_SITES: Final = ("same-origin", "none", "")
+
+TABLES: Final = ("/proc/net/tcp", "/proc/net/tcp6")
+LOCAL, REMOTE, UID = 1, 2, 7  # columns
+ROOT: Final = 0  # forwards ports, as on a virtual machine's host, and could do anything anyway
 
 
 class Logins:
@@ -118,3 +128,40 @@ def cookie_of(scope: Scope, name: str) -> str:
     except CookieError:
         return ""
     return found[name].value if name in found else ""
+
+
+def is_ours(scope: Scope) -> bool:
+    """Whether the client belongs to this user; True if unknown, for remote clients and systems other than Linux."""
+    client, server = scope.get("client"), scope.get("server")
+    if not client or not server or not ipaddress.ip_address(client[0].partition("%")[0]).is_loopback:
+        return True
+    owner = uid_of((client[0], client[1]), (server[0], server[1] or 0))
+    return owner in (None, os.getuid(), ROOT)
+
+
+def uid_of(local: tuple[str, int], remote: tuple[str, int]) -> int | None:
+    """The owner of the socket bound to `local` and connected to `remote`; None if it is not found."""
+    wanted = {(near, far) for near in forms(*local) for far in forms(*remote)}
+    for table in TABLES:
+        try:
+            lines = Path(table).read_text("ascii").splitlines()[1:]
+        except OSError:
+            continue
+        for line in lines:
+            columns = line.split()
+            if (columns[LOCAL], columns[REMOTE]) in wanted:
+                return int(columns[UID])
+    return None
+
+
+def forms(host: str, port: int) -> tuple[str, ...]:
+    """An address in the format of the kernel: native byte order, IPv4 possibly mapped to IPv6."""
+    address = ipaddress.ip_address(host.partition("%")[0])
+    packed = [address.packed]
+    if address.version == 4:  # noqa: PLR2004 - it says so
+        packed.append(b"\0" * 10 + b"\xff\xff" + address.packed)
+    return tuple(f"{words(one)}:{port:04X}" for one in packed)
+
+
+def words(packed: bytes) -> str:
+    return "".join(packed[at : at + 4][::-1].hex().upper() for at in range(0, len(packed), 4))

@@ -21,7 +21,6 @@ from mcp.shared.exceptions import MCPError
 from llmc.base import logs
 from llmc.base.errors import InvalidParamsError, LlmcError
 from llmc.envelope.request import RunningRequest
-from llmc.server.mcp.progress import McpProgress
 from llmc.server.mcp.prompts import Prompts
 from llmc.server.mcp.threads import in_thread
 from llmc.tools.reply import failed_reply
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from mcp.server.models import InitializationOptions
 
     from llmc.envelope.reply import Reply
+    from llmc.envelope.request import JsonObject
     from llmc.envelope.tool_definition import ToolDefinition
     from llmc.server.surface import Surface
     from llmc.state.connected_sessions import ConnectedSession, RequestContext
@@ -239,3 +239,28 @@ def listed_tool(one: ToolDefinition) -> types.Tool:
 def encodable(text: str) -> str:
     """Escape names that are not UTF-8, since JSON cannot represent them."""
     return text.encode("utf-8", "backslashreplace").decode()
+
+
+class McpProgress:
+    """Sends the progress events of a call as notifications. Events arrive in the call's thread; the loop sends them in
+    order. The protocol requires an increasing number; an event without one counts as one step."""
+
+    def __init__(self, context: ServerRequestContext[Any, Any]) -> None:
+        self._session = context.session
+        self._loop = asyncio.get_running_loop()
+        self._last = -1.0
+
+    def emit(self, event: JsonObject) -> None:
+        done, total = event.get("done"), event.get("total")
+        counted = isinstance(done, int | float) and isinstance(total, int | float) and total > 0
+        value = float(done) if counted and isinstance(done, int | float) else self._last + 1
+        if value <= self._last:
+            return
+        self._last = value
+        sending = self._session.report_progress(value, float(total) if counted and total else None, words(event))
+        asyncio.run_coroutine_threadsafe(sending, self._loop)
+
+
+def words(event: JsonObject) -> str | None:
+    text = event.get("message") or event.get("stage")
+    return str(text) if text else None
