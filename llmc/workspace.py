@@ -1,4 +1,4 @@
-"""A workspace: some roots, opened, indexed and asked in one process.
+"""A workspace: some roots that are opened, indexed and queried together.
 
     from llmc import Workspace
 
@@ -7,8 +7,8 @@
         for file in workspace.search("where are passwords hashed").files:
             print(file.path, file.hits[0].start_line)
 
-It joins the two halves that never import each other: `indexer` keeps the store right, `retrieval` answers from it. The
-daemon's service is the same thing around one shared library.
+It joins two packages that never import each other: `indexer` keeps the store up to date, `retrieval` answers from it.
+In the daemon all workspaces share one `IndexRegistry`.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ __all__ = ["Workspace", "is_keywords_only", "shown_path", "vector_notes"]
 
 @dataclass(eq=False)
 class Workspace:
-    """`owned`: the library was made for this workspace and ends with it."""
+    """`owned`: the registry belongs to this workspace and is closed with it."""
 
     registry: IndexRegistry
     settings: Settings
@@ -73,7 +73,7 @@ class Workspace:
     ) -> Self:
         """The folders, or those that the settings of the current folder name. `home` is where the index is kept.
 
-        RootError without any: a folder that is no git work tree must be named.
+        RootError without any: a folder outside git work trees must be named.
         """
         cwd = os.getcwd()  # noqa: PTH109 - text throughout, as in `paths`
         entries: Sequence[RootEntry] = [RootEntry(path=Path(path)) for path in paths]
@@ -89,7 +89,7 @@ class Workspace:
 
     @classmethod
     def within(cls, registry: IndexRegistry, settings: Settings, entries: Sequence[RootEntry], cwd: str) -> Self:
-        """A workspace in a library that others share."""
+        """A workspace in a registry that others share."""
         roots = [make_root(str(entry.path), entry.name) for entry in entries]
         own = {root.id: with_patterns(settings, entry) for root, entry in zip(roots, entries, strict=True)}
         kept, notes = nested(roots, own) if len(roots) > 1 else ([(root, own[root.id]) for root in roots], ())
@@ -135,7 +135,7 @@ class Workspace:
                 writer_thread.store.vector_state()
 
     def verify(self) -> list[Discrepancy]:
-        """What differs between the disk and the index, and between the stores themselves; nobody writes meanwhile."""
+        """Differences between the disk and the index, and between the parts of the store."""
         found: list[Discrepancy] = []
         for root_index in self.root_indexes:
             writer_thread = self.registry.writer_thread(root_index)
@@ -146,7 +146,7 @@ class Workspace:
         return found
 
     def rebuild(self) -> None:
-        """Throw the index of these roots away; `index` makes it anew."""
+        """Delete the index of these roots; `index` rebuilds it."""
         for writer_thread in self.writer_threads:
             writer_thread.do(writer_thread.rebuild).result()
 
@@ -185,7 +185,7 @@ class Workspace:
         )
 
     def path_filter(self, paths: Sequence[str] = (), **conditions: tuple[str, ...]) -> PathFilter:
-        """What a person typed, as paths of the roots that have them."""
+        """Paths that the user typed, resolved in the roots that have them."""
         found = [place for typed in paths for place in self.places(typed)]
         return PathFilter(
             under=tuple(path for _, path in found),
@@ -194,16 +194,16 @@ class Workspace:
         )
 
     def named_paths(self, typed: Sequence[str]) -> list[tuple[RootIndex, NamedPath]]:
-        """What was typed as paths, in every root that has it, with the files there that the index does not hold."""
+        """Paths that the user typed, in every root that has them, with files there that the index does not hold."""
         return [(root_index, named_path(root_index, path)) for one in typed for root_index, path in self.places(one)]
 
     def locate(self, typed: str) -> tuple[RootIndex, str]:
-        """(root, path in it) of what a person typed."""
+        """(root, path in it) of a path that the user typed."""
         return self.places(typed)[0]
 
     def places(self, typed: str) -> list[tuple[RootIndex, str]]:
-        """Every root that has what a person typed: relative to the current folder; else to a root, or to each that has
-        it; absolute; or as replies name it when there are several roots, `root:path`. At least one."""
+        """Every root that has a path that the user typed: relative to the current folder; else to a root, or to each
+        that has it; absolute; or as replies name it when there are several roots, `root:path`. At least one."""
         outside: OutsideError | None = None
         is_inside = False
         for tries in self._readings(typed):
@@ -249,7 +249,7 @@ class Workspace:
         return replace(self, root_indexes=kept, owned=False)
 
     def source_notes(self, roots: Sequence[str]) -> tuple[str, ...]:  # noqa: ARG002 - for published repositories
-        """What the first line says of where an answer is from; `roots` are those in the answer."""
+        """The origin of an answer, for its first line; `roots` are those in the answer."""
         return ()
 
     def note_call(self, tool: str, roots: Sequence[str], error: str, seconds: float) -> None:
@@ -283,7 +283,7 @@ class Workspace:
         return None if isinstance(text, Binary) else text.text
 
     def stamp(self) -> str:
-        """Changes whenever anything that is indexed does."""
+        """A value that changes whenever the index changes."""
         return " ".join(
             f"{root_index.root.id}@{self.store_of(root_index).catalog.generation()}" for root_index in self.root_indexes
         )

@@ -1,8 +1,7 @@
-"""What a chunk says to retrieval beyond its own lines: the names around it and the signatures that it has lost sight
-of. Never shown, and without the path, so that a renamed file needs no new vectors. What it imports stays out: that led
-to whoever uses a thing.
+"""What retrieval knows of a chunk beyond its own lines: the names and signatures of the definitions around it.
 
-Also which definition is the main one of a chunk, since both come out of one pass over the definitions.
+It is never shown, and has no path, so that a renamed file needs no new vectors. Imports are left out, since they lead
+to users of a thing rather than to the thing itself. The same pass finds the main definition of each chunk.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _QUOTES = re.compile(r"\s*[rRuU]?(?:\"\"\"|''')\s*(\S.*)")
 
 
 class Setting(NamedTuple):
-    """Where a chunk stands: `around` are the definitions that began before it, outermost first."""
+    """The surroundings of a chunk: `around` are the definitions that began before it, outermost first."""
 
     first: int
     last: int

@@ -1,6 +1,4 @@
-"""Which files differ from what the store knows? A stat walk against the catalog: the truth behind the watcher's
-hints.
-"""
+"""Which files differ from the store? A stat walk compared with the catalog; it finds what the watcher has missed."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""How a text becomes chunks, symbols and references: read its outline, cut its lines, name the pieces.
+"""Splits text into chunks, symbols and references: read its outline, cut its lines, name the pieces.
 
-A pure function of the text and its language. What a text defines and where it may be cut is `syntax`'s business, what
-a chunk says to retrieval beyond its own lines `capsule`'s. Every line is in exactly one chunk; the chunks joined are
-the text.
+A pure function of the text and its language. `syntax` finds definitions and where text may be cut; `capsule` adds what
+retrieval should know of a chunk beyond its own lines. Every line is in exactly one chunk.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ _CONFIG = frozenset({"json", "yaml", "toml", "ini", "properties", "xml", "hcl", 
 
 
 def parse(path: str, text: str) -> Parsed:
-    """Never fails: what no reader understands is cut by lines alone."""
+    """Never fails: text that no reader understands is cut by lines alone."""
     language = language_of(path, text)
     try:
         read = outline(language, text)
@@ -41,7 +40,7 @@ def parse(path: str, text: str) -> Parsed:
 
 
 def symbols_in(path: str, text: str) -> tuple[Symbol, ...]:
-    """What a text defines; nothing where no reader understands it."""
+    """The definitions in the text; none if no reader understands it."""
     try:
         read = outline(language_of(path, text), text)
     except Exception:  # noqa: BLE001 - as in `parse`

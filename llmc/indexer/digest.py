@@ -1,5 +1,5 @@
-"""What one file becomes: bytes → text → chunks, symbols, references → vectors. Pure work without any store, so that a
-pool of processes can share it. Reading belongs to `root_fs`, what is already known to `pipeline`."""
+"""Turns text into chunks, symbols, references and vectors, without any store, so that a pool of processes can do it.
+`root_fs` reads the files, and `pipeline` decides which of them are new."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Digest", "digest", "document_key", "embedded_texts"]
 
-# A table of constants has more heads than text. Judged questions rank with 2,000 as without a limit, not with 1,000.
+# A table of constants has more heads than text. Judged questions rank with 2,000 as well as without a limit, with
+# 1,000 they do not.
 LONGEST_HEADS = 2_000
 
 
@@ -50,8 +51,8 @@ def digest(files: Sequence[tuple[str, str]], embedder: Embedder | None) -> list[
 def embedded_texts(parsed: Parsed) -> Iterator[str]:
     """What the model sees of each chunk. Content only, never the path: a rename then needs no embedding.
 
-    The names and signatures of what is defined in it are said twice before the text itself: a model that adds up words
-    hardly hears one line among forty (docs/decisions/0023).
+    The names and signatures that a chunk defines precede its text twice: in a model that averages words, one line among
+    forty has little weight (docs/decisions/0023).
     """
     for chunk, said in zip(parsed.chunks, _heads(parsed), strict=True):
         heads = "\n".join(said)[:LONGEST_HEADS]

@@ -1,7 +1,7 @@
-"""The embedders of a process: each is opened once, in a thread of its own, so that a slow endpoint delays nobody.
+"""The embedders of a process: each is opened once, in its own thread, so that a slow endpoint delays nothing else.
 
-A local model is waited for. An endpoint is waited for briefly; until it answers, roots are indexed and searched without
-vectors. One that cannot be reached is tried again later, and `on_ready` tells the library when it can be used.
+Callers wait for a local model, and only briefly for an endpoint: until it answers, roots are indexed and searched
+without vectors. An endpoint that cannot be reached is tried again later; `on_ready` is called when it can be used.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Which roots have an index here, and how one is forgotten.
 
-A store belongs to a family of work trees, so that forgetting a root removes its files from the store, and the store
-itself with its last root. Stores that nobody has opened are looked at without opening them for queries; one that
-cannot be read is listed by its family alone, and can be forgotten too.
+A store belongs to a family of work trees: forgetting a root removes its files from the store, and forgetting the last
+root removes the store. Of stores that are not in use, only the catalog is opened; one that cannot be read is listed by
+its family alone, and can be forgotten too.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _state(registry: IndexRegistry, root: str) -> str:
 
 
 def forget_root(registry: IndexRegistry, named: str) -> KnownRoot:
-    """Stop keeping a root and remove its index. `named` is its path, its name, or the family of an unreadable store."""
+    """Stop indexing a root and remove its index. `named`: its path, its name, or the family of an unreadable store."""
     known = known_roots(registry)
     found = _meant(known, named)
     registry.drop(found.path)

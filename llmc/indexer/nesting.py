@@ -1,8 +1,8 @@
-"""Roots that lie in each other: which of them stay, and what each leaves to the other.
+"""Nested roots: which of them are kept, and which folders the outer one leaves out.
 
-A root inside another is part of it and is dropped, so that no file is answered twice. It stays a root of its own where
-the outer one does not show it, by its ignore files or by its `include` and `exclude`; and where it has rules of its
-own: then the outer one leaves its folder out.
+A root inside another one is dropped, so that no file is found twice. It is kept if the outer root does not show it
+(because of ignore files, `include` or `exclude`), or if it has its own rules; then the outer root leaves its folder
+out.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a root still owes: paths that changed and folders to walk again, until the store holds them.
+"""What is pending in a root: paths that changed and folders to walk again, until the store holds them.
 
 The watcher marks; the writer thread takes, walks and settles; a query takes a snapshot. A mark made while its path is
 being indexed outlives that round: only what was taken is settled.
@@ -19,7 +19,7 @@ __all__ = ["Pending", "PendingBatch", "PendingSnapshot"]
 
 @dataclass(frozen=True, slots=True)
 class PendingBatch:
-    """A round of work. The numbers say which marks it covers."""
+    """One round of work. The numbers identify the marks that it covers."""
 
     paths: Mapping[str, int]
     folders: Mapping[str, int]
@@ -43,7 +43,7 @@ class Pending:
     _paths: dict[str, int] = field(default_factory=dict)
     _folders: dict[str, int] = field(default_factory=dict)
     _reasons: dict[str, str] = field(default_factory=dict)
-    _walked: dict[str, int] = field(default_factory=dict)  # folders whose walk is done, and not all that it found
+    _walked: dict[str, int] = field(default_factory=dict)  # folders that were walked; files found there are pending
     _count: int = 0
     _version: int = 0
     _marked_at: float = 0.0
@@ -56,7 +56,7 @@ class Pending:
             self._paths.update(dict.fromkeys(paths, self._count))
 
     def mark_folder(self, folder: str, reason: str) -> None:
-        """Everything below this folder may differ from what the store says; "" is the whole root."""
+        """Everything below this folder may differ from the store; "" is the whole root."""
         with self._changed:
             self._note()
             self._folders[folder] = self._count
@@ -68,7 +68,7 @@ class Pending:
 
     def expand(self, taken: PendingBatch, paths: Iterable[str]) -> PendingBatch:
         """The walk of the folders that were taken is done: what it found is pending. Returns the new batch. The folders
-        stay marked until it is settled, since whoever waits for them waits for all that follows from the walk."""
+        stay marked until it is settled: a query that waits for a folder also waits for files that the walk found."""
         with self._changed:
             self._version += 1
             newest = max(taken.folders.values(), default=0)
@@ -87,7 +87,7 @@ class Pending:
             self._changed.notify_all()
 
     def _drop(self, marks: dict[str, int], done: Mapping[str, int]) -> None:
-        """Remove the marks that were not made again since."""
+        """Remove marks, except those that were renewed in the meantime."""
         self._version += 1
         for name, number in done.items():
             if marks.get(name) == number:
@@ -129,7 +129,7 @@ class Pending:
         return len(self._paths)
 
     def wait_settled(self, seconds: float) -> bool:
-        """Whether everything that is owed now is settled within this time."""
+        """Whether everything that is pending now is settled within this time."""
         deadline = time.monotonic() + seconds
         with self._changed:
             newest = self._count

@@ -1,8 +1,7 @@
 """How a changed file becomes searchable: look, recognise, digest, write. One function, read top to bottom.
 
-Which paths changed is `reconcile`'s and the watcher's business; what a text becomes is `digest`'s; how a batch
-reaches all stores or none is `store`'s. The same code runs inline in the daemon for a save and in a worker process,
-with a pool, for a whole root.
+`changes` and the watcher find out which paths changed, `digest` parses and embeds, and the store writes a batch to all
+its parts or none. The same code runs in the daemon for a save, and in a worker process with a pool for a whole root.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ __all__ = ["BatchLimits", "IndexOutcome", "adopt", "index_paths"]
 
 BINARY = "binary"
 NO_STAMP = Stamp(size=-1, mtime_ns=0, ctime_ns=0, inode=0)
-# Rows of one commit, and contents that are held until the catalog has said which of them it knows.
+# Rows of one commit, and files that are held in memory until the catalog is asked which of them it knows.
 ADOPTED_AT_ONCE = 20_000
 RECOGNISED_AT_ONCE = 500
 
@@ -51,7 +50,7 @@ class BatchLimits:
 
 @dataclass(slots=True)
 class IndexOutcome:
-    """What a run did, for progress and for `llmc status`."""
+    """What a run did, for progress reports and `llmc status`."""
 
     files: Counter[str] = field(default_factory=Counter)  # indexed, known, skipped, failed, gone
     bytes: int = 0
@@ -72,8 +71,8 @@ class FileLook:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What is seen, and, where it is new to the store, the digest on its way; `embedded` says whether that brings
-    vectors, or the store has them."""
+    """A file, and its digest if it is new to the store. `embedded`: the digest contains vectors; else the store has
+    them."""
 
     seen: FileLook
     promise: Promise | None = None
@@ -121,10 +120,10 @@ def index_paths(
 
 
 def adopt(root: str, paths: Iterable[str], *, root_fs: RootFs, store: Store, limits: BatchLimits) -> list[str]:
-    """Take over every file whose document the store knows already, from another work tree or an earlier branch. That
-    costs a glance and a row; the paths that need more are given back.
+    """Take over every file whose document the store knows already, from another work tree or an earlier branch, which
+    only takes a row each. Returns the other paths.
 
-    One commit for very many files: nothing is kept of them but their rows, and a commit waits for the disk.
+    Many files share a commit: only their rows are held in memory, and a commit waits for the disk.
     """
     left: list[str] = []
     waiting = iter(paths)
@@ -145,8 +144,8 @@ Glance = tuple[str, str, tuple[bytes, Stamp] | None]
 
 
 def glance(root_fs: RootFs, path: str, max_bytes: int) -> Glance:
-    """(path, key, content): what decides whether the store knows a file, and no more. What is odd about a path, or
-    gone, is left for a `look`."""
+    """(path, key, content): enough to tell whether the store knows a file. Missing and unreadable paths are left to
+    `look`."""
     try:
         data, stamp = root_fs.read(path, max_bytes, walking=True)
     except (LlmcError, OSError):
@@ -155,7 +154,7 @@ def glance(root_fs: RootFs, path: str, max_bytes: int) -> Glance:
 
 
 def adopted(one: Glance, known: Container[str]) -> FileState | None:
-    """Its state, if no more is needed: the document is there, or the content is no text and never has one."""
+    """The state of a file that needs no digest: the store has its document, or it is binary."""
     path, key, content = one
     if content is None:
         return None
@@ -195,7 +194,7 @@ def look(root_fs: RootFs, path: str, max_bytes: int) -> FileLook:
 
 
 def lasting(stamp: Stamp) -> Stamp:
-    """A stamp so young that a further write could leave it as it is becomes one that equals none."""
+    """A stamp so recent that another write might not change it is replaced by one that equals no other."""
     return stamp if settled(stamp) else Stamp(stamp.size, 0, 0, stamp.inode)
 
 
@@ -213,7 +212,7 @@ def recognise(batch: list[FileLook], store: Store, digester: Digester) -> list[W
 
 
 def vectors_to_reuse(batch: list[Work], store: Store) -> dict[str, Vectors]:
-    """content hash → vectors that the store has for it, of the files that were digested without embedding them."""
+    """content hash → vectors from the store, for files that were digested without embedding them."""
     return store.vectors_of_contents({work.seen.hash for work in batch if work.promise and not work.embedded})
 
 
@@ -226,7 +225,7 @@ def finish(work: Work, reused: Mapping[str, Vectors]) -> tuple[FileState | None,
         return FileState(seen.path, state.stamp, FileStatus.FAILED, reason=result), None
     vectors = reused.get(seen.hash) if result.vectors is None else result.vectors
     if vectors is not None and len(vectors) != len(result.parsed.chunks):
-        vectors = None  # of a version that cut this text into other chunks
+        vectors = None  # from a version that chunked this text differently
     return state, Document(
         key=state.key,
         path=seen.path,

@@ -1,8 +1,7 @@
-"""Who digests: this process, or a pool of processes for a whole root.
+"""Where files are digested: in this process, or in a pool of processes for a whole root.
 
-A file that brings a parser down (a crash in native code, not an exception) must not stop a run: the pool is recreated
-and the files of the broken slice are tried one by one, each in a process of its own; the one that breaks again is
-failed.
+A file that crashes a parser (in native code, not with an exception) must not stop a run: the pool is recreated and the
+files of the failed slice are tried one by one, each in its own process; a file that crashes again is marked as failed.
 """
 
 from __future__ import annotations
@@ -191,7 +190,7 @@ def prepare(settings: Settings | None) -> None:
 
 
 def end_with_parent() -> None:
-    """A worker that is stopped or killed takes its pool along: by itself it would wait for work for ever."""
+    """End this process if its parent was killed; otherwise it would wait for work forever."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

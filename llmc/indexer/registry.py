@@ -1,7 +1,7 @@
 """All roots of a process: their indexes, the writer threads of their stores, and the one watcher.
 
-The daemon has one library for as long as it lives; a `Workspace` in one process has its own. Opening a root is cheap:
-its store is opened or created, the watch is placed, and its writer thread starts to bring it up to date.
+The daemon has one registry; a `Workspace` without a daemon has its own. Opening a root is cheap: its store is opened or
+created, watches are placed, and its writer thread starts to bring it up to date.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
 
 __all__ = ["IndexRegistry"]
 
-log = logs.get("library")
+log = logs.get("registry")
 
-# The very first question of a small repository is worth waiting for: it is indexed within this time. A larger one
-# answers from what is there, and says how far it is.
+# The first query waits this long for the first build, which is enough for a small repository. For a larger one it is
+# answered from what is indexed so far, and the reply says how much that is.
 FIRST_BUILD_SECONDS = 4.0
 
 
@@ -91,7 +91,7 @@ class IndexRegistry:
         return root.family in self.writer_threads or os.path.isdir(os.path.join(self.home.stores, root.family))  # noqa: PTH112, PTH118
 
     def drop(self, root: str) -> None:
-        """Stop keeping a root; its index stays."""
+        """Stop watching and indexing a root; its index stays on disk."""
         with self._lock:
             root_index = self.root_indexes.pop(root, None)
             if root_index is not None:
@@ -99,7 +99,7 @@ class IndexRegistry:
                 root_index.unwatch()
 
     def drop_family(self, family: str) -> None:
-        """Stop writing and reading the store of a family; all its roots have been dropped before."""
+        """Close the store of a family, whose roots have all been dropped."""
         with self._lock:
             writer_thread = self.writer_threads.pop(family, None)
         if writer_thread is not None:
@@ -113,7 +113,7 @@ class IndexRegistry:
         return writer_thread
 
     def settle(self, root_indexes: Sequence[RootIndex], barrier: float, settle: float) -> list[Freshness]:
-        """Wait, within bounds, until the store holds all that happened before this call; say what it does not."""
+        """Wait, within bounds, until the store holds all changes made before this call; returns what it lacks."""
         uncovered = (
             self._watcher.barrier(barrier, [root_index.root for root_index in root_indexes]) if self._watcher else {}
         )
@@ -134,7 +134,7 @@ class IndexRegistry:
         ]
 
     def catch_up(self, root_indexes: Sequence[RootIndex], barrier: float) -> None:
-        """Owe everything that a root may lack: a walk, unless its watcher vouches that nothing else has changed."""
+        """Schedule a walk of each root, unless its watcher guarantees that all changes are already pending."""
         uncovered = (
             self._watcher.barrier(barrier, [root_index.root for root_index in root_indexes]) if self._watcher else {}
         )
@@ -167,7 +167,7 @@ class IndexRegistry:
         return self._embedders.get(settings, seconds)
 
     def _embedder_ready(self, settings: EmbedderSettings, embedder: Embedder) -> None:
-        """Roots that were opened without it get it, and their vectors are made."""
+        """Roots that were opened without this embedder get it, and are embedded."""
         with self._lock:
             writer_threads = [
                 writer_thread for writer_thread in self.writer_threads.values() if writer_thread.embedder is None
@@ -186,7 +186,7 @@ class IndexRegistry:
         return RootIndex(root, settings, root_fs, rules, self._watcher)
 
     def _own_folder(self, root: Root) -> tuple[str, ...]:
-        """The index is never indexed, should its folder lie inside a root."""
+        """Exclude the state folder if it is inside a root."""
         inside = paths.inside(self.home.path, root.path)
         return (f"/{inside}/",) if inside else ()
 
@@ -236,8 +236,8 @@ def use_embedder(writer_thread: WriterThread, embedder: Embedder) -> None:
 
 
 def open_reader(folder: str, embedder: Embedder | None) -> tuple[Store, str]:
-    """The store, made or repaired by opening it for writing first, and a sentence about what has to be rebuilt. A store
-    that is damaged or of an older format is emptied: the files that it was made from are on disk.
+    """The store, and a sentence about what has to be rebuilt. Opening it for writing first creates or repairs it. A
+    store that is damaged or of an older format is emptied, since it can be built again from the files on disk.
     """
     name, dimension = (embedder.name, embedder.dimension) if embedder else (None, 0)
     note = ""

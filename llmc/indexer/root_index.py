@@ -1,4 +1,4 @@
-"""One root: watched, its changes noted, brought up to date by the writer thread of its family.
+"""The index of one root: it is watched, and the writer thread of its family brings it up to date.
 
 The watcher only marks what changed (`pending`), the writer thread does the work, and a query asks `freshness` which
 paths the store does not hold yet. Nothing here blocks the watcher.
@@ -48,8 +48,8 @@ class BuildProgress:
         return (self.total - self.done) / self.rate if self.rate and self.total else None
 
 
-# A query walks folders that the writer thread has not reached; a root that takes longer than this is not walked for
-# every query, and the reply says so. 30,000 files take 0.4 s.
+# A query walks folders that the writer thread has not reached yet. A root whose walk takes longer than this is not
+# walked for queries, and the reply says so. 30,000 files take 0.4 s.
 QUERY_WALK_SECONDS = 1.0
 
 # Verdicts of the ignore rules that are kept between the watcher's mark and the writer's batch.
@@ -59,8 +59,8 @@ ALMOST = 0.99  # everything is committed, and the vectors are still to be writte
 
 @dataclass(frozen=True, slots=True)
 class Freshness:
-    """What a query must know: every path that the store may not hold as it is, and how much of the root the store
-    holds. `unsure` says why there may be further paths."""
+    """What a query must know: every path whose current content the store may not hold, and how much of the root is
+    indexed. `unsure` says why there may be further paths."""
 
     pending: frozenset[str] = frozenset()
     share: float = 1.0
@@ -136,7 +136,7 @@ class RootIndex:
         )
 
     def ignores(self, path: str) -> bool:
-        """What the rules say of a file, asked once for a path until they change."""
+        """Whether the rules ignore a file; evaluated once per path until the rules change."""
         version, verdicts = self._verdicts
         if version != self.rules.version or len(verdicts) >= MOST_VERDICTS:
             verdicts = {}
@@ -154,7 +154,7 @@ class RootIndex:
                 self.denied = self.denied | {path} if there else self.denied - {path}
 
     def is_unindexed(self, path: str) -> bool:
-        """Whether something is at the path that the index leaves out, or a link that may lead there."""
+        """Whether something exists at the path that the index leaves out, or a link that may lead there."""
         seen = self.root_fs.stat(path)
         if seen is None:
             return False
@@ -178,7 +178,7 @@ class RootIndex:
         return self.watcher.health(self.root) if self.watcher is not None else None
 
     def is_watched(self) -> bool:
-        """Whether the index has been right once and nothing can have changed since without being marked."""
+        """Whether the index was complete once, and every change since then has been marked."""
         health = self.health()
         return (
             self.built and not self.error and health is not None and health.mode is Mode.EVENTS and not health.degraded
@@ -215,7 +215,7 @@ class RootIndex:
         return shown
 
     def share(self) -> float:
-        """How much of the root is searchable while it is built, or after a time without a watcher."""
+        """The share of the root that is searchable, below 1 during a build or after a time without a watcher."""
         if self.built or not self.tally or not self.tally.files:
             return 1.0 if self.built else 0.0
         return min(ALMOST, max(0.0, 1.0 - len(self.pending) / self.tally.files)) if len(self.pending) else 1.0

@@ -1,9 +1,9 @@
-"""The walk: which files does a root hold, as the disk has them now?
+"""Walks a root: which files are on disk now?
 
-`scan` goes through a folder and below, one `FolderListing` for each folder it enters, and passes over what the rules
-hide (`ignore`) and what cannot be indexed, naming the latter with the reason. `look` says of one path what a walk would
-say. Both only stat: whether a file is binary is seen when it is read. Everything goes through `root_fs`, folder by
-folder, so that a folder swapped for a link in the midst of a walk is not entered.
+`scan` walks a folder and everything below it, yields a `FolderListing` per folder, and skips what the rules hide
+(`ignore`) and what cannot be indexed, the latter with a reason. `look` returns the same for a single path. Both only
+stat: whether a file is binary turns out when it is read. Everything goes through `root_fs`, folder by folder, so that a
+folder that is replaced by a link during the walk is not entered.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LONGEST_NAME = 255  # bytes, on every file system of note
 
 
 class SkipReason(StrEnum):
-    """Why something was passed over."""
+    """Why an entry was skipped."""
 
     LARGE = "too large"
     LINK = "symbolic link"
@@ -56,7 +56,7 @@ class ScanLimits:
 
 @dataclass(frozen=True, slots=True)
 class SkippedFile:
-    """`stamp` is set for files: an entry with an equal one need not be looked at again."""
+    """`stamp` is set for files: an entry with an equal one has not changed."""
 
     path: str
     why: SkipReason
@@ -99,11 +99,11 @@ class Tally:
 def scan(
     root_fs: RootFs, rules: Rules, limits: ScanLimits, folder: str = "", *, named: bool = False
 ) -> Iterator[FolderListing]:
-    """Walk a folder and below; nothing comes if the rules hide it or it is gone. The whole root reloads the rules.
+    """Walk a folder and all below it; yields nothing if it is hidden or missing. The whole root reloads the rules.
 
-    `named`: somebody asked for this very folder, so that it is walked although the rules hide it.
+    `named`: the user named this folder, so it is walked even if the rules hide it.
 
-    RootError: the root is gone, or was replaced during the walk; what came before it may be of either folder.
+    RootError: the root is gone, or was replaced during the walk; earlier listings may be of either folder.
     """
     root_fs.stat("")
     generation = root_fs.generation
@@ -146,7 +146,7 @@ def scan(
 
 
 def look(root_fs: RootFs, rules: Rules, limits: ScanLimits, path: str) -> Stamp | SkippedFile | None:
-    """What a walk would say of one path: the stamp of a file, why it is passed over, or None if nothing is there."""
+    """What a walk would return for one path: the stamp of a file, why it is skipped, or None if nothing is there."""
     seen = root_fs.stat(path)
     if seen is None:
         return None
@@ -167,7 +167,7 @@ _KINDS = {FileKind.LINK: SkipReason.LINK, FileKind.OTHER: SkipReason.SPECIAL, Fi
 def _list(
     fd: int, rules: Rules, above: FolderRules | None, limits: ScanLimits, listing: FolderListing
 ) -> tuple[FolderRules, list[str]]:
-    """Fill the listing from an open folder; gives its rules, and the folders in it to be walked, the last one first."""
+    """Fill the listing from an open folder; returns its rules, and the folders in it to walk, the last one first."""
     path, folders = listing.folder, list[str]()
     try:
         with os.scandir(fd) as found:

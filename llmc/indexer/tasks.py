@@ -1,8 +1,8 @@
-"""What can be asked of a writer: index these paths of a root, fill in missing vectors, tidy up.
+"""The tasks of a writer: index paths of a root, embed documents that lack vectors, clean up the store.
 
-A job runs in a worker process with a pool, or right here without one; the steps are the same. Reports are plain
-dicts, so that they travel: `{"stage", "done", "total", "path", "committed"}`. A worker opens the store for itself and
-closes it; in the daemon, `WritableStore` keeps it open from one save to the next.
+A task runs in a worker process with a pool, or in this process without one; the steps are the same. Reports are plain
+dicts, which can be sent between processes: `{"stage", "done", "total", "path", "committed"}`. A worker opens the store
+for itself and closes it; in the daemon, `WritableStore` keeps it open from one save to the next.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ __all__ = ["IndexTask", "WritableStore", "adopt_here", "embeds_at_once", "run", 
 
 # Starting a pool takes each of its processes a third of a second; below this the work itself takes less.
 POOL_FILES = 200
-# Another writer is a worker of a daemon that was just killed: it notices and ends.
+# How long to wait for another writer, such as the worker of a daemon that was just killed.
 WAIT_SECONDS = 30.0
 FILL_DOCUMENTS = 200
 # Editors and agents save again within seconds. Opening and closing cost more than the batch of a save; while the store
@@ -50,15 +50,14 @@ AWAITED_SECONDS = 0.2
 
 @dataclass(frozen=True, slots=True)
 class IndexTask:
-    """`paths` are looked at whatever their stamps say. Without any, only vectors are filled in and the store is
-    tidied.
-    """
+    """`paths` are read whatever their stamps are. Without any, documents without vectors are embedded and the store is
+    cleaned up."""
 
     store: str
     root: Root
     settings: Settings
     paths: tuple[str, ...] = ()
-    hidden: tuple[str, ...] = ()  # left out by the rules, though something changed there
+    hidden: tuple[str, ...] = ()  # changed paths that the rules leave out
 
 
 @dataclass(slots=True, eq=False)
@@ -116,30 +115,30 @@ class WritableStore:
         return None if self._store is None else AWAITED_SECONDS
 
 
-def run(job: IndexTask, report: Report) -> IndexOutcome:
-    """A whole job, in a process made for it."""
-    os.nice(5)  # an index that is being built gives way to the person who works
-    embedder, trouble = try_embedder(job.settings.embedder)
+def run(task: IndexTask, report: Report) -> IndexOutcome:
+    """A whole task, in a worker process."""
+    os.nice(5)  # a build must not slow down the user's own programs
+    embedder, trouble = try_embedder(task.settings.embedder)
     if embedder is not None:
         engine.preload()  # while the first files are parsed
     if trouble:
         report({"stage": "embed", "trouble": trouble})
-    inline = embedder if embeds_at_once(job.settings.embedder) else None
+    inline = embedder if embeds_at_once(task.settings.embedder) else None
     digester: Digester = Inline(inline)
-    if len(job.paths) >= POOL_FILES:
+    if len(task.paths) >= POOL_FILES:
         digester = DigestPool(
-            job.settings, job.settings.index.workers or max(2, os.cpu_count() or 2), embed=inline is not None
+            task.settings, task.settings.index.workers or max(2, os.cpu_count() or 2), embed=inline is not None
         )
     try:
-        with open_store(job.store, embedder) as store, open_files(job) as root_fs:
-            store.put_root(job.root)
+        with open_store(task.store, embedder) as store, open_files(task) as root_fs:
+            store.put_root(task.root)
             if store.lost_vectors:
                 report({"stage": "repair", "lost_vectors": store.lost_vectors})
-            outcome = index(job, store, root_fs, digester, report)
+            outcome = index(task, store, root_fs, digester, report)
             store.flush_vectors()
-            digester.close()  # the processes of a pool are 100 MB each, and what follows has its own needs
+            digester.close()  # the processes of a pool take 100 MB each
             if embedder is not None:
-                fill_vectors(job, store, root_fs, embedder, report)
+                fill_vectors(task, store, root_fs, embedder, report)
             report({"stage": "tidy"})
             started = time.process_time()
             store.sweep()
@@ -150,34 +149,34 @@ def run(job: IndexTask, report: Report) -> IndexOutcome:
     return outcome
 
 
-def run_here(job: IndexTask, store: Store, root_fs: RootFs, embedder: Embedder | None, report: Report) -> None:
-    """The small job of a save, in this process; without paths it fills in vectors."""
-    inline = embedder if embeds_at_once(job.settings.embedder) else None
-    index(job, store, root_fs, Inline(inline), report)
+def run_here(task: IndexTask, store: Store, root_fs: RootFs, embedder: Embedder | None, report: Report) -> None:
+    """A small task, such as a save, in this process; without paths, it embeds documents that lack vectors."""
+    inline = embedder if embeds_at_once(task.settings.embedder) else None
+    index(task, store, root_fs, Inline(inline), report)
     store.flush_vectors()
-    if embedder is not None and not job.paths:
-        fill_vectors(job, store, root_fs, embedder, report)
+    if embedder is not None and not task.paths:
+        fill_vectors(task, store, root_fs, embedder, report)
         store.optimize_vectors()
 
 
 def drop_vectors_here(folder: str, embedder: Embedder | None, reason: str) -> None:
-    """Forget the vectors, whose table cannot be used; `fill_vectors` makes them again."""
+    """Drop a vector table that cannot be used; `fill_vectors` creates the vectors again."""
     with open_store(folder, embedder) as store:
         if not store.lost_vectors:  # else opening it has dropped the table already
             store.drop_vectors(reason)
 
 
-def adopt_here(job: IndexTask, store: Store, root_fs: RootFs) -> tuple[str, ...]:
-    """Take over what the store knows; the paths that are left for a worker."""
-    return tuple(adopt(job.root.id, job.paths, root_fs=root_fs, store=store, limits=limits_of(job)))
+def adopt_here(task: IndexTask, store: Store, root_fs: RootFs) -> tuple[str, ...]:
+    """Take over files that the store knows; returns the other paths, for a worker."""
+    return tuple(adopt(task.root.id, task.paths, root_fs=root_fs, store=store, limits=limits_of(task)))
 
 
-def limits_of(job: IndexTask) -> BatchLimits:
-    return BatchLimits(max_file_bytes=job.settings.index.max_file_bytes)
+def limits_of(task: IndexTask) -> BatchLimits:
+    return BatchLimits(max_file_bytes=task.settings.index.max_file_bytes)
 
 
 def try_embedder(settings: EmbedderSettings) -> tuple[Embedder | None, str]:
-    """An embedder that cannot be used costs the vectors and nothing else."""
+    """(the embedder, why it cannot be used): without one, files are indexed without vectors."""
     try:
         return open_embedder(settings), ""
     except EmbedError as error:
@@ -185,7 +184,8 @@ def try_embedder(settings: EmbedderSettings) -> tuple[Embedder | None, str]:
 
 
 def embeds_at_once(settings: EmbedderSettings) -> bool:
-    """The static models embed thousands of chunks a second. All others come after everything else is searchable."""
+    """Whether files are embedded as they are parsed: static models embed thousands of chunks per second. Other models
+    run after everything else is searchable."""
     return settings.kind in {"builtin", "hash"}
 
 
@@ -194,12 +194,12 @@ def open_store(folder: str, embedder: Embedder | None) -> Store:
     return Store.open(folder, name, dimension, write=True, wait=WAIT_SECONDS)
 
 
-def open_files(job: IndexTask) -> RootFs:
-    return RootFs(job.root.path, denylist=Denylist(job.settings.index.deny, job.settings.index.exclude))
+def open_files(task: IndexTask) -> RootFs:
+    return RootFs(task.root.path, denylist=Denylist(task.settings.index.deny, task.settings.index.exclude))
 
 
-def index(job: IndexTask, store: Store, root_fs: RootFs, digester: Digester, report: Report) -> IndexOutcome:
-    total, done = len(job.paths) + len(job.hidden), 0
+def index(task: IndexTask, store: Store, root_fs: RootFs, digester: Digester, report: Report) -> IndexOutcome:
+    total, done = len(task.paths) + len(task.hidden), 0
 
     def on_batch(outcome: IndexOutcome, paths: list[str]) -> None:
         nonlocal done
@@ -207,20 +207,20 @@ def index(job: IndexTask, store: Store, root_fs: RootFs, digester: Digester, rep
         report({"stage": "index", "done": done, "total": total, "path": paths[-1], "committed": outcome.generation})
 
     return index_paths(
-        job.root.id,
-        job.paths,
+        task.root.id,
+        task.paths,
         root_fs=root_fs,
         store=store,
         digester=digester,
-        limits=limits_of(job),
-        hidden=job.hidden,
+        limits=limits_of(task),
+        hidden=task.hidden,
         on_batch=on_batch,
     )
 
 
-def fill_vectors(job: IndexTask, store: Store, root_fs: RootFs, embedder: Embedder, report: Report) -> None:
-    """Embed what has no vectors of this model yet: the model is new, could not be used, or its table was lost."""
-    places = store.catalog.places(job.root.id)
+def fill_vectors(task: IndexTask, store: Store, root_fs: RootFs, embedder: Embedder, report: Report) -> None:
+    """Embed documents without vectors of this model: it is new, could not be used before, or its table was lost."""
+    places = store.catalog.places(task.root.id)
     missing = places.keep(store.without_vectors())
     for start in range(0, len(missing), FILL_DOCUMENTS):
         report({"stage": "embed", "done": start, "total": len(missing)})
@@ -238,7 +238,7 @@ def fill_vectors(job: IndexTask, store: Store, root_fs: RootFs, embedder: Embedd
 
 
 def embed_file(root_fs: RootFs, path: str, expected: str | None, embedder: Embedder) -> Vectors | None:
-    """None when the file is not what was indexed any more: the watcher or the next walk brings it back."""
+    """None if the file has changed since it was indexed: the watcher or the next walk will report it."""
     try:
         data, _ = root_fs.read(path, 1 << 30)
     except LlmcError:

@@ -1,6 +1,6 @@
-"""Does the index equal the disk? Every file read again and held against its row: the question behind `--verify`.
+"""Compares the index with the disk, for `--verify`: every file is read again and compared with its row.
 
-That the stores agree with each other is `Store.verify`'s part.
+`Store.verify` compares the parts of the store with each other.
 """
 
 from __future__ import annotations

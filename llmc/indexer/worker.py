@@ -37,7 +37,7 @@ class WorkerProcess:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _stopped: bool = False
 
-    def run(self, job: IndexTask) -> Report:
+    def run(self, task: IndexTask) -> Report:
         """Wait until the process has ended; returns its last report. Its error is raised here."""
         process = self._start()
         assert process.stdin is not None
@@ -45,7 +45,7 @@ class WorkerProcess:
         last: Report = {}
         try:
             with process.stdin as pipe:
-                pipe.write(pickle.dumps(job))
+                pipe.write(pickle.dumps(task))
             for line in process.stdout:
                 last = json.loads(line)
                 if "error" not in last:
@@ -95,9 +95,9 @@ def main(source: BinaryIO, target: BinaryIO) -> int:
         target.write(json.dumps(values).encode() + b"\n")
         target.flush()
 
-    job = pickle.loads(source.read())  # noqa: S301 - written by our parent into a private pipe
+    task = pickle.loads(source.read())  # noqa: S301 - written by our parent into a private pipe
     try:
-        outcome = run(job, report)
+        outcome = run(task, report)
     except LlmcError as error:
         report({"error": error.as_dict()})
         return error.exit_code

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from llmc.base import logs
 from llmc.base.errors import CorruptStoreError, DaemonError, LlmcError, NewerFormatError, RootError, StoreFullError
-from llmc.indexer import tasks as jobs
+from llmc.indexer import tasks
 from llmc.indexer.root_index import BuildProgress
 from llmc.indexer.worker import WorkerProcess
 
@@ -41,7 +41,7 @@ REBUILDING_VECTORS = "rebuilding the vectors"
 PAUSED = "paused"
 MINUTES_FROM = 90.0
 RETRY_SECONDS = (1.0, 5.0, 15.0, 60.0)
-# Of what a worker says in the end; the log keeps it.
+# What the log keeps of a worker's last report.
 REPORTED = ("files", "chunks", "cpu_seconds")
 
 
@@ -51,7 +51,7 @@ class PausedRoundError(Exception):
 
 @dataclass(eq=False)
 class WriterThread:
-    """`store` is the reader that queries share; `renew` replaces it after a rebuild."""
+    """`store` is the reader that queries share."""
 
     family: str
     folder: str
@@ -63,10 +63,10 @@ class WriterThread:
     trouble: str = ""  # why nothing can be written at the moment
     paused: bool = False  # by the user; pending paths stay pending, and queries read them from disk
     note: str = ""  # why the index or its vectors are being rebuilt, until they are
-    retired: list[Store] = field(default_factory=list)  # replaced, but a query may still read from it
-    _writable: jobs.WritableStore = field(init=False)
+    retired: list[Store] = field(default_factory=list)  # replaced, but a query may still use it
+    _writable: tasks.WritableStore = field(init=False)
     _worker: WorkerProcess | None = None
-    _tasks: list[tuple[Callable[[], Any], Future[Any]]] = field(default_factory=list)
+    _calls: list[tuple[Callable[[], Any], Future[Any]]] = field(default_factory=list)
     _wake: threading.Condition = field(default_factory=threading.Condition)
     _hurry: bool = False
     _optimize_after: float = 0.0
@@ -77,14 +77,14 @@ class WriterThread:
     _thread: threading.Thread | None = None
 
     def __post_init__(self) -> None:
-        self._writable = jobs.WritableStore(self.folder)
+        self._writable = tasks.WritableStore(self.folder)
 
     def start(self) -> None:
         self._thread = threading.Thread(target=self._run, name="llmc-writer", daemon=True)
         self._thread.start()
 
     def wake(self, *, hurry: bool = False) -> None:
-        """Something is owed; `hurry` when somebody waits for it, who need not wait for more changes to come."""
+        """Something is pending; `hurry` if a query waits for it, so that the debounce time is skipped."""
         with self._wake:
             self._hurry = self._hurry or hurry
             self._wake.notify_all()
@@ -107,11 +107,11 @@ class WriterThread:
             if root_index.progress is not None and root_index.progress.stage == PAUSED:
                 root_index.progress = None
 
-    def do(self, task: Callable[[], T]) -> Future[T]:
-        """Run a task between two batches, while nothing else writes."""
+    def do(self, function: Callable[[], T]) -> Future[T]:
+        """Call a function between two batches, while nothing else writes."""
         future: Future[T] = Future()
         with self._wake:
-            self._tasks.append((task, future))
+            self._calls.append((function, future))
             self._wake.notify_all()
         return future
 
@@ -151,11 +151,11 @@ class WriterThread:
             self._release()
 
     def _step(self) -> None:
-        tasks = self._take_tasks()
-        if tasks or self._writable.is_due():  # a task may open the store itself
+        calls = self._take_calls()
+        if calls or self._writable.is_due():  # a call may open the store itself
             self._release()
-        for task, future in tasks:
-            run_task(task, future)
+        for function, future in calls:
+            run_call(function, future)
         for root_index in list(self.root_indexes):
             if not self.paused and not self._closed:
                 self._round(root_index)
@@ -170,7 +170,7 @@ class WriterThread:
     def _wait(self) -> bool:
         """Wait until there is work to do now; False when the thread is closing."""
         with self._wake:
-            while not self._closed and not self._tasks:
+            while not self._closed and not self._calls:
                 delay = self._ripe_in()
                 if (delay is not None and delay <= 0) or self._writable.is_due():
                     break
@@ -203,10 +203,10 @@ class WriterThread:
             return due
         return None
 
-    def _take_tasks(self) -> list[tuple[Callable[[], Any], Future[Any]]]:
+    def _take_calls(self) -> list[tuple[Callable[[], Any], Future[Any]]]:
         with self._wake:
-            tasks, self._tasks = self._tasks, []
-            return tasks
+            calls, self._calls = self._calls, []
+            return calls
 
     def _round(self, root_index: RootIndex) -> None:
         batch = root_index.pending.take()
@@ -230,7 +230,7 @@ class WriterThread:
             log.info("paused", root=root_index.root.path)
         except LlmcError as error:
             self._failed(root_index, error)
-        except Exception as error:  # whatever it is, the next round tries again
+        except Exception as error:  # the next round tries again
             log.exception("indexing failed", root=root_index.root.path)
             self._failed(root_index, error)
         else:
@@ -257,16 +257,16 @@ class WriterThread:
         committed is settled at once."""
         if batch.paths:
             shown, hidden = root_index.sift(batch.paths)
-            job = jobs.IndexTask(self.folder, root_index.root, root_index.settings, shown, hidden)
+            task = tasks.IndexTask(self.folder, root_index.root, root_index.settings, shown, hidden)
             root_index.progress = BuildProgress("index", 0, len(batch.paths))
-            if len(job.paths) > INLINE_FILES and self._may_know(root_index):
+            if len(task.paths) > INLINE_FILES and self._may_know(root_index):
                 with self._opened(root_index) as store:
-                    job = replace(job, paths=jobs.adopt_here(job, store, root_index.root_fs))
-                root_index.pending.settle(batch, set(shown).difference(job.paths))
-            if self.processes and len(job.paths) > INLINE_FILES:
-                self._in_worker(root_index, job, batch)
-            elif job.paths or job.hidden:
-                self._run_here(root_index, job)
+                    task = replace(task, paths=tasks.adopt_here(task, store, root_index.root_fs))
+                root_index.pending.settle(batch, set(shown).difference(task.paths))
+            if self.processes and len(task.paths) > INLINE_FILES:
+                self._in_worker(root_index, task, batch)
+            elif task.paths or task.hidden:
+                self._run_here(root_index, task)
             self.on_commit(root_index, set(batch.paths))
         if "" in batch.folders:
             self._fill_vectors(root_index)
@@ -277,21 +277,21 @@ class WriterThread:
         self._optimize_vectors(root_index)
 
     def _may_know(self, root_index: RootIndex) -> bool:
-        """Whether many of its documents may be there: another work tree has them, or it had them on another branch."""
+        """Whether the store may have many of its documents, from another work tree or another branch."""
         return root_index.built or any(root.id != root_index.root.id for root in self.store.catalog.roots())
 
     def _fill_vectors(self, root_index: RootIndex) -> None:
-        """After a change of the model, or a time without it, documents are there that it has not embedded."""
+        """Embed documents that have no vectors: the model was changed, or was not available for a while."""
         self.store.refresh()
         places = self.store.catalog.places(root_index.root.id)
         if self.embedder is None or not places.keep(self.store.without_vectors()):
             return
-        job = jobs.IndexTask(self.folder, root_index.root, root_index.settings)
+        task = tasks.IndexTask(self.folder, root_index.root, root_index.settings)
         root_index.progress = BuildProgress("embed")
         if self.processes:
-            self._in_worker(root_index, job)
+            self._in_worker(root_index, task)
         else:
-            self._run_here(root_index, job)
+            self._run_here(root_index, task)
 
     def _optimize_vectors(self, root_index: RootIndex) -> None:
         """Saves leave small files in the vector table; a worker joins them, since that takes 100 MB for a while. Where
@@ -300,22 +300,22 @@ class WriterThread:
         if now < self._optimize_after or self.embedder is None or not self.store.scattered_vectors():
             return
         self._optimize_after = now + OPTIMIZE_SECONDS
-        job = jobs.IndexTask(self.folder, root_index.root, root_index.settings)
+        task = tasks.IndexTask(self.folder, root_index.root, root_index.settings)
         if self.processes:
-            self._in_worker(root_index, job)
+            self._in_worker(root_index, task)
         else:
-            self._run_here(root_index, job)
+            self._run_here(root_index, task)
 
     def _opened(self, root_index: RootIndex) -> AbstractContextManager[Store]:
         return self._writable.opened(root_index.root, self.embedder, self._owe_vectors)
 
-    def _run_here(self, root_index: RootIndex, job: jobs.IndexTask) -> None:
-        report = self._report_to(root_index, job)
+    def _run_here(self, root_index: RootIndex, task: tasks.IndexTask) -> None:
+        report = self._report_to(root_index, task)
         with self._opened(root_index) as store:
-            jobs.run_here(job, store, root_index.root_fs, self.embedder, report)
+            tasks.run_here(task, store, root_index.root_fs, self.embedder, report)
 
-    def _in_worker(self, root_index: RootIndex, job: jobs.IndexTask, batch: PendingBatch | None = None) -> None:
-        worker = WorkerProcess(self._report_to(root_index, job, batch))
+    def _in_worker(self, root_index: RootIndex, task: tasks.IndexTask, batch: PendingBatch | None = None) -> None:
+        worker = WorkerProcess(self._report_to(root_index, task, batch))
         with self._wake:
             if self._closed:
                 return
@@ -324,8 +324,8 @@ class WriterThread:
             self._worker = worker
         self._release()
         try:
-            done = worker.run(job)
-            log.info("a worker is done", root=root_index.root.path, **{name: done[name] for name in REPORTED})
+            done = worker.run(task)
+            log.info("worker finished", root=root_index.root.path, **{name: done[name] for name in REPORTED})
         except DaemonError:
             if worker.stopped and not self._closed:
                 raise PausedRoundError from None
@@ -334,12 +334,12 @@ class WriterThread:
             self._worker = None
 
     def _report_to(
-        self, root_index: RootIndex, job: jobs.IndexTask, batch: PendingBatch | None = None
+        self, root_index: RootIndex, task: tasks.IndexTask, batch: PendingBatch | None = None
     ) -> Callable[[dict[str, Any]], None]:
         started = time.monotonic()
-        # In the order of their commits. The last one is settled when the worker has ended: whoever waits for the batch
-        # also waits for its vectors.
-        in_order = (*job.paths, *job.hidden)[:-1]
+        # In the order of their commits. The last one is settled when the worker has ended: a query that waits for the
+        # batch also waits for its vectors.
+        in_order = (*task.paths, *task.hidden)[:-1]
         settled = 0
 
         def report(values: dict[str, Any]) -> None:
@@ -366,7 +366,7 @@ class WriterThread:
         self.do(lambda: self._drop_vectors(reason))
 
     def _drop_vectors(self, reason: str) -> None:
-        jobs.drop_vectors_here(self.folder, self.embedder, reason)
+        tasks.drop_vectors_here(self.folder, self.embedder, reason)
         self._owe_vectors(reason)
 
     def _owe_vectors(self, reason: str) -> None:
@@ -376,7 +376,7 @@ class WriterThread:
             root_index.pending.mark_folder("", "the vectors are rebuilt")
 
     def rebuild(self) -> None:
-        """Empty the store and owe everything again."""
+        """Empty the store and index everything again."""
         self._release()
         self.store.rebuild()
         for root_index in self.root_indexes:
@@ -392,8 +392,8 @@ def vector_note(reason: str) -> str:
     return f"{REBUILDING_VECTORS}: {reason}"
 
 
-def run_task(task: Callable[[], Any], future: Future[Any]) -> None:
+def run_call(function: Callable[[], Any], future: Future[Any]) -> None:
     try:
-        future.set_result(task())
-    except BaseException as error:  # noqa: BLE001 - whoever asked gets it
+        future.set_result(function())
+    except BaseException as error:  # noqa: BLE001 - raised where the result is awaited
         future.set_exception(error)

@@ -47,7 +47,6 @@ INSTRUCTIONS = (
     "pattern), `read` (`path:10-40`, `path::symbol`). They answer from an index and cost few tokens. `+8 more → h4k2` "
     "at the end of a reply means more results: call `read h4k2`. Without MCP: `llmc search|grep|read` in a shell."
 )
-STARTS_LLMC = re.compile(r'[/"]llmc"(?:, "args": \[|, )"serve"|"-m", "llmc", "serve"')
 READING_TOOLS = ("search", "grep", "read", "llmc")
 POLICY_MARK = "# written by llmc install"
 # Gemini CLI asks before every call of a server's tool unless a policy allows it.

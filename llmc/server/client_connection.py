@@ -1,4 +1,4 @@
-"""One client of the daemon: what it asks, what it gives up, and what it gets.
+"""One client of the daemon: its requests, cancellations and replies.
 
 Lives in the loop's thread. A client may have many requests at once, of which a few are worked on while the rest wait
 here, so that it cannot keep others from the threads. Nothing waits for a slow reader except the reading of that

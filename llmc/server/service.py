@@ -64,7 +64,7 @@ log = logs.get("service")
 STATUS_SECONDS = 1.0
 # The first search after releasing memory takes about 50 ms longer, with 30,000 files.
 REST_SECONDS = 60.0
-# Replies are made of many short-lived values; between calls, glibc keeps their pages unless it is told otherwise.
+# Replies are made of many short-lived values; between calls, glibc keeps their pages unless the heap is trimmed.
 TRIM_CALLS = 500
 
 
@@ -365,7 +365,7 @@ class Service:
                 viewer.put(event)
 
     def _roots(self, _params: JsonObject, call: RunningRequest) -> JsonObject:
-        """Every root with an index; `named` are those of the client's settings, or the work tree it stands in."""
+        """Every root with an index; `named` are those of the client's settings, or the work tree of its folder."""
         loaded = self._load(call.client)
         named = [str(entry.path) for entry in loaded.settings.roots]
         roots = [asdict(root) for root in known_roots(self._registry)]

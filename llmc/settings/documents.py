@@ -28,7 +28,7 @@ MAX_BYTES = 1 << 20  # a settings file is some kilobytes; a larger one is someth
 def read_document(
     path: Path, layer: str, *, follow: bool
 ) -> tuple[dict[str, Any], dict[Key, SettingSource]] | SettingsProblem:
-    """The table and where each key stands. `follow=False` refuses a link: it could lead to any file of the user."""
+    """The table and the position of each key. `follow=False` refuses a link: it could lead to any file of the user."""
     source = SettingSource(layer, str(path))
     try:
         text = _read(path, follow=follow).decode("utf-8-sig")

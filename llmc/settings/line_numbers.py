@@ -1,6 +1,6 @@
 """On which line is a setting?
 
-Neither `tomllib` nor `json` says where a key was, so this walks over the tokens of a text that they have already
+Neither `tomllib` nor `json` says where a key was, so this walks over the tokens of text that they have already
 accepted and notes the line of each key and list item. It reads names only, never values. TOML and JSON share the
 walk: a JSON document is to it an inline table with `:` for `=`.
 """

@@ -1,7 +1,7 @@
 """Where things are: the user's folders, the user's file, the workspace file, the git work tree and implied root.
 
-Only names are looked at; nothing is read. The environment is an argument, so that a test or an embedding program can
-pass another one. `llmc install` uses this module without pydantic.
+Only the existence of files is checked; nothing is read. The environment is an argument, so that a test or an embedding
+program can pass another one. `llmc install` uses this module without pydantic.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Vendors that a delegate may name without an entry in `providers`: how they are spoken to, where, and whose key.
 
-The key is taken from the vendor's usual variable. Whoever needs another address or a key of another name makes an
+The key is taken from the vendor's usual variable. To use another address or variable, make an
 entry of the same name in `providers`, which then is the one that counts.
 """
 

@@ -1,7 +1,8 @@
 """One writer for a store, across processes.
 
-The kernel keeps the lock (`flock`), so a killed writer leaves none behind; the file only says who holds it. Whoever
-waits for it holds the lock of a second file, so that a writer that stays open between saves can see it and let go.
+The kernel keeps the lock (`flock`), so a killed writer leaves none behind; the file only says who holds it. A
+process that waits for it holds the lock of a second file: a writer that stays open between saves notices that and lets
+go.
 """
 
 from __future__ import annotations

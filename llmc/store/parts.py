@@ -1,7 +1,7 @@
-"""The parts of a store on disk, brought to the state that the catalog names: what reader and writer both use.
+"""The parts of a store on disk, loaded in the state that the catalog describes; both reader and writer use them.
 
-A damaged catalog or keyword index raises; a damaged vector table only costs the vectors, so it is noted in its
-`VectorIndex.damage` and the next writer makes it again.
+A damaged catalog or keyword index raises. A damaged vector table does not: it is noted in `VectorIndex.damage`, and the
+next writer creates it again.
 """
 
 from __future__ import annotations

@@ -7,10 +7,10 @@
     store.refresh()                  # before each query: sees what any process committed, checks that all is sound
     store.keywords.search(...), store.vectors.search(...), store.catalog.places(root)
 
-How a batch reaches all stores or none: numbers for its documents are taken and noted as in flight (catalog); keywords
-are committed; vectors are appended; and one last transaction (catalog) makes it true. Until then readers see nothing
-of it, since they drop what the catalog does not name. A batch that was cut short anywhere leaves its numbers in
-flight, and the next writer removes them everywhere before it does anything else. Removing documents goes the same way.
+A batch is written to all parts or none: numbers for its documents are reserved and noted as in flight (catalog);
+keywords are committed; vectors are appended; and a last transaction (catalog) makes it visible. Until then readers see
+nothing of it, since they ignore documents that the catalog does not name. An interrupted batch leaves its numbers in
+flight, and the next writer first removes them everywhere. Documents are removed in the same way.
 
 After a CorruptStoreError the caller opens the store with `rebuild=True` and indexes again.
 """
@@ -103,7 +103,7 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """A writer waits for merges here and then gives up its lock; readers saw every batch long before."""
+        """A writer waits for merges and then releases its lock; readers have seen every batch before."""
         writer, self._writer = self._writer, None
         try:
             if writer is not None:
@@ -130,12 +130,12 @@ class Store:
 
     @property
     def embedding(self) -> Embedding:
-        """Whose vectors answer: a query has to be embedded by the embedder of this name."""
+        """The embedder whose vectors are searched: a query has to be embedded by it."""
         return self._parts.answering
 
     @property
     def target(self) -> Embedding:
-        """Whose vectors a batch brings: the embedder that the store was opened with."""
+        """The embedder of new vectors: the one that the store was opened with."""
         return self._parts.target
 
     def refresh(self) -> int:
@@ -146,7 +146,7 @@ class Store:
             return self._parts.moment.generation
 
     def expect(self, docs: Collection[int]) -> None:
-        """Nothing is to be done: the catalog is on this disk."""
+        """Does nothing: the catalog is on this disk."""
 
     def vector_state(self, *, wait: bool = True) -> VectorState:
         """Whether vectors can answer, and how. Without `wait` they are loaded in the background."""
@@ -172,7 +172,7 @@ class Store:
         return replace(self.catalog.counts(root), disk_bytes=sizes)
 
     def verify(self) -> list[StoreDifference]:
-        """All stores against each other; empty when they agree."""
+        """Differences between the parts of the store; empty when they agree."""
         with self._refreshing:
             self.refresh()
             return compare(self._parts) + unreadable_tables(self._parts)
@@ -218,7 +218,7 @@ class Store:
         return not any(table.damage for table in self._parts.tables().values())
 
     def apply(self, batch: Batch, *, defer_vectors: bool = False) -> int:
-        """Take the batch through all stores. The new generation, or the old one when the batch is empty.
+        """Write the batch to all parts. Returns the new generation, or the old one if the batch is empty.
 
         On an error nothing of it is visible, and it may be applied again: a full disk is StoreFullError. With
         `defer_vectors` a batch does not wait for the import of LanceDB: its vectors follow (`flush_vectors`)."""
@@ -235,13 +235,13 @@ class Store:
         self._writing.ledger.put_root(root)
 
     def drop_root(self, root: str) -> int:
-        """Forget a root; its documents die unless another root holds them."""
+        """Forget a root; its documents become dead unless another root holds them."""
         self._writing.drop_root(root)
         return self.refresh()
 
     def sweep(self, max_age: float = 7 * DAY, max_share: float = 0.5) -> int:
         """Remove documents that have been dead for `max_age` seconds, and so many of the others that at most
-        `max_share` of all are dead. How many went."""
+        `max_share` of all are dead. Returns how many were removed."""
         swept = self._writing.sweep(max_age, max_share)
         self.refresh()
         return swept
@@ -269,9 +269,9 @@ class Store:
         return self._writing.vectors.lost
 
     def rebuild(self) -> None:
-        """Empty the store and go on with the new one. Only where nothing else is using this object."""
+        """Replace the store by an empty one. Nothing else may use this object meanwhile."""
         writing, wanted = self._writer is not None, self._parts.wanted
-        with suppress(StoreError):  # a damaged one may be past closing in order
+        with suppress(StoreError):  # closing a damaged store may fail
             self.close()
         fresh = type(self).open(self.folder, *wanted, write=True, rebuild=True, wait=REBUILD_SECONDS)
         if not writing:
@@ -286,13 +286,13 @@ class Store:
         return self.catalog.unembedded(self.target.number)
 
     def put_vectors(self, vectors: Mapping[int, Vectors]) -> int:
-        """Vectors of the target for documents that are there already; those that have some keep theirs."""
+        """Add vectors of the target for existing documents; those that have vectors keep them."""
         self._writing.put_vectors(vectors)
         return self.refresh()
 
     def use_vectors(self) -> bool:
-        """Let the target answer, once it has vectors for every document that the old one has, and drop the old ones.
-        True when the target answers."""
+        """Search the vectors of the target from now on, once it has them for every document that the old embedder has,
+        and drop the old ones. True when the target is used."""
         old, new = self.embedding, self.target
         if old == new:
             return True

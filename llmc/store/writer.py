@@ -1,9 +1,9 @@
-"""The writing half of the store: takes each change through all parts, the catalog last.
+"""The writer of the store: writes each change to all parts, the catalog last.
 
-`Store` owns the parts that are read; this owns the order of the steps, and `VectorTables` of its own, since those that
-are read follow the catalog and these run ahead of it. Each step has a name and `reached` is called at its end: there
-the tests kill the process. An error anywhere leaves the numbers of the batch in flight, and the next call begins with a
-repair.
+`Store` owns the parts that are read; the writer owns the order of the steps, and its own `VectorTables`, since those
+that are read follow the catalog and these run ahead of it. Each step has a name, and `reached` is called at its end:
+there the tests kill the process. After an error the numbers of the batch stay in flight, and the next call begins with
+a repair.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Writer:
                 self.put_vectors(deferred)
 
     def _fresh(self, batch: Batch) -> list[Document]:
-        """The documents that are new to the store, each once. ValueError for a batch that does not hold together."""
+        """The documents that are new to the store, each once. ValueError for an inconsistent batch."""
         catalog, target = self._parts.catalog, self._parts.target
         given = {document.key: document for document in batch.documents}
         known = catalog.numbers({*given, *(state.key for state in batch.states if state.key is not None)})
@@ -97,8 +97,8 @@ class Writer:
         return fresh
 
     def _spread(self, numbered: dict[int, Document]) -> tuple[dict[int, Document], Manifests]:
-        """Every store but the catalog. Without LanceDB the documents come back without their vectors, which are filled
-        in when it can be used again."""
+        """Write to every part but the catalog. Without LanceDB the documents are returned without their vectors, which
+        are added when it can be used again."""
         keywords = self._parts.keywords
         for doc, document in numbered.items():
             keywords.add(doc, document)
@@ -150,7 +150,7 @@ class Writer:
             self.remove(inflight | {one.doc for one in compare(self._parts)})
 
     def remove(self, docs: Collection[int]) -> None:
-        """Take documents out of every store, and with them the files that hold them."""
+        """Remove documents from every part, and the files that hold them."""
         self.ledger.condemn(docs)
         self.reached("condemned")
         with self._undone_on_error():
@@ -198,7 +198,7 @@ class Writer:
         seal(self._parts.folder, self.ledger, generation, self.reached)
 
     def close(self) -> None:
-        """Wait for merges, note the files as they then are, seal, and give up the lock."""
+        """Wait for merges, record the files in the catalog, seal, and release the lock."""
         try:
             with suppress(StoreFullError):  # every batch is safe; the next writer will come to rest
                 self.put_deferred()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from llmc.base import logs
-from llmc.server.daemon import without_secrets
+from llmc.server.daemon import clean_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +34,7 @@ def entries(path: Path) -> list[dict[str, Any]]:
 
 
 def test_a_line_is_an_object_with_the_fields_that_were_given(tmp_path: Path) -> None:
-    logs.open_log(str(tmp_path / "log"), clean=without_secrets, clean_level="warning")
+    logs.open_log(str(tmp_path / "log"), clean=clean_line, clean_level="warning")
     logs.get("part").info("indexed", files=3, path="caf\udce9\n", where=tmp_path)
     (entry,) = entries(tmp_path / "log")
     assert entry.pop("time").endswith("+00:00")
@@ -50,7 +50,7 @@ def test_a_line_is_an_object_with_the_fields_that_were_given(tmp_path: Path) -> 
 
 
 def test_an_exception_brings_its_trace(tmp_path: Path) -> None:
-    logs.open_log(str(tmp_path / "log"), clean=without_secrets, clean_level="warning")
+    logs.open_log(str(tmp_path / "log"), clean=clean_line, clean_level="warning")
     try:
         int("no")
     except ValueError:
@@ -64,7 +64,7 @@ def test_an_exception_brings_its_trace(tmp_path: Path) -> None:
 
 
 def test_levels_hold_for_us_and_libraries_only_warn(tmp_path: Path) -> None:
-    logs.open_log(str(tmp_path / "log"), level="debug", clean=without_secrets, clean_level="warning")
+    logs.open_log(str(tmp_path / "log"), level="debug", clean=clean_line, clean_level="warning")
     logs.get("part").debug("detail")
     logging.getLogger("library").info("chatter")
     logging.getLogger("library").warning("careful %s", "now")
@@ -72,7 +72,7 @@ def test_levels_hold_for_us_and_libraries_only_warn(tmp_path: Path) -> None:
 
 
 def test_the_log_is_turned_over_and_old_ones_are_dropped(tmp_path: Path) -> None:
-    logs.open_log(str(tmp_path / "log"), max_bytes=1_000, keep=2, clean=without_secrets, clean_level="warning")
+    logs.open_log(str(tmp_path / "log"), max_bytes=1_000, keep=2, clean=clean_line, clean_level="warning")
     for number in range(60):
         logs.get("part").info("event", number=number)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["log", "log.1", "log.2"]
@@ -83,7 +83,7 @@ def test_the_log_is_turned_over_and_old_ones_are_dropped(tmp_path: Path) -> None
 
 def test_opening_again_replaces_the_file(tmp_path: Path) -> None:
     for name in ("a", "b"):
-        logs.open_log(str(tmp_path / name), clean=without_secrets, clean_level="warning")
+        logs.open_log(str(tmp_path / name), clean=clean_line, clean_level="warning")
         logs.get("part").info(name)
     assert [entry["event"] for entry in entries(tmp_path / "a")] == ["a"]
     assert [entry["event"] for entry in entries(tmp_path / "b")] == ["b"]
@@ -91,7 +91,7 @@ def test_opening_again_replaces_the_file(tmp_path: Path) -> None:
 
 def test_lines_that_cannot_be_written_are_counted_and_not_raised(tmp_path: Path) -> None:
     (tmp_path / "log").symlink_to("/dev/full")
-    logs.open_log(str(tmp_path / "log"), clean=without_secrets, clean_level="warning")
+    logs.open_log(str(tmp_path / "log"), clean=clean_line, clean_level="warning")
     logs.get("part").info("lost")
     logs.get("part").info("lost too")
     (tmp_path / "log").unlink()

@@ -174,7 +174,7 @@ def test_a_server_says_what_is_missing_before_it_listens(team: Team, tmp_path: P
     no_index = place.llmc("serve", "--http", "127.0.0.1:0", "--shared", str(tmp_path), "--tokens", path)
     no_http = place.llmc("serve", "--shared", team.url, "--tokens", path)
 
-    assert "nothing says who may read the shared index" in no_callers.stderr
+    assert "no access rules are configured for the shared index" in no_callers.stderr
     assert "there is no shared index here" in no_index.stderr
     assert "Add --http HOST:PORT." in no_http.stderr
     assert all(one.returncode in {1, 2} for one in (no_callers, no_index, no_http))

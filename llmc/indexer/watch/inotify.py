@@ -3,7 +3,7 @@
 The system calls and constants are watchdog's (`watchdog.observers.inotify_c`). Its reader on top of them, `InotifyFD`,
 is not used: it hides how many bytes a batch had (which the barrier needs), addresses folders by path (a rename or link
 could put a watch outside the root), registers -1 without an error for a folder that may not be read, and takes 2.4
-times the CPU for each event. See decision 29.
+times the CPU for each event. See decision 30.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ class SharedCallers:
     def __init__(self, settings: SharedSettings, url: str) -> None:
         if not settings.tokens and not settings.issuer:
             raise ConfigError(
-                "nothing says who may read the shared index",
+                "no access rules are configured for the shared index",
                 hint="Pass --tokens FILE (`llmc shared token` makes one), or set shared.issuer and shared.groups.",
             )
         self._resource = AnyHttpUrl(f"{(settings.resource_url or url).rstrip('/')}/mcp")

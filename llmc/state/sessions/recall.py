@@ -1,7 +1,7 @@
 """Searches the memory of a session, for example for "the solution from earlier".
 
 Uses the analysis and fusion of code search over a few thousand short texts: BM25 over stems plus cosine similarity of
-the bundled model's vectors, each normalized to its best score. A text is embedded on its first search; the vectors of
+the bundled model's vectors, each normalized to its best score. An entry is embedded on its first search; the vectors of
 the last two sessions searched stay in memory (5,000 texts take 5 MB).
 """
 

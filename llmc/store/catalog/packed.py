@@ -1,8 +1,8 @@
 """Symbols and references that are packed already, by the process that parsed the text.
 
 A pool sends these instead of the objects: of all CPU that the writing process used for kubernetes, more than half went
-into making thousands of small objects out of a pipe, only to pack them for the catalog. They are what they stand for:
-whoever looks at one sees the symbols, unpacked at that moment.
+into making thousands of small objects out of a pipe, only to pack them for the catalog. They behave
+like the symbols themselves, which are unpacked on access.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The catalog: which file holds which document, and what each document consists of. The reading half.
 
 It is SQLite in WAL mode: reads never wait for the writer nor the writer for them, and each call sees one moment. Any
-thread may call. What the catalog does not name does not exist, whatever the other stores hold. `ledger` is the writing
+thread may call. What the catalog does not name does not exist, whatever the other parts hold. `writer` is the writing
 half, `schema` the tables, `packing` what the blobs mean, `definitions` the part about symbols.
 
 `root` is always a root's id (`Root.id`); an unknown one holds nothing.

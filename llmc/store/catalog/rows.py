@@ -1,4 +1,4 @@
-"""The single entries of the catalog, written inside a transaction of the `ledger`. Each statement goes by a key."""
+"""Single rows of the catalog, written inside a transaction of `writer`. Each statement uses a key."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The writing half of the catalog: each method is one transaction. Only the holder of the writer's lock has one.
 
-A batch is two of them. `reserve` takes numbers for the new documents and notes them as in flight, before any other
-store is touched. `settle`, the last step of all, makes the batch true: documents, files, manifest and generation at
-once. From the first `reserve` until `rest` the other stores are *moving*: tantivy merges behind our back.
+A batch takes two of them. `reserve` takes numbers for the new documents and notes them as in flight, before any other
+part is touched. `settle`, the last step, makes the batch visible: documents, files, manifest and generation at once.
+From the first `reserve` until `rest` the other parts are *moving*: tantivy merges in the background.
 """
 
 from __future__ import annotations

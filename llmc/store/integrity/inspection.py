@@ -1,8 +1,8 @@
-"""Looks the store over: thoroughly when it is opened or has changed, at a glance before each answer.
+"""Checks the store: completely when it is opened or has changed, by file stamps before each answer.
 
-What a sound file is, `seal` knows. Here is when to look, and what to make of a difference: a writer in another process
-may be between two steps, and then the files are ahead of what the catalog says. Only a difference that stays when the
-catalog stands still is damage.
+`checksums` knows what an intact file is. This module decides when to check and what a difference means: a writer in
+another process may be between two steps, and then the files are ahead of the catalog. Only a difference that persists
+while the catalog does not change is damage.
 """
 
 from __future__ import annotations

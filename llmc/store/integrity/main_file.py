@@ -1,5 +1,5 @@
-"""The catalog's main file: copied up to date, closed, and sealed again, in an order that a crash anywhere leaves
-readable.
+"""The catalog's main file: checkpointed, closed and sealed in an order that keeps it readable after a crash at any
+point.
 
 SQLite changes that file only when it checkpoints: when asked, and when its last connection closes. So the seal says
 "open" before and holds the new checksum after. Readers connect read-only and cannot checkpoint; the writer's lock is
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["MAIN", "SEAL", "close_sealed", "seal"]
 
 MAIN, SEAL, LOG = "catalog.db", "seal", "catalog.db-wal"
-# Reading the whole main file for its checksum is too dear for every save, so the log may grow so far first: less at the
-# end of a writer's work than in the midst of it.
+# Reading the whole main file for its checksum is too expensive for every save, so the log may grow to this size first.
+# When a writer closes, the limit is lower.
 CHECKPOINT_BYTES = 4 << 20
 CLOSING_BYTES = 256 << 10
 
@@ -47,7 +47,7 @@ def seal(folder: Path, ledger: CatalogWriter, generation: int, reached: Callable
 
 
 def close_sealed(folder: Path, ledger: CatalogWriter, generation: int, reached: Callable[[str], None]) -> None:
-    """The connection closes whatever happens: a full disk only leaves the log where it is."""
+    """The connection is closed in any case: on a full disk the log just stays."""
     with guard(folder, "closing the index"):
         previous, before = Checksums.read(folder / SEAL), signature(folder / MAIN)
         try:

@@ -1,4 +1,4 @@
-"""What goes wrong below, said in our words: no space, corruption, a panic of native code.
+"""Translates errors of the libraries below into our own: no space, corruption, a panic of native code.
 
 SQLite, tantivy, numpy and LanceDB each say "the disk is full" differently, and tantivy not at all when it happens in
 one of its threads. Every call into them runs inside `guard`, so that callers see `StoreFullError`, `CorruptStoreError`
@@ -44,8 +44,7 @@ PROBE_BYTES = 1 << 20
 @contextmanager
 def guard(folder: Path, doing: str, *damage: type[Exception]) -> Iterator[None]:
     """Translate what a backend raises while it is `doing` something in `folder`: errors of the system, of SQLite,
-    panics, and what else `damage` names. Anything else is a mistake of ours and stays what it is: nobody rebuilds for
-    that."""
+    panics, and what else `damage` names. Anything else is a bug and passes unchanged: a rebuild would not help."""
     kinds: tuple[type[Exception], ...] = (OSError, sqlite3.DatabaseError, *damage)
     try:
         yield

@@ -1,8 +1,8 @@
-"""The catalog's main file, open for reading for as long as this process may have it open in SQLite.
+"""Keeps the catalog's main file open for reading while this process may have it open in SQLite.
 
 SQLite's locks are POSIX locks, which belong to a process and a file: closing *any* descriptor of the file drops them
-all, and then another process may tidy up under our feet. So whoever reads that file past SQLite, for its checksum or
-its header, does it here, through a descriptor that is closed only after the last store of this process.
+all, and then another process may tidy up under our feet. So every read of that file outside SQLite, for its checksum or
+header, happens here, through a descriptor that is closed after the last store of this process.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ READ_BYTES = 1 << 20
 
 @dataclass(slots=True)
 class PinnedFile:
-    """One path: who needs it, and a descriptor for each file that stood there meanwhile (a rebuild puts another)."""
+    """One path: how many stores use it, and a descriptor for each file that was there (a rebuild replaces the file)."""
 
     users: int = 0
     files: dict[tuple[int, int], int] = field(default_factory=dict)
