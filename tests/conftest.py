@@ -14,8 +14,10 @@ from hypothesis import settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from daemons import Place
+    from delegates_world import World
     from model_server import ModelServer
 
 settings.register_profile("llmc", deadline=None)
@@ -47,3 +49,11 @@ def model() -> Iterator[ModelServer]:
 
     with serving() as server:
         yield server
+
+
+@pytest.fixture
+def world(tmp_path: Path, shared_place: Place, model: ModelServer) -> World:
+    """A workspace with downstream servers and delegates, for the tests of delegates."""
+    from delegates_world import World
+
+    return World(tmp_path, shared_place, model)
