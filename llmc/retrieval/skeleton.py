@@ -2,8 +2,10 @@
 
 It works on text and not on a syntax tree, so that every language and every range of lines has one. A statement that
 continues over several lines is joined, long arguments and literals inside it are abbreviated, and it stays if it
-branches, leaves, defines or calls. Comments, data and closing brackets go. Brackets decide where a statement ends: an
-open parenthesis, square bracket or literal continues it, an open block does not.
+branches, leaves, defines, calls, or sets what a later branch tests. Conditions are never abbreviated: they are what a
+reader came for. Comments, data and closing brackets go. Brackets decide where a statement ends (an open parenthesis,
+square bracket or literal continues it, an open block does not), and so does a line that is not indented further.
+Where that is still too much, plain calls go before whole levels do.
 """
 
 from __future__ import annotations
@@ -27,6 +29,9 @@ _ARM = re.compile(r"[^=;]*(?<![=<>!])=>(?:\s|$)")
 _CHOOSES = re.compile(r"[=(]\s*(?:await\s+)?(?:match|if|switch|when|case|try|loop|select)\b|\bswitch\s*\{?\s*$")
 # Those of them that have a body.
 _FLOW_HEAD = re.compile(r"(?:if|elif|else|elsif|for|foreach|while|until|unless|do|loop|switch|match|select|try|with)\b")
+_CONDITION = re.compile(r"(?:else\s+)?(?:if|elif|elsif|unless|while|until|switch|match|case|when|assert)\b")
+_RESULT = re.compile(r"(?:return|raise|throw|yield|break)\b")
+_LONG_STRING = re.compile(r"\"[^\"\n]{50,}\"|'[^'\n]{50,}'|`[^`\n]{50,}`")
 _LOGS = re.compile(
     r"\s*(?:const|let|var)?\s*\w*(?:this\.|self\.)?_?(?:log|logger|logging|console|tracing|slog|klog|LOG)\b"
     r"(?:\s*:?=|\.\w+|\(\w*\)\.\w+)?[^=]*\(|\s*(?:trace|debug|info|warn|error|println|eprintln)!\("
@@ -41,11 +46,15 @@ _DEFINES = re.compile(
 )
 _COMMENT = re.compile(r"\s*(?://|#(?!\[|!|include)|/\*|\*(?:\s|/|$)|--\s|<!--|;;|%%|\"\"\"|''')")
 _NOTHING = re.compile(r"[\s(){}\[\];,>]*(?:end)?[\s(){}\[\];,]*")
-# Strings and trailing comments, in which brackets mean nothing.
-_QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\\n]|\\.){0,200}'|`[^`]*`|\s//.*$|\s#\s.*$")
+# Strings, in which brackets mean nothing.
+_QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\\n]|\\.){0,200}'|`[^`]*`")
 _LIFETIME = re.compile(r"'(?=[a-z_]\w*[^\w'])")  # Rust's, which would open a string
 _DOCSTRING = re.compile(r"\s*[rRbBuU]{0,2}(\"{3}|'{3})")
+_TRAILING = re.compile(r"(\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\\n]|\\.){0,200}'|`[^`]*`)|\s(//.*|#\s.*)$")
+_ENDS_BLOCK = ("{", "}", ";")  # of a line, in languages where `//` begins a comment
+_ASSIGNS = re.compile(r"\s*(?:(?:const|let|var|mut|final|auto|val)\s+)*[(\[{]?\s*([\w$.]+)[^=!<>()]{0,40}?:?=(?![=>])")
 _CONTINUES = re.compile(r"\s*(?:\??\.\w|&&|\|\||[?:+|]\s|and\s|or\s|\)|\])")
+_UNFINISHED = re.compile(r"(?:&&|\|\||(?<![=<>!+])=|\s[+?]|\band|\bor)\s*$")
 _BRACKET = re.compile(r"[()\[\]{}]")
 _CLOSES = {")": "(", "]": "[", "}": "{"}
 # Before a brace that opens a block and not a literal: a parameter list, a keyword, an arrow, a Rust closure.
@@ -55,6 +64,9 @@ _STRUCT = re.compile(r"(?:[=(,]|(?<!\)):|\breturn|=>)\s*&?(?:[\w:.]+(?:<[^>]*>)?
 # A statement is joined over so many lines at most: brackets in odd strings could keep it open for ever.
 _MOST_JOINED = 60
 _LONGEST = 110
+_LONGEST_CONDITION = 320
+_LONGEST_RESULT = 180
+_LONGEST_STRING = 40  # of a literal in a statement that is too long
 _ARGUMENTS = 44  # of a bracket's content, when the statement is too long
 _MOST_NAMES = 6  # of calls in lines that are left out
 _FEW = 3  # so many folded lines need no mark of their own: the line numbers show them
@@ -82,12 +94,15 @@ class Statement:
 
 def skeleton(lines: Sequence[str], first: int, keep: Collection[int] = (), most: int = 0) -> list[Statement | Fold]:
     """What stays, and a `Fold` for each longer run that does not. `first` is the number of the first line; `keep` are
-    numbers of lines that stay whatever they say. With more than `most` statements the deepest are folded too."""
+    numbers of lines that stay whatever they say. With more than `most` statements others are folded, too."""
     levels: list[int] = []
     found: list[Statement | Fold] = []
     folded = 0
-    for number, text, length in _joined(lines, first):
-        if number == first or any(number <= line < number + length for line in keep) or _stays(text):
+    joined = list(_joined(lines, first))
+    tested = _Tested(text for _, text, _ in joined)
+    for number, text, length in joined:
+        wanted = number == first or any(number <= line < number + length for line in keep)
+        if wanted or _stays(text) or tested.later(text):
             if folded > _FEW:
                 found.append(Fold(folded))
             folded = 0
@@ -98,14 +113,38 @@ def skeleton(lines: Sequence[str], first: int, keep: Collection[int] = (), most:
     return _thinned(found, first + len(lines), most) if most else found
 
 
+class _Tested:
+    """Which variables do later branches test? `status = "failed"` decides where `if status` follows."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        heads = [text for text in texts if _FLOW.match(text)]
+        self._names = {word for text in heads for word in _WORD.findall(_bare(text))}
+
+    def later(self, text: str) -> bool:
+        """Whether a statement assigns to one of them."""
+        if _COMMENT.match(text) or _LOGS.match(text):
+            return False
+        found = _ASSIGNS.match(text)
+        return found is not None and found[1].rpartition(".")[2] in self._names
+
+
+_WORD = re.compile(r"[^\W\d][\w$]*")
+
+
 def _thinned(found: list[Statement | Fold], end: int, most: int) -> list[Statement | Fold]:
-    """Whole levels go, so that what remains is complete as far as it goes."""
-    deep = sorted(one.level for one in found if isinstance(one, Statement))
-    if len(deep) <= most:
-        return found
-    deepest = max(1, deep[most] - 1)
+    """Plain calls go first, from the deepest level on; then whole levels, so that what remains is complete as far as it
+    goes."""
     statements = [one for one in found if isinstance(one, Statement)]
-    kept = [one for one in statements if one.level <= deepest]
+    if len(statements) <= most:
+        return found
+    kept = statements
+    for level in range(max(one.level for one in statements), 1, -1):
+        kept = [one for one in statements if one.level < level or _decides(one.text)]
+        if len(kept) <= most:
+            break
+    if len(kept) > most:
+        deepest = max(1, sorted(one.level for one in kept)[most] - 1)
+        kept = [one for one in statements if one.level <= deepest]
     thinned: list[Statement | Fold] = []
     for one, following in zip(kept, [*(each.number for each in kept[1:]), end], strict=True):
         thinned.append(one)
@@ -113,6 +152,11 @@ def _thinned(found: list[Statement | Fold], end: int, most: int) -> list[Stateme
             inside = [each.text for each in statements if one.number < each.number < following]
             thinned.append(Fold(following - one.number - 1, _called(inside)))
     return thinned
+
+
+def _decides(text: str) -> bool:
+    """Whether it branches, leaves or defines."""
+    return bool(_FLOW.match(text) or _DEFINES.match(text) or _branches(text))
 
 
 def _called(texts: Iterable[str]) -> tuple[str, ...]:
@@ -145,6 +189,7 @@ def _branches(text: str) -> bool:
 def _joined(lines: Sequence[str], first: int) -> Iterator[tuple[int, str, int]]:
     """(number of the first line, text, how many lines) of each statement. A docstring is a comment."""
     at = 0
+    slashes = any(line.rstrip().endswith(_ENDS_BLOCK) for line in lines)
     while at < len(lines):
         text, size = lines[at], 1
         if quotes := _DOCSTRING.match(text):
@@ -152,17 +197,53 @@ def _joined(lines: Sequence[str], first: int) -> Iterator[tuple[int, str, int]]:
                 rest = (after for after, line in enumerate(lines[at + 1 :], 2) if quotes[1] in line)
                 size = next(rest, len(lines) - at)
         elif not _COMMENT.match(text):
+            text, size = _closed(lines, at)
+            text = _uncommented(text, slashes=slashes)
+            indent = _indent(text)
             opened = _is_open(text)
             while size < _MOST_JOINED and at + size < len(lines):
-                following = lines[at + size].strip()
-                if not opened and not (_CONTINUES.match(following) and not _NOTHING.fullmatch(following)):
+                line = lines[at + size]
+                following = line.strip()
+                continues = bool(_CONTINUES.match(following)) and not _NOTHING.fullmatch(following)
+                continues = continues or bool(_UNFINISHED.search(text))
+                if not opened and not continues:
                     break
+                if opened and following and _indent(line) <= indent and following[0] not in ")]}" and not continues:
+                    break  # a bracket in a string or a comment seemed to keep it open
                 if not _COMMENT.match(following):
-                    text = f"{text} {following}"
+                    text = f"{text} {_uncommented(following, slashes=slashes)}"
                     opened = _is_open(text)
                 size += 1
         yield first + at, text, size
         at += size
+
+
+def _closed(lines: Sequence[str], at: int) -> tuple[str, int]:
+    """A line with the end of the text in triple quotes that it opens, and how many lines that are."""
+    text, size = lines[at], 1
+    opened = _TRIPLE.findall(text)
+    if len(opened) % 2 == 0:
+        return text, size
+    quotes = opened[-1]
+    while at + size < len(lines) and quotes not in lines[at + size]:
+        size += 1
+    last = lines[at + size].partition(quotes)[2] if at + size < len(lines) else ""
+    return f"{text.rpartition(quotes)[0]}{quotes[0]}…{quotes[0]}{last}", size + 1
+
+
+_TRIPLE = re.compile(r"\"{3}|'{3}")
+
+
+def _uncommented(line: str, *, slashes: bool) -> str:
+    """Without the comment at its end; `//` divides in some languages."""
+    for found in _TRAILING.finditer(line):
+        if found[2] and (slashes or found[2][0] == "#"):
+            return line[: found.start()]
+    return line
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def _is_open(text: str) -> bool:
@@ -183,7 +264,7 @@ def _is_open(text: str) -> bool:
 
 
 def _bare(text: str) -> str:
-    """The text with strings and trailing comments blotted out."""
+    """The text with strings blotted out."""
     return _QUOTED.sub(lambda quoted: "~" * len(quoted[0]), _LIFETIME.sub("~", text))
 
 
@@ -197,7 +278,7 @@ def _opens_block(before: str) -> bool:
 
 def _level(text: str, levels: list[int]) -> int:
     """How deep a statement is, by the indentations around it."""
-    indent = len(text) - len(text.lstrip())
+    indent = _indent(text)
     while levels and levels[-1] >= indent:
         levels.pop()
     levels.append(indent)
@@ -208,14 +289,17 @@ def _plain(text: str) -> str:
     """Without surrounding white space, a closing bracket before `else`, and an opening one at the end."""
     text = re.sub(r"\s+", " ", text.strip())
     text = re.sub(r"^\}\s*", "", text)
-    text = re.sub(r"\s*\{$|;$|\s(?://|#\s).*$", "", text)
+    text = re.sub(r"\s*\{$|;$", "", text)
     text = re.sub(r" (\??\.)(?=\w)", r"\1", text)
     return re.sub(r"\(\s+", "(", re.sub(r",?\s+([)\]])", r"\1", text))
 
 
 def _abbreviated(text: str) -> str:
-    """Contents of brackets are cut, innermost last, until the statement is short enough."""
-    if len(text) <= _LONGEST:
+    """Long literals and contents of brackets are cut, innermost last, until the statement is short enough."""
+    longest = _LONGEST_CONDITION if _CONDITION.match(text) else _LONGEST_RESULT if _RESULT.match(text) else _LONGEST
+    if len(text) > longest:
+        text = _LONG_STRING.sub(lambda one: f"{one[0][:_LONGEST_STRING]}…{one[0][-1]}", text)
+    if len(text) <= longest:
         return text
     depth, start, parts = 0, 0, []
     for found in _BRACKET.finditer(_bare(text)):

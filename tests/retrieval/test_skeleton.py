@@ -175,3 +175,48 @@ def test_calls_in_levels_that_go_are_named() -> None:
 @pytest.mark.parametrize("text", ["", "(" * 5000, "{\n" * 2000, '"""\n' * 3, "'" * 999, ")}]" * 400])
 def test_text_that_is_no_code_has_a_skeleton_too(text: str) -> None:
     shape(text)
+
+
+def test_a_condition_is_never_abbreviated() -> None:
+    condition = " && ".join(f"state.of_container_{at}(pod, generation) != expected[{at}]" for at in range(5))
+    assert f"if ({condition})" in "\n".join(shape(f"function f() {{\n  if ({condition}) {{\n    go();\n  }}\n}}"))
+
+
+def test_what_a_later_branch_tests_stays() -> None:
+    lines = shape(
+        "def f(x):\n    label = 'a'\n    state = 'failed'\n    run(x)\n    if state == x:\n        return 1\n"
+    )
+    assert "3 1 state = 'failed'" in lines
+    assert not any("label" in line for line in lines)
+
+
+def test_a_comment_among_arguments_does_not_keep_a_statement_open() -> None:
+    call = "\tif err := call(\n\t\tctx, // the (usual\n\t\tnil,\n\t); err != nil {\n\t\treturn err\n\t}\n"
+    assert "8 1 second()" in shape("func f() {\n" + call + "\tsecond()\n}")
+
+
+def test_floor_division_is_no_comment() -> None:
+    lines = shape(
+        "def f(rest):\n    count = int(rest // 60)\n    if count == 0:\n        return None\n    use(count)\n"
+    )
+    assert lines[1:] == ["2 1 count = int(rest // 60)", "3 1 if count == 0: return None", "5 1 use(count)"]
+
+
+def test_an_operator_at_the_end_of_a_line_continues_it() -> None:
+    text = "func f() {\n\tif a.b != nil ||\n\t\t(c.d == nil && e.f) {\n\t\treturn\n\t}\n\tend()\n}"
+    assert "2 1 if a.b != nil || (c.d == nil && e.f): return" in shape(text)
+
+
+def test_a_query_in_triple_quotes_is_one_statement() -> None:
+    query = '    c.execute("""\n        SELECT (a\n    """, [1])\n'
+    text = "def f(c):\n" + query + "    for row in c.fetchall():\n        use(row)\n"
+    assert shape(text)[1:] == ['2 1 c.execute("…", [1])', "5 1 for row in c.fetchall():", "6 2 use(row)"]
+
+
+def test_plain_calls_go_before_branches() -> None:
+    text = "def f(rows):\n" + "".join(
+        f"    if a{at}():\n        b()\n        c()\n        if d{at}:\n            return {at}\n" for at in range(10)
+    )
+    lines = shape(text, most=35)
+    assert sum("return" in line for line in lines) == 10
+    assert not any("b()" in line for line in lines)
