@@ -157,7 +157,7 @@ def ask_all(folder: Path, questions: Sequence[Question], home: Path) -> list[Tol
 def ask(workspace: Workspace, question: Question) -> Told:
     """The reply of the tool, before it is written down: what is quoted of which file."""
     found = run_search(workspace.views(), SearchRequest(question.text, room=search.ROOM))
-    result = replace(found, files=search.near_enough(found))
+    result = replace(found, files=search.near_enough(found, is_report=False))
     quoted = lines_quoted(result)
     shares = [(len(quoted[path].intersection(lines)), len(lines)) for path, lines in question.wanted]
     return Told(
