@@ -6,6 +6,7 @@ are kept apart: they are counted, and listed where the name is telling or the ca
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -39,6 +40,7 @@ MOST_GUESSES = 60
 # A call by name is listed if at most so many files define the name.
 MOST_CANDIDATES = 2
 USES = frozenset({"call", "use", "type", "inherit", "write"})
+SEVERAL_WORDS = re.compile(r"[A-Za-z0-9]_[A-Za-z0-9]|[a-z0-9][A-Z]")
 
 
 @dataclass(slots=True)
@@ -114,7 +116,9 @@ class Graph:
             precision = resolution.precision if len(nodes) == 1 else max(resolution.precision, Precision.LIKELY)
             found.edges += [Edge(source, node, site, precision) for node in nodes]
         elif not resolution.entities and not resolution.closed and reference.kind in ("call", "use"):
-            if guesses or self._is_telling(reference):
+            if (only := self._only(facts, source, reference)) is not None:
+                found.edges.append(Edge(source, only, site, Precision.LIKELY))
+            elif guesses or self._is_telling(reference):
                 named = self._by_name(facts, source, reference)
                 found.guesses += [Edge(source, node, site, Precision.BY_NAME) for node in named]
             elif self._may_mean(facts, source, reference.name):
@@ -125,6 +129,14 @@ class Graph:
         if reference.kind != "call" or not reference.receiver or reference.name in LIBRARY_NAMES:
             return False
         return 0 < len(self.project.defining(reference.name)) <= MOST_CANDIDATES
+
+    def _only(self, facts: Facts, source: GraphNode, reference: Reference) -> GraphNode | None:
+        """The one method that a call on an unknown value can mean in this repository: its name is of several words, no
+        library has it, and nothing else is called so."""
+        if not self._is_telling(reference) or not SEVERAL_WORDS.search(reference.name):
+            return None
+        named = self._by_name(facts, source, reference)
+        return named[0] if len(named) == 1 else None
 
     def _may_mean(self, facts: Facts, source: GraphNode, name: str) -> bool:
         """Whether a file of the same family of languages defines the name; tests count for tests alone."""
@@ -271,7 +283,9 @@ class Graph:
             precision = resolution.precision if len(nodes) == 1 else max(resolution.precision, Precision.LIKELY)
             found.edges.append(Edge(source, node, site, precision))
         elif not resolution.entities and not resolution.closed and reference.kind in ("call", "use"):
-            if self._may_be(facts, source, reference, target):
+            if self._only(facts, source, reference) == target:
+                found.edges.append(Edge(source, node, site, Precision.LIKELY))
+            elif self._may_be(facts, source, reference, target):
                 found.guesses.append(Edge(source, node, site, Precision.BY_NAME))
         elif _is_uncertain(reference, resolution) and self._may_be(facts, source, reference, target):
             found.elsewhere.append(Edge(source, node, site, Precision.BY_NAME))
