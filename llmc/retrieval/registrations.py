@@ -21,12 +21,18 @@ _EVENTS = r"on|once|onAction|onFilter|onInit|addListener|addEventListener|subscr
 _METHODS = rf"[\w$.]+\.(?:{_VERBS})\(\s*{_TEXT}\s*,"
 _PATTERNS = {
     "javascript": rf"""{_METHODS}|[\w$.]+\.route\(\s*\{{|[\w$.]*\.?command\(\s*{_TEXT}
-        |[\w$.]+\.(?:{_EVENTS})\(\s*{_TEXT}\s*,|(?:action|filter|schedule|init|embed)\(\s*{_TEXT}\s*,""",
+        |[\w$.]+\.(?:{_EVENTS})\(\s*{_TEXT}\s*,|(?:action|filter|schedule|init|embed)\(\s*{_TEXT}\s*,
+        |[\w$.]*\.?(?:forRoutes|useGlobal\w+)\(|\.apply\(\s*[A-Z]""",
     "python": rf"""(?:re_)?path\(\s*{_TEXT}\s*,|url\(\s*{_TEXT}\s*,
-        |(?:\w+\s*=\s*)?[\w.]*\.(?:add_parser|add_command)\(\s*{_TEXT}|[\w.]+\.(?:connect|add_url_rule|add_api_route|add_route|subscribe|register)\(\s*[\w"'/]""",
-    "ruby": rf"(?:get|post|put|patch|delete|match)\s{_TEXT}|(?:resources?|namespace|mount|root|scope|task)\s[:\"'\w]",
-    "go": rf"""{_METHODS}|[\w.]+\.(?:HandleFunc|Handle)\(\s*{_TEXT}\s*,|Use:\s*"[^"\n]+\"""",
-    "rust": rf"[\w.]*\.(?:route|nest|nest_service|service)\(\s*{_TEXT}\s*,",
+        |(?:\w+\s*=\s*)?[\w.]*\.(?:add_parser|add_command)\(\s*{_TEXT}|
+        [\w.]+\.(?:connect|add_url_rule|add_api_route|add_route|subscribe|register|include_router|register_blueprint
+            |add_middleware|mount)\(\s*[\w"'/]""",
+    "ruby": rf"""(?:get|post|put|patch|delete|match)\s(?:{_TEXT}|:\w)
+        |(?:resources?|namespace|mount|root|scope|task)\s[:"'\w]
+        |(?:devise_for|rescue_from|(?:skip_)?(?:before|after|around)_\w+)\s[:\w]""",
+    "go": rf"""{_METHODS}|[\w.]+\.(?:HandleFunc|Handle)\(\s*{_TEXT}\s*,|Use:\s*"[^"\n]+"
+        |[^\n/"]*\.Group\(\s*{_TEXT}|[\w.]+\.Use\(""",
+    "rust": rf"[\w.]*\.(?:route|nest|nest_service|service)\(\s*{_TEXT}\s*,|[\w.]*\.(?:merge|layer|fallback)\(",
     "php": rf"Route::\w+\(\s*{_TEXT}|[$\w>-]+->(?:{_VERBS})\(\s*{_TEXT}\s*,",
     "csharp": rf"[\w.]+\.Map(?:Get|Post|Put|Delete|Patch|Hub)\(\s*{_TEXT}\s*,",
     "java": rf"[\w.]*\.?(?:{_VERBS})\(\s*{_TEXT}\s*,",

@@ -124,6 +124,13 @@ def test_a_folder_is_one_line_a_file_and_files_that_are_alike_share_one(outline:
         ("php", "Route::get('/a', [A::class, 'show']);\n", "Route::get('/a', [A::class, 'show'])"),
         ("csharp", 'app.MapGet("/a", List);\n', 'app.MapGet("/a", List)'),
         ("javascript", "emitter.on('close', stop);\n", "emitter.on('close', stop)"),
+        ("ruby", "  before_action :login!, only: [:edit]\n", "before_action :login!, only: [:edit]"),
+        ("ruby", "    get :feed, on: :collection\n", "get :feed, on: :collection"),
+        ("go", '\tusers.Register(v1.Group("/users"))\n', 'users.Register(v1.Group("/users"))'),
+        ("go", "\tv1.Use(Auth(true))\n", "v1.Use(Auth(true))"),
+        ("rust", "        .merge(articles::router())\n", ".merge(articles::router())"),
+        ("python", 'app.include_router(items, prefix="/items")\n', 'app.include_router(items, prefix="/items")'),
+        ("typescript", "      .apply(AuthMiddleware)\n", ".apply(AuthMiddleware)"),
     ],
 )
 def test_registrations_of_common_frameworks_are_found(language: str, text: str, expected: str) -> None:
