@@ -124,6 +124,7 @@ class ResolutionLink(NamedTuple):
     | import | enclosing definition | local name         | `module#name`; `#` alone: the module itself  |
     | export | empty                | exported name      | `module#name`, or `#name` of this file       |
     | base   | the type             | how: extends, ...  | chain of the base                            |
+    | bound  | enclosing definition | type parameter     | chain of the type that it must be            |
     | bind   | enclosing definition | variable           | chain of the assigned value, `?` if unknown  |
     | attr   | the method           | attribute of self  | chain of the assigned value                  |
     | type   | enclosing definition | variable           | chain of the annotated type                  |

@@ -50,6 +50,7 @@ class Links:
         self.tests: set[str] = set()
         self.properties: set[str] = set()
         self.packages: list[str] = []
+        self.bounds = {(link.scope, link.name): link.value for link in links if link.kind == "bound"}
         self.sends = [link for link in links if link.kind == "send"]
         self.receives = [link for link in links if link.kind == "receive"]
         for link in links:

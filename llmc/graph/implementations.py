@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from llmc.graph.entities import Entity, EntityKind, GraphNode
-from llmc.graph.facts import TYPE_KINDS
+from llmc.graph.dialects.base import shared_folders
+from llmc.graph.entities import Entity, EntityKind, GraphNode, Precision
+from llmc.graph.facts import CALLABLE_KINDS, TYPE_KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,9 +15,14 @@ if TYPE_CHECKING:
     from llmc.graph.edges import Graph
     from llmc.graph.entities import Edge
 
-__all__ = ["Implementations", "implementations", "overridden", "subtypes"]
+__all__ = ["Implementations", "calls_of_bases", "implementations", "implementing_members", "overridden", "subtypes"]
 
 MOST_TYPES = 1_000
+# Interfaces that declare a method of the same name, which are looked at for one method.
+MOST_INTERFACES = 8
+MOST_BASES = 4
+INTERFACE_KINDS = frozenset({"interface", "trait", "protocol"})
+ABSTRACT_LINES = 8  # an abstract method of Python has a docstring and raises
 
 
 @dataclass
@@ -41,12 +47,35 @@ def implementations(graph: Graph, node: GraphNode) -> Implementations:
     if kind in TYPE_KINDS:
         found.types, found.complete = subtypes(graph, node)
     elif facts.kind(owner) in TYPE_KINDS:
-        types, found.complete = subtypes(graph, facts.node(owner))
-        members = [member for one in types for member in _own(graph, one, node.name)]
-        found.members = list(dict.fromkeys([*members, *graph.told_implementations(node)]))
+        found.members, found.complete = _overriding(graph, node)
     edges = graph.incoming(node, frozenset({"use"}))
     found.registered = [edge for edge in edges.edges if kind not in TYPE_KINDS]
     found.decorators = list(_decorators(graph, node))
+    return found
+
+
+def _overriding(graph: Graph, node: GraphNode) -> tuple[list[GraphNode], bool]:
+    """The members of subtypes that override a member, and whether these are all."""
+    owner = GraphNode(node.doc, node.qualified.rpartition(".")[0])
+    types, complete = subtypes(graph, owner)
+    members = [member for one in types for member in _own(graph, one, node.name)]
+    return list(dict.fromkeys([*members, *graph.told_implementations(node)])), complete
+
+
+def implementing_members(graph: Graph, node: GraphNode) -> list[GraphNode]:
+    """What a call of a member without a body may run: of an interface, a trait, or abstract; not in tests."""
+    facts = graph.project.facts(node.doc)
+    symbol = facts.symbol(node.qualified) if facts else None
+    owner = node.qualified.rpartition(".")[0]
+    if facts is None or symbol is None or symbol.kind not in CALLABLE_KINDS or facts.kind(owner) not in TYPE_KINDS:
+        return []
+    is_short = symbol.end_line - symbol.start_line < ABSTRACT_LINES
+    if facts.kind(owner) not in INTERFACE_KINDS and not is_short:
+        return []
+    key = ("implementing", node)
+    if key not in graph.project.memo:
+        graph.project.memo[key] = [one for one in _overriding(graph, node)[0] if not graph.in_test(one)]
+    found: list[GraphNode] = graph.project.memo[key]
     return found
 
 
@@ -102,10 +131,62 @@ def _type_of(graph: Graph, edge: Edge) -> GraphNode | None:
 
 
 def overridden(graph: Graph, node: GraphNode) -> list[GraphNode]:
-    """The members of bases that this one overrides or implements, nearest first."""
+    """The members of bases and interfaces that this one overrides or implements, nearest first."""
     facts = graph.project.facts(node.doc)
-    owner = node.qualified.rpartition(".")[0]
-    if facts is None or not owner:
+    scope = node.qualified.rpartition(".")[0]
+    if facts is None or not scope:
         return []
-    found = graph.resolver.member(Entity(EntityKind.SUPER, facts.node(owner)), node.name)
-    return [one for one in found.nodes() if one != node]
+    if facts.kind(scope) in TYPE_KINDS:
+        inherited = graph.resolver.member(Entity(EntityKind.SUPER, facts.node(scope)), node.name).nodes()
+    else:  # an `impl` block in another file than its type
+        traits = (graph.resolver.evaluate(facts, "", chain) for chain in facts.links.bases.get(scope, ()))
+        bases = [entity for found in traits for entity in found.entities if entity.kind is EntityKind.DEFINITION]
+        inherited = [one for base in bases for one in graph.resolver.member(base, node.name).nodes()]
+    return list(dict.fromkeys(one for one in (*inherited, *_declared(graph, node)) if one != node))
+
+
+def _declared(graph: Graph, node: GraphNode) -> Iterator[GraphNode]:
+    """Members of interfaces that a type implements without naming them, where the language has that."""
+    facts = graph.project.facts(node.doc)
+    if facts is None or not graph.resolver.dialect(facts).is_structural:
+        return
+    owner = facts.node(node.qualified.rpartition(".")[0])
+    docs = graph.project.defining(node.name)
+    near = sorted(docs, key=lambda doc: -shared_folders(facts.path, graph.project.path(doc)))
+    seen = 0
+    for doc in near:
+        other = graph.project.facts(doc)
+        for qualified in other.by_name.get(node.name, ()) if other else ():
+            interface = qualified.rpartition(".")[0]
+            if other and seen < MOST_INTERFACES and other.kind(interface) == "interface":
+                seen += 1
+                if owner in _folded(graph, graph.structural(other.node(interface)), owner):
+                    yield other.node(qualified)
+
+
+def _folded(graph: Graph, types: list[GraphNode], owner: GraphNode) -> list[GraphNode]:
+    """Types of the owner's package by its document: a method may be in another file than its type."""
+    folder = graph.project.path(owner.doc).rpartition("/")[0]
+    same = [one for one in types if graph.project.path(one.doc).rpartition("/")[0] == folder]
+    return [GraphNode(owner.doc, one.qualified) for one in same]
+
+
+def calls_of_bases(graph: Graph, node: GraphNode) -> dict[GraphNode, list[Edge]]:
+    """What calls the members that this one overrides or implements: through a base, an interface or a trait object
+    such a call may run it. None is more than likely, and each has the member that it names."""
+    found: dict[GraphNode, list[Edge]] = {}
+    for base in overridden(graph, node)[:MOST_BASES]:
+        edges = graph.incoming(base, frozenset({"call"})).edges
+        found[base] = [
+            replace(edge, target=node, precision=max(edge.precision, Precision.LIKELY), through=base.qualified)
+            for edge in edges
+            if edge.source != node and not _is_super(graph, edge)
+        ]
+    return {base: edges for base, edges in found.items() if edges}
+
+
+def _is_super(graph: Graph, edge: Edge) -> bool:
+    """`super().save()` runs the base and nothing else."""
+    uses = graph.project.references(edge.site.doc).get(edge.site.container, ())
+    here = [one for one in uses if one.line == edge.site.line and one.name == edge.target.name]
+    return bool(here) and all(one.receiver.startswith("super") for one in here)

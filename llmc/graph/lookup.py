@@ -95,7 +95,7 @@ def _is_at(path: str, wanted: str) -> bool:
 
 
 def _parts(name: str, project: Project) -> list[str]:
-    """The parts of a qualified name. A handler is one part, though named after its registration: `router.get('/x')`."""
+    """The parts of a qualified name; a handler is one, though named after a call: `router.post('/refresh')`."""
     call, bracket, argument = name.partition("(")
     parts = [part for part in JOINTS.split(call) if part] or [name]
     if not bracket:

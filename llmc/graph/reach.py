@@ -7,7 +7,8 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from llmc.graph.implementations import implementations, overridden
+from llmc.graph.entities import Edge, Precision, Site
+from llmc.graph.implementations import calls_of_bases, implementations, implementing_members, overridden
 from llmc.graph.testing import is_test, is_test_case
 from llmc.graph.trees import CALLS, body_of
 from llmc.store.keywords.trigrams import trigrams
@@ -15,7 +16,7 @@ from llmc.store.protocols import Trigrams
 
 if TYPE_CHECKING:
     from llmc.graph.edges import Graph
-    from llmc.graph.entities import Edge, GraphNode
+    from llmc.graph.entities import GraphNode
 
 __all__ = ["Chain", "Impact", "TestReach", "find_chain", "impact", "tests_of"]
 
@@ -52,7 +53,10 @@ def tests_of(graph: Graph, node: GraphNode, depth: int, *, mocks: bool) -> Tests
         current = waiting.popleft()
         edges = graph.incoming(current, CALLS | {"type"} if current == node else CALLS)
         found.complete = found.complete and edges.complete
-        for edge in edges.edges:
+        users = edges.edges
+        if current == node or not users:  # what nothing calls directly is called through a base
+            users = [*users, *(edge for several in calls_of_bases(graph, current).values() for edge in several)]
+        for edge in users:
             facts = graph.project.facts(edge.source.doc)
             if facts is None:
                 continue
@@ -115,7 +119,7 @@ def find_chain(graph: Graph, source: GraphNode, goals: set[GraphNode], *, guesse
     while waiting:
         current = waiting.popleft()
         edges = graph.outgoing(body_of(graph, current), CALLS, guesses=guesses)
-        for edge in [*edges.edges, *edges.guesses]:
+        for edge in [*edges.edges, *edges.guesses] or _implementations(graph, current):
             if edge.target in before:
                 continue
             before[edge.target] = edge
@@ -125,6 +129,15 @@ def find_chain(graph: Graph, source: GraphNode, goals: set[GraphNode], *, guesse
                 return Chain((), complete=False)
             waiting.append(edge.target)
     return Chain((), complete=True)
+
+
+def _implementations(graph: Graph, node: GraphNode) -> list[Edge]:
+    """From a member without a body to what implements it."""
+    facts = graph.project.facts(node.doc)
+    symbol = facts.symbol(node.qualified) if facts else None
+    site = Site(node.doc, symbol.start_line if symbol else 1, "call", node.qualified)
+    members = implementing_members(graph, node)
+    return [Edge(node, one, site, Precision.LIKELY, "implementation") for one in members]
 
 
 def _back(before: dict[GraphNode, Edge | None], goal: GraphNode, source: GraphNode) -> tuple[Edge, ...]:

@@ -240,6 +240,8 @@ class Resolver:
     def _of_one_type(self, facts: Facts, scope: str, chain: str) -> Resolution:
         kind = EntityKind.MANY if chain.endswith("[]") else EntityKind.INSTANCE
         for outer in _outwards(scope):
+            if (bound := facts.links.bounds.get((outer, chain))) is not None and bound != chain:
+                return self.of_type(facts, outer, bound).weaker(Precision.LIKELY)
             found = self.evaluate(facts, outer, chain.removesuffix("[]"))
             types = [Entity(kind, one.node) for one in found.entities if self._is_type(one)]
             if types or found.entities == EXTERNAL.entities:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from llmc.graph.entities import GraphNode, Precision
 from llmc.graph.facts import CALLABLE_KINDS, TYPE_KINDS, VALUE_KINDS
+from llmc.graph.implementations import calls_of_bases, implementing_members
 from llmc.graph.incidental import is_incidental
 from llmc.graph.library_names import LIBRARY_NAMES
 
@@ -26,6 +27,8 @@ __all__ = ["Tree", "TreeEdge", "callees", "callers"]
 CALLS = frozenset({"call", "use"})
 HOLDER_KINDS = TYPE_KINDS | VALUE_KINDS  # not functions themselves, but what a call of them runs is known
 MOST_BRANCHES = 2_000
+MOST_IMPLEMENTATIONS = 4  # that are followed; more are counted
+IMPLEMENTS = "implementation"
 DEEPEST = 10
 
 
@@ -41,6 +44,7 @@ class TreeEdge:
     site_doc: int
     children: tuple[TreeEdge, ...] = ()
     through: tuple[str, ...] = ()
+    implemented: int = 0  # definitions that a call of this one may run; a few are its children
     repeated: tuple[GraphNode, ...] = ()  # children that are listed elsewhere in the tree
 
     @property
@@ -55,6 +59,7 @@ class Tree:
     guesses: int = 0  # calls by name that are not in the tree
     unlisted: Counter[str] = field(default_factory=Counter)  # the names that they call, which this repository defines
     guessed: list[Edge] = field(default_factory=list)  # of callers: uses by name that are not in the tree
+    through_bases: dict[GraphNode, list[Edge]] = field(default_factory=dict)  # of callers: calls of what it overrides
     complete: bool = True
     left: int = field(default=MOST_BRANCHES, repr=False)
 
@@ -78,8 +83,13 @@ def _grown(
     inner = _level(graph, tree, bodies, guesses=guesses)
     fresh: dict[GraphNode, list[TreeEdge]] = {}
     repeated: dict[GraphNode, list[GraphNode]] = {}
+    implemented: dict[GraphNode, int] = {}
     for branch in branches:
         called = inner.get(branch.node, [])
+        if not called and branch.node in inner:
+            called = _implementations(graph, branch.node)
+        implemented[branch.node] = len(called) if called and called[0].through == (IMPLEMENTS,) else 0
+        called = called if implemented[branch.node] <= MOST_IMPLEMENTATIONS else []
         fresh[branch.node] = [one for one in called if one.node not in shown]
         repeated[branch.node] = [one.node for one in called if one.node in shown and one.node != branch.node]
         shown |= {one.node for one in fresh[branch.node]}
@@ -87,7 +97,12 @@ def _grown(
     grown = iter(_grown(graph, tree, flat, depth - 1, shown, guesses=guesses))
     children = {node: tuple(next(grown) for _ in several) for node, several in fresh.items()}
     return tuple(
-        replace(branch, children=children[branch.node], repeated=tuple(dict.fromkeys(repeated[branch.node])))
+        replace(
+            branch,
+            children=children[branch.node],
+            repeated=tuple(dict.fromkeys(repeated[branch.node])),
+            implemented=implemented[branch.node],
+        )
         for branch in branches
     )
 
@@ -103,6 +118,16 @@ def _level(
         found[node] = _branches(graph, tree, edges) if edges else []
         tree.left -= len(found[node])
     return found
+
+
+def _implementations(graph: Graph, node: GraphNode) -> list[TreeEdge]:
+    facts = graph.project.facts(node.doc)
+    symbol = facts.symbol(node.qualified) if facts else None
+    lines = (symbol.start_line if symbol else 1,)
+    return [
+        TreeEdge(one, lines, frozenset({"call"}), Precision.LIKELY, node.doc, through=(IMPLEMENTS,))
+        for one in implementing_members(graph, node)
+    ]
 
 
 def body_of(graph: Graph, node: GraphNode) -> GraphNode:
@@ -157,6 +182,13 @@ def callers(graph: Graph, node: GraphNode, depth: int, *, guesses: bool = False)
     """What uses it, and what uses that; every kind of use but imports."""
     tree = Tree(node)
     tree.branches = _users(graph, tree, node, min(depth, DEEPEST), {node}, guesses=guesses)
+    known = {(branch.site_doc, line) for branch in tree.branches for line in branch.lines}
+    for base, edges in calls_of_bases(graph, node).items():
+        fresh = [edge for edge in edges if (edge.site.doc, edge.site.line) not in known]
+        known |= {(edge.site.doc, edge.site.line) for edge in fresh}
+        if fresh:
+            tree.through_bases[base] = fresh
+    tree.guessed = [edge for edge in tree.guessed if (edge.site.doc, edge.site.line) not in known]
     return tree
 
 

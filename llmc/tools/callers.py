@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.phrases import plural
-from llmc.graph.implementations import overridden
 from llmc.graph.trees import callers
 from llmc.tool import BUDGET, Argument, Tool, ToolRequest
 from llmc.tools.calls import MARKS, branch_data, every, legend, through
@@ -24,6 +23,7 @@ from llmc.tools.graph_output import (
     looked_up,
     notes_of,
     test_group,
+    through_group,
 )
 
 if TYPE_CHECKING:
@@ -49,10 +49,8 @@ def run(asked: ToolRequest) -> Envelope:
     layout = CallerLayout(lines, every_test=asked.flag("all"))
     unverified = [by_name_group(lines, graph, tree.guessed) for graph, tree in trees]
     said += [note for _, note in unverified if note]
-    bases = [
-        f"overrides {base.qualified}: callers of that may mean it"
-        for graph, tree in trees
-        for base in overridden(graph, tree.node)[:1]
+    said += [
+        f"{len(edges)} through {base.qualified}" for _, tree in trees for base, edges in tree.through_bases.items()
     ]
     cut = "" if all(tree.complete for _, tree in trees) else "not all files that hold the name were looked through"
     return Envelope(
@@ -63,7 +61,7 @@ def run(asked: ToolRequest) -> Envelope:
             for (graph, tree), (guesses, _) in zip(trees, unverified, strict=True)
             for group in layout.groups(graph, tree, guesses)
         ),
-        notes=notes_of(asked, more, cut, *bases[:2], legend(code)),
+        notes=notes_of(asked, more, cut, legend(code)),
         data={"definitions": [data_of(lines, graph, tree) for graph, tree in trees]},
         in_order=True,
     )
@@ -81,6 +79,7 @@ class CallerLayout:
         code = [branch for branch in tree.branches if not graph.in_test(branch.node)]
         tests = [branch for branch in tree.branches if graph.in_test(branch.node)]
         yield from self._by_file(graph, code, "")
+        yield from through_group(self.lines, graph, tree.through_bases)
         yield from guesses
         if self.every_test:
             yield from self._by_file(graph, tests, " (tests)")
@@ -130,6 +129,15 @@ def data_of(lines: Lines, graph: Graph, tree: Tree) -> dict[str, Any]:
         "guesses": len(tree.guessed),
         "complete": tree.complete,
         "callers": [branch_data(lines, graph, branch) for branch in tree.branches],
+        "through": [
+            {
+                **lines.data(graph, edge.source),
+                "at": {"path": graph.project.path(edge.site.doc), "lines": [edge.site.line]},
+                "base": base.qualified,
+            }
+            for base, edges in tree.through_bases.items()
+            for edge in edges
+        ],
     }
 
 

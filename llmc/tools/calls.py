@@ -11,7 +11,7 @@ from llmc.envelope.phrases import plural
 from llmc.graph.entities import Precision
 from llmc.graph.facts import TYPE_KINDS
 from llmc.graph.incidental import is_incidental
-from llmc.graph.trees import callees
+from llmc.graph.trees import IMPLEMENTS, callees
 from llmc.tool import ALL, BUDGET, Argument, Tool, ToolRequest
 from llmc.tools.graph_output import (
     GUESSES,
@@ -86,7 +86,9 @@ def legend(branches: Iterable[TreeEdge]) -> str:
 
 
 def through(branch: TreeEdge) -> str:
-    """The event, signal or channel that connects the two ends."""
+    """The event, signal or channel that connects the two ends; of a member without a body what implements it."""
+    if branch.through == (IMPLEMENTS,):
+        return ""
     return f" through {', '.join(branch.through)}" if branch.through else ""
 
 
@@ -113,6 +115,8 @@ class CallLayout:
         if branch.by_value:
             text += " passed as a value"
         text += through(branch)
+        if branch.implemented:
+            text += f" · {plural(branch.implemented, 'implementation')}{'' if branch.children else ': impls'}"
         told = [child for child in branch.children if not self._is_minor(graph, child)]
         minor = [child.node.qualified for child in branch.children if child not in told]
         if also := [*minor, *(node.name for node in branch.repeated)]:

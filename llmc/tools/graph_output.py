@@ -15,7 +15,7 @@ from llmc.tool import Argument
 from llmc.workspace import shown_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from llmc.base.model import Symbol
     from llmc.graph.edges import Graph
@@ -36,6 +36,7 @@ __all__ = [
     "looked_up",
     "notes_of",
     "test_group",
+    "through_group",
 ]
 
 NAME = Argument("name", "string", "A definition: name, Class.method or path:name.", required=True)
@@ -47,6 +48,8 @@ MOST_TARGETS = 5
 # Uses that match by name alone are listed up to this many: a reader can check these, and a count helps nobody.
 MOST_UNVERIFIED = 20
 MOST_UNRESOLVED = 6  # names of unresolved calls that are listed
+MOST_FOLDERS = 5  # of uses by name that are counted
+MOST_THROUGH = 40  # calls through one base
 FEW_TESTS = 4  # uses in tests that are named; more are counted
 LONGEST_HEAD = 80
 _SPACED = re.compile(r"([(\[{]) | (?=[)\]}])|,(?= \))")
@@ -117,18 +120,41 @@ def by_name_group(lines: Lines, graph: Graph, edges: Sequence[Edge]) -> tuple[li
     code = [edge for edge in edges if not graph.in_test(edge.source)]
     if not code:
         return [], f"{len(edges)} more by name in tests" if edges else ""
-    if len(code) > MOST_UNVERIFIED:
-        return [], guessed(len(edges))
+    in_tests = len(edges) - len(code)
+    note = f"{len(code)} by name, unverified" + (f" ({in_tests} more in tests)" if in_tests else "")
+    if len(code) <= MOST_UNVERIFIED:
+        return [Group("by name, unverified", tuple(file_items(lines, graph, code)))], note
+    counts = Counter(lines.path(graph, edge.site.doc).rpartition("/")[0] for edge in code)
+    most = ", ".join(f"{folder or '.'} {count}" for folder, count in counts.most_common(MOST_FOLDERS))
+    more = f", {len(counts) - MOST_FOLDERS} more folders" if len(counts) > MOST_FOLDERS else ""
+    row = Item((), f"{most}{more}; --guesses lists them", graph.project.root.id)
+    return [Group(f"{len(code)} by name, unverified", (row,))], note
+
+
+def through_group(lines: Lines, graph: Graph, through: Mapping[GraphNode, Sequence[Edge]]) -> list[Group]:
+    """Calls of what a definition overrides or implements, one line for each file: they may run it or another one."""
+    groups = []
+    for base, edges in through.items():
+        code = [edge for edge in edges if not graph.in_test(edge.source)]
+        items = file_items(lines, graph, code[:MOST_THROUGH])
+        if left := len(code) - MOST_THROUGH:
+            items += [Item((), f"{left} more: callers {base.qualified}")] if left > 0 else []
+        tests = len(edges) - len(code)
+        items += [Item((), f"{tests} in tests")] if tests else []
+        groups.append(Group(f"~ through {base.qualified} {lines.place(graph, base)}", tuple(items)))
+    return groups
+
+
+def file_items(lines: Lines, graph: Graph, edges: Sequence[Edge]) -> list[Item]:
+    """`path 12 f, 30 Class.g`."""
     by_file: dict[int, list[str]] = {}
-    for edge in code:
+    for edge in edges:
         by_file.setdefault(edge.site.doc, []).append(f"{edge.site.line} {edge.source.qualified}".rstrip())
-    items = [
-        Item((), f"{lines.path(graph, doc)} {', '.join(places)}", graph.project.root.id, graph.project.path(doc))
+    project = graph.project
+    return [
+        Item((), f"{lines.path(graph, doc)} {', '.join(dict.fromkeys(places))}", project.root.id, project.path(doc))
         for doc, places in by_file.items()
     ]
-    note = f"{len(code)} by name, unverified"
-    in_tests = len(edges) - len(code)
-    return [Group("by name, unverified", tuple(items))], note + (f" ({in_tests} more in tests)" if in_tests else "")
 
 
 @dataclass(frozen=True)

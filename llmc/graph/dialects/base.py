@@ -34,7 +34,8 @@ def shared_folders(one: str, other: str) -> int:
 
 class Dialect:
     """`selves` name the current object, `own_types` its type, `supers` its bases. `implicit_self`: members are visible
-    without a receiver. `by_arity`: a type with type arguments is another one than without; its name ends with "`"."""
+    without a receiver. `by_arity`: a type with type arguments is another one than without; its name ends with "`".
+    `is_structural`: a type implements an interface without naming it."""
 
     family = ""
     selves: frozenset[str] = frozenset({"self", "this"})
@@ -42,6 +43,7 @@ class Dialect:
     supers: frozenset[str] = frozenset({"super"})
     implicit_self = False
     by_arity = False
+    is_structural = False
     constructors: frozenset[str] = frozenset({"__init__", "constructor", "__new__"})
     # Calls that give back what they are called on, or what it wraps.
     transparent: frozenset[str] = frozenset()

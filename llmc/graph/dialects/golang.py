@@ -26,6 +26,7 @@ class Go(Dialect):
     selves = frozenset()
     own_types = frozenset()
     supers = frozenset()
+    is_structural = True
     constructors = frozenset()
 
     def module(self, facts: Facts, module: str) -> Resolution:  # noqa: ARG002 - an import path means the same everywhere

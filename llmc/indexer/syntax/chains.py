@@ -121,7 +121,7 @@ _WRAPPERS = _words(
     Arc Rc Ref RefMut Cow Pin RefCell Cell Mutex RwLock MutexGuard RwLockReadGuard RwLockWriteGuard OwnedMutexGuard
     OwnedRwLockReadGuard OwnedRwLockWriteGuard OnceCell OnceLock LazyLock Weak NonNull shared_ptr unique_ptr weak_ptr
     Readonly Partial Required NonNullable CompletableFuture Future Lazy Nullable NotRequired ReadOnly Provider
-    Supplier
+    Supplier BoxFuture LocalBoxFuture
     """
 )
 _CONTAINERS = _words(
@@ -150,6 +150,10 @@ _PRIMITIVE = _words(
     """
 )
 _LIFETIME = re.compile(r"\s*'\w+\s*")
+_MARKER = re.compile(
+    r"\s*(?:(?:dyn|impl)\s+)?(?:'\w+|\??Sized|Send|Sync|Unpin|Clone|Copy|Debug|Default|Eq|PartialEq|Hash)\s*"
+)
+_ASSOCIATED = re.compile(r"\s*(?:Output|Item)\s*=\s*")  # Iterator<Item = Parcel>
 _GO_LIST, _GO_MAP = re.compile(r"\[\w*\]|\.\.\.|chan\s+|<-\s*chan\s+"), re.compile(r"map\[[^\]]*\]")
 
 
@@ -163,6 +167,9 @@ def type_chain(text: str) -> str:
     if len(alternatives) > 1:
         chains = dict.fromkeys(type_chain(one) for one in alternatives if one.strip() not in _NOTHING)
         return "|".join([one for one in chains if one != UNKNOWN][:MOST_ALTERNATIVES]) or UNKNOWN
+    bounds = _split(text, "+")
+    if len(bounds) > 1:  # dyn Storage + Send + 'static
+        text = next((one.strip() for one in bounds if not _MARKER.fullmatch(one)), bounds[0])
     found = _one_type(text)
     return found if len(found) <= LONGEST_CHAIN else UNKNOWN
 
@@ -197,7 +204,7 @@ def _generic(name: str, rest: str) -> str:
     last = name.rpartition(".")[2]
     if rest[0] not in "[<" or rest[-1] not in "]>":
         return name + GENERIC if rest[0] in "[<" else UNKNOWN
-    inner = [one for one in _split(rest[1:-1], ",") if not _LIFETIME.fullmatch(one)] or [""]
+    inner = [_ASSOCIATED.sub("", one) for one in _split(rest[1:-1], ",") if not _LIFETIME.fullmatch(one)] or [""]
     if last in ("Union", "Either"):
         return type_chain("|".join(inner))
     if last in ("Callable", "Type", "type", "Literal", "Func", "Action"):

@@ -3,9 +3,9 @@
 A language has links if it has a query file `<grammar>.links.scm`, which is asked together with the one for
 definitions. Captures: `@recv` is the expression before a name, `@bind` a node that gives a variable a type or a value
 (which of its fields are which, `binding` knows), `@local` a variable of which nothing is known, `@returns` a declared
-type and `@return` a returned value, `@base` a base type, `@export` a statement that exports, `@mark` an annotation
-that may make a definition a test or a property, `@label` one of a switch, `@chan.send` and `@chan.receive` a channel.
-Resolution itself is left to `llmc.graph`.
+type and `@return` a returned value, `@base` a base type, `@bound` a type parameter with what it must be, `@export` a
+statement that exports, `@mark` an annotation that may make a definition a test or a property, `@label` one of a
+switch, `@chan.send` and `@chan.receive` a channel. Resolution itself is left to `llmc.graph`.
 """
 
 from __future__ import annotations
@@ -48,6 +48,10 @@ _AS = re.compile(r"\bas\s+(?!const\b)([\w.<>\[\]]+)\s*\)?$")
 _TEST_MARK = re.compile(
     r"(?:#!?\[\s*|@|\[\s*)(?:[\w:.]*\b)?(test|rstest|quickcheck|proptest|test_case|bench|cfg\(test\)|Test|ParameterizedTest|RepeatedTest"
     r"|TestFactory|Fact|Theory|TestMethod|TestCase|SkippableFact|Property)\b"
+)
+# A type parameter and what it must be: `S: Storage + Send`, `T extends Storage`, `where T : Storage`.
+_BOUND = re.compile(
+    r"(?:where\s+)?(\w+)\s*(?::|\bextends\b)\s*(?:(?:class|struct|notnull|unmanaged|new\(\))\??\s*,\s*)*([^,=&]+)"
 )
 _PARAMETER_PROPERTY = re.compile(rb"(?:public|private|protected|readonly|override)\b")
 
@@ -165,6 +169,9 @@ class _Links:
                 yield ResolutionLink("bind", self.scope(node.start_byte), self._of(node), UNKNOWN)
         for node in sorted(captures.get("base", ()), key=lambda one: one.start_byte):
             yield ResolutionLink("base", self.scope(node.start_byte), "", type_chain(self._of(node)))
+        for node in captures.get("bound", ()):
+            if found := _BOUND.match(self._of(node)):
+                yield ResolutionLink("bound", self.scope(node.start_byte), found[1], type_chain(found[2]))
         for node in captures.get("package", ()):
             yield ResolutionLink("module", "", "", self._of(node))
         for node in captures.get("export", ()):

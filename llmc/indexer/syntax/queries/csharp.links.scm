@@ -14,3 +14,4 @@
 (namespace_declaration name: (_) @package)
 (file_scoped_namespace_declaration name: (_) @package)
 (assignment_expression left: [(identifier) @write (member_access_expression name: (identifier) @write)])
+(type_parameter_constraints_clause) @bound

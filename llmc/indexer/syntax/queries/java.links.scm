@@ -17,3 +17,4 @@
 (annotation) @mark
 (package_declaration [(scoped_identifier) (identifier)] @package)
 (assignment_expression left: [(identifier) @write (field_access field: (identifier) @write)])
+(type_parameter (type_bound)) @bound

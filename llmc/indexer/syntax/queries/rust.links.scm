@@ -16,3 +16,5 @@
 (trait_item bounds: (trait_bounds (_) @base))
 (attribute_item) @mark
 (assignment_expression left: (field_expression field: (_) @write))
+(type_parameter bounds: (_)) @bound
+(where_predicate) @bound

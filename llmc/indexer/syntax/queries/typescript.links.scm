@@ -13,3 +13,4 @@
 (implements_clause (_) @base)
 (extends_type_clause (_) @base)
 (type_alias_declaration value: (_)) @alias.type
+(type_parameter constraint: (_)) @bound
