@@ -119,7 +119,13 @@ class Growth:
         listed = subprocess.run(["git", "ls-files", "-z"], cwd=source, capture_output=True, check=True).stdout
         for name in listed.decode("utf-8", "surrogateescape").split("\0"):
             place = source / name
-            if name and place.is_file() and not place.is_symlink() and place.stat().st_size < MOST_FILE_BYTES:
+            if (
+                name
+                and place.name != ".gitattributes"
+                and place.is_file()
+                and not place.is_symlink()
+                and place.stat().st_size < MOST_FILE_BYTES
+            ):
                 target = made / name
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(modified(place.read_bytes(), number))

@@ -21,11 +21,12 @@ from llmc.embed import open_embedder
 from llmc.indexer.digest import digest
 from llmc.indexer.pipeline import BatchLimits, IndexOutcome, adopt, index_paths
 from llmc.indexer.pool import DigestPool, Inline
+from llmc.indexer.remote_vectors import RemoteVectors
 from llmc.store import Store
 from llmc.store.vectors import engine
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
     from llmc.base.model import Root, Vectors
     from llmc.embed import Embedder
@@ -222,10 +223,16 @@ def fill_vectors(task: IndexTask, store: Store, root_fs: RootFs, embedder: Embed
     """Embed documents without vectors of this model: it is new, could not be used before, or its table was lost."""
     places = store.catalog.places(task.root.id)
     missing = places.keep(store.without_vectors())
+    remote = RemoteVectors(task.settings, task.root.path, embedder)
     for start in range(0, len(missing), FILL_DOCUMENTS):
         report({"stage": "embed", "done": start, "total": len(missing)})
-        batch: dict[int, Vectors] = {}
-        for doc in missing[start : start + FILL_DOCUMENTS]:
+        docs = missing[start : start + FILL_DOCUMENTS]
+        batch = {} if embeds_at_once(task.settings.embedder) else published_vectors(store, remote, docs)
+        if remote.trouble:
+            report({"stage": "embed", "trouble": remote.trouble})
+        for doc in docs:
+            if doc in batch:
+                continue
             vectors = embed_file(root_fs, places[doc], store.catalog.content_hash(doc), embedder)
             if vectors is not None:
                 batch[doc] = vectors
@@ -235,6 +242,15 @@ def fill_vectors(task: IndexTask, store: Store, root_fs: RootFs, embedder: Embed
             report({"stage": "embed", "trouble": str(error)})
             return
     store.use_vectors()
+
+
+def published_vectors(store: Store, remote: RemoteVectors, docs: Collection[int]) -> dict[int, Vectors]:
+    """Of documents whose content is published, cut into as many chunks as here."""
+    hashes = {doc: store.catalog.content_hash(doc) for doc in docs}
+    found = remote.find({one for one in hashes.values() if one})
+    chunks = store.catalog.chunks_of([doc for doc, one in hashes.items() if one in found])
+    known = {doc: found[one] for doc, one in hashes.items() if one in found}
+    return {doc: vectors for doc, vectors in known.items() if len(vectors) == len(chunks.get(doc, ()))}
 
 
 def embed_file(root_fs: RootFs, path: str, expected: str | None, embedder: Embedder) -> Vectors | None:

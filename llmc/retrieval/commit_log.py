@@ -19,14 +19,14 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from llmc.base.errors import NotFoundError
+from llmc.base.git_folder import GitCommit, git_folder
 from llmc.base.sqlite_file import connect
-from llmc.retrieval.git_folder import GitCommit, git_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from llmc.retrieval.git_folder import GitFolder
+    from llmc.base.git_folder import GitFolder
 
 __all__ = ["CommitLog", "load_log", "refresh"]
 

@@ -18,12 +18,12 @@ from dulwich.diff_tree import tree_changes
 from dulwich.object_store import DiskObjectStore
 from dulwich.objects import Commit as CommitObject
 
-from llmc.retrieval.git_folder import GitCommit
+from llmc.base.git_folder import GitCommit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from llmc.retrieval.git_folder import GitFolder
+    from llmc.base.git_folder import GitFolder
 
 __all__ = ["read_commits"]
 

@@ -10,13 +10,13 @@ NDCG@10. Falling more slowly helps short repositories and lets the giants of lon
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from llmc.retrieval.candidate import Candidate, Fused
 from llmc.retrieval.layout import layout_of, naming
 from llmc.retrieval.query import QueryRoute
 from llmc.retrieval.results import Share
-from llmc.retrieval.uses import count_uses
+from llmc.retrieval.uses import compound_names, count_uses
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from llmc.retrieval.query_features import QueryFeatures
     from llmc.retrieval.recall import Recalled
     from llmc.retrieval.scope import Scope
+    from llmc.retrieval.uses import DocumentNames
     from llmc.retrieval.view import View
+    from llmc.store.catalog.packing import ChunkPlaces
     from llmc.store.protocols import CatalogReader
 
 __all__ = ["fuse", "fuse_views", "grouped", "look_up", "normalised", "once", "started"]
@@ -146,15 +148,13 @@ def look_up(
     for file in listed:
         if file.doc:
             file.view.store.expect((file.doc,))
-    for view, scope in zip(views, scopes, strict=True):
-        own = [file for file in listed if file.view is view]
+    found = [_view_files(view, scope, listed, asked) for view, scope in zip(views, scopes, strict=True)]
+    for view, scope, own, chunks, names in found:
         docs = {file.doc for file in own if file.doc}
-        catalog = view.store.catalog
-        chunks, indexed = catalog.chunks_of(docs), catalog.indexed(view.root.id, docs)
-        defined = _definitions(catalog, docs, asked)
+        indexed = view.store.catalog.indexed(view.root.id, docs)
+        defined = _definitions(view.store.catalog, docs, asked)
         uses = layout_of(scope.places).uses
-        code = {file.doc: chunks[file.doc] for file in own if file.role == "code" and file.doc in chunks}
-        count_uses(view.store, code, uses)
+        count_uses(view.store, names, uses)
         for file in own:
             own_chunks: Sequence[ChunkPlace] = chunks.get(file.doc, file.chunks)
             language, stamp = indexed.get(file.doc, ("", None))
@@ -169,6 +169,25 @@ def look_up(
                     found=kept,
                     uses=uses.get(file.doc, 0),
                 )
+
+
+class ViewFiles(NamedTuple):
+    view: View
+    scope: Scope
+    files: list[Candidate]
+    chunks: dict[int, ChunkPlaces]
+    names: DocumentNames
+
+
+def _view_files(view: View, scope: Scope, listed: Sequence[Candidate], asked: QueryFeatures) -> ViewFiles:
+    """The files of one view, and the names that the catalog will be asked for, so that it hears of those of all views
+    before the first question."""
+    own = [file for file in listed if file.view is view]
+    chunks = view.store.catalog.chunks_of({file.doc for file in own if file.doc})
+    code = {file.doc: chunks[file.doc] for file in own if file.role == "code" and file.doc in chunks}
+    names = compound_names(code, layout_of(scope.places).uses)
+    view.store.expect(names={*asked.symbols, *(name for of_doc in names.values() for name in of_doc)} if own else ())
+    return ViewFiles(view, scope, own, chunks, names)
 
 
 def _definitions(catalog: CatalogReader, docs: set[int], asked: QueryFeatures) -> dict[int, list[Symbol]]:

@@ -21,7 +21,7 @@ from llmc.retrieval.commit_log import load_log, refresh
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from llmc.retrieval.git_folder import GitCommit
+    from llmc.base.git_folder import GitCommit
     from llmc.retrieval.view import View
 
 __all__ = ["CommitHit", "HistoryKind", "HistoryRequest", "HistoryResult", "history"]

@@ -75,6 +75,7 @@ def message_places(view: View, query: Query, scope: Scope) -> list[MessagePlace]
     kept = [doc for doc, path in paths.items() if naming(path).role in SOURCES]
     most = min(MOST_READ, MOST_CHECKS // len(runs))
     likely = sorted(kept, key=lambda doc: (-near[doc], -rarity[doc], doc))[:most]
+    view.root_fs.expect(paths[doc] for doc in likely)
     found = []
     for doc in likely:
         possible = [run for run in runs if run not in holding or doc in holding[run]]

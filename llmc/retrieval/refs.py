@@ -106,10 +106,13 @@ def refs(views: Sequence[View], request: RefsRequest) -> RefsResult:
     references: list[RefPlace] = []
     callees: Counter[str] = Counter()
     elsewhere: list[DocumentRefs] = []
-    for view in views:
+    listed = [(view, holding(view, last)) for view in views]
+    for view, docs in listed:
+        view.store.expect(docs)
+    for view, docs in listed:
+        view.store.expect(docs)  # again: of many only the first were fetched with those of the other views
         reader = ViewReader(view)
         definitions += defined(view, name, request, reader, callees)
-        docs = holding(view, last)
         references += used(last, docs, request, reader)
         elsewhere += others(last, docs, request, reader, [*definitions, *references])
     if not definitions and not references:
@@ -185,7 +188,9 @@ def defined(
 ) -> Iterator[RefPlace]:
     places = view.store.catalog.places(view.root.id)
     accepts = request.paths.of(view.root.id).accepts
-    for definition in view.store.catalog.symbols(name=name):
+    definitions = view.store.catalog.symbols(name=name)
+    view.store.expect({definition.doc for definition in definitions})
+    for definition in definitions:
         path = places.get(definition.doc)
         if path is None or not accepts(path):
             continue

@@ -43,6 +43,8 @@ VECTOR_WEIGHT = {QueryRoute.WORDS: 0.8, QueryRoute.TEXT: 0.8, QueryRoute.SYMBOL:
 # How many files are looked up in the catalog; how many more than shown are read, since some may be gone.
 SHORTLIST = 20
 SPARE = 3
+# Candidates whose files are announced together; some are passed over.
+FETCHED = 16
 # A quoted phrase may fail in file after file; so many are read for it.
 MOST_READ = 200
 # Where the second file scores less than half of the first, the first is right 95 times of 100 (golden suite, 180
@@ -188,9 +190,10 @@ def _present(
     ranked: Sequence[Candidate], asked: QueryFeatures, query: Query, looked: list[FileDependency]
 ) -> Iterator[Candidate]:
     """The files as they are now, best first; what is gone, or has not the phrase after all, is passed over."""
-    for candidate in ranked[: SHORTLIST // 2 + SPARE]:
-        candidate.view.root_fs.expect((candidate.path,))
-    for candidate in ranked:
+    for at, candidate in enumerate(ranked):
+        if at % FETCHED == 0:
+            for soon in ranked[at : at + FETCHED]:
+                soon.view.root_fs.expect((soon.path,))
         content = read(candidate.view, candidate.path)
         looked.append(FileDependency(candidate.view, candidate.path, content[1] if content else None))
         file = settle(candidate, *content, asked) if content else None

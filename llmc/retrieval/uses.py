@@ -18,16 +18,23 @@ if TYPE_CHECKING:
     from llmc.base.model import ChunkPlace
     from llmc.store.protocols import StoreReader
 
-__all__ = ["chunk_names", "count_uses"]
+__all__ = ["DocumentNames", "chunk_names", "compound_names", "count_uses"]
 
 # Two microseconds each; 10 names rank as 24 do, since the first names of a file are its types and entry points.
 MOST_NAMES = 10
 MOST_DEFINING = 2
 
 
-def count_uses(store: StoreReader, chunks: Mapping[int, Sequence[ChunkPlace]], known: dict[int, int]) -> None:
-    """Add what is not known yet: document → the number of other chunks that hold its most used name."""
-    names = {doc: dict(_compounds(places)) for doc, places in chunks.items() if doc not in known}
+DocumentNames = dict[int, dict[str, str]]
+
+
+def compound_names(chunks: Mapping[int, Sequence[ChunkPlace]], known: Collection[int]) -> DocumentNames:
+    """document → name → index term, of those that are not known yet."""
+    return {doc: dict(_compounds(places)) for doc, places in chunks.items() if doc not in known}
+
+
+def count_uses(store: StoreReader, names: DocumentNames, known: dict[int, int]) -> None:
+    """Add to `known`: document → the number of other chunks that hold its most used name."""
     terms = {name: term for of_doc in names.values() for name, term in of_doc.items()}
     defining = store.catalog.defining_each(terms) if terms else {}
     own = {name: term for name, term in terms.items() if len(defining[name]) <= MOST_DEFINING}

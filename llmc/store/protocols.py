@@ -277,5 +277,5 @@ class StoreReader(Protocol):
 
     def vector_state(self, *, wait: bool = True) -> VectorState: ...
 
-    def expect(self, docs: Collection[int]) -> None:
-        """The catalog will be asked for these documents soon; see `RootFs.expect`."""
+    def expect(self, docs: Collection[int] = (), names: Collection[str] = ()) -> None:
+        """The catalog will be asked for these documents, and for who defines these names; see `RootFs.expect`."""

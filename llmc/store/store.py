@@ -145,7 +145,7 @@ class Store:
                 self._parts.load()
             return self._parts.moment.generation
 
-    def expect(self, docs: Collection[int]) -> None:
+    def expect(self, docs: Collection[int] = (), names: Collection[str] = ()) -> None:
         """Does nothing: the catalog is on this disk."""
 
     def vector_state(self, *, wait: bool = True) -> VectorState:

@@ -20,8 +20,8 @@ import orjson
 from llmc.base.compute_slots import released
 from llmc.base.errors import LlmcError, NotFoundError, QueryError
 from llmc.base.exchange import ExchangeError, Exchanger, ExchangeTimeoutError
+from llmc.base.git_folder import origin_name
 from llmc.envelope.packing import unpack
-from llmc.retrieval.git_folder import origin_name
 from llmc.tools.scope import in_scope
 
 if TYPE_CHECKING:

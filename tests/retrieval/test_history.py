@@ -12,9 +12,9 @@ from http_world import served
 from mcp_world import raw
 
 from llmc.base.errors import NotFoundError
+from llmc.base.git_folder import GitCommit, git_folder
 from llmc.retrieval.commit_log import CommitLog
 from llmc.retrieval.commits import read_commits
-from llmc.retrieval.git_folder import GitCommit, git_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,7 +17,9 @@ from hypothesis import strategies as st
 from shared_server import JwtIssuer, SharedNode, jwt_issuer, node, tokens_in
 from shared_world import Checkout, reply, shared_site, shared_url
 
+from llmc.server.shared.service import LOCAL_TOOLS
 from llmc.store.shared.access import Access
+from llmc.tools.registry import TOOLS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -95,40 +97,60 @@ TARGETS = st.sampled_from(
         "open/one@narwhal:src/plan.py",
     ]
 )
-CALLS = st.one_of(
-    st.tuples(
-        st.just("search"), st.fixed_dictionaries({"query": st.one_of(WORDS, WORDS.map("repo:vault/* {}".format))})
+PATTERNS = st.sampled_from(["xylophone()", "Plan()", "$A()"])
+NAMED = st.fixed_dictionaries({"name": WORDS})
+# What each tool is called with; every tool that a server offers has an entry.
+ARGUMENTS: dict[str, st.SearchStrategy[dict[str, Any]]] = {
+    "search": st.fixed_dictionaries({"query": st.one_of(WORDS, WORDS.map("repo:vault/* {}".format))}),
+    "grep": st.one_of(
+        st.fixed_dictionaries({"pattern": st.one_of(WORDS, st.just("."))}),
+        st.fixed_dictionaries({"pattern": WORDS, "files": st.just(True), "path": TARGETS}),
+        st.fixed_dictionaries({"pattern": WORDS, "count": st.just(True)}),
     ),
-    st.tuples(st.just("grep"), st.fixed_dictionaries({"pattern": st.one_of(WORDS, st.just("."))})),
-    st.tuples(st.just("grep"), st.fixed_dictionaries({"pattern": WORDS, "files": st.just(True), "path": TARGETS})),
-    st.tuples(st.just("grep"), st.fixed_dictionaries({"pattern": WORDS, "count": st.just(True)})),
-    st.tuples(st.just("find"), st.fixed_dictionaries({"name": st.one_of(WORDS, TARGETS)})),
-    st.tuples(st.just("read"), st.fixed_dictionaries({"target": TARGETS})),
-    st.tuples(st.sampled_from(["outline", "tree"]), st.fixed_dictionaries({"path": TARGETS})),
-    st.tuples(
-        st.sampled_from(["refs", "calls", "callers", "impls", "tests", "impact"]),
-        st.fixed_dictionaries({"name": WORDS}),
+    "find": st.fixed_dictionaries({"name": st.one_of(WORDS, TARGETS)}),
+    "read": st.fixed_dictionaries({"target": TARGETS}, optional={"skeleton": st.just(True)}),
+    "outline": st.fixed_dictionaries({"path": TARGETS}),
+    "tree": st.fixed_dictionaries({"path": TARGETS}),
+    **dict.fromkeys(("refs", "calls", "callers", "impls", "tests", "impact"), NAMED),
+    "path": st.fixed_dictionaries({"source": WORDS, "target": WORDS}, optional={"guesses": st.just(True)}),
+    "context": st.fixed_dictionaries({"query": WORDS}),
+    "research_codebase": st.fixed_dictionaries({"question": WORDS}),
+    "locate_in_codebase": st.fixed_dictionaries({"query": WORDS}),
+    "find_patterns": st.fixed_dictionaries({"pattern": WORDS}),
+    "analyze_component": st.fixed_dictionaries({"component": st.one_of(WORDS, TARGETS)}),
+    "match": st.fixed_dictionaries({"pattern": PATTERNS}),
+    "over": st.fixed_dictionaries(
+        {"expression": st.sampled_from(["@", "length(@)", "[].path", "[?contains(path, 'q')]"])}
     ),
-    st.tuples(st.sampled_from(["context"]), st.fixed_dictionaries({"query": WORDS})),
-    st.tuples(st.sampled_from(["research_codebase", "locate_in_codebase"]), st.fixed_dictionaries({"question": WORDS})),
-    st.tuples(st.just("list_roots"), st.just({})),
-    st.tuples(st.just("match"), st.fixed_dictionaries({"pattern": st.sampled_from(["xylophone()", "Plan()", "$A()"])})),
-)
+    "llmc": st.fixed_dictionaries(
+        {"name": st.sampled_from(["grep", "history", "nothing"]), "args": WORDS.map(lambda word: {"pattern": word})}
+    ),
+    "list_roots": st.just({}),
+    "ping": st.just({}),
+}
+CALLS = st.one_of([st.tuples(st.just(tool), args) for tool, args in ARGUMENTS.items()])
+WITHOUT_SCOPE = ("list_roots", "ping", "over", "llmc")
 HANDLE = re.compile(r"\bh[a-z2-7]{26}\b|\bh[a-z2-7]{4}\b")
 
 
 def shown(site: SharedSite, tool: str, args: dict[str, Any]) -> str:
+    if tool == "over":
+        args = {"handle": reply(site, "grep", BOB, pattern=".", budget=60).handle, **args}
     found = reply(site, tool, BOB, **args)
     return HANDLE.sub("HANDLE", f"{found.text}\n{found.total} {found.error} {sorted(found.roots)}")
 
 
-@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_every_tool_of_a_server_is_part_of_the_property() -> None:
+    assert ARGUMENTS.keys() == set(TOOLS) - set(LOCAL_TOOLS)
+
+
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(call=CALLS, repo=REPOS, ref=REFS, budget=st.sampled_from([None, 60]))
 def test_every_reply_is_the_one_that_the_caller_would_get_without_the_hidden_repository(
     sites: Sites, call: tuple[str, dict[str, Any]], repo: list[str], ref: list[str], budget: int | None
 ) -> None:
     tool, args = call
-    more = {"repo": repo, "ref": ref} if tool != "list_roots" else {}
+    more = {"repo": repo, "ref": ref} if tool not in WITHOUT_SCOPE else {}
     given_args = {**args, **{name: value for name, value in more.items() if value}}
     if budget and tool in {"search", "grep", "find", "refs"}:
         given_args["budget"] = budget
@@ -275,6 +297,15 @@ def test_logs_of_the_server_name_nothing_that_its_callers_may_not_see(guarded: G
         assert not any(word in answer.text for word in SECRETS), answer.text
 
     assert not any(word in line for line in guarded.server.lines for word in SECRETS)
+
+
+def test_tools_that_need_more_than_an_index_are_refused_whatever_they_are_given(guarded: Guarded) -> None:
+    given = {"target": "vault/zebra:src/quokka.py", "name": "quagmire", "question": "xylophone", "action": "list"}
+    for tool in LOCAL_TOOLS:
+        answers = [guarded.server.post(guarded.tokens["bob"], tool, **args) for args in ({}, given)]
+        assert all(answer.json()["error"] for answer in answers), tool
+        assert not any(word in answers[0].text for word in SECRETS)
+        assert "ytterbium" not in answers[1].text
 
 
 def test_paths_that_are_not_routes_reveal_nothing(guarded: Guarded) -> None:

@@ -6,9 +6,12 @@ takes nothing along.
 
 from __future__ import annotations
 
+from base64 import b64encode
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import orjson
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -20,10 +23,12 @@ from llmc.server.http.callers import CALLER
 from llmc.server.http.prometheus import answered_calls, exposition_of, gauge, process_metrics
 from llmc.server.http.refusals import HttpRefusal
 from llmc.server.http.request_context import RequestContexts
-from llmc.server.http.rest import Rest, json_bytes
+from llmc.server.http.rest import Rest, arguments, json_bytes
 from llmc.server.surface import ToolSurface
 from llmc.server.wire import encode_line
 from llmc.state.connected_sessions import ConnectedSession, RequestContext
+from llmc.store.shared.access import Access
+from llmc.store.shared.vectors import vectors_of_contents
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -33,6 +38,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
+    from llmc.base.model import Vectors
     from llmc.server.call_threads import CallThreads
     from llmc.server.http.callers import HttpCaller
     from llmc.server.shared.authentication import SharedCallers
@@ -44,6 +50,8 @@ __all__ = ["shared_application"]
 
 # A server that has not seen the storage for so long should not get requests while others have.
 UNREADY_SECONDS = 30.0
+# A client asks for the vectors of some hundred documents at a time.
+MOST_HASHES = 1_000
 
 
 def shared_application(
@@ -95,6 +103,7 @@ class SharedRest(Rest):
         return [
             *super().routes(),
             Route("/ready", self.answered(self.ready)),
+            Route("/vectors", self.answered(self.vectors), methods=["POST"]),
             Route("/envelopes/{name}", envelopes.answered(envelopes.call), methods=["POST"]),
         ]
 
@@ -111,6 +120,25 @@ class SharedRest(Rest):
         is_ready = behind < UNREADY_SECONDS
         body: dict[str, object] = {"status": "ready" if is_ready else "not ready", "seconds_behind": round(behind, 1)}
         return json_bytes(encode_line(body), 200 if is_ready else 503)
+
+    async def vectors(self, request: Request) -> Response:
+        """The vectors of contents of a repository, for a daemon that indexes a clone of it."""
+        args = await arguments(request)
+        context = await self.enter(request, "")
+        found = await self.in_thread(partial(self._vectors, context, args))
+        sent = {name: b64encode(rows.astype("<f2").tobytes()).decode() for name, rows in found.items()}
+        return json_bytes(orjson.dumps({"vectors": sent}))
+
+    def _vectors(self, context: RequestContext, args: dict[str, Any]) -> dict[str, Vectors]:
+        repo, embedder, hashes = args.get("repo"), args.get("embedder"), args.get("hashes")
+        is_listed = isinstance(hashes, list) and all(isinstance(one, str) for one in hashes)
+        if not isinstance(repo, str) or not isinstance(hashes, list) or not is_listed or len(hashes) > MOST_HASHES:
+            raise HttpRefusal(400, "query", "vectors are asked for by `repo`, `embedder` and `hashes`")
+        index = self._index
+        selection = index.select(Access.of(context.client.repositories or ()), [repo], ["**"])
+        if embedder != selection.description.embedder or not selection.heads:
+            return {}
+        return vectors_of_contents(selection.readable, hashes, selection.description.dimension)
 
     async def metrics(self, request: Request) -> Response:
         """Counts of all repositories together, hence only for tokens with `metrics = true`."""

@@ -28,6 +28,11 @@ LONGEST_NAME = 120
 LAST_CHARACTER = "\U0010ffff"
 
 
+def spellings(name: str) -> set[str]:
+    """How the index spells a name, and the last part of a qualified one."""
+    return {index_name(name), index_name(_last(name))}
+
+
 def index_name(name: str) -> str:
     """How the name table spells a name: without case, and no longer than a key should be."""
     return name.casefold()[:LONGEST_NAME]
@@ -83,7 +88,7 @@ class SymbolQueries(ABC):
 
     def defining(self, name: str) -> set[int]:
         """The documents that define this name, or the last part of a qualified one; `symbols` says what it is there."""
-        return self._holding({index_name(name), index_name(_last(name))})
+        return self._holding(spellings(name))
 
     def _defined(self, docs: Collection[int], wanted: Callable[[str], bool] | None) -> list[StoredDefinition]:
         blobs = self._symbol_blobs(docs)

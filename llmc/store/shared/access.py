@@ -12,7 +12,6 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from llmc.store.shared.database import quoted
-from llmc.store.shared.schema import MANIFESTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -80,14 +79,12 @@ class Readable:
             repos.setdefault(head.shard, set()).add(head.repo)
         return cls(database, repos)
 
-    def manifest_column(self, head: Head, column: str) -> bytes | None:
-        """A packed column of a publication; None if it does not exist, or is not one of these repositories."""
-        if head.repo not in self.repos:
-            return None
-        where = f"repo = {quoted(head.repo)} AND ref = {quoted(head.ref)} AND nonce = {quoted(head.nonce)}"
-        rows = self._database.table(MANIFESTS).scan(where, (column,), 1)
-        packed: bytes | None = rows[column][0].as_py() if rows.num_rows else None
-        return packed
+    def publication_parts(self, heads: Iterable[Head], part: str) -> dict[str, bytes]:
+        """nonce → the files or terms of a publication, all fetched at once. What does not exist, or is not of these
+        repositories, is left out."""
+        names = {head.part(part): head.nonce for head in heads if head.repo in self.repos}
+        found = self._database.storage.read_many(list(names))
+        return {names[name]: data for name, data in found.items()}
 
     def scan(self, table: str, where: str, columns: Sequence[str], limit: int | None = None) -> pa.Table:
         return self._asked(

@@ -176,7 +176,7 @@ class PublishedCatalog(SymbolQueries):
     # --- names
 
     def _holding(self, names: Collection[str]) -> set[int]:
-        return self._live(self._selection.defining(frozenset(names)).get(self._repo, {}).values())
+        return self._live(self._selection.defining(self._repo, names).values())
 
     def _holding_prefix(self, start: str) -> set[int]:
         return self._live(self._selection.defining_prefix(start, start + LAST_CHARACTER).get(self._repo, {}).values())
@@ -187,7 +187,7 @@ class PublishedCatalog(SymbolQueries):
 
     def defining_each(self, names: Collection[str]) -> dict[str, list[int]]:
         spelled = {name: index_name(name) for name in names}
-        found = self._selection.defining(frozenset(spelled.values())).get(self._repo, {})
+        found = self._selection.defining(self._repo, set(spelled.values()))
         return {name: sorted(self.places("").keep(found.get(spelling, ()))) for name, spelling in spelled.items()}
 
     def names(self, prefix: str = "", limit: int | None = None) -> list[str]:

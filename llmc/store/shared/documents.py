@@ -1,21 +1,24 @@
 """What documents consist of, fetched in batches and kept in memory within bounds.
 
-A document never changes, so what was fetched stays true. Three kinds of columns are fetched apart, since most queries
-need only the first: facts (chunks, symbols, declarations), references, contents. Who knows that several documents will
-be needed one by one says so first (`expect`); the first fetch then brings them all.
+A document never changes, so what was fetched stays true. Three columns are cached apart, since graph queries read the
+facts (chunks, symbols, declarations) of thousands of documents, and their references and contents only of some. A
+caller that will need several documents one by one announces them (`expect`): the first fetch then brings all of them
+whole, so that one round trip to the storage does the work of many.
 """
 
 from __future__ import annotations
 
-import os
 import threading
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar
 
+import orjson
+
+from llmc.base.errors import CorruptStoreError
 from llmc.store.shared.keywords import document_filters
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Hashable
+    from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 
     from llmc.store.shared.access import Readable
 
@@ -23,6 +26,9 @@ __all__ = ["ByteCache", "DocumentCaches", "DocumentFacts", "DocumentReader"]
 
 Value = TypeVar("Value")
 Key = tuple[str, int]
+# Announced documents that are fetched whole in one request, and how large they may be together.
+MOST_ANNOUNCED = 512
+ANNOUNCED_BYTES = 16 << 20
 
 
 class ByteCache(Generic[Value]):
@@ -53,9 +59,17 @@ class ByteCache(Generic[Value]):
             while self._bytes > self._most and len(self._kept) > 1:
                 self._bytes -= self._kept.popitem(last=False)[1][1]
 
+    def __contains__(self, key: Hashable) -> bool:
+        return key in self._kept
+
     @property
     def bytes(self) -> int:
         return self._bytes
+
+    @property
+    def is_full(self) -> bool:
+        """The next value would probably displace another."""
+        return self._bytes > 0.9 * self._most
 
 
 class DocumentFacts(NamedTuple):
@@ -68,8 +82,33 @@ class DocumentFacts(NamedTuple):
     symbols: bytes
     links: bytes
 
+    def pack(self) -> bytes:
+        """One column: a line of JSON, which may hold a path that is not valid UTF-8, and three blobs."""
+        path = self.path.encode("utf-8", "surrogateescape").decode("latin-1")
+        lengths = (len(self.chunks), len(self.symbols), len(self.links))
+        head = orjson.dumps((path, self.content_hash, self.language, self.size, self.lines, *lengths))
+        return b"".join((head, b"\n", self.chunks, self.symbols, self.links))
 
-FACTS = ("path", "content_hash", "language", "size", "lines", "chunks", "symbols", "links")
+    @classmethod
+    def unpack(cls, packed: bytes) -> Self:
+        head, _, blobs = packed.partition(b"\n")
+        try:
+            path, content_hash, language, size, lines, chunks, symbols, links = orjson.loads(head)
+            path = path.encode("latin-1").decode("utf-8", "surrogateescape")
+            parts = blobs[:chunks], blobs[chunks : chunks + symbols], blobs[chunks + symbols :]
+            is_whole = len(blobs) == chunks + symbols + links
+        except (ValueError, TypeError, AttributeError):
+            is_whole = False
+        if not is_whole:
+            raise CorruptStoreError(
+                "a document of the shared index is damaged",
+                hint="Run `llmc shared verify`, and publish its repository again.",
+            )
+        return cls(path, content_hash, language, size, lines, *parts)
+
+
+def _unchanged(value: bytes) -> bytes:
+    return value
 
 
 class DocumentCaches:
@@ -79,6 +118,23 @@ class DocumentCaches:
         self.facts: ByteCache[DocumentFacts] = ByteCache(most_bytes // 4, _facts_size)
         self.references: ByteCache[bytes] = ByteCache(most_bytes // 4, len)
         self.contents: ByteCache[bytes] = ByteCache(most_bytes // 2, len)
+        self._columns: dict[str, tuple[ByteCache[Any], Callable[[bytes], Any]]] = {
+            "facts": (self.facts, DocumentFacts.unpack),
+            "refs": (self.references, _unchanged),
+            "content": (self.contents, _unchanged),
+        }
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(self._columns)
+
+    def lacks(self, key: Key) -> bool:
+        return any(key not in cache for cache, _ in self._columns.values())
+
+    def put(self, column: str, key: Key, value: bytes) -> Any:
+        cache, made = self._columns[column]
+        cache.put(key, found := made(value))
+        return found
 
 
 def _facts_size(facts: DocumentFacts) -> int:
@@ -91,59 +147,58 @@ class DocumentReader:
     def __init__(self, readable: Readable, caches: DocumentCaches) -> None:
         self._readable = readable
         self._caches = caches
-        self._expected: dict[str, set[Key]] = {"facts": set(), "contents": set()}
+        self._expected: dict[Key, int] = {}
         self._lock = threading.Lock()
 
-    def expect(self, repo: str, docs: Collection[int], *, contents: bool = False) -> None:
-        """These documents will be asked for soon."""
+    def expect(self, repo: str, sizes: Mapping[int, int]) -> None:
+        """These documents (number → size) will be asked for soon."""
         with self._lock:
-            self._expected["contents" if contents else "facts"].update((repo, doc) for doc in docs)
+            self._expected.update({(repo, doc): size for doc, size in sizes.items()})
 
     def facts(self, repo: str, docs: Collection[int]) -> dict[int, DocumentFacts]:
         """Unknown documents are left out."""
-        return self._get(repo, docs, self._caches.facts, FACTS, _facts_of, "facts")
+        return self._get(repo, docs, "facts", self._caches.facts)
 
     def references(self, repo: str, docs: Collection[int]) -> dict[int, bytes]:
-        return self._get(repo, docs, self._caches.references, ("refs",), _only)
+        return self._get(repo, docs, "refs", self._caches.references)
 
     def contents(self, repo: str, docs: Collection[int]) -> dict[int, bytes]:
-        return self._get(repo, docs, self._caches.contents, ("content",), _only, "contents")
+        return self._get(repo, docs, "content", self._caches.contents)
 
-    def _get(  # noqa: PLR0917 - one call for each kind of columns
-        self,
-        repo: str,
-        docs: Collection[int],
-        cache: ByteCache[Value],
-        columns: tuple[str, ...],
-        make: Callable[[tuple[Any, ...]], Value],
-        expected: str = "",
-    ) -> dict[int, Value]:
+    def _get(self, repo: str, docs: Collection[int], column: str, cache: ByteCache[Value]) -> dict[int, Value]:
         docs = set(docs)
         found = {doc: value for doc in docs if (value := cache.get((repo, doc))) is not None}
         missing = {(repo, doc) for doc in docs if doc not in found}
         if not missing:
             return found
-        if expected:
-            with self._lock:
-                missing |= {key for key in self._expected[expected] if cache.get(key) is None}
-                self._expected[expected].clear()
-        for where in document_filters({doc for _, doc in missing}):
-            rows = self._readable.scan("documents", where, ("repo", "doc", *columns))
-            named = zip(rows["repo"].to_pylist(), rows["doc"].to_pylist(), strict=True)
-            values = zip(*(rows[name].to_pylist() for name in columns), strict=True)
-            for key, fields in zip(named, values, strict=True):
-                value = make(fields)
-                cache.put(key, value)
-                if key[0] == repo and key[1] in docs:
-                    found[key[1]] = value
+        whole = self._announced()
+        fetched = dict(self._fetched(whole, column, self._caches.columns)) if whole else {}
+        fetched.update(self._fetched(missing - whole, column, (column,)))
+        found.update((key[1], value) for key, value in fetched.items() if key in missing)
         return found
 
+    def _announced(self) -> set[Key]:
+        """What was announced and is not here, as much as one request should bring."""
+        with self._lock:
+            expected, self._expected = self._expected, {}
+        chosen: set[Key] = set()
+        room = ANNOUNCED_BYTES
+        for key, size in expected.items():
+            if size <= room and self._caches.lacks(key):
+                room -= size
+                chosen.add(key)
+                if len(chosen) == MOST_ANNOUNCED:
+                    break
+        return chosen
 
-def _facts_of(fields: tuple[Any, ...]) -> DocumentFacts:
-    path, *rest = fields
-    return DocumentFacts(os.fsdecode(path), *rest)
-
-
-def _only(fields: tuple[Any, ...]) -> bytes:
-    value: bytes = fields[0]
-    return value
+    def _fetched(self, keys: Iterable[Key], wanted: str, columns: Collection[str]) -> dict[Key, Any]:
+        found: dict[Key, Any] = {}
+        for where in document_filters({doc for _, doc in keys}):
+            rows = self._readable.scan("documents", where, ("repo", "doc", *columns))
+            named = list(zip(rows["repo"].to_pylist(), rows["doc"].to_pylist(), strict=True))
+            for column in columns:
+                for key, value in zip(named, rows[column].to_pylist(), strict=True):
+                    made = self._caches.put(column, key, value)
+                    if column == wanted:
+                        found[key] = made
+        return found

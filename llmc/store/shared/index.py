@@ -12,22 +12,24 @@ import threading
 import time
 from collections import Counter, OrderedDict, defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from llmc.base import logs
 from llmc.base.errors import CorruptStoreError, LlmcError
 from llmc.store.shared.access import Access, Readable, matches
 from llmc.store.shared.database import SharedDatabase
 from llmc.store.shared.documents import ByteCache, DocumentCaches
-from llmc.store.shared.manifest import HEAD_COLUMNS, Head, Manifest, default_head, newest, read_heads
-from llmc.store.shared.schema import CONTENT_TABLES, MANIFESTS
+from llmc.store.shared.manifest import FILES, HEAD_COLUMNS, TERMS, Head, Manifest, default_head, newest, read_heads
+from llmc.store.shared.schema import MANIFESTS
 from llmc.store.shared.selection import Selection
 from llmc.store.shared.statistics import TermStatistics
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
 __all__ = ["SharedIndex"]
+
+Value = TypeVar("Value")
 
 log = logs.get("shared")
 
@@ -37,6 +39,10 @@ DOCUMENT_BYTES = 256 << 20
 MANIFEST_BYTES = 128 << 20
 STATISTICS_BYTES = 64 << 20
 MOST_SELECTIONS = 64
+# Publications whose parts are fetched together.
+MOST_FETCHED = 256
+# The indexes of a chunk in memory, about: 110 MB of 42,000 chunks.
+INDEX_BYTES = 2_600
 
 
 @dataclass(frozen=True)
@@ -63,7 +69,8 @@ class SharedIndex:
         self._lock = threading.Lock()
         self._refreshing = threading.Lock()
         self._closed = threading.Event()
-        self._poller: threading.Thread | None = None
+        self._changed = threading.Event()
+        self._threads: list[threading.Thread] = []
 
     @classmethod
     def open(cls, url: str, cache_bytes: int | None = None) -> Self:
@@ -73,9 +80,13 @@ class SharedIndex:
         return index
 
     def follow(self, seconds: float = POLL_SECONDS) -> None:
-        """Keep refreshing in the background until `close`."""
-        self._poller = threading.Thread(target=self._poll, args=(seconds,), name="llmc-shared", daemon=True)
-        self._poller.start()
+        """Keep refreshing in the background until `close`, and load what queries will need."""
+        self._threads = [
+            threading.Thread(target=self._poll, args=(seconds,), name="llmc-shared", daemon=True),
+            threading.Thread(target=self._warm_up, name="llmc-shared-warm", daemon=True),
+        ]
+        for one in self._threads:
+            one.start()
 
     def _poll(self, seconds: float) -> None:
         while not self._closed.wait(seconds):
@@ -88,10 +99,56 @@ class SharedIndex:
             except Exception:
                 log.exception("refreshing the shared index failed")
 
+    def _warm_up(self) -> None:
+        warm: dict[int, Mapping[str, int]] = {}
+        while not self._closed.is_set():
+            self._changed.wait()
+            self._changed.clear()
+            try:
+                self._prefetch()
+                for shard in self._shards_in_memory():
+                    versions = self.database.versions(shard)
+                    if versions != warm.get(shard) and not self._closed.is_set():
+                        self.database.prewarm(shard)
+                        warm[shard] = versions
+            except LlmcError as error:
+                log.warning("the shared index cannot be loaded ahead", error=str(error))
+            except Exception:
+                log.exception("loading the shared index ahead failed")
+
+    def _prefetch(self) -> None:
+        """Files and words of what was published, so that no query waits for them."""
+        heads = [default_head(refs.values()) for refs in self.snapshot.heads.values()]
+        heads.sort(key=lambda head: -head.published)
+        readable = Readable.of(self.database, heads)
+        for start in range(0, min(len(heads), MOST_SELECTIONS * MOST_FETCHED), MOST_FETCHED):
+            some = heads[start : start + MOST_FETCHED]
+            self.manifest(some[0], readable, some)
+            self.statistics(some[0], readable, some)
+            if self._manifests.is_full or self._statistics.is_full or self._closed.is_set():
+                return
+
+    def _shards_in_memory(self) -> list[int]:
+        """The shards published to last, as many as the cache of indexes has room for."""
+        chunks: Counter[int] = Counter()
+        newest_of: dict[int, float] = {}
+        for refs in self.snapshot.heads.values():
+            head = default_head(refs.values())
+            chunks[head.shard] += head.chunks
+            newest_of[head.shard] = max(newest_of.get(head.shard, 0.0), head.published)
+        found, room = [], self.database.cache_bytes
+        for shard in sorted(newest_of, key=lambda one: -newest_of[one]):
+            room -= chunks[shard] * INDEX_BYTES
+            if room < 0:
+                break
+            found.append(shard)
+        return found
+
     def close(self) -> None:
         self._closed.set()
-        if self._poller is not None:
-            self._poller.join()
+        self._changed.set()
+        for one in self._threads:
+            one.join()
 
     def refresh(self) -> None:
         """Take over what was published since the last call."""
@@ -121,7 +178,7 @@ class SharedIndex:
 
     def _caught_up(self, shard: int, wanted: Mapping[str, int]) -> Mapping[str, int]:
         """The versions that are read of a shard, refreshed if publications need newer ones."""
-        versions = {name: self.database.table(name, shard).version for name in CONTENT_TABLES}
+        versions = self.database.versions(shard)
         behind = any(versions[name] < version for name, version in wanted.items())
         return self.database.refresh(shard) if behind else versions
 
@@ -133,6 +190,7 @@ class SharedIndex:
             if kept is not None and not kept.is_dropped:
                 heads[repo][ref] = kept
         self.snapshot = PublishedHeads(dict(heads), time.monotonic())
+        self._changed.set()
 
     def seconds_behind(self) -> float:
         """How long ago this process last knew that it had the newest publications."""
@@ -179,27 +237,47 @@ class SharedIndex:
 
     # --- manifests
 
-    def manifest(self, head: Head, readable: Readable) -> Manifest:
-        found = self._manifests.get(head.nonce)
-        if found is None:
-            found = Manifest(head, self._column(head, readable, "entries"))
-            self._manifests.put(head.nonce, found)
-        return found
+    def manifest(self, head: Head, readable: Readable, others: Sequence[Head] = ()) -> Manifest:
+        """The files of a publication. If they have to be fetched, so are those of `others`, in the same round trip."""
 
-    def statistics(self, head: Head, readable: Readable) -> TermStatistics:
-        found = self._statistics.get(head.nonce)
-        if found is None:
-            found = TermStatistics.unpack(self._column(head, readable, "statistics"))
-            self._statistics.put(head.nonce, found)
-        return found
+        def unpacked(one: Head, packed: bytes) -> Manifest:
+            return Manifest(one, packed)
 
-    def _column(self, head: Head, readable: Readable, name: str) -> bytes:
-        packed = readable.manifest_column(head, name)
-        if packed is None:
+        return self._part(head, readable, others, FILES, self._manifests, unpacked)
+
+    def statistics(self, head: Head, readable: Readable, others: Sequence[Head] = ()) -> TermStatistics:
+        def unpacked(_one: Head, packed: bytes) -> TermStatistics:
+            return TermStatistics.unpack(packed)
+
+        return self._part(head, readable, others, TERMS, self._statistics, unpacked)
+
+    def _part(  # noqa: PLR0917 - one call for each kind of part
+        self,
+        head: Head,
+        readable: Readable,
+        others: Sequence[Head],
+        part: str,
+        cache: ByteCache[Value],
+        unpacked: Callable[[Head, bytes], Value],
+    ) -> Value:
+        found = cache.get(head.nonce)
+        if found is not None:
+            return found
+        missing = [one for one in others if one.nonce not in cache and one.nonce != head.nonce]
+        packed = readable.publication_parts([head, *missing[:MOST_FETCHED]], part)
+        if head.nonce not in packed:
             raise CorruptStoreError(
-                f"the manifest of {head.repo}@{head.ref} is missing", hint="Publish the repository again."
+                f"the list of {part} of {head.repo}@{head.ref} is missing", hint="Publish the repository again."
             )
-        return packed
+        for one in missing:
+            if one.nonce in packed:
+                try:
+                    cache.put(one.nonce, unpacked(one, packed[one.nonce]))
+                except CorruptStoreError:  # reported when it is asked for itself
+                    continue
+        found = unpacked(head, packed[head.nonce])
+        cache.put(head.nonce, found)
+        return found
 
 
 def names(typed: str, repo: str) -> bool:

@@ -124,7 +124,8 @@ def candidate_rows(readable: Readable, condition: Trigrams, *, across_lines: boo
 
 def _condition_query(condition: Trigrams) -> Any:
     """None where every document is a candidate."""
-    parts = [match_query(gram_terms(clean(one)), "grams") for one in rarest(condition.all)]
+    terms = " ".join(gram_terms(clean(one)) for one in rarest(condition.all))
+    parts = [match_query(terms, "grams", every=True)] if terms else []
     for group in condition.any:
         alternatives = [_condition_query(one) for one in group]
         if alternatives and None not in alternatives:

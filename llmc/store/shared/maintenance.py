@@ -22,7 +22,16 @@ from llmc.base import logs
 from llmc.base.errors import ConflictError, LlmcError, NotFoundError
 from llmc.store.shared.database import DISTANCE, quoted
 from llmc.store.shared.keywords import document_filters
-from llmc.store.shared.manifest import HEAD_COLUMNS, Head, Manifest, default_head, newest, read_heads
+from llmc.store.shared.manifest import (
+    FILES,
+    HEAD_COLUMNS,
+    PUBLICATIONS,
+    Head,
+    Manifest,
+    default_head,
+    newest,
+    read_heads,
+)
 from llmc.store.shared.publishing import append_head
 from llmc.store.shared.schema import CONTENT_TABLES, MANIFESTS
 
@@ -125,8 +134,9 @@ def optimize(
             _index_shard(database, shard)
             result.shards.append(shard)
         if shards is None:
-            result.manifests = _remove_superseded(database, rows, now)
-            result.objects = _remove_old_objects(database, now)
+            old = _remove_superseded(database, rows, now)
+            result.manifests = len(old)
+            result.objects = _remove_old_objects(database, {head.nonce for head in rows} - old, now)
         _compact(database.table(MANIFESTS))
     result.seconds = time.monotonic() - started
     return result
@@ -186,13 +196,19 @@ def _remove_unnamed(database: SharedDatabase, shard: int, rows: Collection[Head]
     database.refresh(shard)
     replaced = _replaced_at(rows)
     live: dict[str, set[int]] = defaultdict(set)
-    for head in rows:
-        if head.shard == shard and not head.is_dropped and replaced.get(head.nonce, now) > now - GRACE_SECONDS:
-            live[head.repo] |= _manifest(database, head).docs()
+    since = now - GRACE_SECONDS
+    named = [
+        head for head in rows if head.shard == shard and not head.is_dropped and replaced.get(head.nonce, now) > since
+    ]
+    for start in range(0, len(named), MANIFESTS_AT_ONCE):
+        several = named[start : start + MANIFESTS_AT_ONCE]
+        files = database.storage.read_many([head.part(FILES) for head in several])
+        for head in several:
+            live[head.repo] |= Manifest(head, files.get(head.part(FILES), b"")).docs()
     removed = 0
     for name in reversed(CONTENT_TABLES):  # `documents`, which says that a document is complete, comes last
         table = database.table(name, shard)
-        old = table.scan(f"written < {now - GRACE_SECONDS}", ("repo", "doc"))
+        old = table.scan(f"written < {since}", ("repo", "doc"))
         unnamed: dict[str, set[int]] = defaultdict(set)
         for repo, doc in zip(old["repo"].to_pylist(), old["doc"].to_pylist(), strict=True):
             if doc not in live[repo]:
@@ -204,12 +220,8 @@ def _remove_unnamed(database: SharedDatabase, shard: int, rows: Collection[Head]
     return removed
 
 
-def _manifest(database: SharedDatabase, head: Head) -> Manifest:
-    where = f"repo = {quoted(head.repo)} AND ref = {quoted(head.ref)} AND nonce = {quoted(head.nonce)}"
-    rows = database.table(MANIFESTS).scan(where, ("entries",), 1)
-    return Manifest(head, rows["entries"][0].as_py() if rows.num_rows else b"")
-
-
+# Their files are in memory together.
+MANIFESTS_AT_ONCE = 256
 KEYS = {"vectors": ("repo", "doc", "ordinal"), "chunks": ("repo", "doc", "ordinal"), "symbols": ("repo", "doc", "name")}
 
 
@@ -260,24 +272,37 @@ def _compact(table: SharedTable) -> None:
     table.refresh()
 
 
-def _remove_superseded(database: SharedDatabase, rows: Collection[Head], now: float) -> int:
+def _remove_superseded(database: SharedDatabase, rows: Collection[Head], now: float) -> set[str]:
+    """The nonces of publications that were replaced more than a day ago and are removed."""
     old = [nonce for nonce, at in _replaced_at(rows).items() if at < now - GRACE_SECONDS]
     for start in range(0, len(old), ROWS_AT_ONCE):
         some = ", ".join(map(quoted, old[start : start + ROWS_AT_ONCE]))
         database.table(MANIFESTS).delete(f"nonce IN ({some})")
-    return len(old)
+    return set(old)
 
 
-def _remove_old_objects(database: SharedDatabase, now: float) -> int:
-    """Handles and probes that outlived a day."""
+def _remove_old_objects(database: SharedDatabase, published: Collection[str], now: float) -> int:
+    """Handles, probes and parts of publications without a row that outlived a day by the clock of the storage: that
+    of this machine may be wrong, and a publisher writes the parts shortly before the row."""
+    since = _storage_time(database, now) - GRACE_SECONDS
     old = [
         one.name
-        for prefix in ("handles", "probe")
+        for prefix in ("handles", "probe", PUBLICATIONS)
         for one in database.storage.list(prefix)
-        if one.modified < now - GRACE_SECONDS
+        if one.modified < since and one.name.removeprefix(f"{PUBLICATIONS}/").partition(".")[0] not in published
     ]
     database.storage.delete(old)
     return len(old)
+
+
+def _storage_time(database: SharedDatabase, now: float) -> float:
+    """What the clock of the storage shows: an object was just written. `now` may be another time than this machine's,
+    and is then as much later there."""
+    name = f"probe/{uuid4().hex}"
+    database.storage.write(name, b"time")
+    written = max((one.modified for one in database.storage.list("probe") if one.name == name), default=now)
+    database.storage.delete([name])
+    return written + (now - time.time())
 
 
 def needs_optimize(database: SharedDatabase, shard: int) -> bool:

@@ -18,6 +18,7 @@ from llmc.base.denylist import Denylist
 from llmc.base.errors import NotFoundError, OutsideError, ReadError
 from llmc.base.model import Stamp
 from llmc.base.root_fs import DirectoryEntry, FileKind, ReadRefusal, RootFs, StatResult
+from llmc.store.catalog.definitions import spellings
 from llmc.store.shared.catalog import PublishedCatalog, stamp_of
 from llmc.store.shared.keywords import containing, word_hits
 from llmc.store.shared.vectors import stored_vectors, vector_hits
@@ -113,8 +114,11 @@ class PublishedStore:
     def vector_state(self, *, wait: bool = True) -> VectorState:  # noqa: ARG002 - nothing is loaded
         return VectorState("lancedb", self.head.chunks)
 
-    def expect(self, docs: Collection[int]) -> None:
-        self._selection.documents.expect(self.head.repo, docs)
+    def expect(self, docs: Collection[int] = (), names: Collection[str] = ()) -> None:
+        if docs:
+            self._selection.documents.expect(self.head.repo, self._selection.manifest(self.head).sizes(docs))
+        if names:
+            self._selection.expect_names({spelling for name in names for spelling in spellings(name)})
 
 
 class PublishedFs(RootFs):
@@ -138,8 +142,8 @@ class PublishedFs(RootFs):
 
     def expect(self, paths: Iterable[str]) -> None:
         entries = (self._manifest.find(path) for path in paths)
-        docs = [entry.doc for entry in entries if entry is not None and entry.doc > 0]
-        self._selection.documents.expect(self._head.repo, docs, contents=True)
+        sizes = {entry.doc: entry.size for entry in entries if entry is not None and entry.doc > 0}
+        self._selection.documents.expect(self._head.repo, sizes)
 
     def read(self, path: str, limit: int, *, follow: bool = False, walking: bool = False) -> tuple[bytes, Stamp]:  # noqa: ARG002
         if (refusal := self.refusal(path)) is not None:

@@ -15,19 +15,29 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 from uuid import uuid4
 
 from llmc.base.errors import CorruptStoreError, StoreError
 from llmc.store.shared.access import Readable
-from llmc.store.shared.database import quoted
 from llmc.store.shared.keywords import document_filters
-from llmc.store.shared.manifest import HEAD_COLUMNS, Head, Manifest, ManifestEntry, newest, pack_entries, read_heads
+from llmc.store.shared.manifest import (
+    FILES,
+    HEAD_COLUMNS,
+    TERMS,
+    Head,
+    Manifest,
+    ManifestEntry,
+    newest,
+    pack_entries,
+    read_heads,
+)
 from llmc.store.shared.rows import chunk_rows, document_rows, symbol_rows, trigram_rows, vector_rows
 from llmc.store.shared.schema import MANIFESTS, SHARD_CHUNKS, schema_of
 from llmc.store.shared.statistics import FIELDS, TermStatistics, count_chunk, counts_of
-from llmc.store.shared.vectors import stored_vectors
+from llmc.store.shared.vectors import vectors_of_contents
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -75,9 +85,11 @@ class Publication:
         live = sorted((head for head in self._heads.values() if not head.is_dropped), key=lambda head: -head.published)
         own = [head for head in live if head.ref == self.ref]
         there = set(self._readable.scan("documents", "", ("doc",))["doc"].to_pylist())
-        for head in [*own, *(head for head in live if head.ref != self.ref)][:MOST_REFS]:
+        chosen = [*own, *(head for head in live if head.ref != self.ref)][:MOST_REFS]
+        files = self._readable.publication_parts(chosen, FILES)
+        for head in chosen:
             try:
-                manifest = self._manifests[head.ref] = self._manifest(head)
+                manifest = self._manifests[head.ref] = Manifest(head, files.get(head.nonce, b""))
             except CorruptStoreError:  # this publication replaces it
                 continue
             for entry in manifest.entries():
@@ -139,14 +151,7 @@ class Publication:
         return len(self._written)
 
     def vectors_of_contents(self, hashes: Collection[str]) -> dict[str, npt.NDArray[np.float32]]:
-        """content hash → vectors of a document of this content, under whatever path."""
-        wanted = ", ".join(map(quoted, sorted(hashes)))
-        if not wanted:
-            return {}
-        rows = self._readable.scan("documents", f"content_hash IN ({wanted})", ("doc", "content_hash"))
-        docs = dict(zip(rows["content_hash"].to_pylist(), rows["doc"].to_pylist(), strict=True))
-        found = stored_vectors(self._readable, set(docs.values()), self._database.description.dimension)
-        return {content: found[doc] for content, doc in docs.items() if doc in found}
+        return vectors_of_contents(self._readable, hashes, self._database.description.dimension)
 
     # --- making it visible
 
@@ -174,7 +179,9 @@ class Publication:
             redacted=sum(entry.redactions for entry in listed),
             versions=self._database.refresh(self._shard),
         )
-        append_head(self._database, published, pack_entries(listed), statistics.pack())
+        self._database.storage.write(published.part(FILES), pack_entries(listed))
+        self._database.storage.write(published.part(TERMS), statistics.pack())
+        append_head(self._database, published)
         self._require_written(docs)
         counting = all_heads(self._database).get((self.repo, self.ref), published)
         return published, counting
@@ -198,8 +205,10 @@ class Publication:
         bases = {ref: manifest.docs() for ref, manifest in self._manifests.items()}
         nearest = max(bases, key=lambda ref: len(bases[ref] & docs), default=None)
         if nearest is not None:
-            best = bases[nearest]
-            base = TermStatistics.unpack(self._column(self._heads[nearest], "statistics"))
+            head = self._heads[nearest]
+            packed = self._readable.publication_parts([head], TERMS).get(head.nonce)
+            with suppress(CorruptStoreError):  # then everything is counted
+                base, best = (TermStatistics.unpack(packed), bases[nearest]) if packed else (base, best)
         written = docs & self._written.keys()
         chunks, counts = self._chunks, Counter(self._counts)
         chunks -= self._count_rows(counts, self._written.keys() - docs, -1)
@@ -219,12 +228,6 @@ class Publication:
                     seen.add(place)
                     count_chunk(counts, texts, step)
         return len(seen)
-
-    def _manifest(self, head: Head) -> Manifest:
-        return Manifest(head, self._column(head, "entries"))
-
-    def _column(self, head: Head, name: str) -> bytes:
-        return self._readable.manifest_column(head, name) or b""
 
 
 def is_newer(head: Head, committed: float) -> bool:
@@ -257,7 +260,8 @@ def shard_of(repo: str, heads: Collection[Head]) -> int:
     return last + 1 if chunks >= SHARD_CHUNKS else last
 
 
-def append_head(database: SharedDatabase, head: Head, entries: bytes = b"", statistics: bytes = b"") -> None:
+def append_head(database: SharedDatabase, head: Head) -> None:
+    """The step that makes a publication visible."""
     import pyarrow as pa  # noqa: PLC0415 - comes with lancedb
 
     row = {
@@ -266,8 +270,6 @@ def append_head(database: SharedDatabase, head: Head, entries: bytes = b"", stat
         "sequence": head.sequence,
         "nonce": head.nonce,
         "head": head.fields(),
-        "entries": entries,
-        "statistics": statistics,
     }
     rows = pa.Table.from_pylist([row], schema_of(MANIFESTS, database.description))
     database.append({MANIFESTS: rows})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,6 +11,7 @@ from llmc.base import words
 from llmc.store.catalog.packed import defined_names, link_blob, reference_blob, symbol_blob
 from llmc.store.catalog.packing import clean, pack_chunks
 from llmc.store.keywords.trigrams import parts
+from llmc.store.shared.documents import DocumentFacts
 from llmc.store.shared.grams import gram_terms
 from llmc.store.shared.schema import schema_of
 
@@ -41,22 +41,31 @@ def document_rows(repo: str, documents: Sequence[NumberedDocument], description:
         {
             "repo": repo,
             "doc": doc,
-            "path": os.fsencode(document.path),
             "content_hash": document.content_hash,
-            "language": clean(document.parsed.language),
             "size": document.size,
-            "lines": document.parsed.lines,
             "redactions": redactions,
             "nul": 0 in content,
-            "content": content,
-            "chunks": pack_chunks(document.parsed.chunks),
-            "symbols": symbol_blob(document.parsed.symbols),
+            "facts": facts_of(document).pack(),
             "refs": reference_blob(document.parsed.references),
-            "links": link_blob(document.parsed.links),
+            "content": content,
         }
         for doc, document, content, redactions in documents
     ]
     return _table("documents", rows, description)
+
+
+def facts_of(document: Document) -> DocumentFacts:
+    parsed = document.parsed
+    return DocumentFacts(
+        path=document.path,
+        content_hash=document.content_hash,
+        language=clean(parsed.language),
+        size=document.size,
+        lines=parsed.lines,
+        chunks=pack_chunks(parsed.chunks),
+        symbols=symbol_blob(parsed.symbols),
+        links=link_blob(parsed.links),
+    )
 
 
 def trigram_rows(repo: str, documents: Iterable[NumberedDocument], description: Description) -> pa.Table:

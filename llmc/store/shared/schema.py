@@ -7,14 +7,15 @@
 | chunks       | a run of lines              | words of body, name and path (full text), doc, repo |
 | vectors      | the same, embedded          | vector (IVF), doc, repo                             |
 | symbols      | a name that a document defines | name, doc, repo                                  |
-| manifests    | a repository at a ref       | none: one row for each publication                  |
+| manifests    | a repository at a ref       | none: one small row for each publication            |
 
 Content tables exist once for each shard (`chunks_0003`): a repository is in one shard, and a shard takes new
 repositories until it is full, since bringing its full-text indexes up to date takes time in proportion to all of it.
 Rows of content carry `repo`, so that permissions are a clause of every query, and `doc`, which is derived from
 repository, path, content and the versions in `Description`: whoever publishes the same file writes the same number,
 and nothing is written twice. `written` is when: what no manifest names is removed a day later. Manifests are only
-appended; the newest one of a repository and ref counts.
+appended; the newest one of a repository and ref counts. The files of a publication and its word statistics are objects
+beside the tables (`publications/NONCE.files`, `.terms`), so that the list of publications stays small.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ __all__ = [
     "schema_of",
 ]
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 DESCRIPTION: Final = "llmc.json"
 CONTENT_TABLES: Final = ("documents", "trigrams", "chunks", "vectors", "symbols")
 MANIFESTS: Final = "manifests"
@@ -119,18 +120,13 @@ def schema_of(table: str, description: Description) -> pa.Schema:
     columns: dict[str, list[tuple[str, pa.DataType]]] = {
         "documents": [
             *identity,
-            ("path", pa.binary()),
             ("content_hash", pa.string()),
-            ("language", pa.string()),
             ("size", pa.int64()),
-            ("lines", pa.int32()),
             ("redactions", pa.int32()),
             ("nul", pa.bool_()),
-            ("content", pa.large_binary()),
-            ("chunks", pa.binary()),
-            ("symbols", pa.binary()),
+            ("facts", pa.binary()),  # `documents.DocumentFacts` in one column: a column is a request
             ("refs", pa.binary()),
-            ("links", pa.binary()),
+            ("content", pa.large_binary()),
         ],
         "trigrams": [*identity, ("cut", pa.bool_()), ("grams", pa.large_string())],
         "chunks": [
@@ -148,8 +144,6 @@ def schema_of(table: str, description: Description) -> pa.Schema:
             ("sequence", pa.int64()),
             ("nonce", pa.string()),
             ("head", pa.string()),
-            ("entries", pa.large_binary()),
-            ("statistics", pa.large_binary()),
         ],
     }
     return pa.schema(columns[table])

@@ -37,6 +37,7 @@ Value = TypeVar("Value")
 
 # Answers of one selection that are remembered; those of one call are a handful.
 MOST_ANSWERS = 64
+MOST_NAMES = 20_000
 # Documents of other refs and former commits may fill the list of hits; further down they are not worth the time.
 DEEPEST = 32
 # Statistics of a repository take 0.1 to 2 MB; those of the largest repositories tell what is rare.
@@ -53,16 +54,18 @@ class Selection:
         self.readable = Readable.of(index.database, heads)
         self.documents = DocumentReader(self.readable, index.caches)
         self._answers: OrderedDict[Hashable, Any] = OrderedDict()
+        self._names: dict[str, dict[str, set[int]]] = {}
+        self._expected_names: set[str] = set()
         self._lock = threading.Lock()
         self._by_repo: dict[str, list[Head]] = defaultdict(list)
         for head in heads:
             self._by_repo[head.repo].append(head)
 
     def manifest(self, head: Head) -> Manifest:
-        return self._index.manifest(head, self.readable)
+        return self._index.manifest(head, self.readable, self.heads)
 
     def statistics(self, head: Head) -> TermStatistics:
-        return self._index.statistics(head, self.readable)
+        return self._index.statistics(head, self.readable, self._counted)
 
     # --- words
 
@@ -113,10 +116,28 @@ class Selection:
             lambda: candidate_rows(self.readable, condition, across_lines=across_lines),
         )
 
-    def defining(self, names: frozenset[str]) -> dict[str, dict[str, set[int]]]:
-        """repository → name → documents that define it."""
-        where = f"name IN ({', '.join(map(quoted, sorted(names)))})" if names else "false"
-        return self._remembered(("defining", names), lambda: self._defining(where))
+    def expect_names(self, names: Collection[str]) -> None:
+        """The next question for names that are defined brings these as well."""
+        with self._lock:
+            self._expected_names.update(names)
+
+    def defining(self, repo: str, names: Collection[str]) -> dict[str, set[int]]:
+        """name → documents of a repository that define it."""
+        with self._lock:
+            known = {name: self._names[name] for name in names if name in self._names}
+            wanted = set(names) - known.keys()
+            if wanted:
+                wanted |= self._expected_names - self._names.keys()
+                self._expected_names.clear()
+        if wanted:
+            found = self._defining(f"name IN ({', '.join(map(quoted, sorted(wanted)))})")
+            each = {name: {repo: docs[name] for repo, docs in found.items() if name in docs} for name in wanted}
+            known.update((name, each[name]) for name in names if name in each)
+            with self._lock:
+                if len(self._names) + len(each) > MOST_NAMES:
+                    self._names.clear()
+                self._names.update(each)
+        return {name: docs[repo] for name, docs in known.items() if repo in docs}
 
     def defining_prefix(self, start: str, end: str) -> dict[str, dict[str, set[int]]]:
         where = f"name >= {quoted(start)} AND name < {quoted(end)}" if start else ""

@@ -73,8 +73,6 @@ class TermStatistics:
 
     @classmethod
     def unpack(cls, packed: bytes) -> TermStatistics:
-        if not packed:
-            return cls.of(0, {})
         try:
             numbers = np.frombuffer(_from_bytes(zlib.decompress(packed[8:])), "<u4")
             steps, counts = np.split(numbers, 2)

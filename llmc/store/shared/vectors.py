@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from llmc.store.protocols import ChunkHit
+from llmc.store.shared.database import quoted
 from llmc.store.shared.keywords import DOCS_IN_FILTER, document_filters
 from llmc.store.vectors.layout import vectors_of
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     Floats = npt.NDArray[np.float32]
 
-__all__ = ["stored_vectors", "vector_hits"]
+__all__ = ["stored_vectors", "vector_hits", "vectors_of_contents"]
 
 # Of the candidates by rounded vectors so many more are read, since a chunk may have been written twice.
 SPARE = 8
@@ -56,6 +57,17 @@ def _found(readable: Readable, query: Floats, limit: int, where: str) -> list[Wo
     columns = zip(*(found[name].to_pylist() for name in ("repo", "doc", "ordinal")), cosines, strict=True)
     hits = {(repo, doc, at): (repo, ChunkHit(doc, at, cosine)) for repo, doc, at, cosine in columns}
     return sorted(hits.values(), key=lambda one: (-one[1].score, one[1].doc, one[1].ordinal, one[0]))
+
+
+def vectors_of_contents(readable: Readable, hashes: Collection[str], dimension: int) -> dict[str, Floats]:
+    """content hash → vectors of a document of this content, under whatever path."""
+    if not hashes:
+        return {}
+    wanted = ", ".join(map(quoted, sorted(hashes)))
+    rows = readable.scan("documents", f"content_hash IN ({wanted})", ("doc", "content_hash"))
+    docs = dict(zip(rows["content_hash"].to_pylist(), rows["doc"].to_pylist(), strict=True))
+    found = stored_vectors(readable, set(docs.values()), dimension)
+    return {content: found[doc] for content, doc in docs.items() if doc in found}
 
 
 def stored_vectors(readable: Readable, docs: Collection[int], dimension: int) -> dict[int, Floats]:

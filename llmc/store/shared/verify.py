@@ -15,10 +15,12 @@ from llmc.base.errors import CorruptStoreError
 from llmc.base.text import content_hash
 from llmc.store.catalog.packing import UNREADABLE, unpack_chunks
 from llmc.store.shared.database import quoted
+from llmc.store.shared.documents import DocumentFacts
 from llmc.store.shared.keywords import document_filters
 from llmc.store.shared.maintenance import shards_of
-from llmc.store.shared.manifest import HEAD_COLUMNS, Manifest, newest, read_heads
+from llmc.store.shared.manifest import FILES, HEAD_COLUMNS, TERMS, Manifest, newest, read_heads
 from llmc.store.shared.schema import CONTENT_TABLES, MANIFESTS
+from llmc.store.shared.statistics import TermStatistics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -76,12 +78,11 @@ def _verify_repository(
 ) -> Iterator[SharedDifference]:
     named: dict[int, tuple[str, str]] = {}
     for head in heads:
-        where = f"repo = {quoted(repo)} AND ref = {quoted(head.ref)} AND nonce = {quoted(head.nonce)}"
-        rows = database.table(MANIFESTS).scan(where, ("entries",), 1)
         try:
-            manifest = Manifest(head, rows["entries"][0].as_py() if rows.num_rows else b"")
+            manifest = Manifest(head, database.storage.read(head.part(FILES)) or b"")
+            TermStatistics.unpack(database.storage.read(head.part(TERMS)) or b"")
         except CorruptStoreError:
-            yield SharedDifference(repo, head.ref, MANIFESTS, "its list of files is damaged", shard=shard)
+            yield SharedDifference(repo, head.ref, MANIFESTS, "its list of files or words is damaged", shard=shard)
             continue
         named |= {entry.doc: (head.ref, entry.path) for entry in manifest.entries() if entry.doc > 0}
     for doc, table, problem in _damaged(database, repo, shard, named.keys()):
@@ -108,15 +109,15 @@ def _damaged_contents(
 ) -> Iterator[tuple[int, str, str]]:
     """Fills `chunks` with the number of chunks of each document that is there."""
     ordered = sorted(docs)
-    columns = ("doc", "content_hash", "content", "chunks")
+    columns = ("doc", "content_hash", "content", "facts")
     for start in range(0, len(ordered), CONTENTS_AT_ONCE):
         where = next(document_filters(ordered[start : start + CONTENTS_AT_ONCE]))
         rows = database.table("documents", shard).scan(f"repo = {quoted(repo)} AND {where}", columns)
         for doc, hashed, content, packed in zip(*(rows[name].to_pylist() for name in columns), strict=True):
             chunks[doc] = 0
             try:
-                chunks[doc] = len(unpack_chunks(doc, packed))
-            except UNREADABLE:
+                chunks[doc] = len(unpack_chunks(doc, DocumentFacts.unpack(packed).chunks))
+            except (CorruptStoreError, *UNREADABLE):
                 yield doc, "documents", "its chunks cannot be read"
             if content_hash(content) != hashed:
                 yield doc, "documents", "its content is not what was written"

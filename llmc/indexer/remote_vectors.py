@@ -1,0 +1,79 @@
+"""Vectors that a shared index has already: a fresh clone of a published repository need not embed them again.
+
+A slow embedder takes minutes where the servers in `[[remotes]]` send the same vectors in seconds. They are asked by the
+hash of a file's content, under the name of the repository that the clone is of. Whatever a server does not have, or
+sends in an unusable form, is embedded here; one that fails is not asked again in this run.
+"""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import orjson
+
+from llmc.base.exchange import ExchangeError, Exchanger
+from llmc.base.git_folder import origin_name
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from llmc.base.model import Vectors
+    from llmc.embed import Embedder
+    from llmc.settings import RemoteEntry, Settings
+
+__all__ = ["RemoteVectors"]
+
+# The vectors of 200 documents take a second of a server that has to fetch them first.
+SECONDS: Final = 30.0
+MOST_BYTES: Final = 64 << 20
+OK: Final = 200
+
+
+class RemoteVectors:
+    """`trouble` says why a server was given up."""
+
+    def __init__(self, settings: Settings, folder: str, embedder: Embedder) -> None:
+        self.repo = origin_name(folder) if settings.remotes else ""
+        self.trouble = ""
+        self._embedder = embedder
+        self._remotes = list(settings.remotes) if self.repo else []
+
+    def find(self, hashes: Collection[str]) -> dict[str, Vectors]:
+        """content hash → a row for each chunk; what no server has is left out."""
+        found: dict[str, Vectors] = {}
+        for entry in list(self._remotes):
+            missing = sorted(set(hashes) - found.keys())
+            if not missing:
+                break
+            try:
+                found.update(self._ask(entry, missing))
+            except (ExchangeError, ValueError, KeyError, TypeError) as error:
+                self._remotes.remove(entry)
+                kind = error.kind if isinstance(error, ExchangeError) else "an answer that cannot be read"
+                self.trouble = f"{entry.name} sent no vectors ({kind})"
+        return found
+
+    def _ask(self, entry: RemoteEntry, hashes: list[str]) -> dict[str, Vectors]:
+        token = entry.token.reveal() if entry.token else ""
+        exchanger = Exchanger({"Authorization": f"Bearer {token}"} if token else {})
+        body = orjson.dumps({"repo": self.repo, "embedder": self._embedder.name, "hashes": hashes})
+        try:
+            url = f"{entry.url.rstrip('/')}/vectors"
+            answer = exchanger.exchange("POST", url, seconds=SECONDS, most=MOST_BYTES, content=body)
+        finally:
+            exchanger.close()
+        if answer.status != OK:
+            raise ValueError(f"HTTP {answer.status}")
+        return self._read(orjson.loads(answer.body)["vectors"], frozenset(hashes))
+
+    def _read(self, sent: Mapping[str, str], asked: frozenset[str]) -> dict[str, Vectors]:
+        """Unit rows in half precision, as tables hold them."""
+        found: dict[str, Vectors] = {}
+        for name, data in sent.items():
+            rows = np.frombuffer(base64.b64decode(data, validate=True), "<f2").astype(np.float32)
+            rows = rows.reshape(-1, self._embedder.dimension)
+            if name in asked and np.isfinite(rows).all():
+                found[name] = rows
+        return found
