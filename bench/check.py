@@ -27,7 +27,7 @@ from bench.quality import ask, bundled, ndcg
 from bench.session import Length, opened, play, settle
 from bench.tasks import TUNED
 from llmc.settings import Server, Settings
-from llmc.tool_schema import definition_of
+from llmc.tool_schema import definition_of, described
 from llmc.tools.profiles import instructions_of, listed
 
 if TYPE_CHECKING:
@@ -82,7 +82,8 @@ def figures(*, quick: bool) -> dict[str, float]:
 def definitions() -> Iterator[tuple[str, float]]:
     for profile in PROFILES[:-1]:  # the last is another server's contract, word for word
         settings = Settings(server=Server.model_validate({"profile": profile}))
-        entries = [definition_of(one).as_dict() for one in listed(settings)]
+        shown = definition_of if profile == "lean" else described
+        entries = [shown(one).as_dict() for one in listed(settings)]
         yield f"definitions {profile}", counted(entries, instructions_of(profile))["fixed"]
 
 

@@ -42,6 +42,7 @@ class Argument:
     may_be_empty: bool = False  # an empty string counts as given
     low: int | None = 0
     high: int | None = LARGEST
+    parts: tuple[Argument, ...] = ()  # the fields of an object, where they are known
 
 
 BUDGET = Argument("budget", "integer", "Token budget of the reply.")

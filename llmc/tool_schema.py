@@ -1,11 +1,13 @@
 """A tool as a model sees it before it asks: name, sentence, arguments.
 
-Every word here is paid for in every session, so a schema has no titles, defaults, unions or descriptions of arguments;
-what a tool takes beyond it is told on demand (`signature`). MCP, REST and the menu show the same.
+Every word here is paid for in every session, so a schema of the lean profile has no titles, defaults, unions or
+descriptions of arguments; what a tool takes beyond it is told on demand (`signature`). The profiles `full` and
+`research` describe every argument with its type.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from llmc.envelope.tool_definition import ToolDefinition
@@ -14,10 +16,13 @@ from llmc.tool import FOCUS
 if TYPE_CHECKING:
     from llmc.tool import Argument, Tool
 
-__all__ = ["call_form", "definition_of", "signature"]
+__all__ = ["call_form", "definition_of", "described", "signature"]
 
 # What every tool takes, and no model needs to be told twice.
 COMMON = ("budget", "all", "fields", "fresh", FOCUS.name)
+
+# Every tool takes the focus question: a full description would be paid for once for each.
+FOCUSES = "Keep only what answers this."
 
 
 def definition_of(tool: Tool) -> ToolDefinition:
@@ -33,6 +38,27 @@ def definition_of(tool: Tool) -> ToolDefinition:
     if required:
         schema["required"] = required
     return ToolDefinition(tool.name, tool.brief or tool.summary, schema, not tool.has_side_effects)
+
+
+def described(tool: Tool) -> ToolDefinition:
+    """The same with types and descriptions: lists are lists, and an object has its fields."""
+    definition = definition_of(tool)
+    if tool.input_schema is not None:
+        return definition
+    listed = [one for one in (*tool.arguments, FOCUS) if one.name in definition.schema["properties"]]
+    properties = {one.name: typed(one) for one in listed} | {FOCUS.name: typed(replace(FOCUS, help=FOCUSES))}
+    return replace(definition, schema={**definition.schema, "properties": properties})
+
+
+def typed(argument: Argument) -> dict[str, Any]:
+    about = {"description": argument.help}
+    if argument.kind == "strings":
+        return {"type": "array", "items": {"type": "string"}, **about}
+    if argument.kind == "object":
+        if not argument.parts:
+            return {"type": "object", "additionalProperties": True, **about}
+        return {"type": "object", "properties": {one.name: typed(one) for one in argument.parts}, **about}
+    return about if argument.kind == "value" else {"type": argument.kind, **about}
 
 
 def lean(schema: dict[str, Any]) -> dict[str, str]:

@@ -22,7 +22,7 @@ def report_options(command: Callable[..., Any]) -> Callable[..., Any]:
     command = click.option("--deadline-ms", type=int, metavar="N", help="Time limit in milliseconds.")(command)
     command = click.option("--max-bytes", type=int, metavar="N", help="Maximum bytes to read.")(command)
     command = click.option("--max-files", type=int, metavar="N", help="Maximum files to read.")(command)
-    command = click.option("--in", "roots", multiple=True, metavar="ROOT", help="Only this root or folder.")(command)
+    command = click.option("--in", "within", multiple=True, metavar="ROOT", help="Only this root or folder.")(command)
     command = click.option("--all", "all_", is_flag=True, help="All results, without a budget.")(command)
     return click.option("--budget", type=int, metavar="N", help="Token budget of the reply.")(command)
 
@@ -31,7 +31,8 @@ def ask_report(options: Options, name: str, args: dict[str, Any]) -> int:
     limits = {"deadlineMs": "deadline_ms", "maxBytesRead": "max_bytes", "maxFilesRead": "max_files"}
     values = {limit: args.pop(option) for limit, option in limits.items() if option in args}
     constraints = {limit: value for limit, value in values.items() if value is not None}
-    args = {**args, "constraints": constraints or None, "roots": list(args.get("roots", ())) or None}
+    within = list(args.pop("within", ())) or None  # not `roots`, which is the global `--root`
+    args = {**args, "constraints": constraints or None, "roots": within}
     if not options.json:
         return ask_tool(options, name, args)
     args["all"] = args.pop("all_", None)

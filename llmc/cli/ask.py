@@ -13,7 +13,7 @@ from llmc.cli._tool_call import ask_tool
 @click.command()
 @click.argument("question", nargs=-1, required=True)
 @click.option("--session", "name", metavar="NAME", help="Session to continue; a new one by default.")
-@click.option("--in", "roots", multiple=True, metavar="ROOT", help="Only this root or folder.")
+@click.option("--in", "within", multiple=True, metavar="ROOT", help="Only this root or folder.")
 @click.option("--budget", type=int, metavar="N", help="Token budget of the reply.")
 @click.option("--all", "all_", is_flag=True, help="All results, without a budget.")
 @pass_options
@@ -24,5 +24,5 @@ def command(options: Options, /, question: tuple[str, ...], **args: Any) -> int:
     llmc ask how are sessions expired
     llmc ask 'where do the docs explain the cache?' --session s4f2a90
     """
-    args["roots"] = list(args["roots"]) or None
+    args["roots"] = list(args.pop("within")) or None
     return ask_tool(options, "ask", {"question": " ".join(question), **args})

@@ -15,8 +15,8 @@ from llmc import __version__
 from llmc.base.errors import LlmcError
 from llmc.indexer.registry import FIRST_BUILD_SECONDS
 from llmc.server.service import ProgressReporter
-from llmc.tool import FOCUS, ToolRequest
-from llmc.tool_schema import definition_of
+from llmc.tool import ToolRequest
+from llmc.tool_schema import definition_of, described
 from llmc.tools.call import call_tool, refuse_call
 from llmc.tools.profiles import RUN, instructions_of, listed, offered
 from llmc.tools.registry import ALIASES, TOOLS, tool
@@ -192,19 +192,10 @@ def changed(session: ConnectedSession, settings: Settings, offer: Offer | None) 
     return session.listed != names_of(tools_for(session, settings, offer), offer, session)
 
 
-def with_focus(definition: ToolDefinition) -> ToolDefinition:
-    """Every tool takes a focus question; the lean profile lists it twice only, to stay below 300 tokens."""
-    properties = definition.schema.get("properties", {})
-    if FOCUS.name in properties:
-        return definition
-    listed = {**properties, FOCUS.name: {"type": "string"}}
-    return replace(definition, schema={**definition.schema, "properties": listed})
-
-
 def definition_for(one: Tool, settings: Settings, offer: Offer | None, session: ConnectedSession) -> ToolDefinition:
     """The definition of a tool. The description of `run` names what it runs, including the user's servers."""
     definition = replace(
-        definition_of(one) if session.profile == "lean" else with_focus(definition_of(one)),
+        definition_of(one) if session.profile == "lean" else described(one),
         title=TITLES.get(one.name) or one.name.replace("_", " ").capitalize(),
         always_load=one.name in TITLES or (one.name in TOOLS and settings.server.profile == "research"),
         longest_chars=settings.envelope.cap * CHARS_PER_TOKEN,

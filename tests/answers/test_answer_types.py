@@ -422,6 +422,10 @@ def test_max_tokens_bounds_the_reply_and_locate_groups_by_category(world: World)
         for tokens in (80, 900)
     ]
     assert sizes[0] < sizes[1]
+    for tokens in (120, 300):
+        report = world.ask("research_codebase", "research", question=question, constraints={"maxTokens": tokens}).text
+        assert count(report) <= tokens
+        assert json.loads(report)["synthesis"]["value"]["references"]
     text = world.ask("locate_in_codebase", query="price of a basket").text
     assert "\nimplementation\n" in text
     assert "\ntests\n" in text

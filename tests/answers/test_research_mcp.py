@@ -71,6 +71,10 @@ def test_a_question_is_answered_with_the_contract_and_its_progress(depot: tuple[
 
     talked(depot, talk)
     assert [progress for progress, _, _ in told] == sorted({progress for progress, _, _ in told})
+    roles = [(progress, total) for progress, total, message in told if message and "looking for" in message]
+    assert roles[0][1] is not None
+    assert roles[0][0] < roles[0][1]  # the first of several is not everything
+    assert roles[-1][0] == roles[-1][1]
     assert told
 
 

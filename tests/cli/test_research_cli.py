@@ -65,6 +65,9 @@ def test_limits_are_checked_and_kept(depot: Standing) -> None:
     report = depot.json("research", "how does a courier deliver", "--max-files", "2", "--in", "src")
     assert report["progress"]["filesRead"] <= 2
     assert report["rootsSearched"] == [f"{depot.folder}/src"]
+    for command in ("research", "locate", "ask"):
+        text = depot.text(command, "how does a courier deliver", "--in", "src")
+        assert " src/depot/courier.py:" in text  # as it opens, and not relative to the folder
     done = depot("research", "how does a courier deliver", "--max-files", "0")
     assert done.returncode == 2
     assert "at least 1" in done.stderr

@@ -12,7 +12,7 @@ from llmc.server.surface import definition_for
 from llmc.settings import Server, Settings
 from llmc.state.connected_sessions import ConnectedSession
 from llmc.tool import FOCUS
-from llmc.tool_schema import call_form, definition_of, signature
+from llmc.tool_schema import call_form, definition_of, described, signature
 from llmc.tools.profiles import instructions_of, listed
 from llmc.tools.registry import TOOLS, tool
 
@@ -23,7 +23,8 @@ def settings(profile: str) -> Settings:
 
 def tokens(profile: str, prefix: str = "") -> int:
     """Definitions as compact JSON, and the instructions."""
-    entries = [definition_of(one).as_dict() for one in listed(settings(profile))]
+    shown = definition_of if profile == "lean" else described
+    entries = [shown(one).as_dict() for one in listed(settings(profile))]
     named = [{**entry, "name": prefix + entry["name"]} for entry in entries]
     text = json.dumps(named, separators=(",", ":"), ensure_ascii=False)
     return count(text) + count(instructions_of(profile))
@@ -34,8 +35,24 @@ def test_the_lean_profile_costs_less_than_300_tokens() -> None:
     assert tokens("lean", "mcp__llmc__") <= 380
 
 
-def test_the_full_profile_costs_less_than_2000_tokens() -> None:
-    assert tokens("full") <= 2_000
+def test_described_profiles_cost_a_bounded_number_of_tokens() -> None:
+    assert tokens("full") <= 3_800
+    assert tokens("research") <= 1_300
+
+
+@pytest.mark.parametrize("name", TOOLS)
+def test_every_field_of_a_described_tool_has_a_type_and_a_description(name: str) -> None:
+    definition = described(tool(name))
+    jsonschema.Draft202012Validator.check_schema(definition.schema)
+    kinds = {one.name: one.kind for one in tool(name).arguments}
+    for field, schema in definition.schema["properties"].items():
+        assert schema["description"], field
+        assert schema.get("type") or kinds[field] == "value", field
+        assert kinds.get(field) != "strings" or schema["items"] == {"type": "string"}, field
+    limits = definition.schema["properties"].get("constraints")
+    if limits is not None:
+        assert set(limits["properties"]) == {"maxFilesRead", "maxBytesRead", "deadlineMs", "maxTokens"}
+        assert all(one["type"] == "integer" and one["description"] for one in limits["properties"].values())
 
 
 def test_the_lean_profile_lists_four_tools_in_this_order() -> None:

@@ -38,7 +38,9 @@ LOCATORS = frozenset({"locator", "thoughts_locator"})
 def research(session: ResearchSession) -> ResearchReport:
     """Run every role that the question needs."""
     first = [plan for plan in role_plans(session) if plan.role.name in LOCATORS]
+    session.later = 1  # until the places are known, an explanation of them is expected
     located = run_stage(session, first, ())
+    session.later = 0
     places = located.places.get("locator", ())
     second = [
         plan for plan in role_plans(session) if plan.role.name not in LOCATORS and is_needed(plan, session, located)
@@ -55,7 +57,9 @@ def run_role(session: ResearchSession, name: str, targets: Sequence[ResultPlace]
     if name == "locator" or targets:
         return build_report(session, improve_stage(session, [plan], run_stage(session, [plan], targets)))
     locator = RolePlan(role("locator"), "locator", settings.get("locator"))
+    session.later = 1
     located = run_stage(session, [locator], ())
+    session.later = 0
     found = located.places.get("locator", ())
     stage = located.merge(run_stage(session, [plan], found)) if found else located
     return build_report(session, improve_stage(session, [locator, plan], stage))
@@ -143,7 +147,7 @@ def progress_event(session: ResearchSession, one: RunningTask) -> dict[str, Any]
         "status": str(status),
         "message": f"{one.task.name} {status}, looking for {', '.join(session.question.keywords)}",
         "done": len(session.ended),
-        "total": session.tasks,
+        "total": session.tasks + session.later,
         "seconds": round(time.monotonic() - session.started, 3),
         "keywords": list(session.question.keywords),
     }
@@ -197,6 +201,8 @@ def build_report(session: ResearchSession, stage: Stage) -> ResearchReport:
     limits = session.meter.note
     building = f"The index is still being built ({share:.0%} done)." if share < 1.0 else ""
     value = bounded(synthesize(brief, stage.results, stage.places, (building, limits)))
+    if building and not value.references:  # what is missing may be in a file that is not indexed yet
+        value = replace(value, summary=f"No answer yet: {building[0].lower()}{building[1:-1]}. Ask again.")
     synthesis = TaskResult(
         ResultStatus.OK, value, None, int(time.time() * 1000), int((time.monotonic() - started) * 1000)
     )

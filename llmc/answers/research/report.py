@@ -111,10 +111,15 @@ class ResearchReport:
         }
 
     def fitted(self) -> dict[str, Any]:
-        """The JSON form within its token budget: all lists are cut evenly, and the notes report it."""
+        """The JSON form within its token budget: all lists are cut evenly, and the notes report it. If that is not
+        enough, the roles and statistics are left out; the question and the synthesis always remain."""
         whole = self.as_dict()
         for most in CUTS:
             cut = {key: cut_wrapper(value, *most) for key, value in whole.items()}
+            if count(json.dumps(cut, separators=(",", ":"))) <= self.constraints.tokens:
+                return cut
+        for key in [key for key in whole if key not in {"question", "synthesis"}]:
+            cut.pop(key)
             if count(json.dumps(cut, separators=(",", ":"))) <= self.constraints.tokens:
                 break
         return cut

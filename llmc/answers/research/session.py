@@ -41,6 +41,7 @@ class ResearchSession:
     started: float = field(default_factory=time.monotonic)
     ended: list[RunningTask] = field(default_factory=list)
     tasks: int = 0
+    later: int = 0  # tasks that will probably be started after these
     model_failures: dict[str, str] = field(default_factory=dict)  # why a role's model did not answer
 
     @property

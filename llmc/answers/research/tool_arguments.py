@@ -24,7 +24,17 @@ __all__ = ["ARGUMENTS", "report_envelope", "session_for"]
 
 ARGUMENTS = (
     Argument("roots", "strings", "Search only these roots (names or paths) or folders inside them.", text="path"),
-    Argument("constraints", "object", "Tighter limits: maxFilesRead, maxBytesRead, deadlineMs, maxTokens."),
+    Argument(
+        "constraints",
+        "object",
+        "Tighter limits: maxFilesRead, maxBytesRead, deadlineMs, maxTokens.",
+        parts=(
+            Argument("maxFilesRead", "integer", "Most files to read.", low=1),
+            Argument("maxBytesRead", "integer", "Most bytes to read.", low=1),
+            Argument("deadlineMs", "integer", "Longest time in milliseconds.", low=1),
+            Argument("maxTokens", "integer", "Most tokens of the reply.", low=50),
+        ),
+    ),
     Argument("budget", "integer", "Token budget of the reply."),
     Argument("all", "boolean", "Return everything found, without a budget."),
 )

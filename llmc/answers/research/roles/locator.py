@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 from llmc.answers.research.evidence import ScoredUnit, place_of, score_places, terms_of
 from llmc.answers.research.finders import find
+from llmc.answers.research.finders.documents import documented
 from llmc.answers.research.matches import category_of
 from llmc.answers.research.question import QuestionType
 from llmc.answers.research.result import Confidence, Result, ResultPlace, RoleOutcome
 from llmc.answers.research.roles import Brief, ResearchRole
+from llmc.base.languages import role_of
 from llmc.envelope.phrases import plural
 
 if TYPE_CHECKING:
@@ -50,7 +52,10 @@ def work(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome:
         outcome = find(kind, brief, toolbox)
         if outcome is not None:
             return outcome
-    return located(brief, toolbox)
+    found = located(brief, toolbox)
+    if found.places and role_of(found.places[0].path) == "doc":  # code comes first, so there is none
+        return documented(brief, toolbox) or found
+    return found
 
 
 def located(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome:
