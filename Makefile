@@ -168,6 +168,7 @@ endef
 
 $(READY): pyproject.toml
 	$(call make_venv,$(VENV))
+	@$(VENV)/bin/python -m pip uninstall --quiet --yes llmc 2>/dev/null || true # its name before decision 130
 	$(VENV)/bin/python -m pip install --quiet --editable . --group dev
 	@touch $@
 

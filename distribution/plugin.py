@@ -29,6 +29,7 @@ for program in "$LLMC_PROGRAM" "$(command -v llmc)" "$HOME/.local/bin/llmc"; do
 done
 [ "$1" = hook ] && exit 0
 echo "llmc is not installed: run pipx install . (or uv tool install .) in its repository, then restart" >&2
+echo "(its distribution is llmc-index; llmc on PyPI is another project)" >&2
 exit 127
 """
 ALLOW_SCRIPT = """#!/bin/sh

@@ -29,7 +29,7 @@ ELSEWHERE = frozenset(
 
 
 def licences_page(note: str) -> str:
-    rows = sorted((name.lower(), name, licence) for name, licence in closure("llmc").items())
+    rows = sorted((name.lower(), name, licence) for name, licence in closure("llmc-index").items())
     head = (
         "Packages that an installation of llmc brings along on Linux and macOS, by their own metadata. llmc itself is "
     )

@@ -4,7 +4,7 @@
         answer = await Agent(model, …).run(prompt)
 
 OpenAI-compatible endpoints (LM Studio, Ollama, llama.cpp, vLLM), Anthropic and Google, through pydantic-ai, which is
-the extra `llmc[models]` and imported only when a model is used (0.8 s). Requests go only to the configured address:
+the extra `llmc-index[models]` and imported only when a model is used (0.8 s). Requests go only to the configured address:
 no redirects, no proxies from the environment, no automatic retries, and a cap on the response size. The API key is
 sent in a header and never appears in a message or a log. `request_slot` limits concurrent requests to what the
 provider allows. `failure_of` says in one phrase why a request failed.
@@ -56,7 +56,7 @@ async def open_model(provider: Provider, model: str) -> AsyncIterator[Any]:
         import pydantic_ai  # noqa: F401, PLC0415 - an extra, and 0.8 s
     except ImportError:
         raise ConfigError(
-            "models are not available", reason="the extra is not installed", hint="pip install 'llmc[models]'"
+            "models are not available", reason="the extra is not installed", hint="pip install 'llmc-index[models]'"
         ) from None
     name = model or provider.model
     if not name:
@@ -133,7 +133,7 @@ def missing_libraries_as_config(provider: Provider) -> Iterator[None]:
         raise ConfigError(
             f"{provider.kind} models are not available",
             reason=f"{error.name or provider.kind} is not installed",
-            hint=f"pip install 'llmc[models]', or pip install 'pydantic-ai-slim[{provider.kind}]'",
+            hint=f"pip install 'llmc-index[models]', or pip install 'pydantic-ai-slim[{provider.kind}]'",
         ) from None
 
 

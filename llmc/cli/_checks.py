@@ -67,6 +67,10 @@ def check_python(_context: CheckContext) -> Iterator[CheckResult]:
     yield CheckResult(
         "python", "ok", f"{version} at {sys.executable}; llmc {__version__} at {Path(__file__).parents[1]}"
     )
+    if (other := _version("llmc")) != "?":
+        problem = f"another project, llmc {other}, is installed in the same environment and has the same files"
+        fix = f"{sys.executable} -m pip uninstall llmc, then reinstall llmc-index"
+        yield CheckResult("distribution", "warn", problem, fix)
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY and hard < DESCRIPTORS:
         yield CheckResult("open files", "warn", f"at most {hard}", f"raise the limit: ulimit -Hn {4 * DESCRIPTORS}")

@@ -167,5 +167,5 @@ def remove_command() -> str:
     """How to remove the package, by where it is installed."""
     place = str(Path(sys.prefix))
     if "/uv/tools/" in place:
-        return "uv tool uninstall llmc"
-    return "pipx uninstall llmc" if "/pipx/" in place else f"{sys.executable} -m pip uninstall llmc"
+        return "uv tool uninstall llmc-index"
+    return "pipx uninstall llmc-index" if "/pipx/" in place else f"{sys.executable} -m pip uninstall llmc-index"

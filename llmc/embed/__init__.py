@@ -7,7 +7,7 @@ when it is opened; search then continues without vectors, and the caller reports
 
     builtin                the bundled model: numpy, no download (`static`)
     hash                   sub-token hashing without training (`hashing`)
-    sentence-transformers  any such model, by folder or hub name; needs `llmc[transformers]` (`transformer`)
+    sentence-transformers  any such model, by folder or hub name; needs `llmc-index[transformers]` (`transformer`)
     openai                 an OpenAI-compatible embeddings endpoint (`endpoint`)
     combined               builtin and one of the last two, concatenated in one vector (`combined`)
 """

@@ -86,6 +86,16 @@ def test_a_package_that_cannot_be_imported_is_named(
     assert "No module named 'no_such_module'" in finding.text
 
 
+def test_another_distribution_with_the_same_files_is_a_warning(
+    look: Callable[..., list[CheckResult]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "distribution" not in [each.name for each in look(checks.check_python)]
+    monkeypatch.setattr(checks, "_version", {"llmc": "0.1.2"}.get)
+    (finding,) = [each for each in look(checks.check_python) if each.name == "distribution"]
+    assert finding.state == "warn"
+    assert finding.text.startswith("another project, llmc 0.1.2")
+
+
 def test_a_full_disk_is_a_failure(look: Callable[..., list[CheckResult]], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checks, "FREE_FAIL", 1 << 60)
     assert ("disk", "fail") in [(each.name, each.state) for each in look(checks.check_home)]

@@ -294,7 +294,7 @@ def test_an_extra_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> N
     task = ModelTask(Provider(kind="anthropic"), "claude", "You are a clerk.", "?", TaskLimits(2, 2, 1_000, 100))
     with pytest.raises(ConfigError) as error:
         asyncio.run(run_model(task, ModelRecord()))
-    assert "pip install 'llmc[models]'" in error.value.hint
+    assert "pip install 'llmc-index[models]'" in error.value.hint
     assert "anthropic is not installed" in error.value.reason
 
 

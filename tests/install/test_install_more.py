@@ -129,7 +129,7 @@ def test_uninstall_leaves_no_file_that_differs_from_before(user: User) -> None:
     assert done.returncode == 0, done.stderr
     assert user.tree() == before
     assert sorted(user.project.rglob("*")) == project
-    assert "pip uninstall llmc" in done.stdout
+    assert "pip uninstall llmc-index" in done.stdout
     assert "nothing was removed" in uninstall(user, "--yes").stdout
 
 

