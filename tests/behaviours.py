@@ -62,7 +62,7 @@ PROMISES: dict[str, Promise] = {
     "R5": Promise(
         "lost events are noticed, said, and healed by a walk",
         (
-            "test_watch_trouble::test_overflow_is_said_and_healed_by_a_walk",
+            "test_watch_trouble::test_overflow_is_reported_and_healed_by_a_walk",
             "test_watch_trouble::test_watches_that_run_out_later_lose_no_change",
             "test_watch_trouble::test_a_root_that_is_deleted_and_made_again_is_walked",
             "test_freshness::test_a_root_that_is_deleted_and_made_again_is_indexed_again",
@@ -93,7 +93,7 @@ PROMISES: dict[str, Promise] = {
         (
             "test_daemon_life::test_a_second_daemon_says_who_runs_and_exits",
             "test_daemon_life::test_twenty_clients_at_once_start_one_daemon_and_get_twenty_answers",
-            "test_batches::test_a_second_writer_is_told_who_writes",
+            "test_batches::test_a_second_writer_sees_who_writes",
         ),
     ),
     "R9": Promise(
@@ -112,7 +112,7 @@ PROMISES: dict[str, Promise] = {
         "many clients at once, every reply belongs to its request",
         (
             "test_daemon_transport::test_64_clients_with_100_calls_each_all_get_their_own_answers",
-            "test_daemon_transport::test_a_client_that_does_not_read_holds_up_nobody",
+            "test_daemon_transport::test_a_client_that_does_not_read_does_not_delay_others",
             "test_http_mcp::test_many_clients_at_once_get_their_own_answers",
         ),
     ),
@@ -196,7 +196,7 @@ PROMISES: dict[str, Promise] = {
             "test_workspace_trust::test_a_clone_sets_no_program_endpoint_or_secret",
             "test_personas::test_a_stranger_may_bring_a_prompt_and_no_script",
             "test_personas_python::test_a_checkout_cannot_register_a_persona",
-            "test_ignore::test_what_a_hostile_ignore_file_loses_is_said_and_the_rest_counts",
+            "test_ignore::test_what_a_hostile_ignore_file_loses_is_reported_and_the_rest_counts",
         ),
     ),
 }

@@ -138,7 +138,7 @@ def test_reading_an_excluded_file_is_refused_with_the_reason(world: Standing) ->
     assert "index.exclude" in done.stdout + done.stderr
 
 
-def test_a_name_that_is_denied_is_said_where_files_are_looked_for(world: Standing) -> None:
+def test_a_name_that_is_denied_is_reported_where_files_are_looked_for(world: Standing) -> None:
     done = world("find", ".env")
     assert "denied: .env" in done.stdout.split("\n")[0]
     assert "denied" not in world("find", "app.py").stdout

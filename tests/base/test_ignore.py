@@ -153,7 +153,9 @@ def test_a_walk_of_a_folder_brings_its_changed_rules_into_force(tmp_path: Path) 
         ("*.log\n" + "*a*b*c*d*e*f\n" * 300, "wildcards beyond the cost limit of a file (252 times)"),
     ],
 )
-def test_what_a_hostile_ignore_file_loses_is_said_and_the_rest_counts(tmp_path: Path, content: str, note: str) -> None:
+def test_what_a_hostile_ignore_file_loses_is_reported_and_the_rest_counts(
+    tmp_path: Path, content: str, note: str
+) -> None:
     write(tmp_path, {".gitignore": content, "a.log": "", "b": ""})
     with RootFs(str(tmp_path)) as root_fs:
         rules = Rules(root_fs)

@@ -343,7 +343,7 @@ def answer(root_fs: RootFs, path: str, *, follow: bool) -> object:
         return type(error)
 
 
-def test_a_closed_door_says_so_and_leaks_no_descriptor(root: Path, opener: beneath.Opener) -> None:
+def test_a_closed_root_fs_says_so_and_leaks_no_descriptor(root: Path, opener: beneath.Opener) -> None:
     before = len(list(Path("/proc/self/fd").iterdir()))
     for _ in range(50):
         root_fs = RootFs(str(root), opener=opener)

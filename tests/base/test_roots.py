@@ -106,7 +106,7 @@ def test_a_hostile_git_file_makes_no_family_and_no_harm(tmp_path: Path, hostile:
     assert make_root(root).family == plain
 
 
-def test_roots_of_one_name_are_told_apart_by_the_folders_above() -> None:
+def test_roots_of_one_name_are_distinguished_by_the_folders_above_them() -> None:
     roots = [
         Root(path, path.rpartition("/")[2], "") for path in ("/work/app", "/home/app", "/a/x/lib", "/b/x/lib", "/c")
     ]

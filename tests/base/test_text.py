@@ -59,7 +59,7 @@ def test_utf16_with_half_a_pair_is_still_text() -> None:
         b"a\0" * 10 + b"\1\0",
     ],
 )
-def test_binary_is_told_from_text(data: bytes) -> None:
+def test_binary_is_distinguished_from_text(data: bytes) -> None:
     assert isinstance(decode(data), Binary)
 
 

@@ -93,7 +93,7 @@ def test_a_wrong_option_is_a_json_error_when_json_is_wanted(capsys: pytest.Captu
     assert json.loads(capsys.readouterr().out)["error"]["code"] == "usage"
 
 
-def test_an_error_is_said_once_with_its_hint_and_exit_code(place: Place, tmp_path: Path) -> None:
+def test_an_error_is_reported_once_with_its_hint_and_exit_code(place: Place, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     place.environ["LLMC_HOME"] = str(tmp_path / "file" / "home")
     done = place.llmc("status")

@@ -67,7 +67,7 @@ def test_on_a_healthy_machine_nothing_fails(place: Place, tmp_path: Path) -> Non
     } <= names
 
 
-def test_what_fails_is_said_with_its_fix_and_the_exit_code(place: Place, tmp_path: Path) -> None:
+def test_what_fails_is_reported_with_its_fix_and_the_exit_code(place: Place, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     place.environ |= {"LLMC_HOME": str(tmp_path / "file" / "home"), "LLMC_INDEX_HIDDEN": "perhaps"}
     done = place.llmc("doctor", "--root", str(tmp_path))

@@ -106,7 +106,7 @@ def test_a_handle_survives_the_daemon_and_can_be_listed_shown_and_dropped(world:
     assert world("handle", "list").stdout.strip() == "no handles"
 
 
-def test_a_changed_file_is_said_on_the_next_page_and_one_changed_back_is_not(world: World) -> None:
+def test_a_changed_file_is_reported_on_the_next_page_and_one_changed_back_is_not(world: World) -> None:
     path = world.folder / "module39.py"
     before = path.read_text()
     name = world.handle("grep", "def needle", "--budget", "200")
@@ -157,7 +157,7 @@ def test_a_long_file_is_its_head_its_outline_and_a_handle(world: World) -> None:
     assert FRAME.fullmatch(lines[-1])
 
 
-def test_several_targets_are_named_share_the_budget_and_a_wrong_one_is_said(world: World) -> None:
+def test_several_targets_are_named_share_the_budget_and_a_wrong_one_is_reported(world: World) -> None:
     text = world.text("read", "long.py", "module01.py:1-2", "modul01.py", "empty.py", "--budget", "300")
     lines = text.split("\n")
     assert lines[0] == "3 of 4 targets"

@@ -86,7 +86,7 @@ def test_uninstall_stops_and_removes_only_its_own(place: Place, tmp_path: Path) 
     assert (refused.returncode, unit_file(place).read_text()) == (2, "mine")
 
 
-def test_a_manager_that_does_not_work_is_said_and_the_unit_kept(place: Place, tmp_path: Path) -> None:
+def test_a_manager_that_does_not_work_is_reported_and_the_unit_kept(place: Place, tmp_path: Path) -> None:
     (tmp_path / "bin" / "systemctl").write_text("#!/bin/sh\necho no bus >&2; exit 1\n")
     done = place.llmc("service", "install")
     assert done.returncode == 0

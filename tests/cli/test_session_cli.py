@@ -8,23 +8,13 @@ import signal
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-import pytest
-import search_world
-from daemons import Place, private_place
 from http_world import served
 from mcp_world import Raw, raw
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Place, Path]]:
-    folder = search_world.write(tmp_path_factory.mktemp("depot"))
-    with private_place() as made:
-        assert made.llmc("index", "--once", cwd=folder).returncode == 0
-        yield made, folder
+    from daemons import Place
 
 
 def said(reply: dict[str, Any]) -> str:
@@ -37,21 +27,21 @@ def session(client: Raw, /, **args: Any) -> str:
     return said(client.call("llmc", name="session", args=args))
 
 
-def test_a_session_goes_on_in_a_new_client_after_the_daemon_was_killed(place: tuple[Place, Path]) -> None:
-    with raw(*place) as first:
+def test_a_session_continues_in_a_new_client_after_the_daemon_was_killed(indexed_depot: tuple[Place, Path]) -> None:
+    with raw(*indexed_depot) as first:
         first.handshake()
         begun = session(first, action="set", key="goal", value="make couriers retry")
         name = begun.rpartition(" ")[2]
         session(first, action="append", value="the wait must double", act="solution")
         assert "RetryPolicy" in said(first.call("search", query="RetryPolicy"))
-        os.kill(place[0].pid, signal.SIGKILL)
-        place[0].wait_until_free()
+        os.kill(indexed_depot[0].pid, signal.SIGKILL)
+        indexed_depot[0].wait_until_free()
         # The relay finds another daemon at the next question that may be asked twice, and the connection is still in
         # its session.
         assert "RetryPolicy" in said(first.call("search", query="RetryPolicy"))
         assert session(first, action="get", key="goal").startswith("goal v1 by raw")
         assert session(first, action="set", key="goal", value="and wait longer") == "goal v2"
-    with raw(*place) as second:
+    with raw(*indexed_depot) as second:
         second.handshake()
         assert "there is no session yet" in session(second, action="get", key="goal")
         resumed = session(second, action="resume", name=name)
@@ -63,8 +53,8 @@ def test_a_session_goes_on_in_a_new_client_after_the_daemon_was_killed(place: tu
         assert "the wait must double" in session(second, action="search", query="the solution from earlier")
 
 
-def test_a_request_that_names_a_session_is_in_it(place: tuple[Place, Path]) -> None:
-    with raw(*place) as first, raw(*place) as second:
+def test_a_request_that_names_a_session_is_in_it(indexed_depot: tuple[Place, Path]) -> None:
+    with raw(*indexed_depot) as first, raw(*indexed_depot) as second:
         first.handshake()
         second.handshake()
         said(first.call("search", query="parcel", session_id="shared-work"))
@@ -74,11 +64,11 @@ def test_a_request_that_names_a_session_is_in_it(place: tuple[Place, Path]) -> N
         assert "tools 1" in shown
 
 
-def test_agents_at_once_in_one_session_lose_nothing(place: tuple[Place, Path]) -> None:
+def test_agents_at_once_in_one_session_lose_nothing(indexed_depot: tuple[Place, Path]) -> None:
     name = "crowd"
 
     def work(agent: str) -> None:
-        with raw(*place) as client:
+        with raw(*indexed_depot) as client:
             client.handshake()
             for number in range(8):
                 client.call("session", action="append", key=agent, value=str(number), agent=agent, session_id=name)
@@ -95,7 +85,7 @@ def test_agents_at_once_in_one_session_lose_nothing(place: tuple[Place, Path]) -
 
     with ThreadPoolExecutor(3) as pool:
         list(pool.map(work, ("beatrice", "otto", "rem")))
-    shown = json.loads(place[0].llmc("session", "show", name, "--json", "--all", cwd=place[1]).stdout)
+    shown = json.loads(indexed_depot[0].llmc("session", "show", name, "--json", "--all", cwd=indexed_depot[1]).stdout)
     assert next(one for one in shown["keys"] if one["key"] == "sum")["value"] == "24"
     assert {agent: shown["lists"][agent] for agent in ("beatrice", "otto", "rem")} == {
         "beatrice": 8,
@@ -104,9 +94,9 @@ def test_agents_at_once_in_one_session_lose_nothing(place: tuple[Place, Path]) -
     }
 
 
-def test_the_command_line_lists_shows_resumes_and_drops(place: tuple[Place, Path]) -> None:
+def test_the_command_line_lists_shows_resumes_and_drops(indexed_depot: tuple[Place, Path]) -> None:
     def llmc(*words: str, code: int = 0) -> str:
-        done = place[0].llmc(*words, cwd=place[1])
+        done = indexed_depot[0].llmc(*words, cwd=indexed_depot[1])
         assert done.returncode == code, done.stderr
         return done.stdout + done.stderr
 
@@ -124,11 +114,11 @@ def test_the_command_line_lists_shows_resumes_and_drops(place: tuple[Place, Path
     assert "there is no session" in llmc("session", "show", name, code=1)
 
 
-def test_ask_answers_on_the_command_line(place: tuple[Place, Path]) -> None:
-    done = place[0].llmc("ask", "where is RetryPolicy defined", cwd=place[1])
+def test_ask_answers_on_the_command_line(indexed_depot: tuple[Place, Path]) -> None:
+    done = indexed_depot[0].llmc("ask", "where is RetryPolicy defined", cwd=indexed_depot[1])
     assert done.returncode == 0
     assert "src/depot/retry.py:6" in done.stdout
-    missing = place[0].llmc("ask", "where is ZorglubFactory defined", "--session", "none", cwd=place[1])
+    missing = indexed_depot[0].llmc("ask", "where is ZorglubFactory defined", "--session", "none", cwd=indexed_depot[1])
     assert "there is no session 'none'" in missing.stderr
 
 

@@ -45,7 +45,7 @@ def events(place: Place) -> list[str]:
     return file.read_text().splitlines() if file.exists() else []
 
 
-def test_broken_lines_are_answered_and_the_session_goes_on(served: Raw) -> None:
+def test_broken_lines_are_answered_and_the_session_continues(served: Raw) -> None:
     served.handshake()
     for line, code in [
         (b"{broken\n", -32700),
@@ -177,7 +177,7 @@ def test_a_call_is_sent_again_unless_the_daemon_confirmed_it() -> None:
     os.close(source)
 
 
-def test_a_daemon_that_left_while_nobody_asked_is_started_by_the_next_question(served: Raw, place: Place) -> None:
+def test_a_daemon_that_exited_while_idle_is_started_by_the_next_request(served: Raw, place: Place) -> None:
     served.handshake()
     first = place.pid
     os.kill(first, signal.SIGTERM)
@@ -225,7 +225,7 @@ def test_a_stateless_session_survives_the_daemon_too(served: Raw, place: Place) 
     assert len(served.ask("tools/list", _meta=MODERN)["result"]["tools"]) == 2
 
 
-def test_a_daemon_that_cannot_start_is_told_in_the_reply(tmp_path: Path) -> None:
+def test_a_daemon_that_cannot_start_is_reported_in_the_reply(tmp_path: Path) -> None:
     with private_place() as place:
         Path(place.home.path).parent.joinpath("home").write_text("a file is in the way")
         with raw(place, tmp_path) as served:

@@ -112,26 +112,26 @@ def test_opening_the_bundled_model_imports_no_torch_and_no_tokenizers() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_another_dimension_than_configured_is_said_at_start() -> None:
+def test_another_dimension_than_configured_is_reported_at_start() -> None:
     with pytest.raises(EmbedError, match=r"256 dimensions, but embedder\.dimension is 99"):
         open_embedder(EmbedderSettings(kind="hash", dimension=99))
 
 
-def test_a_missing_model_folder_is_said_at_start(tmp_path: Path) -> None:
+def test_a_missing_model_folder_is_reported_at_start(tmp_path: Path) -> None:
     with pytest.raises(EmbedError, match="missing"):
         StaticEmbedder.load(tmp_path / "nowhere")
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "vocabulary.txt", "llmc.json"])
 @pytest.mark.parametrize("keep", [0, 7, 0.5, 0.97])
-def test_a_truncated_model_is_said_at_start(copied_model: Path, name: str, keep: float) -> None:
+def test_a_truncated_model_is_reported_at_start(copied_model: Path, name: str, keep: float) -> None:
     whole = (copied_model / name).read_bytes()
     (copied_model / name).write_bytes(whole[: int(len(whole) * keep) if keep < 1 else int(keep)])
     with pytest.raises(EmbedError, match="the embedding model cannot be used"):
         StaticEmbedder.load(copied_model)
 
 
-def test_a_model_of_another_dimension_is_said_at_start(copied_model: Path) -> None:
+def test_a_model_of_another_dimension_is_reported_at_start(copied_model: Path) -> None:
     card = json.loads((copied_model / "llmc.json").read_text())
     (copied_model / "llmc.json").write_text(json.dumps({**card, "dimension": 128}))
     with pytest.raises(EmbedError, match="128"):

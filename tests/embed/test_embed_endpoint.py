@@ -124,7 +124,7 @@ def test_a_redirect_is_not_followed() -> None:
         b"[" * 100_000,
     ],
 )
-def test_a_reply_that_is_no_embedding_is_said(body: bytes) -> None:
+def test_a_reply_that_is_no_embedding_is_reported(body: bytes) -> None:
     with pytest.raises(EmbedError, match="not a list of embeddings"):
         connect(lambda _: httpx.Response(200, content=body))
 
@@ -135,14 +135,14 @@ def test_an_endless_reply_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
         connect(lambda _: httpx.Response(200, content=b" " * (2 << 20)))
 
 
-def test_a_server_that_changes_its_dimension_is_said() -> None:
+def test_a_server_that_changes_its_dimension_is_reported() -> None:
     sizes = iter([4, 5])
     embedder = connect(lambda request: good(request, next(sizes)))
     with pytest.raises(EmbedError, match="5 dimensions, earlier replies had 4"):
         embedder.embed(["text"])
 
 
-def test_a_server_that_is_down_is_said_without_the_key() -> None:
+def test_a_server_that_is_down_is_reported_without_the_key() -> None:
     def down(_: httpx.Request) -> httpx.Response:
         raise httpx.ConnectError("refused")
 

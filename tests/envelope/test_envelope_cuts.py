@@ -67,7 +67,7 @@ def test_texts_that_are_read_together_share_the_budget(sizes: list[int], budget:
 
 
 @given(st.text(min_size=1, max_size=3000), st.integers(60, 300))
-def test_a_line_longer_than_the_budget_is_cut_between_characters_and_goes_on(text: str, budget: int) -> None:
+def test_a_line_longer_than_the_budget_is_cut_between_characters_and_continues(text: str, budget: int) -> None:
     line = text.replace("\n", " ").replace("\r", " ")
     rest: Envelope | None = Envelope("read", "a · 1 line", (Group("", (Item((Row(line, 1),)),)),), unit="line")
     got = ""

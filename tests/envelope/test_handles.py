@@ -154,7 +154,7 @@ def test_dropping_one_leaves_the_others(tmp_path: Path) -> None:
     assert handles.has(other, "client")
 
 
-def test_a_damaged_folder_begins_anew(tmp_path: Path) -> None:
+def test_a_damaged_folder_is_recreated(tmp_path: Path) -> None:
     handles = Handles(str(tmp_path))
     name = handles.put("grep", {}, matches(1, 2), {}, owner=LOCAL).id
     handles.close()

@@ -53,7 +53,7 @@ def test_a_line_that_repeats_is_shown_once_with_its_places() -> None:
     assert "src/api/ chat.py:4 solve.py:4 guide.py:4" in text
 
 
-def test_text_of_imports_and_tests_is_omitted_only_beside_code_and_said() -> None:
+def test_text_of_imports_and_tests_is_omitted_only_beside_code_and_reported() -> None:
     uses = "".join(f"src/a{at}.py:{at}:    use_theme({at})\n" for at in range(1, 8))
     imports = "".join(f"src/a{at}.py:1:from hooks import use_theme as t{at}\n" for at in range(3))
     tests = "".join(f"tests/test_{at}.py:{at + 20}:    assert use_theme({at})\n" for at in range(3))
@@ -101,7 +101,7 @@ def test_a_tree_keeps_its_levels() -> None:
         ("rg -n x", ""),
     ],
 )
-def test_output_of_another_form_is_left_alone(command: str, output: str) -> None:
+def test_output_of_another_form_is_not_changed(command: str, output: str) -> None:
     assert read_listing(command.split(), output.split("\n")[:-1]) is None
 
 

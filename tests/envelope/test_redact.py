@@ -213,7 +213,7 @@ def test_redaction_can_be_switched_off() -> None:
     assert Redactor.of(Redaction(enabled=False)).redact(AWS).text == AWS
 
 
-def test_rules_that_cannot_be_used_are_told() -> None:
+def test_rules_that_cannot_be_used_are_reported() -> None:
     rules = (
         RedactionRule(name="a", pattern="(?=x)"),
         RedactionRule(name="b", pattern="x*"),

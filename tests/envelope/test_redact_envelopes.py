@@ -67,7 +67,7 @@ def test_the_file_tells_a_key_from_a_certificate() -> None:
         assert (BODY[1] not in texts(done)) is goes
 
 
-def test_a_value_whose_name_stands_on_another_line_goes() -> None:
+def test_a_value_whose_name_is_on_another_line_is_redacted() -> None:
     whole = "env:\n  - name: DB_PASSWORD\n    value: hunter2x\n"
     done = clean(found_in(Row("    value: hunter2x", 3), path="d.yaml"), text_of=lambda _root, _path: whole)
     assert texts(done) == ["    value: [redacted:password]"]

@@ -16,7 +16,6 @@ from llmc.server.status import IndexDifference, IndexResult, RootStatus, Skipped
 from llmc.server.wire import describe
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 KEY = "AKIA" + "Q3EGR7KZ2MPLT5WX"
@@ -27,16 +26,7 @@ PEM = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def _clean_logging() -> Iterator[None]:
-    root, ours = logging.getLogger(), logging.getLogger("llmc")
-    before = (root.level, ours.level, list(root.handlers))
-    yield
-    for handler in [each for each in root.handlers if each not in before[2]]:
-        root.removeHandler(handler)
-        handler.close()
-    root.setLevel(before[0])
-    ours.setLevel(before[1])
+pytestmark = pytest.mark.usefixtures("clean_logging")
 
 
 def test_a_log_holds_no_secret_of_a_path_a_query_or_a_trace(tmp_path: Path) -> None:

@@ -196,7 +196,7 @@ def test_a_server_gets_the_variables_that_its_entry_names_and_few_others(world: 
     assert "PYTHONPATH" not in shown
 
 
-def test_two_servers_with_tools_of_one_name_are_told_apart(world: World, model: ModelServer) -> None:
+def test_tools_of_one_name_from_two_servers_are_distinguished(world: World, model: ModelServer) -> None:
     one, two = world.twin("one"), world.twin("two")
     steps = 'use:one__echo:{"text": "a"}&use:two__echo:{"text": "b"}+say:Both.'
     world.delegate("clerk", steps, {"one": ["echo"], "two": ["echo"]})
@@ -230,7 +230,7 @@ def alive(pid: int) -> bool:
     return True
 
 
-def test_what_servers_do_is_told_on_stderr_when_asked(world: World) -> None:
+def test_server_events_are_logged_to_stderr_on_request(world: World) -> None:
     world.twin("twin")
     world.mcps["absent"] = {"command": "no-such-program-here", "args": []}
     options = ("--config", str(world.config), "--log-level", "info", "--log-pretty")

@@ -81,7 +81,7 @@ def test_a_server_that_dies_fails_the_call_and_comes_back(world: World) -> None:
     assert "back" in back
 
 
-def test_a_server_that_never_answers_keeps_nobody_waiting_for_the_others(world: World) -> None:
+def test_a_server_that_never_answers_does_not_delay_the_others(world: World) -> None:
     world.twin("deaf", "deaf", expose="*")
     world.twin("good", expose=["echo"])
 

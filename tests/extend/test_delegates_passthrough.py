@@ -79,7 +79,7 @@ def test_what_is_not_exposed_is_not_there(world: World) -> None:
     assert "by its own name" in direct
 
 
-def test_a_wrong_argument_is_told_before_the_server_is_asked(world: World) -> None:
+def test_a_wrong_argument_is_reported_before_the_server_is_asked(world: World) -> None:
     world.twin("twin", expose=["echo"])
     refused = talk(world, lambda using: gateway(using, "twin.echo", txt="a"))
     assert "twin.echo has no argument 'txt'" in refused

@@ -126,7 +126,7 @@ def test_the_incident_responder_knows_service_severity_and_runbook(world: World)
         (("init", "../evil"), 2, "invalid name"),
     ],
 )
-def test_what_is_asked_wrongly_is_told(world: World, command: tuple[str, ...], code: int, said: str) -> None:
+def test_invalid_requests_are_reported(world: World, command: tuple[str, ...], code: int, said: str) -> None:
     found, out, err = world.llmc("agent", *command)
     assert (found, out) == (code, "")
     assert said in err

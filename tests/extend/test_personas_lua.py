@@ -10,17 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import search_world
 from daemons import until
 
-from llmc import Workspace
 from llmc.agents import AgentError, AgentRegistry, AgentTimeoutError
 from llmc.base.errors import LlmcError
 from llmc.extend.personas.sandbox import LuaPool, ScriptJob, pool
 from llmc.extend.personas.script import LuaAgent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from llmc import Workspace
+
 
 CANARY = "canary-0f3a91"
 # Each tries to get at a file, the environment, a program, the host's objects, or bytecode. FILE and MARK are filled in.
@@ -135,14 +134,6 @@ SHAPES = {
 }
 
 
-@pytest.fixture(scope="module")
-def workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
-    folder = search_world.write(tmp_path_factory.mktemp("depot"))
-    with Workspace.open(str(folder), home=str(tmp_path_factory.mktemp("home"))) as opened:
-        opened.index()
-        yield opened
-
-
 @pytest.fixture
 def run(workspace: Workspace, tmp_path: Path) -> Any:
     """A script whose `agent.resolve` is the given body, resolved."""
@@ -194,7 +185,7 @@ def test_a_greedy_script_is_an_error_and_the_next_one_works(run: Any, body: str)
 
 
 @pytest.mark.parametrize(("body", "said"), SHAPES.values(), ids=SHAPES.keys())
-def test_what_a_script_gets_wrong_is_told(run: Any, body: str, said: str) -> None:
+def test_mistakes_of_a_script_are_reported(run: Any, body: str, said: str) -> None:
     with pytest.raises(LlmcError) as told:
         run(body)
     assert said in str(told.value)
@@ -263,7 +254,7 @@ def test_a_worker_that_was_killed_is_replaced() -> None:
     workers.close()
 
 
-def test_a_worker_that_nobody_needs_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_idle_script_worker_exits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("llmc.extend.personas.sandbox.IDLE_SECONDS", 0.01)
     workers = LuaPool()
     job = ScriptJob(

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import search_world
@@ -24,17 +24,6 @@ from llmc.agents import (
     PromptMessage,
 )
 from llmc.extend.personas.plugins import unregister
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-
-@pytest.fixture(scope="module")
-def workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
-    folder = search_world.write(tmp_path_factory.mktemp("depot"))
-    with Workspace.open(str(folder), home=str(tmp_path_factory.mktemp("home"))) as opened:
-        opened.index()
-        yield opened
 
 
 class DatabaseExpert(Agent):
@@ -117,7 +106,7 @@ def test_a_persona_that_fails_is_an_error_of_its_own(workspace: Workspace, act: 
     assert said in str(told.value)
 
 
-def test_nobody_waits_for_a_persona_longer_than_its_time(workspace: Workspace) -> None:
+def test_a_persona_is_stopped_at_its_time_limit(workspace: Workspace) -> None:
     release = threading.Event()
     try:
         with pytest.raises(AgentTimeoutError, match=r"longer than 0\.2 seconds"):

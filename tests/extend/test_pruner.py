@@ -357,7 +357,7 @@ def test_a_pruner_is_given_no_secret(world: World, pruner: Pruner) -> None:
         ("300000", ""),
     ],
 )
-def test_an_unusable_timeout_is_said_on_stderr_and_stdout_is_the_protocols(
+def test_an_unusable_timeout_is_reported_on_stderr_and_stdout_is_the_protocols(
     world: World, value: str | None, words: str
 ) -> None:
     environ = {**world.place.environ, **({} if value is None else {"PRUNER_TIMEOUT_MS": value})}
@@ -371,7 +371,7 @@ def test_an_unusable_timeout_is_said_on_stderr_and_stdout_is_the_protocols(
     assert done.stdout == ""
 
 
-def test_a_command_that_nobody_waits_for_ends_with_everything_it_started(tmp_path: Path) -> None:
+def test_a_command_that_no_one_waits_for_ends_with_everything_it_started(tmp_path: Path) -> None:
     started = tmp_path / "started"
     command = f"sleep 1000 & echo $! > {started}.new; mv {started}.new {started}; sleep 1000"
     code, _, _ = run_free(["bash", "-c", command], str(tmp_path), started.exists)

@@ -66,7 +66,7 @@ def test_what_the_index_knows_is_not_run(world: World, command: str, tool: str) 
     assert tool in world.shell(command)["text"]
 
 
-def test_git_is_told_in_its_short_form(world: World) -> None:
+def test_git_output_is_shown_in_its_short_form(world: World) -> None:
     assert "shop: prices of fruit" in world.shell("git log")["text"].split("\n")[1]
     assert world.shell("git status")["text"].startswith("exit 0 · main")
 
@@ -228,7 +228,7 @@ def test_secrets_and_hidden_characters_do_not_leave(world: World) -> None:
     assert "MIIEow" not in shown
 
 
-def test_a_program_that_is_not_there_is_said(world: World) -> None:
+def test_a_program_that_is_not_there_is_reported(world: World) -> None:
     reply = world.shell("phpunit")
     assert reply["error"]
     assert "could not be started" in reply["text"]

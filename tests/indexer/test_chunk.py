@@ -150,7 +150,7 @@ def test_a_capsule_never_depends_on_the_path() -> None:
     assert parse("one/a.py", text) == parse("two/deep/b.py", text)
 
 
-def test_a_model_is_told_twice_what_a_chunk_defines_and_never_where_it_stands() -> None:
+def test_embedded_text_repeats_what_a_chunk_defines_and_has_no_path() -> None:
     (text,) = embedded_texts(
         parse("depot/fees.py", "class Fee:\n    def due(self, days: int) -> int:\n        return days\n")
     )

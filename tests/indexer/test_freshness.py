@@ -37,14 +37,6 @@ NAMES = [
 FOLDERS = ["", "src", "src/deep", "docs", "src/deep/er"]
 
 
-@pytest.fixture
-def watched(tmp_path: Path) -> Iterator[Workspace]:
-    (tmp_path / "tree").mkdir()
-    with Workspace.open(str(tmp_path / "tree"), home=str(tmp_path / "home"), settings=PLAIN, watch=True) as workspace:
-        workspace.index()
-        yield workspace
-
-
 class World:
     """Random operations on a tree; the disk itself is the oracle."""
 

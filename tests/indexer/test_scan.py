@@ -118,7 +118,7 @@ def test_paths_longer_than_the_kernel_takes_are_passed_over(root_fs: RootFs) -> 
     shutil.rmtree(root_fs.path)
 
 
-def test_a_folder_that_cannot_be_read_is_named_and_the_rest_goes_on(root_fs: RootFs) -> None:
+def test_a_folder_that_cannot_be_read_is_named_and_the_rest_continues(root_fs: RootFs) -> None:
     # Permission bits do not bind a test that runs as root, so the kernel's answer is given by a stand-in.
     def deny(at: int, path: bytes, flags: int, *, follow: bool = False) -> int:
         if path == b"closed":

@@ -90,7 +90,7 @@ def stage(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Stage]:
     watcher.close()
 
 
-def test_new_edited_and_removed_files_are_told(stage: Stage) -> None:
+def test_new_edited_and_removed_files_are_reported(stage: Stage) -> None:
     root = stage.root()
     stage.watch(root)
     stage.write(root, "a.py", "one")
@@ -102,7 +102,7 @@ def test_new_edited_and_removed_files_are_told(stage: Stage) -> None:
     assert stage.world.known[root] == {}
 
 
-def test_a_renamed_file_is_told_under_both_names(stage: Stage) -> None:
+def test_a_renamed_file_is_reported_under_both_names(stage: Stage) -> None:
     root = stage.root()
     stage.write(root, "old.py")
     stage.watch(root)
@@ -111,7 +111,7 @@ def test_a_renamed_file_is_told_under_both_names(stage: Stage) -> None:
     assert set(stage.world.known[root]) == {"new.py"}
 
 
-def test_files_in_new_nested_folders_are_told(stage: Stage) -> None:
+def test_files_in_new_nested_folders_are_reported(stage: Stage) -> None:
     root = stage.root()
     stage.watch(root)
     stage.write(root, "a/b/c/d/deep.py")
@@ -221,7 +221,7 @@ def test_a_callback_that_fails_costs_no_change(stage: Stage) -> None:
     stage.agrees(root)
 
 
-def test_nothing_is_told_after_close(stage: Stage) -> None:
+def test_nothing_is_reported_after_close(stage: Stage) -> None:
     root = stage.root()
     stage.watch(root)
     stage.watcher.close()

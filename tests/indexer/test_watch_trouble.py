@@ -43,7 +43,7 @@ class Scarce(Inotify):
         return self.allowed
 
 
-def test_overflow_is_said_and_healed_by_a_walk(tmp_path: Path) -> None:
+def test_overflow_is_reported_and_healed_by_a_walk(tmp_path: Path) -> None:
     with held_back(tmp_path) as (watcher, world, root, go_on):
         (tmp_path / "second.py").write_text("")
         for _ in range(12_000):  # more than the 16,384 events that the kernel's queue can hold

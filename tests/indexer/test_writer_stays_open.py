@@ -20,8 +20,6 @@ from llmc.store.lock import WriterLock
 from llmc.workspace import Workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from llmc.embed import Embedder
 
 PLAIN = Settings(embedder=EmbedderSettings(kind="hash"))
@@ -56,14 +54,6 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(tasks, "IDLE_SECONDS", FOREVER)
     monkeypatch.setattr(tasks, "open_store", noted)
     return folders
-
-
-@pytest.fixture
-def watched(tmp_path: Path) -> Iterator[Workspace]:
-    (tmp_path / "tree").mkdir()
-    with Workspace.open(str(tmp_path / "tree"), home=str(tmp_path / "home"), settings=PLAIN, watch=True) as workspace:
-        workspace.index()
-        yield workspace
 
 
 def save(workspace: Workspace, number: int) -> None:

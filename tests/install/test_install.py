@@ -174,7 +174,7 @@ def test_a_read_only_file_is_reported_and_left_alone(user: User) -> None:
     assert user.tree() == {".cursor/mcp.json": "{}\n"}
 
 
-def test_an_entry_of_another_llmc_is_updated_and_that_is_said(user: User) -> None:
+def test_an_entry_of_another_llmc_is_updated_and_that_is_reported(user: User) -> None:
     assert user.install("cursor").returncode == 0
     old = user.file("cursor").read_text().replace(user.entry("cursor")["command"], "/opt/older/bin/llmc")
     user.file("cursor").write_text(old)
@@ -283,7 +283,7 @@ def test_lines_for_agents_stand_between_marks_and_leave_again(user: User) -> Non
     assert notes.read_text() == "<!-- llmc begin -->\nhalf\n"
 
 
-def test_a_sub_agent_that_llmc_did_not_write_is_left_alone(user: User) -> None:
+def test_a_sub_agent_that_llmc_did_not_write_is_not_changed(user: User) -> None:
     theirs = user.home / ".claude" / "agents" / "llmc-scout.md"
     theirs.parent.mkdir(parents=True)
     theirs.write_text("my own")
@@ -292,7 +292,7 @@ def test_a_sub_agent_that_llmc_did_not_write_is_left_alone(user: User) -> None:
     assert theirs.read_text() == "my own"
 
 
-def test_wrong_names_are_told_the_right_ones(user: User) -> None:
+def test_an_error_about_a_wrong_name_suggests_the_right_one(user: User) -> None:
     assert "claude-code" in user.install("claude-cod").stderr
     assert user.install().returncode == 2
     assert user.install("cursor", "--all").returncode == 2

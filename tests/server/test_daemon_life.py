@@ -91,13 +91,13 @@ def test_the_daemon_has_left_its_starter_behind(place: Place) -> None:
     assert not names & {b"OTHER", b"PYTEST_CURRENT_TEST"}
 
 
-def test_nobody_else_can_reach_the_home(place: Place) -> None:
+def test_no_one_else_can_reach_the_home(place: Place) -> None:
     place.connect().close()
     paths = [place.home.path, place.home.logs, place.home.socket, place.home.lock, place.home.log]
     assert [stat.S_IMODE(Path(path).stat().st_mode) for path in paths] == [0o700, 0o700, 0o600, 0o600, 0o600]
 
 
-def test_it_leaves_when_nobody_has_needed_it_for_a_while(place: Place) -> None:
+def test_the_daemon_exits_after_its_idle_time(place: Place) -> None:
     place.connect(LLMC_TWIN_IDLE="0.05").close()
     place.wait_until_free()
     assert not Path(place.home.socket).exists()
@@ -337,7 +337,7 @@ def test_a_daemon_that_hangs_is_named_instead_of_waited_for(place: Place, monkey
     os.kill(place.pid, signal.SIGCONT)
 
 
-def test_a_leftover_socket_of_nobody_is_replaced(place: Place) -> None:
+def test_a_leftover_socket_without_an_owner_is_replaced(place: Place) -> None:
     place.home.make()
     with socket.socket(socket.AF_UNIX) as left:
         left.bind(place.home.socket)

@@ -13,20 +13,10 @@ from llmc.base import logs
 from llmc.server.daemon import clean_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 
-@pytest.fixture(autouse=True)
-def _clean_logging() -> Iterator[None]:
-    root, ours = logging.getLogger(), logging.getLogger("llmc")
-    before = (root.level, ours.level, list(root.handlers))
-    yield
-    for handler in [each for each in root.handlers if each not in before[2]]:
-        root.removeHandler(handler)
-        handler.close()
-    root.setLevel(before[0])
-    ours.setLevel(before[1])
+pytestmark = pytest.mark.usefixtures("clean_logging")
 
 
 def entries(path: Path) -> list[dict[str, Any]]:

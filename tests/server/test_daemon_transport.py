@@ -79,7 +79,7 @@ def test_64_clients_with_100_calls_each_all_get_their_own_answers(place: Place) 
     assert answers == [{(n, f"{number}.{n}") for n in range(100)} for number in range(64)]
 
 
-def test_a_client_that_does_not_read_holds_up_nobody(place: Place, wire: Wire) -> None:
+def test_a_client_that_does_not_read_does_not_delay_others(place: Place, wire: Wire) -> None:
     wire.send(*({"id": n, "method": "big", "params": {"size": 1_000_000}} for n in range(60)))
     with place.connect() as other:
         assert [other.call("echo", {"n": n}) for n in range(50)] == [{"n": n} for n in range(50)]
@@ -104,7 +104,7 @@ def test_events_come_in_order_and_before_the_reply(place: Place) -> None:
     assert seen == [{"done": number} for number in range(500)]
 
 
-def test_a_slow_reader_loses_no_event_and_holds_up_nobody(place: Place, wire: Wire) -> None:
+def test_a_slow_reader_loses_no_event_and_does_not_delay_others(place: Place, wire: Wire) -> None:
     wire.send({"id": 1, "method": "count", "params": {"to": 100_000}, "events": True})
     with place.connect() as other:
         assert [other.call("echo", {"n": n}) for n in range(50)] == [{"n": n} for n in range(50)]
@@ -120,7 +120,7 @@ def test_a_call_that_waits_for_its_reader_ends_when_that_goes(place: Place, wire
         assert other.call("meet", {"gate": "counted"})
 
 
-def test_a_cancelled_call_is_answered_at_once_and_told_to_stop(wire: Wire) -> None:
+def test_a_cancelled_call_is_answered_at_once_and_stopped(wire: Wire) -> None:
     wire.send({"id": 7, "method": "wait", "params": {"gate": "a"}})
     assert wire.call("meet", gate="a reached")
     wire.send({"cancel": 7})

@@ -115,7 +115,7 @@ def test_metrics_are_prometheus_text(server: Served) -> None:
         ("read", {"target": "haaaaaaaaaaaaaaaaaaaaaaaaaa"}, 404, "no result"),
     ],
 )
-def test_what_is_asked_wrongly_is_told_in_one_shape(
+def test_every_invalid_request_gets_an_error_of_the_same_shape(
     server: Served, name: str, args: dict[str, str], status: int, said: str
 ) -> None:
     reply = server.call(name, **args)

@@ -119,7 +119,7 @@ def test_our_own_pages_may_ask(server: Served) -> None:
 
 
 @pytest.mark.parametrize("path", ["/health", "/metrics", "/openapi.json", "/tools/list", "/mcp", "/", "/nothing"])
-def test_nothing_is_told_without_the_token(server: Served, path: str) -> None:
+def test_nothing_is_answered_without_the_token(server: Served, path: str) -> None:
     for token in ("", "wrong", server.token()[:-1], server.token() + "x", "first." + "0" * 64, "."):
         with server.client(token) as client:
             for reply in (client.get(path), client.post(path, json={})):
@@ -238,7 +238,7 @@ def test_it_does_not_listen_where_it_must_not(place: Place, tmp_path: Path, addr
     assert done.stdout == ""
 
 
-def test_a_folder_that_cannot_be_served_is_told_at_once(place: Place) -> None:
+def test_a_folder_that_cannot_be_served_is_reported_at_once(place: Place) -> None:
     done = place.llmc("serve", "--http", "127.0.0.1:0", cwd="/")
     assert done.returncode == 2
     assert "--root" in done.stderr
@@ -316,7 +316,7 @@ def test_a_server_for_others_has_the_names_it_was_given_and_its_address() -> Non
     assert Address("::1", 7331).is_ours("[::1]:7331", "::1")
 
 
-def test_a_client_that_dies_in_the_middle_harms_nobody(server: Served) -> None:
+def test_a_client_that_dies_in_the_middle_harms_no_other(server: Served) -> None:
     script = (
         "import httpx, sys, os, threading\n"
         "threading.Timer(0.05, os._exit, (1,)).start()\n"

@@ -45,7 +45,7 @@ def half_open(server: Served) -> bytes:
 
 
 @pytest.mark.parametrize("sent", ["nothing", "half a head", "half a body"])
-def test_connections_on_which_nothing_happens_keep_nobody_out(server: Served, sent: str) -> None:
+def test_connections_on_which_nothing_happens_keep_no_one_out(server: Served, sent: str) -> None:
     begun = {"nothing": b"", "half a head": b"GET /health HT", "half a body": half_open(server)}[sent]
     with contextlib.ExitStack() as stack:
         for _ in range(CROWD):
@@ -93,7 +93,7 @@ async def list_tools(rest: httpx.AsyncClient, session: str) -> int:
     return reply.status_code
 
 
-def test_sessions_that_nobody_uses_make_room_for_new_clients(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sessions_that_no_one_uses_make_room_for_new_clients(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("llmc.server.http.app.MOST_SESSIONS", 4)
 
     async def ask() -> None:

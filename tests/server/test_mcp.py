@@ -106,7 +106,7 @@ def test_arguments_that_the_lean_schema_leaves_out_are_accepted(world: World) ->
     assert "skeleton of" in skeleton.split("\n")[0]
 
 
-def test_mistakes_are_told_to_the_model_with_the_nearest_right_name(world: World) -> None:
+def test_mistakes_are_reported_to_the_model_with_the_nearest_right_name(world: World) -> None:
     async def talk(connected: Client) -> list[str]:
         replies = [
             await connected.call_tool("grep", {"patern": "x"}),
@@ -234,7 +234,7 @@ def test_a_list_that_changed_is_announced(world: World, tmp_path: Path, era: str
     world.talk(talk, "--config", str(settings), "--root", str(world.folder), mode=era, message_handler=hear)
 
 
-def test_settings_that_become_wrong_are_told_in_the_reply(world: World, tmp_path: Path) -> None:
+def test_settings_that_become_wrong_are_reported_in_the_reply(world: World, tmp_path: Path) -> None:
     settings = tmp_path / "llmc.toml"
     settings.write_text("")
 

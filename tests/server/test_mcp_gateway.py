@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import search_world
-from daemons import private_place
 from mcp_world import Raw, raw
 
 from llmc.tools.registry import TOOLS
@@ -17,17 +15,9 @@ if TYPE_CHECKING:
     from daemons import Place
 
 
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Place, Any]]:
-    folder = search_world.write(tmp_path_factory.mktemp("depot"))
-    with private_place() as made:
-        assert made.llmc("index", "--once", cwd=folder).returncode == 0
-        yield made, folder
-
-
 @pytest.fixture
-def served(place: tuple[Place, Any]) -> Iterator[Raw]:
-    with raw(*place) as made:
+def served(indexed_depot: tuple[Place, Any]) -> Iterator[Raw]:
+    with raw(*indexed_depot) as made:
         made.handshake()
         yield made
 
@@ -93,11 +83,11 @@ def test_the_menu_follows_what_the_session_asks_for(served: Raw) -> None:
     assert again.index("outline") <= names.index("outline")
 
 
-def test_a_request_may_name_its_session(place: tuple[Place, Any]) -> None:
+def test_a_request_may_name_its_session(indexed_depot: tuple[Place, Any]) -> None:
     """By `_meta` or by an argument, so that it is known on any connection."""
     wanted = {"name": "llmc", "arguments": {"name": "outline"}, "_meta": {"llmc/session": "s1"}}
     named = {"name": "llmc", "arguments": {"name": "outline", "session_id": "s1"}}
-    with raw(*place) as first, raw(*place) as second:
+    with raw(*indexed_depot) as first, raw(*indexed_depot) as second:
         first.handshake()
         second.handshake()
         whole = said(first.ask("tools/call", **wanted))

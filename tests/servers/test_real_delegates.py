@@ -7,20 +7,11 @@ import subprocess
 import time
 from typing import TYPE_CHECKING, Any
 
-import pytest
 from delegates_world import SERVERS, World, alone, gateway, npm, said, sent_to, talk
 from small_model import serving_true_model
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from daemons import Place
     from model_server import ModelServer
-
-
-@pytest.fixture
-def world(tmp_path: Path, shared_place: Place, model: ModelServer) -> World:
-    return World(tmp_path, shared_place, model)
 
 
 def test_the_seeds_example_works_with_real_servers(world: World, model: ModelServer) -> None:

@@ -30,7 +30,7 @@ def told(folder: Path, text: str, name: str = "named.toml") -> list[str]:
     return [str(problem).removeprefix(f"{path}:") for problem in (*found.problems, *found.skipped)]
 
 
-def test_every_problem_of_a_file_is_told_at_once_with_its_line(tmp_path: Path) -> None:
+def test_every_problem_of_a_file_is_reported_at_once_with_its_line(tmp_path: Path) -> None:
     text = 'idle_minutes = 3\n\n[index]\nmax_file_byte = 3\nhidden = 1\nmaxDepth = 5000\n\n[embedder]\nkind = "opnai"\n'
     kinds = "builtin, hash, sentence-transformers, openai, combined"
     assert told(tmp_path, text) == [

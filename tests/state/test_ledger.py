@@ -142,7 +142,7 @@ def test_the_file_is_for_its_owner_alone(server: Served) -> None:
     assert Path(server.place.home.ledger).stat().st_mode & 0o077 == 0
 
 
-def test_a_damaged_file_is_put_aside_and_said(tmp_path: Path) -> None:
+def test_a_damaged_file_is_put_aside_and_reported(tmp_path: Path) -> None:
     with served(tmp_path) as server:
         server.call("search", query="retry")
         stats(server)

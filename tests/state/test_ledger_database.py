@@ -64,7 +64,7 @@ def test_a_full_disk_loses_lines_and_says_how_many(database: LedgerDatabase) -> 
 
 
 @pytest.mark.parametrize("damage", [b"garbage" * 4000, b"SQLite format 3\0" + b"\xff" * 8000, b"SQLite"])
-def test_a_damaged_file_is_begun_anew_with_a_note(database: LedgerDatabase, damage: bytes) -> None:
+def test_a_damaged_file_is_recreated_with_a_note(database: LedgerDatabase, damage: bytes) -> None:
     database.write([line()])
     database.close()
     Path(database.path).write_bytes(damage)

@@ -162,7 +162,7 @@ def test_old_sessions_are_swept(memory: Memory) -> None:
         memory.append(old, SessionEntry("log", "too late"))
 
 
-def test_a_damaged_file_is_put_aside_and_a_newer_one_left_alone(tmp_path: Path) -> None:
+def test_a_damaged_file_is_put_aside_and_a_newer_one_not_changed(tmp_path: Path) -> None:
     path = tmp_path / "sessions.sqlite"
     path.write_bytes(b"this is no database, however long it may be" * 100)
     memory = Memory(str(path))
@@ -202,7 +202,7 @@ def test_secrets_are_redacted_before_they_are_kept(world: World) -> None:
     assert b"[redacted:" in raw
 
 
-def test_a_checkpoint_says_where_it_stands_in_300_tokens(memory: Memory) -> None:
+def test_a_checkpoint_describes_the_state_of_the_work_in_300_tokens(memory: Memory) -> None:
     kept = memory.open("local", "long", place="depot")
     memory.put(kept, Draft("goal", "make couriers retry", "otto"))
     memory.put(kept, Draft("plan", [{"step": "read", "done": True}, {"step": "fix the loop"}], "otto"))
@@ -217,7 +217,7 @@ def test_a_checkpoint_says_where_it_stands_in_300_tokens(memory: Memory) -> None
         assert wanted in text
 
 
-def test_the_marks_of_a_budget_are_told_once_in_the_frame(world: World) -> None:
+def test_the_marks_of_a_budget_are_reported_once_in_the_frame(world: World) -> None:
     limited = SessionSettings(budget_tokens=2_000)
     settings = world.workspace.settings.model_copy(update={"session": limited})
     workspace = replace(world.workspace, settings=settings, owned=False)
@@ -290,7 +290,7 @@ def test_first_calls_at_once_begin_one_session(world: World) -> None:
     assert say(world, session, action="get", key="log")["total"] == 6
 
 
-def test_a_session_that_was_dropped_is_begun_anew_by_whoever_names_it(world: World) -> None:
+def test_a_session_that_was_dropped_is_recreated_by_the_client_that_names_it(world: World) -> None:
     session = ConnectedSession("by-name", client="one")
     call = RunningRequest(ClientInfo(1, "mcp-another"))
 

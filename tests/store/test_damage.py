@@ -191,7 +191,7 @@ def test_a_missing_seal_is_made_again(whole: Path, tmp_path: Path) -> None:
     assert (folder / SEAL).exists()
 
 
-def test_a_newer_store_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_newer_store_is_not_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as newer:
         newer.setattr(schema, "FORMAT", schema.FORMAT + 1)
         filled(tmp_path, FILES)

@@ -81,7 +81,7 @@ def test_documents_that_come_during_the_change_get_vectors_of_the_new_embedder(t
         assert store.verify() == []
 
 
-def test_an_embedder_that_nobody_has_used_is_replaced_at_once(tmp_path: Path) -> None:
+def test_an_embedder_that_no_one_has_used_is_replaced_at_once(tmp_path: Path) -> None:
     writer(tmp_path).close()
     with other(tmp_path, write=True) as store:
         assert store.embedding.name == "other"

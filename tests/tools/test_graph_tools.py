@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import search_world
-from daemons import Standing, private_place
+from daemons import Standing
 from http_world import Served, served
 from mcp_world import raw
 
@@ -19,16 +18,8 @@ CALLS = "src/depot/courier.py:11 Courier.deliver(parcel: str) -> bool"
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Place, Any]]:
-    folder = search_world.write(tmp_path_factory.mktemp("depot"))
-    with private_place() as made:
-        assert made.llmc("index", "--once", cwd=folder).returncode == 0
-        yield made, folder
-
-
-@pytest.fixture(scope="module")
-def typed(place: tuple[Place, Any]) -> Standing:
-    return Standing(*place)
+def typed(indexed_depot: tuple[Place, Any]) -> Standing:
+    return Standing(*indexed_depot)
 
 
 def test_every_command_answers_on_the_command_line(typed: Standing) -> None:
@@ -72,8 +63,10 @@ def test_refs_take_the_new_kinds(typed: Standing) -> None:
         ("impact", {"name": "RetryPolicy.delay"}),
     ],
 )
-def test_every_tool_answers_through_the_gateway(place: tuple[Place, Any], tool: str, args: dict[str, Any]) -> None:
-    with raw(*place) as client:
+def test_every_tool_answers_through_the_gateway(
+    indexed_depot: tuple[Place, Any], tool: str, args: dict[str, Any]
+) -> None:
+    with raw(*indexed_depot) as client:
         client.handshake()
         reply = client.call("llmc", name=tool, args=args)["result"]
         assert not reply.get("isError"), reply
