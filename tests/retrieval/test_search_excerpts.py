@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tool_calls import answer
@@ -108,9 +108,13 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture
 def ask(folder: Path, tmp_path: Path) -> Iterator[Callable[..., str]]:
     with Workspace.open(str(folder), home=str(tmp_path / "home")) as workspace:
-        workspace.index()
         handles = Handles(str(tmp_path / "handles"))
-        yield lambda query, **options: answer(workspace, handles, "search", {"query": query, **options}).text
+
+        def search(query: str, **options: Any) -> str:
+            workspace.index()  # a search waits only briefly for what a test has just written
+            return answer(workspace, handles, "search", {"query": query, **options}).text
+
+        yield search
         handles.close()
 
 
