@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from daemons import Standing, private_place
+from daemons import CommandLine, private_place
 
 from llmc.base.denylist import Denylist
 
@@ -88,7 +88,7 @@ PLAN = "the excluded plan"
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standing]:
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CommandLine]:
     folder = tmp_path_factory.mktemp("work")
     (folder / ".git").mkdir()
     for name in (".env", "secrets/prod.yml", ".ssh/id_rsa", "tls/server.key", "private/plan.md"):
@@ -101,12 +101,12 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standing]:
     (folder / "app.py").write_text("needle = 1\n")
     (folder / "llmc.toml").write_text('[index]\nexclude = ["/private/"]\ndeny = ["!.env"]\n')
     with private_place() as place:
-        standing = Standing(place, folder)
+        standing = CommandLine(place, folder)
         standing.text("index", "--once")
         yield standing
 
 
-def test_denied_files_are_not_found_and_are_counted_in_the_first_line(world: Standing) -> None:
+def test_denied_files_are_not_found_and_are_counted_in_the_first_line(world: CommandLine) -> None:
     shown = world.text("grep", "needle")
     assert SECRET not in shown
     assert {line for line in shown.split("\n") if not line.startswith(" ")} >= {".env.example", "app.py"}
@@ -117,14 +117,14 @@ def test_denied_files_are_not_found_and_are_counted_in_the_first_line(world: Sta
 @pytest.mark.parametrize(
     "command", [("search", "needle"), ("tree",), ("find", "*"), ("context", "needle"), ("research", "where is needle")]
 )
-def test_no_tool_quotes_or_lists_a_denied_file(world: Standing, command: tuple[str, ...]) -> None:
+def test_no_tool_quotes_or_lists_a_denied_file(world: CommandLine, command: tuple[str, ...]) -> None:
     shown = world(*command).stdout
     assert SECRET not in shown
     assert "prod.yml" not in shown.split("\n", 1)[-1]
 
 
 @pytest.mark.parametrize("path", [".env", "secrets/prod.yml", ".ssh/id_rsa", "tls/server.key", "link.txt"])
-def test_reading_a_denied_file_is_refused_with_the_reason(world: Standing, path: str) -> None:
+def test_reading_a_denied_file_is_refused_with_the_reason(world: CommandLine, path: str) -> None:
     for command in (("read", path), ("grep", "needle", path), ("te", "cat", path), ("te", "grep", "needle", path)):
         done = world(*command)
         assert SECRET not in done.stdout + done.stderr, command
@@ -132,24 +132,24 @@ def test_reading_a_denied_file_is_refused_with_the_reason(world: Standing, path:
         assert done.returncode != 0, command
 
 
-def test_reading_an_excluded_file_is_refused_with_the_reason(world: Standing) -> None:
+def test_reading_an_excluded_file_is_refused_with_the_reason(world: CommandLine) -> None:
     done = world("read", "private/plan.md")
     assert PLAN not in done.stdout + done.stderr
     assert "index.exclude" in done.stdout + done.stderr
 
 
-def test_a_name_that_is_denied_is_reported_where_files_are_looked_for(world: Standing) -> None:
+def test_a_name_that_is_denied_is_reported_where_files_are_looked_for(world: CommandLine) -> None:
     done = world("find", ".env")
     assert "denied: .env" in done.stdout.split("\n")[0]
     assert "denied" not in world("find", "app.py").stdout
 
 
-def test_the_refusal_says_how_the_user_allows_the_file(world: Standing) -> None:
+def test_the_refusal_says_how_the_user_allows_the_file(world: CommandLine) -> None:
     done = world("read", "tls/server.key")
     assert "index.deny" in done.stdout + done.stderr
 
 
-def test_a_workspace_file_cannot_allow_what_is_denied_but_the_user_can(world: Standing, tmp_path: Path) -> None:
+def test_a_workspace_file_cannot_allow_what_is_denied_but_the_user_can(world: CommandLine, tmp_path: Path) -> None:
     assert world("read", ".env").returncode != 0  # llmc.toml of the clone has deny = ["!.env"]
     own = tmp_path / "own.toml"
     own.write_text('[index]\ndeny = ["!.env", "app.py"]\n')
@@ -157,13 +157,13 @@ def test_a_workspace_file_cannot_allow_what_is_denied_but_the_user_can(world: St
     assert world("--config", str(own), "read", "app.py").returncode != 0
 
 
-def test_a_list_of_files_names_a_few_denied_ones(world: Standing) -> None:
+def test_a_list_of_files_names_a_few_denied_ones(world: CommandLine) -> None:
     first = world.text("grep", "-l", "needle", "-g", ".env*").split("\n")[0]
     assert "denied: .env" in first
     assert "4 denied" in world.text("grep", "-l", "needle").split("\n")[0]
 
 
-def test_a_new_denied_file_is_counted(world: Standing) -> None:
+def test_a_new_denied_file_is_counted(world: CommandLine) -> None:
     (world.folder / "new.pem").write_text(f"needle {SECRET}\n")
     try:
         assert "5 denied" in world.text("grep", "needle").split("\n")[0]
@@ -172,7 +172,7 @@ def test_a_new_denied_file_is_counted(world: Standing) -> None:
     assert "4 denied" in world.text("grep", "needle").split("\n")[0]
 
 
-def test_json_replies_hold_no_denied_text(world: Standing) -> None:
+def test_json_replies_hold_no_denied_text(world: CommandLine) -> None:
     assert SECRET not in json.dumps(world.json("grep", "needle"))
 
 
@@ -180,7 +180,7 @@ def test_json_replies_hold_no_denied_text(world: Standing) -> None:
     "command", [("sed", "-n", "1p", ".env"), ("cat .env | head",), ("git", "diff", "--no-index", ".env", "app.py")]
 )
 def test_the_output_of_a_command_that_names_a_denied_file_is_not_shown(
-    world: Standing, command: tuple[str, ...]
+    world: CommandLine, command: tuple[str, ...]
 ) -> None:
     done = world("te", *command)
     assert SECRET not in done.stdout + done.stderr
@@ -188,7 +188,7 @@ def test_the_output_of_a_command_that_names_a_denied_file_is_not_shown(
     assert done.returncode != 0
 
 
-def test_lines_of_a_command_that_quote_a_denied_file_are_withheld(world: Standing) -> None:
+def test_lines_of_a_command_that_quote_a_denied_file_are_withheld(world: CommandLine) -> None:
     done = world("te", "grep -rn needle . | sort")
     assert SECRET not in done.stdout
     assert " .env: [denied]" in done.stdout

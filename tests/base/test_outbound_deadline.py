@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import search_world
-from daemons import Standing, private_place, until
+from daemons import CommandLine, private_place, until
 from trickling_server import trickling
 
 from llmc.answers.research.web import web_search
@@ -67,7 +67,7 @@ def configured(url: str, **more: Any) -> tuple[str, ...]:
 def test_a_trickling_endpoint_holds_up_neither_search_nor_status_nor_stop(tmp_path: Path) -> None:
     folder = search_world.write(tmp_path)
     with trickling() as url, private_place() as place:
-        user, flags = Standing(place, folder), configured(url, timeout_ms=600_000)
+        user, flags = CommandLine(place, folder), configured(url, timeout_ms=600_000)
         searching = threading.Thread(target=user, args=("search", "retry policy", *flags))
         searching.start()
         assert user("status", *flags).returncode == 0

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from daemons import Standing, private_place
+from daemons import CommandLine, private_place
 from mcp_world import Raw, raw
 
 from llmc.envelope.tokens import count
@@ -20,7 +20,7 @@ KEY = "AKIA" + "Q3EGR7KZ2MPLT5WX"
 FRAME = re.compile(r"\+(\d+) (?:more|lines?) → (h[a-z2-7]{4,})")
 
 
-class World(Standing):
+class World(CommandLine):
     def text(self, *arguments: str) -> str:
         return super().text(*arguments).rstrip("\n")
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import psutil
 import pytest
-from daemons import Place, Standing, private_place, until
+from daemons import CommandLine, Place, private_place, until
 
 from llmc.base.errors import NOT_KNOWN_YET
 from llmc.retrieval.grep.ripgrep import program
@@ -45,7 +45,7 @@ def worker_of(place: Place) -> psutil.Process | None:
     return None
 
 
-class Building(Standing):
+class Building(CommandLine):
     """A client in a project whose indexing process is stopped before it has committed anything."""
 
     worker: psutil.Process
@@ -135,7 +135,7 @@ def test_outline_of_a_file_that_is_not_indexed_yet_is_parsed_on_the_spot(buildin
 
 def test_the_build_completes_and_the_answers_stay_the_same(tmp_path: Path) -> None:
     with private_place() as place:
-        client = Standing(place, write_tree(tmp_path / "tree"))
+        client = CommandLine(place, write_tree(tmp_path / "tree"))
         before = client.text("grep", "--all", "make_password")
         client("index", "--once")
         assert client.text("grep", "--all", "make_password") == before

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from daemons import Place, Standing
+from daemons import CommandLine, Place
 
 from llmc.base.errors import RootError
 from llmc.settings.locations import implied_root
@@ -68,7 +68,7 @@ def git(folder: Path, *words: str) -> None:
 
 
 def test_roots_are_listed_and_forgotten(place: Place, tmp_path: Path) -> None:
-    one, two = Standing(place, made(tmp_path / "one")), Standing(place, made(tmp_path / "two"))
+    one, two = CommandLine(place, made(tmp_path / "one")), CommandLine(place, made(tmp_path / "two"))
     assert "not indexed yet" in one.text("roots")
     one.text("grep", "hello")
     two.text("grep", "hello")
@@ -97,7 +97,7 @@ def test_a_root_is_forgotten_after_a_restart_and_results_with_its_text_go_too(pl
     folder = made(tmp_path / "one")
     for number in range(40):
         (folder / f"f{number}.txt").write_text("hello there, a line that is long enough to be cut\n" * 5)
-    one = Standing(place, folder)
+    one = CommandLine(place, folder)
     handle = one.json("grep", "hello")["handle"]
     one.text("stop")
     one.text("forget", ".")
@@ -114,7 +114,7 @@ def test_other_work_trees_of_a_repository_keep_their_index(place: Place, tmp_pat
     git(main, "commit", "-qm", "a")
     git(main, "worktree", "add", "-q", str(other))
     (other / "only.txt").write_text("hello only here\n")
-    one, two = Standing(place, main), Standing(place, other)
+    one, two = CommandLine(place, main), CommandLine(place, other)
     one.text("grep", "hello")
     two.text("grep", "hello")
     one.text("forget", str(other))

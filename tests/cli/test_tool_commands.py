@@ -8,7 +8,7 @@ import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
-from daemons import Standing, private_place
+from daemons import CommandLine, private_place
 from locations import DEMO
 
 from llmc.envelope.tokens import count
@@ -20,35 +20,35 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standing]:
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CommandLine]:
     folder = tmp_path_factory.mktemp("work") / "demo"
     shutil.copytree(DEMO, folder)
     with private_place() as place:
-        asked = Standing(place, folder)
+        asked = CommandLine(place, folder)
         asked.text("index", "--once")
         yield asked
 
 
-def test_search_finds_the_place_that_a_question_means(demo: Standing) -> None:
+def test_search_finds_the_place_that_a_question_means(demo: CommandLine) -> None:
     shown = demo.text("search", "how is the arrival day estimated")
     head, first = shown.split("\n")[:2]
     assert "places in" in head
     assert first.startswith("services/")
 
 
-def test_search_explains_each_signal(demo: Standing) -> None:
+def test_search_explains_each_signal(demo: CommandLine) -> None:
     files = demo.json("search", "arrival day", "--explain")["files"]
     assert isinstance(files, list)
     assert all(file["shares"] for file in files)
 
 
-def test_an_unknown_filter_value_names_the_nearest(demo: Standing) -> None:
+def test_an_unknown_filter_value_names_the_nearest(demo: CommandLine) -> None:
     done = demo("search", "parcel lang:pyton")
     assert done.returncode == 2
     assert "python" in done.stderr
 
 
-def test_grep_prints_what_ripgrep_prints_with_all(demo: Standing) -> None:
+def test_grep_prints_what_ripgrep_prints_with_all(demo: CommandLine) -> None:
     program = ripgrep.program() or "rg"
     flags = ["--hidden", "--no-require-git", "--no-ignore-global", "--no-ignore-parent", "-g", "!.git", "--sort=path"]
     for pattern in ("parcel", "TODO|FIXME", r"def \w+\(", "class"):
@@ -66,7 +66,7 @@ def test_grep_prints_what_ripgrep_prints_with_all(demo: Standing) -> None:
     assert sorted(demo.text("grep", "--all", "parcel").split("\n")) == sorted(lines.stdout.split("\n"))
 
 
-def test_a_reply_that_was_cut_is_continued_by_its_handle(demo: Standing) -> None:
+def test_a_reply_that_was_cut_is_continued_by_its_handle(demo: CommandLine) -> None:
     first = demo.text("grep", "parcel", "--budget", "300")
     handle = first.strip().split("\n")[-1].split()[-1]
     assert "more → " in first
@@ -80,7 +80,7 @@ def test_a_reply_that_was_cut_is_continued_by_its_handle(demo: Standing) -> None
     assert demo.text("read", f"{handle}:1").split("\n")[1].strip()
 
 
-def test_grep_keeps_tests_and_kinds_apart(demo: Standing) -> None:
+def test_grep_keeps_tests_and_kinds_apart(demo: CommandLine) -> None:
     every = set(demo.text("grep", "-l", "parcel").split("\n")[1:])
     tests = set(demo.text("grep", "-l", "parcel", "--only-tests").split("\n")[1:])
     code = set(demo.text("grep", "-l", "parcel", "--no-tests").split("\n")[1:])
@@ -91,16 +91,16 @@ def test_grep_keeps_tests_and_kinds_apart(demo: Standing) -> None:
     assert demo.text("grep", "--all", "parcel", "--kind", "def", "--only-tests").count("\n") < len(every)
 
 
-def test_grep_accepts_flags_of_habit(demo: Standing) -> None:
+def test_grep_accepts_flags_of_habit(demo: CommandLine) -> None:
     assert demo.text("grep", "-rnE", "parcel", ".") == demo.text("grep", "parcel", ".")
 
 
-def test_outline_of_lines_and_read_as_a_skeleton(demo: Standing) -> None:
+def test_outline_of_lines_and_read_as_a_skeleton(demo: CommandLine) -> None:
     assert "is_parcel_number" in demo.text("outline", "scanner/main.c:10-30")
     assert "skeleton of" in demo.text("read", "scanner/main.c", "--skeleton")
 
 
-def test_grep_and_search_inside_an_earlier_result(demo: Standing) -> None:
+def test_grep_and_search_inside_an_earlier_result(demo: CommandLine) -> None:
     first = demo.text("grep", "parcel", "--budget", "300")
     handle = first.strip().split("\n")[-1].split()[-1]
     inside = demo.json("grep", "def", handle)["files"]
@@ -112,25 +112,25 @@ def test_grep_and_search_inside_an_earlier_result(demo: Standing) -> None:
     assert {file["path"] for file in demo.json("search", "estimate", "-p", handle)["files"]} <= held
 
 
-def test_nothing_found_is_exit_code_one(demo: Standing) -> None:
+def test_nothing_found_is_exit_code_one(demo: CommandLine) -> None:
     done = demo("grep", "zzznothing")
     assert (done.returncode, done.stdout) == (1, "no matches\n")
 
 
 @pytest.mark.parametrize("pattern", ["(", "[", "*", "\\q"])
-def test_a_pattern_that_cannot_be_read_is_refused_with_ripgreps_reason(demo: Standing, pattern: str) -> None:
+def test_a_pattern_that_cannot_be_read_is_refused_with_ripgreps_reason(demo: CommandLine, pattern: str) -> None:
     done = demo("grep", pattern)
     assert done.returncode == 2
     assert "pattern" in done.stderr
 
 
-def test_find_by_part_glob_and_letters(demo: Standing) -> None:
+def test_find_by_part_glob_and_letters(demo: CommandLine) -> None:
     assert "README.md" in demo.text("find", "readme")
     assert all(line.endswith(".sql") for line in demo.text("find", "*.sql").strip().split("\n")[1:])
     assert demo("find", "zzzz").returncode == 1
 
 
-def test_read_takes_lines_symbols_and_several_targets(demo: Standing) -> None:
+def test_read_takes_lines_symbols_and_several_targets(demo: CommandLine) -> None:
     assert demo.text("read", "README.md:1-2").count("\n") == 3
     files = demo.json("outline", "services")["files"]
     assert isinstance(files, list)
@@ -141,7 +141,7 @@ def test_read_takes_lines_symbols_and_several_targets(demo: Standing) -> None:
     assert "2 targets" in demo.text("read", "README.md:1-2", f"{path}:1-3")
 
 
-def test_outline_of_one_class_holds_its_members_and_nothing_else(demo: Standing) -> None:
+def test_outline_of_one_class_holds_its_members_and_nothing_else(demo: CommandLine) -> None:
     files = demo.json("outline", "services", "--deep")["files"]
     assert isinstance(files, list)
     path, name = next((file["path"], one["container"]) for file in files for one in file["symbols"] if one["container"])
@@ -155,7 +155,7 @@ def test_outline_of_one_class_holds_its_members_and_nothing_else(demo: Standing)
 
 
 @pytest.mark.parametrize("target", ["/etc/passwd", "../outside.txt", "../../../../etc/hostname"])
-def test_nothing_outside_the_roots_is_read_or_named(demo: Standing, target: str) -> None:
+def test_nothing_outside_the_roots_is_read_or_named(demo: CommandLine, target: str) -> None:
     (demo.folder.parent / "outside.txt").write_text("secret zeppelin\n")
     done = demo("read", target)
     assert done.returncode == 2
@@ -163,7 +163,7 @@ def test_nothing_outside_the_roots_is_read_or_named(demo: Standing, target: str)
     assert demo("grep", "zeppelin", target).returncode == 2
 
 
-def test_refs_tell_definitions_from_uses_and_say_how_sure_they_are(demo: Standing) -> None:
+def test_refs_tell_definitions_from_uses_and_say_how_sure_they_are(demo: CommandLine) -> None:
     files = demo.json("outline", "services", "--deep")["files"]
     assert isinstance(files, list)
     names = [one["name"] for file in files for one in file["symbols"] if one["kind"] in {"function", "class"}]
@@ -172,23 +172,23 @@ def test_refs_tell_definitions_from_uses_and_say_how_sure_they_are(demo: Standin
     assert demo("refs", "nosuchname").returncode == 1
 
 
-def test_context_stays_within_its_budget(demo: Standing) -> None:
+def test_context_stays_within_its_budget(demo: CommandLine) -> None:
     for budget in (100, 400, 1500):
         assert count(demo.text("context", "how are parcels delivered", "--budget", str(budget))) <= budget + 1
 
 
-def test_budgets_out_of_range_are_refused_or_capped(demo: Standing) -> None:
+def test_budgets_out_of_range_are_refused_or_capped(demo: CommandLine) -> None:
     assert demo("search", "parcel", "--budget", "-5").returncode == 2
     assert demo("search", "parcel", "--budget", "10").returncode == 2
     assert demo("search", "parcel", "--budget", "99999999").returncode == 0
 
 
-def test_tree_counts_instead_of_listing(demo: Standing) -> None:
+def test_tree_counts_instead_of_listing(demo: CommandLine) -> None:
     shown = demo.text("tree", "--depth", "1")
     assert "services/tracking/ · 12" in shown
 
 
-def test_without_a_daemon_the_answer_is_the_same(demo: Standing, tmp_path: Path) -> None:
+def test_without_a_daemon_the_answer_is_the_same(demo: CommandLine, tmp_path: Path) -> None:
     with_daemon = demo.text("grep", "parcel", "--budget", "4000")
     demo.place.environ["LLMC_HOME"], kept = str(tmp_path / "other"), demo.place.environ["LLMC_HOME"]
     try:
@@ -197,7 +197,7 @@ def test_without_a_daemon_the_answer_is_the_same(demo: Standing, tmp_path: Path)
         demo.place.environ["LLMC_HOME"] = kept
 
 
-def test_json_says_what_the_reply_costs(demo: Standing) -> None:
+def test_json_says_what_the_reply_costs(demo: CommandLine) -> None:
     text = demo.text("search", "parcel").rstrip("\n")
     found = demo.json("search", "parcel")
     assert isinstance(found["tokens"], int)
@@ -206,7 +206,7 @@ def test_json_says_what_the_reply_costs(demo: Standing) -> None:
     assert found["total"] > 0
 
 
-def test_passages_of_context_have_scores(demo: Standing) -> None:
+def test_passages_of_context_have_scores(demo: CommandLine) -> None:
     passages = demo.json("context", "how are parcels delivered")["passages"]
     scores = [one["score"] for one in passages]
     assert scores == sorted(scores, reverse=True)
@@ -214,7 +214,7 @@ def test_passages_of_context_have_scores(demo: Standing) -> None:
     assert re.search(r":\d+-\d+ · \d\.\d\d$", first)
 
 
-def test_numbered_items_are_those_that_the_handle_opens(demo: Standing) -> None:
+def test_numbered_items_are_those_that_the_handle_opens(demo: CommandLine) -> None:
     reply = demo.text("grep", "parcel", "--set", "envelope.numbered=true", "--budget", "600")
     handle = reply.rstrip("\n").rpartition("→ ")[2]
     numbers = [int(number) for number in re.findall(r"(?:^| )\[(\d+)\] ", reply, re.MULTILINE)]
@@ -229,7 +229,7 @@ def test_numbered_items_are_those_that_the_handle_opens(demo: Standing) -> None:
     assert "[1] " in short
 
 
-def test_an_empty_pattern_matches_every_line_as_with_ripgrep(demo: Standing) -> None:
+def test_an_empty_pattern_matches_every_line_as_with_ripgrep(demo: CommandLine) -> None:
     path = "config/depot.yaml" if (demo.folder / "config/depot.yaml").exists() else "README.md"
     lines = (demo.folder / path).read_text().splitlines()
     assert demo.text("grep", "--all", "", path).splitlines() == [
@@ -237,7 +237,7 @@ def test_an_empty_pattern_matches_every_line_as_with_ripgrep(demo: Standing) -> 
     ]
 
 
-def test_a_deleted_file_is_not_offered_instead_of_itself(demo: Standing) -> None:
+def test_a_deleted_file_is_not_offered_instead_of_itself(demo: CommandLine) -> None:
     (demo.folder / "zeppelin_notes.md").write_text("# Notes\n")
     assert demo("read", "zeppelin_notes.md").returncode == 0
     (demo.folder / "zeppelin_notes.md").unlink()
@@ -246,7 +246,7 @@ def test_a_deleted_file_is_not_offered_instead_of_itself(demo: Standing) -> None
     assert "Did you mean zeppelin_notes.md" not in done.stderr
 
 
-def test_a_binary_file_is_described(demo: Standing) -> None:
+def test_a_binary_file_is_described(demo: CommandLine) -> None:
     header = b"\x89PNG\r\n\x1a\n" + b"\0\0\0\rIHDR" + (640).to_bytes(4) + (480).to_bytes(4) + b"\x08\x06\0\0\0"
     (demo.folder / "logo.png").write_bytes(header + bytes(500))
     (demo.folder / "broken.jpg").write_bytes(b"\xff\xd8\xff\xe0" + bytes(40))

@@ -7,7 +7,7 @@ import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
-from daemons import Standing, private_place
+from daemons import CommandLine, private_place
 from http_world import served
 from mcp_world import raw
 
@@ -50,13 +50,13 @@ def repository(folder: Path) -> Path:
 
 
 @pytest.fixture
-def depot(tmp_path: Path) -> Iterator[Standing]:
+def depot(tmp_path: Path) -> Iterator[CommandLine]:
     folder = repository(tmp_path / "depot")
     with private_place() as place:
-        yield Standing(place, folder)
+        yield CommandLine(place, folder)
 
 
-def test_a_path_gives_its_commits_newest_first_and_what_changed_with_it(depot: Standing) -> None:
+def test_a_path_gives_its_commits_newest_first_and_what_changed_with_it(depot: CommandLine) -> None:
     shown = depot.text("history", "courier.py").split("\n")
     assert shown[0] == "3 commits of 1 file"
     subjects = [line.partition("Ann Example: ")[2] for line in shown if "Ann Example: " in line]
@@ -64,23 +64,23 @@ def test_a_path_gives_its_commits_newest_first_and_what_changed_with_it(depot: S
     assert " bell.py · 2" in shown
 
 
-def test_a_symbol_gives_the_commits_of_its_file(depot: Standing) -> None:
+def test_a_symbol_gives_the_commits_of_its_file(depot: CommandLine) -> None:
     assert depot.text("history", "ring").startswith("2 commits of the file defining ring\ndefined in\n bell.py\n")
 
 
-def test_words_find_the_commits_that_mention_them(depot: Standing) -> None:
+def test_words_find_the_commits_that_mention_them(depot: CommandLine) -> None:
     shown = depot.text("history", "retry", "policy")
     assert shown.startswith("1 commit of 3 mention 'retry policy'")
     assert "courier: wait longer" in shown
 
 
-def test_no_address_and_no_secret_of_a_commit_is_shown(depot: Standing) -> None:
+def test_no_address_and_no_secret_of_a_commit_is_shown(depot: CommandLine) -> None:
     shown = depot.text("history", "courier.py", "--json") + depot.text("history", "courier.py")
     assert "example.org" not in shown
     assert TOKEN not in shown
 
 
-def test_a_later_commit_is_invisible(depot: Standing) -> None:
+def test_a_later_commit_is_invisible(depot: CommandLine) -> None:
     first = git(depot.folder, "rev-parse", "HEAD")
     commit(depot.folder, "the fix that nobody may see", courier="class Courier:\n    wait = 9\n")
     git(depot.folder, "branch", "later")
@@ -90,13 +90,13 @@ def test_a_later_commit_is_invisible(depot: Standing) -> None:
     assert "the fix" not in depot("history", "nobody", "may", "see").stdout
 
 
-def test_a_new_commit_is_seen_at_once(depot: Standing) -> None:
+def test_a_new_commit_is_seen_at_once(depot: CommandLine) -> None:
     depot.text("history", "courier.py")
     commit(depot.folder, "courier: knock instead", courier="class Courier:\n    knock = True\n")
     assert "courier: knock instead" in depot.text("history", "courier.py")
 
 
-def test_a_file_that_the_index_leaves_out_is_counted_and_not_named(depot: Standing) -> None:
+def test_a_file_that_the_index_leaves_out_is_counted_and_not_named(depot: CommandLine) -> None:
     (depot.folder / "hidden.py").write_text("x = 1\n")
     git(depot.folder, "add", "-f", "hidden.py")
     commit(depot.folder, "courier: with something hidden", courier="class Courier:\n    wait = 5\n")
@@ -113,23 +113,23 @@ def test_a_folder_without_git_says_so(tmp_path: Path) -> None:
         assert "no git history" in done.stderr
 
 
-def test_a_shallow_clone_gives_what_it_has(depot: Standing, tmp_path: Path) -> None:
+def test_a_shallow_clone_gives_what_it_has(depot: CommandLine, tmp_path: Path) -> None:
     git(tmp_path, "clone", "-q", "--depth", "1", f"file://{depot.folder}", str(tmp_path / "shallow"))
-    shown = Standing(depot.place, tmp_path / "shallow").text("history", "both")
+    shown = CommandLine(depot.place, tmp_path / "shallow").text("history", "both")
     assert shown.startswith("1 commit of 1 ")
 
 
-def test_a_shallow_clone_that_was_deepened_gives_everything(depot: Standing, tmp_path: Path) -> None:
+def test_a_shallow_clone_that_was_deepened_gives_everything(depot: CommandLine, tmp_path: Path) -> None:
     git(tmp_path, "clone", "-q", "--depth", "1", f"file://{depot.folder}", str(tmp_path / "shallow"))
-    clone = Standing(depot.place, tmp_path / "shallow")
+    clone = CommandLine(depot.place, tmp_path / "shallow")
     assert clone("history", "courier.py").stdout.startswith("no commits of 1 file")  # what it changed is not known
     git(tmp_path / "shallow", "fetch", "-q", "--unshallow")
     assert clone.text("history", "courier.py").startswith("3 commits of 1 file")
 
 
-def test_a_clone_that_borrows_objects_says_so_until_it_has_its_own(depot: Standing, tmp_path: Path) -> None:
+def test_a_clone_that_borrows_objects_says_so_until_it_has_its_own(depot: CommandLine, tmp_path: Path) -> None:
     git(tmp_path, "clone", "-q", "--shared", str(depot.folder), str(tmp_path / "shared"))
-    clone = Standing(depot.place, tmp_path / "shared")
+    clone = CommandLine(depot.place, tmp_path / "shared")
     refused = clone("history", "courier.py")
     assert refused.returncode != 0
     assert "git alternates" in refused.stderr
@@ -139,13 +139,13 @@ def test_a_clone_that_borrows_objects_says_so_until_it_has_its_own(depot: Standi
     assert clone.text("history", "courier.py").startswith("3 commits of 1 file")
 
 
-def test_a_linked_work_tree_has_a_history_of_its_own(depot: Standing, tmp_path: Path) -> None:
+def test_a_linked_work_tree_has_a_history_of_its_own(depot: CommandLine, tmp_path: Path) -> None:
     git(depot.folder, "worktree", "add", "-q", "-b", "side", str(tmp_path / "side"), "HEAD~1")
-    shown = Standing(depot.place, tmp_path / "side").text("history", "courier.py")
+    shown = CommandLine(depot.place, tmp_path / "side").text("history", "courier.py")
     assert shown.startswith("2 commits of 1 file")
 
 
-def test_nothing_of_the_repository_is_executed(depot: Standing, tmp_path: Path) -> None:
+def test_nothing_of_the_repository_is_executed(depot: CommandLine, tmp_path: Path) -> None:
     mark = tmp_path / "executed"
     script = depot.folder / ".git" / "hooks" / "run"
     script.parent.mkdir(exist_ok=True)
@@ -229,7 +229,7 @@ def test_a_log_holds_ancestors_only() -> None:
     assert [one.id for one in CommitLog("b", known).commits] == ["b", "a"]
 
 
-def test_history_is_answered_over_mcp(depot: Standing) -> None:
+def test_history_is_answered_over_mcp(depot: CommandLine) -> None:
     with raw(depot.place, depot.folder) as client:
         client.handshake()
         reply = client.call("llmc", name="history", args={"target": "courier.py"})

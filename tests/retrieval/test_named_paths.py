@@ -7,7 +7,7 @@ import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
-from daemons import Standing, private_place
+from daemons import CommandLine, private_place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,11 +34,11 @@ def fill(folder: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standing]:
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CommandLine]:
     folder = tmp_path_factory.mktemp("work")
     fill(folder)
     with private_place() as place:
-        standing = Standing(place, folder)
+        standing = CommandLine(place, folder)
         standing.text("index", "--once")
         yield standing
 
@@ -51,7 +51,7 @@ def files_in(reply: str) -> set[str]:
     }
 
 
-def test_ignored_files_are_left_out_where_nobody_names_them(world: Standing) -> None:
+def test_ignored_files_are_left_out_where_nobody_names_them(world: CommandLine) -> None:
     assert files_in(world.text("grep", "needle")) == {"a.txt"}
 
 
@@ -67,12 +67,14 @@ def test_ignored_files_are_left_out_where_nobody_names_them(world: Standing) -> 
         (("link.txt",), {"build/out.txt"}),
     ],
 )
-def test_grep_searches_what_is_named(world: Standing, named: tuple[str, ...], found: set[str]) -> None:
+def test_grep_searches_what_is_named(world: CommandLine, named: tuple[str, ...], found: set[str]) -> None:
     assert files_in(world.text("grep", "needle", *named)) == found
 
 
 @pytest.mark.parametrize("named", [("build/out.txt",), ("debug.log",), ("a.txt", "build/out.txt"), ("build",)])
-def test_te_shows_every_named_file_that_grep_finds_except_denied_ones(world: Standing, named: tuple[str, ...]) -> None:
+def test_te_shows_every_named_file_that_grep_finds_except_denied_ones(
+    world: CommandLine, named: tuple[str, ...]
+) -> None:
     grep = ["grep", "-rIH", "needle", *named]
     found = subprocess.run([*grep, "-l"], cwd=world.folder, capture_output=True, text=True, check=True).stdout.split()
     printed = world.text("te", *grep)
@@ -81,7 +83,7 @@ def test_te_shows_every_named_file_that_grep_finds_except_denied_ones(world: Sta
     assert "needle denied" not in printed
 
 
-def test_grep_names_a_path_that_there_is_none_of_and_searches_the_others(world: Standing) -> None:
+def test_grep_names_a_path_that_there_is_none_of_and_searches_the_others(world: CommandLine) -> None:
     shown = world.text("grep", "needle", "nowhere/at/all", "a.txt")
     assert "no such path: nowhere/at/all" in shown.split("\n")[0]
     assert files_in(shown) == {"a.txt"}
@@ -90,7 +92,7 @@ def test_grep_names_a_path_that_there_is_none_of_and_searches_the_others(world: 
     assert "there is no 'nowhere/at/all'" in alone.stderr
 
 
-def test_a_named_path_that_is_searched_twice_is_read_twice(world: Standing) -> None:
+def test_a_named_path_that_is_searched_twice_is_read_twice(world: CommandLine) -> None:
     changing = world.folder / "build" / "changing.txt"
     changing.write_text("nothing here\n")
     assert world("grep", "needle", "build/changing.txt").returncode == 1
@@ -99,14 +101,14 @@ def test_a_named_path_that_is_searched_twice_is_read_twice(world: Standing) -> N
     changing.unlink()
 
 
-def test_find_lists_what_is_named(world: Standing) -> None:
+def test_find_lists_what_is_named(world: CommandLine) -> None:
     assert files_in(world.text("find", "out.txt", "build")) == {"build/out.txt"}
     assert files_in(world.text("find", "build/out.txt")) == {"build/out.txt"}
     printed = world.text("te", "find", "build", "-type", "f", "-name", "*.txt").split()
     assert {"build/out.txt", "build/deep/more.txt"} <= set(printed)
 
 
-def test_denied_and_unreadable_files_below_a_named_folder_are_counted(world: Standing) -> None:
+def test_denied_and_unreadable_files_below_a_named_folder_are_counted(world: CommandLine) -> None:
     first = world.text("grep", "needle", "build").split("\n")[0]
     assert "skipped: build/.env" in first
     if os.geteuid() != 0:
@@ -116,7 +118,7 @@ def test_denied_and_unreadable_files_below_a_named_folder_are_counted(world: Sta
         locked.chmod(0o700)
 
 
-def test_a_named_fifo_is_skipped_and_counted(world: Standing) -> None:
+def test_a_named_fifo_is_skipped_and_counted(world: CommandLine) -> None:
     os.mkfifo(world.folder / "pipe")
     try:
         assert "skipped: pipe" in world.text("grep", "needle", "a.txt", "pipe").split("\n")[0]
@@ -124,7 +126,7 @@ def test_a_named_fifo_is_skipped_and_counted(world: Standing) -> None:
         (world.folder / "pipe").unlink()
 
 
-def test_what_a_walk_could_not_enter_is_counted(world: Standing) -> None:
+def test_what_a_walk_could_not_enter_is_counted(world: CommandLine) -> None:
     deep = world.folder / "one" / "two" / "three"
     deep.mkdir(parents=True)
     (deep / "far.txt").write_text("needle far\n")

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from daemons import Standing, private_place
+from daemons import CommandLine, private_place
 from http_world import served
 from mcp_world import raw
 from search_world import write
@@ -37,16 +37,16 @@ def complain(door):
 
 
 @pytest.fixture(scope="module")
-def depot(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standing]:
+def depot(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CommandLine]:
     folder = write(tmp_path_factory.mktemp("work") / "depot")
     (folder / "src" / "depot" / "complaints.py").write_text(SPLIT)
     with private_place() as place:
-        asked = Standing(place, folder)
+        asked = CommandLine(place, folder)
         asked.text("index", "--once")
         yield asked
 
 
-def piped(depot: Standing, data: bytes, *options: str) -> subprocess.CompletedProcess[bytes]:
+def piped(depot: CommandLine, data: bytes, *options: str) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
         [sys.executable, "-m", "llmc", "search", "-", *options],
         cwd=depot.folder,
@@ -58,26 +58,26 @@ def piped(depot: Standing, data: bytes, *options: str) -> subprocess.CompletedPr
     )
 
 
-def test_an_issue_with_quotes_and_dashes_is_answered(depot: Standing) -> None:
+def test_an_issue_with_quotes_and_dashes_is_answered(depot: CommandLine) -> None:
     shown = depot.text("search", ISSUE).split("\n")
     assert "src/depot/courier.py" in shown[1:]
     assert "nothing found" not in shown[0]
 
 
-def test_explain_lists_what_an_issue_quotes(depot: Standing) -> None:
+def test_explain_lists_what_an_issue_quotes(depot: CommandLine) -> None:
     shown = depot.text("search", ISSUE, "--explain")
     assert "quotes stack frame /opt/site-packages/depot/courier.py:13" in shown
     assert "quotes module Courier.deliver" in shown
     assert "evidence" in shown
 
 
-def test_a_message_that_the_source_splits_over_lines_is_found(depot: Standing) -> None:
+def test_a_message_that_the_source_splits_over_lines_is_found(depot: CommandLine) -> None:
     message = "RuntimeError: cannot ring at the door 7: the bell is broken"
     assert depot.text("search", message).split("\n")[1] == "src/depot/complaints.py"
     assert depot.text("search", '"cannot ring at the door"').split("\n")[1] == "src/depot/complaints.py"
 
 
-def test_a_message_inside_a_question_is_found_and_what_only_shares_words_is_left_out(depot: Standing) -> None:
+def test_a_message_inside_a_question_is_found_and_what_only_shares_words_is_left_out(depot: CommandLine) -> None:
     asked = """The courier's customers at the depot write that they get this since the last delivery of parcels:
 
   cannot ring at the door 31: the bell is broken
@@ -88,22 +88,22 @@ Where is this put together, and which parcels, couriers, routes and depots does 
     assert "src/depot/ledger.ts" not in shown
 
 
-def test_a_phrase_that_is_nowhere_is_reported_and_the_best_match_shown(depot: Standing) -> None:
+def test_a_phrase_that_is_nowhere_is_reported_and_the_best_match_shown(depot: CommandLine) -> None:
     shown = depot.text("search", 'courier "rings thrice at noon"').split("\n")
     assert 'not found: "rings thrice at noon"' in shown[0]
     assert "src/depot/courier.py" in shown
 
 
-def test_a_name_that_is_nowhere_is_reported(depot: Standing) -> None:
+def test_a_name_that_is_nowhere_is_reported(depot: CommandLine) -> None:
     assert "not found: CourierPolicyFactory" in depot.text("search", "CourierPolicyFactory").split("\n")[0]
 
 
-def test_a_stack_trace_of_another_project_says_that_its_files_are_not_here(depot: Standing) -> None:
+def test_a_stack_trace_of_another_project_says_that_its_files_are_not_here(depot: CommandLine) -> None:
     trace = 'It fails on delivery\n  File "/srv/other/billing.py", line 3, in pay\n  File "/srv/other/tax.py", line 9\n'
     assert "not found: the 2 files that the text quotes" in depot.text("search", trace).split("\n")[0]
 
 
-def test_a_diff_finds_the_file_that_it_changes(depot: Standing) -> None:
+def test_a_diff_finds_the_file_that_it_changes(depot: CommandLine) -> None:
     diff = (
         "diff --git a/src/depot/retry.py b/src/depot/retry.py\n--- a/src/depot/retry.py\n+++ b/src/depot/retry.py\n"
         "@@ -9,3 +9,3 @@\n-        self.base = base\n+        self.base = max(base, 0.1)\n"
@@ -111,7 +111,7 @@ def test_a_diff_finds_the_file_that_it_changes(depot: Standing) -> None:
     assert depot.text("search", diff).split("\n")[1] == "src/depot/retry.py"
 
 
-def test_standing_input_of_megabytes_is_answered(depot: Standing) -> None:
+def test_standing_input_of_megabytes_is_answered(depot: CommandLine) -> None:
     log = ISSUE.encode() + b"2026-01-01 12:00:00 INFO parcel 7 waits\n" * 130_000
     assert len(log) > 5_000_000
     done = piped(depot, log)
@@ -120,28 +120,28 @@ def test_standing_input_of_megabytes_is_answered(depot: Standing) -> None:
 
 
 @pytest.mark.parametrize("data", [b"?!;-- ...", b"x" * 100_000, b"\x00\x01\x02\xff\xfe" * 500])
-def test_input_without_words_is_refused_with_a_hint(depot: Standing, data: bytes) -> None:
+def test_input_without_words_is_refused_with_a_hint(depot: CommandLine, data: bytes) -> None:
     done = piped(depot, data)
     assert done.returncode == 2
     assert b"nothing to search for" in done.stderr
 
 
-def test_right_to_left_and_mixed_scripts_are_answered(depot: Standing) -> None:
+def test_right_to_left_and_mixed_scripts_are_answered(depot: CommandLine) -> None:
     assert piped(depot, "למה השליח לא מגיע? courier deliver الطرد".encode()).returncode == 0
 
 
-def test_operators_in_a_long_query_need_a_flag(depot: Standing) -> None:
+def test_operators_in_a_long_query_need_a_flag(depot: CommandLine) -> None:
     text = "where is the retry policy of a courier decided, please look into it path:docs and nowhere else at all"
     assert "src/depot/retry.py" in depot.text("search", text)
     assert "src/depot/retry.py" not in depot("search", text, "--syntax").stdout
 
 
 @pytest.mark.parametrize("command", ["context", "research"])
-def test_other_commands_take_an_issue_too(depot: Standing, command: str) -> None:
+def test_other_commands_take_an_issue_too(depot: CommandLine, command: str) -> None:
     assert "courier.py" in depot.text(command, ISSUE * 40)
 
 
-def test_a_focus_question_may_be_an_issue(depot: Standing) -> None:
+def test_a_focus_question_may_be_an_issue(depot: CommandLine) -> None:
     assert "def deliver" in depot.text("read", "src/depot/courier.py", "--focus", ISSUE * 40)
 
 
@@ -156,7 +156,7 @@ def test_a_message_without_quotes_is_found_where_its_template_is(tmp_path: Path)
         (folder / "src" / "words.py").write_text(template)
         (folder / "locale").mkdir()
         (folder / "locale" / "de.po").write_text('msgid "may not be stored on shelf since it has no label"\n')
-        asked = Standing(place, folder)
+        asked = CommandLine(place, folder)
         subprocess.run(["git", "init", "-q", str(folder)], check=True)
         asked.text("index", "--once")
         found = asked.json("search", "Parcel 'x-17' may not be stored on shelf 9 since it has no label.")

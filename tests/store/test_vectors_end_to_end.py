@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from daemons import Standing, private_place, until
+from daemons import CommandLine, private_place, until
 
 from llmc.indexer import writer_thread
 from llmc.settings import EmbedderSettings, Settings
@@ -41,36 +41,36 @@ import lancedb
 
 
 @pytest.fixture
-def here(tmp_path: Path) -> Iterator[Standing]:
+def here(tmp_path: Path) -> Iterator[CommandLine]:
     tree = tmp_path / "tree"
     tree.mkdir()
     for name, text in FILES.items():
         (tree / name).write_text(text)
     (tree / ".git").mkdir()
     with private_place() as place:
-        yield Standing(place, tree)
+        yield CommandLine(place, tree)
 
 
-def tables(here: Standing) -> list[Path]:
+def tables(here: CommandLine) -> list[Path]:
     return list(Path(here.place.home.stores).glob("*/vectors/*.lance"))
 
 
-def first_line(here: Standing, query: str = "what does an animal eat") -> str:
+def first_line(here: CommandLine, query: str = "what does an animal eat") -> str:
     return here.text("search", query).splitlines()[0]
 
 
-def vectors_of(here: Standing) -> dict[str, object]:
+def vectors_of(here: CommandLine) -> dict[str, object]:
     found: dict[str, object] = here.json("status")["stores"][0]["vectors"]
     return found
 
 
-def with_module(here: Standing, folder: Path, text: str) -> None:
+def with_module(here: CommandLine, folder: Path, text: str) -> None:
     folder.mkdir()
     (folder / "lancedb.py").write_text(text)
     here.place.environ["PYTHONPATH"] = f"{folder}:{here.place.environ['PYTHONPATH']}"
 
 
-def test_lancedb_searches_the_table_of_a_real_index(here: Standing) -> None:
+def test_lancedb_searches_the_table_of_a_real_index(here: CommandLine) -> None:
     here.text("index", "--once")
     (table,) = tables(here)
     program = f"""
@@ -89,7 +89,7 @@ print(json.dumps([row["doc"] for row in table.search(query).limit(3).to_list()])
     assert "vectors: exact search in memory · 3 rows" in here.text("status")
 
 
-def test_a_deleted_table_is_noticed_reported_and_made_again(here: Standing) -> None:
+def test_a_deleted_table_is_noticed_reported_and_made_again(here: CommandLine) -> None:
     here.text("index", "--once")
     (before,) = tables(here)
     shutil.rmtree(before)
@@ -104,7 +104,7 @@ def test_a_deleted_table_is_noticed_reported_and_made_again(here: Standing) -> N
     assert here("index", "--verify").returncode == 0
 
 
-def test_without_a_daemon_a_deleted_table_is_made_again_before_the_answer(here: Standing) -> None:
+def test_without_a_daemon_a_deleted_table_is_made_again_before_the_answer(here: CommandLine) -> None:
     here.text("index", "--once", "--no-daemon")
     shutil.rmtree(tables(here)[0].parent)
 
@@ -112,7 +112,9 @@ def test_without_a_daemon_a_deleted_table_is_made_again_before_the_answer(here: 
     assert len(tables(here)) == 1
 
 
-def test_a_warming_daemon_answers_from_keywords_says_so_and_keeps_no_such_reply(here: Standing, tmp_path: Path) -> None:
+def test_a_warming_daemon_answers_from_keywords_says_so_and_keeps_no_such_reply(
+    here: CommandLine, tmp_path: Path
+) -> None:
     here.text("index", "--once", "--no-daemon")
     gate, folder = tmp_path / "gate", tmp_path / "slow"
     with_module(here, folder, SLOW.format(gate=str(gate), folder=str(folder)))
@@ -124,7 +126,7 @@ def test_a_warming_daemon_answers_from_keywords_says_so_and_keeps_no_such_reply(
     assert "keywords" not in first_line(here)
 
 
-def test_a_broken_lancedb_costs_the_vectors_and_nothing_else(here: Standing, tmp_path: Path) -> None:
+def test_a_broken_lancedb_costs_the_vectors_and_nothing_else(here: CommandLine, tmp_path: Path) -> None:
     with_module(here, tmp_path / "broken", BROKEN)
     here.text("index", "--once")
     said = first_line(here, "animal")

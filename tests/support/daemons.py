@@ -28,7 +28,7 @@ PATIENCE = 120.0  # for a machine that does ten other things
 
 
 class Place:
-    """A home, and whoever runs in it."""
+    """A state folder for llmc, its environment, and the daemon that runs in it."""
 
     def __init__(self, folder: Path, **variables: str) -> None:
         here = str(Path(llmc.__file__).parents[1])
@@ -44,11 +44,11 @@ class Place:
         return self.caller(**variables).connect(start=start)
 
     def twin(self, **options: Any) -> subprocess.Popen[str]:
-        """The twin as a child of the test."""
+        """The fake daemon as a child of the test."""
         return subprocess.Popen([sys.executable, TWIN], env=self.environ, text=True, stderr=subprocess.PIPE, **options)
 
     def llmc(self, *arguments: str, work_tree: bool = True, **options: Any) -> subprocess.CompletedProcess[str]:
-        """`work_tree`: the folder it runs in becomes one, since only that is a root without being named."""
+        """Run the command. `work_tree`: make its folder a git work tree, since other folders are no roots unless named."""
         command = [sys.executable, "-m", "llmc", *arguments]
         if work_tree and options.get("cwd"):
             as_work_tree(Path(options["cwd"]))
@@ -63,7 +63,7 @@ class Place:
         return owner.pid
 
     def wait_until_free(self) -> None:
-        """Until no daemon holds the home: the kernel says so."""
+        """Wait until no daemon holds the lock of this place."""
         with Path(self.home.lock).open() as lock:
             wait_for_lock(lock)
 
@@ -76,7 +76,7 @@ class Place:
 
 
 def as_work_tree(folder: Path) -> Path:
-    """The folder of a test, with a `.git` in it unless it lies in a work tree. Other folders stay as they are."""
+    """Make the folder of a test a git work tree, unless it is inside one. Other folders are not changed."""
     temporary = Path(tempfile.gettempdir()).resolve()
     is_ours = temporary in folder.resolve().parents and folder.is_dir()
     if is_ours and not any((each / ".git").exists() for each in (folder, *folder.parents)):
@@ -86,25 +86,25 @@ def as_work_tree(folder: Path) -> Path:
 
 
 def wait_for_lock(lock: IO[str]) -> None:
-    """Until the daemon that holds it has ended: the last thing it does."""
+    """Wait until the daemon that holds the lock has exited."""
     with _alarm():
         fcntl.flock(lock, fcntl.LOCK_SH)
 
 
 def until(condition: Callable[[], object]) -> None:
-    """For what nobody announces."""
+    """Poll until the condition holds, for what has no event."""
     deadline = time.monotonic() + PATIENCE
     while not condition():
-        assert time.monotonic() < deadline, "it never happened"
+        assert time.monotonic() < deadline, "the condition never held"
         time.sleep(0.005)
 
 
 @contextlib.contextmanager
 def _alarm() -> Iterator[None]:
-    """A wait that never ends fails the test instead of hanging it."""
+    """Fail the test instead of letting it hang."""
 
     def ring(_number: int, _frame: object) -> None:
-        raise TimeoutError("the daemon did not leave")
+        raise TimeoutError("the daemon did not exit")
 
     previous = signal.signal(signal.SIGALRM, ring)
     signal.alarm(int(PATIENCE))
@@ -115,8 +115,8 @@ def _alarm() -> Iterator[None]:
         signal.signal(signal.SIGALRM, previous)
 
 
-class Standing:
-    """Somebody who stands in a folder and types."""
+class CommandLine:
+    """`llmc` commands in one folder."""
 
     def __init__(self, place: Place, folder: Path) -> None:
         self.place = place

@@ -77,7 +77,7 @@ class Twin:
         return to
 
     def do_wait(self, call: RunningRequest, gate: str) -> object:
-        """Until the gate is opened or the call is cancelled; `reached` and `cancelled` gates tell others."""
+        """Wait until the gate is opened or the call is cancelled; the gates `reached` and `cancelled` announce both."""
         self._gate(f"{gate} reached").set()
         opened = self._gate(gate)
         while not opened.wait(0.01):

@@ -1,4 +1,4 @@
-"""`llmc` itself, whose daemon and whose `--no-daemon` have the twin's handler."""
+"""`llmc` itself, with the handler of the fake daemon, also for `--no-daemon`."""
 
 from __future__ import annotations
 

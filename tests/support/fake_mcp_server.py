@@ -1,4 +1,4 @@
-"""`llmc serve` and its daemon around a surface that tests hold in their hands.
+"""`llmc serve` and its daemon around a surface that tests control.
 
     fake_mcp_server.py            the relay; it starts the daemon below when there is none
     fake_mcp_server.py --detach …  the daemon

@@ -1,4 +1,4 @@
-"""A tree that is hard to search, and ripgrep's word for what a pattern finds in it."""
+"""A tree that is hard to search, and what ripgrep finds in it."""
 
 from __future__ import annotations
 

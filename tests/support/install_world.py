@@ -32,7 +32,7 @@ FILES = {
 
 
 class User:
-    """Somebody with an empty home folder and a project."""
+    """A user with an empty home folder and a project."""
 
     def __init__(self, folder: Path) -> None:
         self.home, self.project = folder / "home", folder / "project"

@@ -1,7 +1,7 @@
 """Keep an index of the current format as a fixture: `python tests/make_format.py`, once for every new `FORMAT`.
 
-The fixtures of older formats are never made again: they show that what a user has on disk is noticed, and rebuilt.
-Format 0 never left the house; its fixture is one of format 1 that says 0.
+The fixtures of older formats are never changed: they show that an old index on a user's disk is recognized and rebuilt.
+Format 0 was never released; its fixture is one of format 1 with the number 0.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
-"""A model that does as it is told: a server of the OpenAI wire format, in a process of its own, with scripted answers.
+"""A scripted model: a server of the OpenAI wire format in its own process.
 
     with serving() as server:           # server.url is its base address
         ... ask the model "good" ...
         server.requests()               # what it was sent, as it came
 
-The model's name says how it behaves; several names joined by `+` are its answers in turn, the last one for ever:
+The model's name says how it behaves; several names joined by `+` are its answers in turn, the last one repeats:
 
     good      an answer made of the first places in the prompt      lying    the same, and places that do not exist
     prose     sentences instead of JSON                             partial  JSON without a field that it must have
-    call      calls the first tool that it is offered               loop     the same, for ever
+    call      calls the first tool that it is offered               loop     the same, every time
     unknown   calls a tool that it was not offered                  empty    an empty answer
     slow      answers after a minute                                endless  a body that never ends
     broken    half a reply, then the connection is closed           huge     an answer of 40 MB

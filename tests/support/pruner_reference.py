@@ -1,6 +1,6 @@
 """A swe-pruner as its clients may meet it, good and bad: `pruner_reference.py FOLDER` serves on a free port.
 
-The path of a request says how it behaves; the port stands in FOLDER/port, and each request's body is a line of
+The path of a request says how it behaves; the port is in FOLDER/port, and each request's body is a line of
 FOLDER/asked.
 """
 

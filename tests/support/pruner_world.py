@@ -1,4 +1,4 @@
-"""The pruner of others as a process of its own, for tests."""
+"""A third-party pruner in its own process, for tests."""
 
 from __future__ import annotations
 

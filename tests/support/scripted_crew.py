@@ -1,7 +1,7 @@
-"""The scripted model as the four of the crew: it knows from its instructions who it is asked to be.
+"""The scripted model for the four roles of the crew: it recognizes its role by the instructions.
 
-Model names are those of `model_server`, said by every role; in front of a name may stand whose turn it is:
-`grace:lying` lies as Grace and is a good model as the others. Beatrice has two names more:
+Model names are those of `model_server` and apply to every role, unless prefixed by one: `grace:lying` lies as Grace and
+is a good model in the other roles. Beatrice has two names more:
 
     forbidden  plans a command and a tool that does not exist      hollow  plans nothing that a tool takes
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from daemons import Standing
+from daemons import CommandLine
 from http_world import Served, served
 from mcp_world import raw
 
@@ -18,11 +18,11 @@ CALLS = "src/depot/courier.py:11 Courier.deliver(parcel: str) -> bool"
 
 
 @pytest.fixture(scope="module")
-def typed(indexed_depot: tuple[Place, Any]) -> Standing:
-    return Standing(*indexed_depot)
+def typed(indexed_depot: tuple[Place, Any]) -> CommandLine:
+    return CommandLine(*indexed_depot)
 
 
-def test_every_command_answers_on_the_command_line(typed: Standing) -> None:
+def test_every_command_answers_on_the_command_line(typed: CommandLine) -> None:
     assert CALLS in typed.text("calls", "Courier.deliver")
     assert "Courier.deliver" in typed.text("callers", "Courier.ring")
     assert "RetryPolicy.delay" in typed.text("path", "Courier.deliver", "RetryPolicy.delay")
@@ -31,7 +31,7 @@ def test_every_command_answers_on_the_command_line(typed: Standing) -> None:
     assert typed("impls", "Courier").returncode == 1  # nothing extends it
 
 
-def test_depth_guesses_budget_and_json_are_options(typed: Standing) -> None:
+def test_depth_guesses_budget_and_json_are_options(typed: CommandLine) -> None:
     deep = typed.json("calls", "Courier.deliver", "--depth", "1", "--guesses", "--all")
     assert [one["name"] for one in deep["definitions"][0]["calls"]] == ["Courier.ring", "RetryPolicy.delay"]
     callers = typed.json("callers", "RetryPolicy.delay", "--depth", "3", "--guesses")["definitions"][0]["callers"]
@@ -47,7 +47,7 @@ def test_depth_guesses_budget_and_json_are_options(typed: Standing) -> None:
     assert "is not a name" in refused.stderr
 
 
-def test_refs_take_the_new_kinds(typed: Standing) -> None:
+def test_refs_take_the_new_kinds(typed: CommandLine) -> None:
     writes = typed.json("refs", "policy", "--kind", "write")["references"]
     assert [(one["path"], one["line"]) for one in writes] == [("src/depot/courier.py", 9)]
 

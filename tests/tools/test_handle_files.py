@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from daemons import Standing, private_place
+from daemons import CommandLine, private_place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,7 +17,7 @@ FRAME = re.compile(r"\+\d+ (?:more|lines?) → (h[a-z2-7]{4,})")
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> Iterator[Standing]:
+def world(tmp_path: Path) -> Iterator[CommandLine]:
     folder = tmp_path / "work"
     folder.mkdir()
     (folder / ".git").mkdir()
@@ -25,16 +25,16 @@ def world(tmp_path: Path) -> Iterator[Standing]:
         lines = [f"needle {number} {each} of a long enough line\n" for each in range(5)]
         (folder / f"file{number:02}.txt").write_text("".join(lines))
     with private_place() as place:
-        yield Standing(place, folder)
+        yield CommandLine(place, folder)
 
 
-def handle_of(world: Standing) -> str:
+def handle_of(world: CommandLine) -> str:
     found = FRAME.search(world.text("grep", "needle"))
     assert found is not None
     return found[1]
 
 
-def test_a_page_says_which_files_were_deleted_and_ignored(world: Standing) -> None:
+def test_a_page_says_which_files_were_deleted_and_ignored(world: CommandLine) -> None:
     handle = handle_of(world)
     (world.folder / "file28.txt").unlink()
     (world.folder / ".gitignore").write_text("file29.txt\n")
@@ -43,7 +43,7 @@ def test_a_page_says_which_files_were_deleted_and_ignored(world: Standing) -> No
     assert "ignored since: file29.txt" in first
 
 
-def test_an_item_of_a_deleted_file_says_so(world: Standing) -> None:
+def test_an_item_of_a_deleted_file_says_so(world: CommandLine) -> None:
     handle = handle_of(world)
     for path in world.folder.glob("*.txt"):
         path.unlink()
@@ -52,11 +52,11 @@ def test_an_item_of_a_deleted_file_says_so(world: Standing) -> None:
     assert "was deleted after this result was stored" in done.stdout + done.stderr
 
 
-def test_denied_text_is_not_shown_by_a_handle(world: Standing, tmp_path: Path) -> None:
+def test_denied_text_is_not_shown_by_a_handle(world: CommandLine, tmp_path: Path) -> None:
     handle = handle_of(world)
     own = tmp_path / "own.toml"
     own.write_text('[index]\ndeny = ["file2*.txt"]\n')
-    denied = Standing(world.place, world.folder)
+    denied = CommandLine(world.place, world.folder)
     page = denied.text("--config", str(own), "read", handle, "--all")
     assert not re.search(r"needle 2\d ", page)
     assert "denied since: file20.txt" in page.split("\n")[0]
@@ -65,7 +65,7 @@ def test_denied_text_is_not_shown_by_a_handle(world: Standing, tmp_path: Path) -
     assert item
 
 
-def test_a_row_that_somebody_else_wrote_does_not_break_the_list(world: Standing) -> None:
+def test_a_row_that_somebody_else_wrote_does_not_break_the_list(world: CommandLine) -> None:
     handle = handle_of(world)
     (cache,) = Path(world.place.home.path).glob("**/cache.db")
     with sqlite3.connect(cache) as rows:
