@@ -48,7 +48,7 @@ class Place:
         return subprocess.Popen([sys.executable, TWIN], env=self.environ, text=True, stderr=subprocess.PIPE, **options)
 
     def llmc(self, *arguments: str, work_tree: bool = True, **options: Any) -> subprocess.CompletedProcess[str]:
-        """Run the command. `work_tree`: make its folder a git work tree, since other folders are no roots unless named."""
+        """`work_tree`: make its folder a git work tree, since other folders are roots only if they are named."""
         command = [sys.executable, "-m", "llmc", *arguments]
         if work_tree and options.get("cwd"):
             as_work_tree(Path(options["cwd"]))
