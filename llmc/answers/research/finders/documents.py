@@ -112,7 +112,7 @@ def best_sections(
 ) -> list[ScoredSection]:
     """Sections by how many words of the question they have, headings and paths counted twice. A section whose heading
     is a name of the question comes first."""
-    terms = Wanted.of(about)
+    terms = TopicTerms.of(about)
     lines_of: dict[tuple[str, str], list[int]] = {}
     areas: dict[str, Area] = {}
     order: dict[tuple[str, str], int] = {}
@@ -146,14 +146,14 @@ def best_sections(
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class TopicTerms:
     """The words of a question, and what two of them are in one word: `falling back` and `fallback`."""
 
     terms: frozenset[str]
     compounds: tuple[tuple[frozenset[str], str], ...]
 
     @classmethod
-    def of(cls, text: str) -> Wanted:
+    def of(cls, text: str) -> TopicTerms:
         terms = loose_terms(text)
         spelt = [re.sub(r"(?<=\w{3})(?:ing|ed|s)$", "", word) for word in re.findall(r"[a-z]+", text.lower())]
         joined = [(loose_words(f"{one} {two}"), loose_words(one + two)) for one, two in pairwise(spelt)]
@@ -170,7 +170,7 @@ class Wanted:
 
 
 def scored(  # noqa: PLR0917 - the words of one question
-    area: Area, path: str, numbers: Sequence[int], wanted: Wanted, names: Sequence[str], toolbox: RoleToolbox
+    area: Area, path: str, numbers: Sequence[int], wanted: TopicTerms, names: Sequence[str], toolbox: RoleToolbox
 ) -> Iterable[ScoredSection]:
     """The sections of the lines that were found, and those of the same document whose heading has half of the words."""
     lines = toolbox.shown(area, path)
