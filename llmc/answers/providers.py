@@ -4,7 +4,7 @@
         answer = await Agent(model, …).run(prompt)
 
 OpenAI-compatible endpoints (LM Studio, Ollama, llama.cpp, vLLM), Anthropic and Google, through pydantic-ai, which is
-the extra `llmc-index[models]` and imported only when a model is used (0.8 s). Requests go only to the configured address:
+the extra `llmc-index[models]`, imported only when a model is used (0.8 s). Requests go only to the configured address:
 no redirects, no proxies from the environment, no automatic retries, and a cap on the response size. The API key is
 sent in a header and never appears in a message or a log. `request_slot` limits concurrent requests to what the
 provider allows. `failure_of` says in one phrase why a request failed.

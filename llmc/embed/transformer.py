@@ -49,7 +49,9 @@ class SentenceTransformerEmbedder:
             package = importlib.import_module("sentence_transformers")
         except ImportError as error:
             raise EmbedError(
-                "sentence-transformers is not installed", reason=str(error), hint="pip install 'llmc-index[transformers]'"
+                "sentence-transformers is not installed",
+                reason=str(error),
+                hint="pip install 'llmc-index[transformers]'",
             ) from error
         _hide_progress_bars()
         try:

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from llmc.retrieval.scope import Scope
     from llmc.retrieval.uses import DocumentNames
     from llmc.retrieval.view import View
-    from llmc.store.catalog.packing import ChunkPlaces
     from llmc.store.protocols import CatalogReader
 
 __all__ = ["fuse", "fuse_views", "grouped", "look_up", "normalised", "once", "started"]
@@ -175,7 +174,7 @@ class ViewFiles(NamedTuple):
     view: View
     scope: Scope
     files: list[Candidate]
-    chunks: dict[int, ChunkPlaces]
+    chunks: Mapping[int, Sequence[ChunkPlace]]
     names: DocumentNames
 
 

@@ -100,7 +100,8 @@ class Storage:
             from obstore.store import LocalStore, from_url  # noqa: PLC0415 - an extra, and 20 ms
         except ImportError:
             raise ConfigError(
-                "shared indexes need the extra packages of llmc", hint='Install them with: pip install "llmc-index[shared]"'
+                "shared indexes need the extra packages of llmc",
+                hint='Install them with: pip install "llmc-index[shared]"',
             ) from None
         if not self.scheme:
             return LocalStore(self.url, mkdir=True)
