@@ -178,7 +178,9 @@ def test_an_issue_is_answered_over_http(service: Served) -> None:
 
 def test_an_issue_is_answered_over_mcp(tmp_path: Path) -> None:
     folder = write(tmp_path / "depot")
-    with private_place() as place, raw(place, folder) as client:
-        client.handshake()
-        reply = client.call("search", query=ISSUE)
+    with private_place() as place:
+        CommandLine(place, folder).text("index", "--once")
+        with raw(place, folder) as client:
+            client.handshake()
+            reply = client.call("search", query=ISSUE)
         assert "src/depot/courier.py" in str(reply)
