@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
+from llmc.base.cache_budget import register_cache
+
 __all__ = ["ANALYSIS", "LONGEST_WORD", "QueryWord", "body", "name", "path", "query_words", "stem"]
 
 ANALYSIS = 1
@@ -21,7 +23,7 @@ ANALYSIS = 1
 # Longer runs are data (base64, hashes, minified blobs) that users do not search by word; grep finds them.
 LONGEST_WORD = 64
 # About 200 bytes per entry. The vocabulary of a repository repeats, so clearing the cache costs little.
-MAX_CACHED = 60_000
+MAX_CACHED = 30_000
 
 _WORD = re.compile(r"\w+")
 # For ASCII text, replacing other characters by spaces and splitting is twice as fast as the pattern.
@@ -125,6 +127,7 @@ class _Table(dict[str, str]):
 
 
 _TABLE = _Table()
+register_cache("words", lambda: 200 * len(_TABLE), _TABLE.clear)
 
 
 def body(text: str) -> str:

@@ -96,9 +96,10 @@ def _process_lines(status: dict[str, Any]) -> Iterator[str]:
         yield f"daemon   {' · '.join(facts)}"
         yield f"log      {shown(daemon['log'])}"
     if kept := status["memory"]:
-        replies, graph = f"{kept['replies']:,} replies", size(kept["graph_bytes"])
-        vectors, cached = size(kept["vector_bytes"]), size(kept["index_cache_bytes"])
-        yield f"kept     {replies} · graph {graph} · vectors {vectors} · LanceDB's caches {cached}"
+        replies = f"{kept['replies']:,} replies {size(kept['reply_bytes'])}"
+        graph, cached, other = (size(kept[f"{name}_bytes"]) for name in ("graph", "index_cache", "other"))
+        budget = f"graph {graph} · LanceDB's caches {cached} of {size(kept['budget_bytes'])}"
+        yield f"kept     {replies} · {budget} · vectors {size(kept['vector_bytes'])} · other {other}"
     if embedder is not None:
         state = "" if embedder["state"] == "ready" else f" · {embedder['state']} {embedder['error']}"
         yield f"embedder {embedder['name']} · {embedder['dimension']} dimensions{state}"

@@ -56,7 +56,7 @@ def count(text: str) -> int:
     return sum(map(_count_piece, pieces(text)))
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=4_096)
 def count_line(line: str) -> int:
     """The tokens of a line including its line feed."""
     return count(line + "\n")
@@ -80,7 +80,7 @@ def _ranks() -> Callable[[bytes], int]:
     # For single lookups, numpy takes four times as long as bisect on the same memory.
     ordered, ranks = hashes[order].astype(np.uint64).data, order.data
 
-    @lru_cache(maxsize=65_536)
+    @lru_cache(maxsize=8_192)
     def rank(token: bytes) -> int:
         wanted = int.from_bytes(blake2b(token, digest_size=8).digest(), "little")
         at = bisect_left(ordered, wanted)
@@ -89,7 +89,7 @@ def _ranks() -> Callable[[bytes], int]:
     return rank
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=8_192)
 def _count_piece(piece: str) -> int:
     token = piece.encode("utf-8", "replace")
     rank = _ranks()

@@ -12,6 +12,7 @@ from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from llmc.base.cache_budget import cache_share
 from llmc.graph.entities import GraphNode
 
 if TYPE_CHECKING:
@@ -29,12 +30,12 @@ TYPE_KINDS = frozenset(
 CALLABLE_KINDS = frozenset({"function", "method", "constructor", "macro", "test"})
 VALUE_KINDS = frozenset({"variable", "constant", "field", "property"})
 _GETTER = re.compile(r"(?:(?:public|protected|private|static|override|async|export)\s+)*(?:get|set)\s+[\w$#]")
-# Packed symbols and links that all stores of a process keep in memory; unpacked they take some thirty times as much.
-MOST_BYTES = 2 << 20
+# Facts take some thirty times the memory of the packed symbols and links that they are made of.
 UNPACKED = 30
-# References that they keep, and the memory of one.
-MOST_ROWS = 60_000
+# The memory of a reference.
 ROW_BYTES = 200
+# Of the graph's share in the budget of caches; the rest is for what was resolved.
+FACTS_SHARE, USES_SHARE = 0.6, 0.2
 
 
 class Links:
@@ -172,7 +173,7 @@ class FactsCache:
             for doc, declared in read.items():
                 self._kept[doc] = facts = Facts(doc, declared)
                 self._bytes += facts.size
-            most = MOST_BYTES // max(1, self._stores())
+            most = FACTS_SHARE * cache_share("graph") / UNPACKED / max(1, self._stores())
             while self._bytes > most and len(self._kept) > len(missing):
                 _, dropped = self._kept.popitem(last=False)
                 self._bytes -= dropped.size
@@ -204,7 +205,7 @@ class UsesCache:
         with self._lock:
             self._kept[doc] = made
             self._rows += sum(map(len, made.values()))
-            most = MOST_ROWS // max(1, self._stores())
+            most = USES_SHARE * cache_share("graph") / ROW_BYTES / max(1, self._stores())
             while self._rows > most and len(self._kept) > 1:
                 _, dropped = self._kept.popitem(last=False)
                 self._rows -= sum(map(len, dropped.values()))

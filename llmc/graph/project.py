@@ -13,11 +13,12 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+from llmc.base.cache_budget import cache_share, register_cache
 from llmc.base.errors import LlmcError
 from llmc.base.languages import role_of
 from llmc.base.root_fs import FileKind
 from llmc.base.text import Binary, decode
-from llmc.graph.facts import Facts, FactsCache, UsesCache
+from llmc.graph.facts import FACTS_SHARE, USES_SHARE, Facts, FactsCache, UsesCache
 from llmc.graph.scip_index import SCIP_FILE, open_scip
 
 if TYPE_CHECKING:
@@ -34,8 +35,8 @@ __all__ = ["Project", "forget_projects", "graph_memory", "project_of"]
 LARGEST_TEXT = 2 << 20
 MOST_TEXTS = 400
 MOST_CONFIGS = 400
-# What was resolved for a root; some 20 MB.
-MOST_MEMO = 100_000
+# The memory of something that was resolved, with its key.
+MEMO_BYTES = 200
 _COMMENTS = re.compile(r"\"(?:\\.|[^\"\\])*\"|/\*.*?\*/|//[^\n]*", re.DOTALL)
 _TRAILING = re.compile(r",(\s*[}\]])")
 
@@ -72,6 +73,12 @@ class Project:
     def references(self, doc: int) -> dict[str, tuple[Reference, ...]]:
         """The uses in a document, by what encloses them."""
         return self._uses.get(self.catalog, doc)
+
+    @property
+    def memory(self) -> int:
+        """About how many bytes it takes what was resolved and read."""
+        kept = len(self.memo) + len(self._docs) + len(self._configs)
+        return MEMO_BYTES * kept + sum(map(len, self._texts.values()))
 
     def in_folder(self, folder: str) -> frozenset[int]:
         """The documents that lie directly in a folder."""
@@ -222,7 +229,8 @@ def project_of(root: Root, root_fs: RootFs, store: StoreReader) -> Project:
         kept = _kept.setdefault(store, Kept())
         found = kept.projects.get(root.id)
         is_current = found is not None and found.generation == generation and found.root_fs is root_fs
-        if found is None or not is_current or len(found.memo) > MOST_MEMO:
+        most = (1 - FACTS_SHARE - USES_SHARE) * cache_share("graph") / len(_kept)
+        if found is None or not is_current or found.memory > most:
             found = Project(root, root_fs, store, generation, kept)
             kept.projects[root.id] = found
         return found
@@ -235,6 +243,10 @@ def forget_projects() -> None:
 
 
 def graph_memory() -> int:
-    """About how many bytes the facts and references of all stores take."""
+    """About how many bytes it takes what is known of all stores."""
     with _lock:
-        return sum(kept.facts.memory + kept.uses.memory for kept in _kept.values())
+        resolved = sum(project.memory for kept in _kept.values() for project in kept.projects.values())
+        return resolved + sum(kept.facts.memory + kept.uses.memory for kept in _kept.values())
+
+
+register_cache("graph", graph_memory, forget_projects)

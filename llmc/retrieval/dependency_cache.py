@@ -10,6 +10,7 @@ import threading
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from llmc.base.cache_budget import cache_share
 from llmc.base.coalesce import InFlightCache
 from llmc.base.errors import LlmcError
 from llmc.base.root_fs import settled
@@ -24,16 +25,18 @@ __all__ = ["DependencyCache"]
 
 Value = TypeVar("Value")
 
-# A reply holds the text of its places, some 20 KB.
 MOST_VALUES = 256
 
 
 class DependencyCache:
-    """One per process, safe from any thread. `in_flight` shares values between calls that wait at the same time."""
+    """One per process, safe from any thread. At most `size` values are kept, and no more than fit into the share of
+    replies in the budget of caches. `in_flight` shares values between calls that wait at the same time."""
 
-    def __init__(self, size: int = MOST_VALUES) -> None:
+    def __init__(self, size: int = MOST_VALUES, size_of: Callable[[Any], int] = lambda _value: 0) -> None:
         self._size = size
-        self._kept: OrderedDict[Hashable, tuple[Any, tuple[FileDependency, ...]]] = OrderedDict()
+        self._size_of = size_of
+        self._kept: OrderedDict[Hashable, tuple[Any, tuple[FileDependency, ...], int]] = OrderedDict()
+        self._bytes = 0
         self._lock = threading.Lock()
         self.in_flight: InFlightCache[Any] = InFlightCache(size)
         self.hits = 0
@@ -41,7 +44,13 @@ class DependencyCache:
     def clear(self) -> None:
         with self._lock:
             self._kept.clear()
+            self._bytes = 0
         self.in_flight.clear()
+
+    @property
+    def memory(self) -> int:
+        """About how many bytes the values take."""
+        return self._bytes
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -69,11 +78,14 @@ class DependencyCache:
         return value, False
 
     def _keep(self, key: Hashable, value: object, read: Sequence[FileDependency]) -> None:
+        size = self._size_of(value)
         with self._lock:
-            self._kept[key] = (value, tuple(read))
-            self._kept.move_to_end(key)
-            while len(self._kept) > self._size:
-                self._kept.popitem(last=False)
+            if (before := self._kept.pop(key, None)) is not None:
+                self._bytes -= before[2]
+            self._kept[key] = (value, tuple(read), size)
+            self._bytes += size
+            while len(self._kept) > self._size or (self._bytes > cache_share("replies") and self._kept):
+                self._bytes -= self._kept.popitem(last=False)[1][2]
 
 
 def _state(view: View) -> Hashable:

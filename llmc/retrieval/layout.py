@@ -18,6 +18,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
 from llmc.base import words
+from llmc.base.cache_budget import register_cache
 from llmc.base.languages import role_of
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class PathFacts(NamedTuple):
     inner: bool
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=4_096)
 def naming(path: str) -> PathFacts:
     folder, _, file = path.rpartition("/")
     name = file.split(".")[0] or file
@@ -64,6 +65,10 @@ class CheckoutLayout:
     _superseded: dict[str, str] = field(default_factory=dict)
     _platforms: dict[str, str] = field(default_factory=dict)
     _minified: frozenset[str] | None = None
+
+    @property
+    def entries(self) -> int:
+        return sum(map(len, (self.uses, self._rarity, self._superseded, self._platforms, self._minified or ())))
 
     def rarity(self, part: str) -> float:
         """1 for a word that one path has, near 0 for a word that every path has."""
@@ -124,6 +129,7 @@ class CheckoutLayout:
 
 # What was learnt of the paths is kept for the next search, as long as the catalog gives out the same `places`.
 MOST_KEPT = 8
+ENTRY_BYTES = 150
 _kept: OrderedDict[int, CheckoutLayout] = OrderedDict()
 _keeping = Lock()
 
@@ -142,3 +148,12 @@ def layout_of(places: DocumentPaths) -> CheckoutLayout:
 def forget_layouts() -> None:
     with _keeping:
         _kept.clear()
+
+
+def layout_memory() -> int:
+    """About how many bytes they take."""
+    with _keeping:
+        return ENTRY_BYTES * sum(one.entries for one in _kept.values())
+
+
+register_cache("layouts", layout_memory, forget_layouts)

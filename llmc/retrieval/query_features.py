@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from llmc.retrieval.clauses import exact_names, joined, short_forms, terms
@@ -92,7 +91,6 @@ def names(query: Query) -> dict[str, float]:
     return found | {spelled(name): 1.0 for name in exact_names(query)}
 
 
-@lru_cache(maxsize=65_536)
 def spelled(name: str) -> str:
     """How names are compared: `base_model`, `BaseModel` and `baseModel` are one."""
     return name.replace("_", "").lower()

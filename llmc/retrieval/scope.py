@@ -10,6 +10,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from llmc.base import languages
+from llmc.base.cache_budget import register_cache
 from llmc.base.errors import NotFoundError, QueryError
 from llmc.retrieval.globs import PathFilter
 
@@ -104,6 +105,7 @@ def _docs(
 # Agents ask again and again within one folder, and 30,000 paths take some 10 ms: the last few scopes are kept, each as
 # long as the catalog gives out the same `places`.
 MOST_SCOPES = 8
+DOC_BYTES = 60  # of a document number in a set
 _kept: OrderedDict[Hashable, tuple[DocumentPaths, frozenset[int]]] = OrderedDict()
 _keeping = Lock()
 
@@ -125,6 +127,15 @@ def _accepted(places: DocumentPaths, asked: Hashable, found: Callable[[], Iterab
 def forget_scopes() -> None:
     with _keeping:
         _kept.clear()
+
+
+def scope_memory() -> int:
+    """About how many bytes they take."""
+    with _keeping:
+        return DOC_BYTES * sum(len(docs) for _, docs in _kept.values())
+
+
+register_cache("scopes", scope_memory, forget_scopes)
 
 
 def check_paths(scopes: Sequence[Scope], query: Query) -> None:

@@ -56,8 +56,7 @@ DESCRIPTORS = 16_384
 
 class Opened(NamedTuple):
     """What the daemon serves. `streams` take over a connection as plain bytes, by kind. `warm` is called once when no
-    call is running, to prepare in a thread what a later client would wait for. `tend` is called every few seconds
-    while idle.
+    call is running, to prepare in a thread what a later client would wait for. `tend` is called every few seconds.
     """
 
     handler: Handler
@@ -226,7 +225,7 @@ class Daemon:
                 self._home.make()
                 self._server.stop_listening()
                 await self._server.listen(self._home.socket)
-            if self._server.quiet.is_set() and self._opened.done() and not self._opened.exception():
+            if self._opened.done() and not self._opened.exception():
                 await self._in_thread(self._run_tend, "llmc-tend")
 
     def _run_tend(self) -> None:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from llmc import __version__
 from llmc.base import logs
+from llmc.base.cache_budget import limit_caches
 from llmc.base.daemon_lock import DaemonLock, Owner
 from llmc.base.errors import DaemonError, DaemonRunningError
 from llmc.base.home import Home
@@ -72,6 +73,7 @@ def open_service(home: Home, environ: Mapping[str, str], *, alone: bool = False)
         share_arenas()
     settings = load("/", environ).settings
     daemon = settings.daemon
+    limit_caches(daemon.cache_mb)
     redactor = Redactor.of(settings.redaction)
     logs.open_log(
         home.log,

@@ -16,17 +16,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from llmc.base import logs
+from llmc.base.cache_budget import cache_sizes, empty_caches, register_cache
 from llmc.base.errors import LlmcError, NotFoundError, QueryError, RootError, StoreError
 from llmc.base.malloc import trim_heap
 from llmc.base.roots import make_root
 from llmc.envelope.clean import without_secrets
 from llmc.envelope.handles import Handles
 from llmc.extend.delegates.fleet import Fleet
-from llmc.graph.project import forget_projects, graph_memory
 from llmc.indexer.known_roots import forget_root, known_roots
 from llmc.indexer.registry import IndexRegistry
 from llmc.retrieval.dependency_cache import DependencyCache
-from llmc.retrieval.layout import forget_layouts
 from llmc.retrieval.scope import forget_scopes
 from llmc.server.kept_workspaces import KeptWorkspace, KeptWorkspaces, stamp_of_roots
 from llmc.server.report import difference, embedder_status, progress_of, root_status, store_status
@@ -41,6 +40,7 @@ from llmc.store.vectors import engine
 from llmc.tool import ToolRequest
 from llmc.tools.call import call_tool
 from llmc.tools.registry import TOOLS
+from llmc.tools.reply_cache import reply_bytes
 from llmc.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -64,8 +64,9 @@ log = logs.get("service")
 STATUS_SECONDS = 1.0
 # The first search after releasing memory takes about 50 ms longer, with 30,000 files.
 REST_SECONDS = 60.0
-# Replies are made of many short-lived values; between calls, glibc keeps their pages unless the heap is trimmed.
-TRIM_CALLS = 500
+# Replies are made of many short-lived values; between calls, glibc keeps their pages unless asked to return them: 20 to
+# 100 MB, also after the import of LanceDB. It takes 1 to 5 ms.
+TRIM_SECONDS = 20.0
 
 
 class ProgressReporter:
@@ -98,11 +99,12 @@ class Service:
         # Variables of the process that started the daemon must not affect later clients.
         theirs = ("LLMC_", "PRUNER_", "MCP_PRUNER_")
         self._environ = {name: value for name, value in os.environ.items() if not name.startswith(theirs)}
-        self._cache = DependencyCache()
+        self._cache = DependencyCache(size_of=reply_bytes)
+        register_cache("replies", lambda: self._cache.memory, self._cache.clear)
         self._loaded = SettingsCache()
         self._workspaces = KeptWorkspaces()
         self._calls = 0
-        self._trimmed = 0  # calls when the heap was last trimmed
+        self._trimmed_calls, self._trimmed_at = 0, time.monotonic()
         self._last_used = time.monotonic()  # 0: memory was released since then
         ledger_settings = settings.ledger
         self.ledger = Ledger(
@@ -146,15 +148,12 @@ class Service:
             self._calls, self._last_used = calls, now
         elif self._last_used and now - self._last_used >= REST_SECONDS:
             self._last_used = 0.0
-            self._cache.clear()
             self._workspaces.clear()
-            forget_scopes()
-            forget_layouts()
-            forget_projects()
+            empty_caches()
             gc.collect()
             trim_heap()
-        if calls - self._trimmed >= TRIM_CALLS:
-            self._trimmed = calls
+        if calls != self._trimmed_calls and now - self._trimmed_at >= TRIM_SECONDS:
+            self._trimmed_calls, self._trimmed_at = calls, now
             trim_heap()
 
     def busy(self) -> str | None:
@@ -400,6 +399,7 @@ class Service:
         except LlmcError:
             selection = self.settings.embedder  # errors in the client's settings are among the problems
         embedder, trouble = self._registry.embedder(selection, 0)
+        sizes = cache_sizes()
         status = StatusReport(
             roots=tuple(
                 root_status(root_index, self._registry.writer_thread(root_index))
@@ -411,9 +411,12 @@ class Service:
             problems=problems,
             memory=MemoryStatus(
                 len(self._cache),
-                graph_memory(),
+                sizes.pop("graph", 0),
                 sum(writer_thread.store.vectors.memory for writer_thread in writer_threads),
                 engine.cache_bytes(),
+                sizes.pop("replies"),
+                sum(sizes.values()),
+                self.settings.daemon.cache_mb * 1024 * 1024,
             ),
         )
         return without_secrets(status)

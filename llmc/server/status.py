@@ -122,12 +122,15 @@ class ProcessStatus:
 @dataclass(frozen=True, slots=True)
 class MemoryStatus:
     """What the daemon keeps to answer faster. All of it is bounded, and released after a minute without calls, except
-    for vectors."""
+    for vectors and LanceDB's caches. `budget_bytes` is `daemon.cache_mb`, for replies, graph and LanceDB's caches."""
 
     replies: int = 0  # replies that are kept for identical calls
     graph_bytes: int = 0  # symbols and references of the documents that graph tools read last
     vector_bytes: int = 0  # vectors in memory: of small stores, and of the latest saves of large ones
     index_cache_bytes: int = 0  # LanceDB's caches
+    reply_bytes: int = 0
+    other_bytes: int = 0  # results of small functions, words, scopes and layouts of roots
+    budget_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)

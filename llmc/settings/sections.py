@@ -102,6 +102,12 @@ class DaemonSettings(SettingsModel):
     """The process that owns the index."""
 
     idle_minutes: int = Field(default=30, ge=0, le=100_000, description="Exit after this many idle minutes; 0: never.")
+    cache_mb: int = Field(
+        default=128,
+        ge=16,
+        le=65_536,
+        description="MB for what is kept to answer faster: indexes of vectors, facts of graphs, replies.",
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="The lowest level that is logged."
     )

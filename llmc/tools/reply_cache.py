@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from llmc.settings import Settings
     from llmc.tool import Tool, ToolRequest
 
-__all__ = ["cached_reply"]
+__all__ = ["cached_reply", "reply_bytes"]
 
 # For a file written a moment ago: another write may leave its stamp unchanged, so it counts as changed.
 UNSETTLED = Stamp(-1, 0, 0, 0)
@@ -40,6 +40,24 @@ class CachedReply:
     reply: Reply
     settings: Settings
     lasts: bool = True
+
+
+def reply_bytes(kept: CachedReply) -> int:
+    """About how much memory it takes."""
+    reply = kept.reply
+    return FIXED_BYTES + len(reply.text) + len(reply.places) + len(reply.frame) + _bytes_of(reply.data)
+
+
+# The objects of a reply and of what it depends on, and of a value in its data.
+FIXED_BYTES, VALUE_BYTES = 4_000, 80
+
+
+def _bytes_of(value: object) -> int:
+    if isinstance(value, str):
+        return VALUE_BYTES + len(value)
+    if isinstance(value, dict):
+        return VALUE_BYTES + sum(VALUE_BYTES + _bytes_of(one) for one in value.values())
+    return VALUE_BYTES + (sum(map(_bytes_of, value)) if isinstance(value, list | tuple) else 0)
 
 
 def cached_reply(request: ToolRequest, tool: Tool, build: Callable[[Envelope], Reply]) -> Reply:

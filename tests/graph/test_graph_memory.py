@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from daemons import private_place
 from graph_world import GraphWorld, graph_world
 
-from llmc.graph import facts
+from llmc.base import cache_budget
+from llmc.base.cache_budget import cache_share
 from llmc.graph.project import forget_projects, graph_memory
 
 if TYPE_CHECKING:
@@ -28,8 +29,7 @@ FILES = {
 def test_all_roots_together_keep_no_more_than_one_would(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     gc.collect()
     forget_projects()
-    monkeypatch.setattr(facts, "MOST_ROWS", 400)
-    monkeypatch.setattr(facts, "MOST_BYTES", 4_000)
+    monkeypatch.setattr(cache_budget, "_budget", 1_000_000)
 
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
@@ -39,7 +39,7 @@ def test_all_roots_together_keep_no_more_than_one_would(tmp_path: Path, monkeypa
             assert f"step{at}_19" in world.text("calls", name=f"step{at}_20")
         return graph_memory()
 
-    most = 400 * facts.ROW_BYTES + 4_000 * facts.UNPACKED
+    most = cache_share("graph")
     with graph_world(tmp_path / "one", FILES) as one:
         alone = learn(one)
         assert 0 < alone <= most
@@ -60,6 +60,8 @@ def test_status_reports_what_is_kept(tmp_path: Path) -> None:
     (daemon,) = [one for one in report["processes"] if one["role"] == "daemon"]
     assert 0 < daemon["private"] <= daemon["rss"]
     assert report["memory"]["graph_bytes"] > 0
-    assert report["memory"].keys() == {"replies", "graph_bytes", "vector_bytes", "index_cache_bytes"}
+    kept = ("graph_bytes", "vector_bytes", "index_cache_bytes", "reply_bytes", "other_bytes", "budget_bytes")
+    assert report["memory"].keys() == {"replies", *kept}
+    assert report["memory"]["budget_bytes"] == 128 << 20
     assert "without files" in shown
     assert "LanceDB's caches" in shown

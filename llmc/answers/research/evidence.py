@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from llmc.answers.research.result import ResultPlace
@@ -82,7 +82,7 @@ def terms_of(text: str) -> frozenset[str]:
     return frozenset(term for word in words.query_words(text) if not word.stop for term in word.parts or (word.term,))
 
 
-@cache
+@lru_cache(maxsize=16_384)
 def loose(term: str) -> str:
     """A stem that word forms share which the index keeps apart: `name`, `named` and `naming`; `arg` and `argument`."""
     term = SHORT.get(term, term)

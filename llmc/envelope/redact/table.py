@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -129,7 +129,7 @@ def _lists() -> dict[str, str]:
     return tomllib.loads(WORDS.read_text("utf-8"))
 
 
-@cache
+@lru_cache(maxsize=1_024)  # also rules of users, which they may edit
 def compiled(pattern: bytes, *, utf8: bool = False) -> Any:
     import re2  # noqa: PLC0415 - see `matcher`
 

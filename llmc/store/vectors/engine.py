@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from llmc.base import logs
+from llmc.base.cache_budget import cache_share
 from llmc.base.errors import VectorsUnavailableError
 
 if TYPE_CHECKING:
@@ -24,9 +25,8 @@ __all__ = ["cache_bytes", "connect", "failure", "is_loaded", "load", "preload"]
 
 log = logs.get("vectors")
 
-# Shared by every table of the process. 200,000 rows of 256 dimensions have an index of 52 MB.
-INDEX_CACHE_BYTES = 96 << 20
-METADATA_CACHE_BYTES = 16 << 20
+# Of the share of vectors in the budget of caches; the rest is for indexes.
+METADATA_SHARE = 0.1
 
 _lock = threading.Lock()
 _module: Any = None
@@ -44,9 +44,9 @@ def load() -> Any:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")  # of its dependencies
                     module = import_module("lancedb")
-                _session = module.Session(
-                    index_cache_size_bytes=INDEX_CACHE_BYTES, metadata_cache_size_bytes=METADATA_CACHE_BYTES
-                )
+                share = cache_share("vectors")
+                metadata = int(METADATA_SHARE * share)
+                _session = module.Session(index_cache_size_bytes=share - metadata, metadata_cache_size_bytes=metadata)
                 _module = module
             except Exception as error:  # noqa: BLE001 - a broken installation raises anything
                 _failure = f"{type(error).__name__}: {error}"
