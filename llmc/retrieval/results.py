@@ -74,6 +74,11 @@ class FileHits:
     passages: tuple[Passage, ...] = ()
     also: tuple[str, ...] = ()  # further roots, work trees of the same repository, that hold the same text there
 
+    @property
+    def score_as_code(self) -> float:
+        """Its score without what tests, documents and the like lose for their role."""
+        return self.score / next((share.effect for share in self.shares if share.signal == "role"), 1.0)
+
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:

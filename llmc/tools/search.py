@@ -28,10 +28,12 @@ if TYPE_CHECKING:
 ROOM = 900
 # Of what is asked for with a budget of one's own, half goes to the best file.
 ROOM_OF_TOKEN = 2
-# Files after the third that score less than NEAR of the best are named by their path alone, some six tokens each; below
-# FARTHEST they are left out (below FAR for a name). An answer often lies in several files: of 219 questions of SWE-QA
-# this names all cited files for 73 in 100 with 406 tokens; cut at .35 of the best it was 56 in 100 with 387.
-NEAR, FAR, FARTHEST, LEAST_FILES, MOST_FILES = 0.65, 0.35, 0.12, 3, 14
+# Files after the third that score less than NEAR of the best are named by their path alone, some six tokens each. From
+# the sixth on they are left out if they score less than FARTHEST (tests: FARTHEST_TEST), judged as if they were code:
+# answers often cite the test of the best file, whose role alone puts it far behind (decision 111). For a name they are
+# left out below FAR, from the fourth on.
+NEAR, FAR, LEAST_FILES = 0.65, 0.35, 3
+FARTHEST, FARTHEST_TEST, LEAST_NAMED, MOST_FILES = 0.3, 0.2, 5, 18
 LONGEST_LINE, LONGEST_NAME = 400, 60
 LONGEST_QUESTION = 1_000  # characters; what is longer is a report
 
@@ -70,16 +72,21 @@ def telling_words(query: str) -> tuple[str, ...]:
 LONGEST_QUERY, MOST_WORDS = 4_000, 20
 
 
-def near_enough(result: SearchResult, *, is_report: bool) -> tuple[FileHits, ...]:
+def near_enough(result: SearchResult, *, is_report: bool = False) -> tuple[FileHits, ...]:
     """For a name, files that are called so are listed however far behind they are. Where a file writes the message that
     a question quotes, files that only share words with it are not listed; of a bug report they may be the cause."""
     if not is_report and result.files and any(one.endswith(OF_MESSAGE) for one in reasons(result.files[0])):
         best = result.files[0].score
         return tuple(file for file in result.files if file.score >= FAR * best or reasons(file))
-    first, rest = result.files[:LEAST_FILES], result.files[LEAST_FILES:]
-    by_name = result.route == QueryRoute.SYMBOL
-    least = FAR if by_name else FARTHEST
-    return (*first, *(file for file in rest if file.score >= least * first[0].score or (by_name and named_so(file))))
+    if result.route == QueryRoute.SYMBOL:
+        first, rest = result.files[:LEAST_FILES], result.files[LEAST_FILES:]
+        return (*first, *(file for file in rest if file.score >= FAR * first[0].score or named_so(file)))
+    first, rest = result.files[:LEAST_NAMED], result.files[LEAST_NAMED:]
+    return (*first, *(file for file in rest if file.score_as_code >= farthest(file) * first[0].score))
+
+
+def farthest(file: FileHits) -> float:
+    return FARTHEST_TEST if file.role == "test" else FARTHEST
 
 
 def named_so(file: FileHits) -> bool:

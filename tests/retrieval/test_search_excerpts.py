@@ -10,6 +10,9 @@ from tool_calls import answer
 from llmc import Workspace
 from llmc.envelope.handles import Handles
 from llmc.retrieval.passages.documentation import documentation, imports
+from llmc.retrieval.query import QueryRoute
+from llmc.retrieval.results import FileHits, SearchResult, Share
+from llmc.tools.search import near_enough
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -286,3 +289,22 @@ def test_the_range_beside_a_name_is_that_of_the_symbol(tmp_path: Path) -> None:
     others = {f"m{at}.py": f"def parcel_{at}():\n    '''A parcel.'''\n    return {at}\n" for at in range(6)}
     told = searched(tmp_path, {"scale.py": text, **others}, "what weighs a parcel")
     assert "weigh_parcel 33-35" in told
+
+
+def ranked(path: str, score: float, role: str = "code", effect: float = 1.0) -> FileHits:
+    shares = (Share("role", effect, role),) if effect < 1 else ()
+    return FileHits("root", path, "python", role, score, (), shares=shares)
+
+
+def test_far_files_are_named_by_what_they_would_score_as_code() -> None:
+    first = [ranked(f"{number}.py", 1.0 if number == 0 else 0.1) for number in range(5)]
+    far = [
+        ranked("near.py", 0.31),
+        ranked("far.py", 0.29),
+        ranked("test_near.py", 0.09, "test", 0.4),
+        ranked("test_far.py", 0.07, "test", 0.4),
+        ranked("near.md", 0.1, "doc", 0.3),
+        ranked("far.md", 0.08, "doc", 0.3),
+    ]
+    named = near_enough(SearchResult("seal the lid", QueryRoute.WORDS, (*first, *far)))
+    assert [file.path for file in named[5:]] == ["near.py", "test_near.py", "near.md"]
