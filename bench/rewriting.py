@@ -1,10 +1,12 @@
 """Do rewritten commands print the same in fewer tokens? `python -m bench.rewriting TRANSCRIPTS CHECKOUT [--count 200]`.
 
-TRANSCRIPTS is a JSON list of commands that agents ran in a checkout of the same repository, or a folder of `*.md` files
-in which each command is `Tool: Bash`, `Input: {"command": …}`. Only single simple commands of the programs that the
-hook rewrites count; of those a random sample is drawn, repetitions included, as agents repeat themselves. Each runs as
-it is and as the hook rewrites it. A line counts as shown if its text is in the reply and, for a match, its path and
-number; a reply that omits lines must say so. Tokens are o200k, of what clients show (30,000 characters).
+TRANSCRIPTS is a trial (`bench/trials/…`: the commands of agents without llmc), a JSON list of commands that agents ran
+in a checkout of the same repository, or a folder of `*.md` files in which each command is `Tool: Bash`,
+`Input: {"command": …}`. Only single simple commands of the programs that the hook rewrites count; of those a random
+sample is drawn, repetitions included, as agents repeat themselves. Each runs as it is and as the hook rewrites it. A
+line counts as shown if its text is in the reply and, for a match, its path and number; a reply that omits lines must
+say so. Tokens are o200k, of what clients show (30,000 characters). `floor` is the share of the texts alone, each once,
+without any path or number: no layout that keeps all lines can be shorter.
 """
 
 from __future__ import annotations
@@ -35,6 +37,7 @@ LONG = 100
 LLMC = [sys.executable, "-P", "-m", "llmc"]
 CALL = re.compile(r"Tool: Bash\nInput: (\{.*?\n\})", re.DOTALL)
 OMITTED = re.compile(r"\+[\d,]+ (?:more|lines?) → h|omitted|… [\d,]+ more characters")
+PLACE = re.compile(r"(?:[^:\s]*?[:-])?\d+[:-]")
 MATCH = re.compile(r"(?:\./)?(?:(?P<path>[^:]+):)?(?P<number>\d+):(?P<text>.*)")
 
 
@@ -46,6 +49,7 @@ class CommandResult:
     missing: int  # lines that the reply neither shows nor reports as omitted
     identical: bool
     tokens: tuple[int, int]
+    floor: float = 1.0
 
     @property
     def ratio(self) -> float:
@@ -55,6 +59,9 @@ class CommandResult:
 def commands(source: Path) -> list[str]:
     if source.is_file():
         return [str(command) for command in json.loads(source.read_text())]
+    if logs := sorted(source.glob("plain-*.jsonl")):
+        rows = [json.loads(line) for log in logs for line in log.read_text("utf-8").splitlines()]
+        return [row["command"] for row in rows if "command" in row]
     texts = (path.read_text("utf-8", "replace") for path in sorted(source.rglob("*.md")))
     found = [json.loads(call[1]).get("command", "") for text in texts for call in CALL.finditer(text)]
     return [unwrapped(command) for command in found]
@@ -78,7 +85,14 @@ def compare(command: str, checkout: Path) -> CommandResult:
     missing = 0 if OMITTED.search(after.stdout) else sum(not is_shown(line, after.stdout) for line in lines)
     tokens = (count(before.stdout[:SHOWN_CHARS]), count(after.stdout[:SHOWN_CHARS]))
     same = before.stdout == after.stdout
-    return CommandResult(command, bool(new), (before.returncode, after.returncode), missing, same, tokens)
+    floor = count("\n".join(dict.fromkeys(map(text_of, lines)))) / max(tokens[0], 1)
+    return CommandResult(command, bool(new), (before.returncode, after.returncode), missing, same, tokens, floor)
+
+
+def text_of(line: str) -> str:
+    """A printed line without its place."""
+    match = PLACE.match(line)
+    return line[match.end() :].strip() if match else line
 
 
 def run(command: str, checkout: Path) -> subprocess.CompletedProcess[str]:
@@ -93,6 +107,8 @@ def is_shown(line: str, reply: str) -> bool:
     name = (match["path"] or "").rpartition("/")[2] if match else ""
     if match and name in reply:
         return match["text"].strip() in reply and match["number"] in reply
+    if line == "--" or (PLACE.match(line) and text_of(line) in reply):  # around a match; numbered from the first on
+        return True
     last = line.rstrip("/:").rpartition("/")[2].removeprefix("├── ").removeprefix("└── ").strip()
     return line in reply or last in reply or bool(re.match(r"total \d|\d+ director", line))
 
@@ -111,6 +127,7 @@ def summary(results: Iterable[CommandResult]) -> dict[str, object]:
         "texts (cat, sed, head, tail)": len(texts),
         "texts not byte-identical": sum(not one.identical for one in texts),
         "lists with output": len(lists),
+        "lists, median floor": round(statistics.median(one.floor for one in lists), 3),
         "lists, median ratio of tokens": round(statistics.median(one.ratio for one in lists), 3),
         "rewritten lists, median ratio": round(statistics.median(one.ratio for one in done), 3) if done else None,
         "lists of 100 tokens or more": len(long),

@@ -176,14 +176,16 @@ def apply_steps(
     changed = any(file["changed"] for file in report["files"])
     if changed and not dry_run and not options.json:
         click.echo(f"  {'Restart the client to unload llmc.' if install.uninstall else client.next_step}")
-        if install.hooks in ("suggest", "rewrite") and (note := _hook_note(client, HOOKS)):
+        if install.hooks in ("suggest", "rewrite") and (note := _hook_note(client, HOOKS, report)):
             click.echo(f"  {note}")
     return report
 
 
-def _hook_note(client: McpClient, hooks: dict[str, Any]) -> str:
+def _hook_note(client: McpClient, hooks: dict[str, Any], report: dict[str, Any]) -> str:
     if client.name not in hooks:
-        return f"{client.title} has no hooks; only the instructions were added."
+        instructed = any("instructions" in file["what"] for file in report["files"])
+        rest = "only the instructions were added" if instructed else "nor a file for instructions"
+        return f"{client.title} has no hooks{'; ' if instructed else ' '}{rest}."
     return str(hooks[client.name].next_step)
 
 
@@ -210,8 +212,7 @@ def _print_outcome(
     removes = install.uninstall or step.edit.removes
     if not outcome.changed:
         if not removes or (install.name and step.what.startswith("the server")):
-            state = "is not in" if removes else "is already in"
-            click.echo(f"{client.name}: {step.what} {state} {path}")
+            click.echo(f"{client.name}: {path} {'does not have' if removes else 'already has'} {step.what}")
         return
     if dry_run:
         click.echo(_difference(step, outcome), nl=False)

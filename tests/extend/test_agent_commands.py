@@ -122,4 +122,6 @@ def test_small_files_and_ranges_are_printed_by_the_command_itself(folder: Path) 
         "cat none.py",
     ):
         assert rewrite(command, folder) is None
-    assert rewrite("grep -n total src/a.py", folder) is None
+    assert rewrite("grep total src/a.py", folder) is None
+    for numbered in ("grep -n total src/a.py", "grep -nA3 total src/a.py", "grep -A3 -n total src/a.py"):
+        assert rewrite(numbered, folder)

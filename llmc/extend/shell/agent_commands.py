@@ -114,8 +114,9 @@ def printed_bytes(file: str, lines: str) -> int:
 
 
 def searches_many(args: Sequence[str], cwd: str) -> bool:
-    """Whether grep searches a folder or several files; the matches of one file cannot be shortened."""
-    letters = "".join(word[1:] for word in args if re.fullmatch(r"-[A-Za-z]+", word))
-    if "r" in letters or "R" in letters or "--recursive" in args:
+    """Whether grep searches a folder or several files, or prints numbers: lines of one file without them are no shorter
+    and could be taken for something else."""
+    letters = "".join(match[0] for word in args if (match := re.match(r"-[A-Za-z]+", word)))
+    if set(letters) & set("rRn") or "--recursive" in args or "--line-number" in args:
         return True
     return sum(os.path.isfile(os.path.join(cwd, word)) for word in args) > 1  # noqa: PTH113, PTH118 - as above
