@@ -76,7 +76,7 @@ class IndexRegistry:
                 return root_index
             if root_index is not None:
                 self.drop(root.id)
-            writer_thread = self._lane(root, settings)
+            writer_thread = self._open_writer_thread(root, settings)
             root_index = self._open(root, settings)
             self.root_indexes[root.id] = root_index
             root_index.watch()
@@ -190,7 +190,7 @@ class IndexRegistry:
         inside = paths.inside(self.home.path, root.path)
         return (f"/{inside}/",) if inside else ()
 
-    def _lane(self, root: Root, settings: Settings) -> WriterThread:
+    def _open_writer_thread(self, root: Root, settings: Settings) -> WriterThread:
         writer_thread = self.writer_threads.get(root.family)
         if writer_thread is None:
             folder = os.path.join(self.home.stores, root.family)  # noqa: PTH118 - strings, as in Home

@@ -161,7 +161,7 @@ class RootIndex:
         is_folder = seen.kind is FileKind.FOLDER
         return not (is_folder or seen.kind is FileKind.FILE) or self.rules.ignored(path, is_folder=is_folder)
 
-    def sift(self, paths: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def split_by_rules(self, paths: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """(what belongs to the root, what the rules leave out), each in order."""
         ordered = sorted(paths)
         hidden = {path for path in ordered if self.ignores(path)}
@@ -204,13 +204,13 @@ class RootIndex:
             changes = self._changes(catalog, folders, time.monotonic() + QUERY_WALK_SECONDS)
         except RootError as error:
             return frozenset(), error.message
-        return frozenset(self.sift(changes.paths)[0]), "" if changes.complete else reason
+        return frozenset(self.split_by_rules(changes.paths)[0]), "" if changes.complete else reason
 
     def _shown_of(self, seen: PendingSnapshot) -> frozenset[str]:
         """Thousands of paths are pending during a build, and the rules take 10 µs for each."""
         version, shown = self._shown
         if version != seen.version:
-            shown = frozenset(self.sift(seen.paths)[0])
+            shown = frozenset(self.split_by_rules(seen.paths)[0])
             self._shown = seen.version, shown
         return shown
 

@@ -256,7 +256,7 @@ class WriterThread:
         """Bring the store up to date for these paths. A worker takes minutes for a large root, and what it has
         committed is settled at once."""
         if batch.paths:
-            shown, hidden = root_index.sift(batch.paths)
+            shown, hidden = root_index.split_by_rules(batch.paths)
             task = tasks.IndexTask(self.folder, root_index.root, root_index.settings, shown, hidden)
             root_index.progress = BuildProgress("index", 0, len(batch.paths))
             if len(task.paths) > INLINE_FILES and self._may_know(root_index):

@@ -1,6 +1,6 @@
 """The in-memory twins of the keyword store and the vector store: the same contract in a few plain dicts.
 
-They are for tests and for looking up what a seam means; nothing is fast here and nothing is kept.
+They are for tests and show what the interfaces mean; nothing here is fast or stored.
 """
 
 from __future__ import annotations

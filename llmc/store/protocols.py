@@ -5,7 +5,7 @@ storage (`shared`: LanceDB tables). Keyword and vector stores also have in-memor
 all of them. The catalog decides what is live: keyword and vector stores may hold more documents (other work trees or
 refs, an interrupted batch), and readers drop whatever the catalog does not name.
 
-A document is identified by a number (`doc`) that never stands for another content.
+A document is identified by a number (`doc`), which is never reused for other content.
 """
 
 from __future__ import annotations

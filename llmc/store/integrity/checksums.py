@@ -40,7 +40,7 @@ __all__ = [
 
 META = "meta.json"
 READ_BYTES = 1 << 20
-# The end of every file that tantivy writes for a segment: JSON with the checksum of what stands before it, the length
+# The end of every file that tantivy writes for a segment: JSON with the checksum of what precedes it, the length
 # of that JSON, and a magic number.
 FOOTER_MAGIC = 1337
 FOOTER_TAIL = 8
@@ -121,8 +121,8 @@ def check_files(folder: Path, manifest: Mapping[str, Extent]) -> None:
 
 
 def check_moving(folder: Path, manifest: Mapping[str, Extent]) -> None:
-    """While a writer is at work, or was cut short, tantivy is ahead of the manifest: its own checksums stand for the
-    rest."""
+    """While a writer is at work, or was cut short, tantivy is ahead of the manifest: its own checksums are used for
+    the rest."""
     names = [name for name in live_files(folder) if name != META]
     check_files(folder, {name: manifest[name] for name in names if name in manifest})
     for name in names:

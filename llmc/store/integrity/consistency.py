@@ -1,4 +1,4 @@
-"""Do the stores agree? `compare` says where they do not.
+"""Compares the parts of a store with each other; `compare` lists the differences.
 
 Every document of the catalog, dead ones included, must have its chunks and its parts in the keyword store and, where
 the catalog says so, its rows among the vectors; and no store may hold any other. A repair (`Writer.repair`) never

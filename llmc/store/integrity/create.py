@@ -1,4 +1,4 @@
-"""How a store comes into being, is emptied, and is recognised as one that this llmc can use."""
+"""Creates and empties a store, and checks whether this version of llmc can use it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["check_usable", "make"]
 
 
 def make(folder: Path, *, rebuild: bool) -> None:
-    """An empty store where there is none, or in place of the one there. The caller holds the lock."""
+    """Create an empty store if there is none, or if `rebuild` is set. The caller holds the lock."""
     main = folder / MAIN
     if rebuild:
         empty(folder)

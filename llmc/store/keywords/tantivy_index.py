@@ -1,9 +1,9 @@
 """One tantivy index on disk: opening, writing, committing, looking.
 
-The traps are kept here, each found by trying. Deletes go by a raw text key: a delete on a numeric field removes
-nothing, or aborts the process. tantivy raises ValueError for whatever goes wrong on disk. After a failed commit a
+It avoids pitfalls of tantivy that were found by experiment. Deletes use a raw text key: a delete on a numeric field
+removes nothing, or aborts the process. tantivy raises ValueError for any error on disk. After a failed commit a
 writer reports success and keeps nothing, so it is dropped. Tokenizers are not part of the index and are registered at
-every opening. Merges go on behind a commit and change the files on disk once more: `release` waits for them.
+every opening. Merges continue after a commit and change the files on disk again: `release` waits for them.
 """
 
 from __future__ import annotations

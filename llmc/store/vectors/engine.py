@@ -1,8 +1,8 @@
 """Imports LanceDB, off the path of a query.
 
 `import lancedb` takes 1.3 s of CPU and 80 MB (lancedb 0.40, mostly its generated REST client), so a daemon calls
-`preload` at start and answers from keywords until `is_loaded`. Whoever needs the module at once calls `load`. A failed
-import is remembered: it would fail again, as slowly.
+`preload` at start and answers from keywords until `is_loaded`. Callers that need the module at once use `load`. A
+failed import is remembered: it would fail again, as slowly.
 """
 
 from __future__ import annotations
