@@ -63,7 +63,8 @@ def item_of(lines: Lines, graph: Graph, edge: Edge) -> Item:
     symbol = lines.symbol(graph, edge.target)
     start, end = (symbol.start_line, symbol.end_line) if symbol else (1, 1)
     value = " passed as a value" if edge.site.kind == "use" else f" through {edge.through}" if edge.through else ""
-    text = f"→ {lines.head(graph, edge.target)}{MARKS[edge.precision]} {lines.place(graph, edge.target)}{value}"
+    place = lines.place(graph, edge.target, edge.source.doc)
+    text = f"→ {edge.target.qualified}{MARKS[edge.precision]} {place}{value}"
     path = graph.project.path(edge.target.doc)
     return Item((Row(text, edge.site.line),), "", graph.project.root.id, path, start, end)
 
@@ -71,7 +72,7 @@ def item_of(lines: Lines, graph: Graph, edge: Edge) -> Item:
 TOOL = Tool(
     name="path",
     summary="The shortest chain of calls from one definition to another.",
-    brief="Does A reach B? The shortest chain of calls.",
+    brief="How does A reach B? The chain of calls, also through interfaces, queues and events.",
     run=run,
     cacheable=True,
     cpu_bound=True,
