@@ -63,7 +63,8 @@ def item_of(lines: Lines, graph: Graph, edge: Edge) -> Item:
     symbol = lines.symbol(graph, edge.target)
     start, end = (symbol.start_line, symbol.end_line) if symbol else (1, 1)
     value = " passed as a value" if edge.site.kind == "use" else f" through {edge.through}" if edge.through else ""
-    place = lines.place(graph, edge.target, edge.source.doc)
+    is_inside = edge.target.doc == edge.source.doc
+    place = lines.place(graph, edge.target, edge.source.doc if is_inside else 0)
     text = f"→ {edge.target.qualified}{MARKS[edge.precision]} {place}{value}"
     path = graph.project.path(edge.target.doc)
     return Item((Row(text, edge.site.line),), "", graph.project.root.id, path, start, end)

@@ -205,8 +205,8 @@ def test_tests_are_found_through_callers_and_mocks_are_told_apart(world: GraphWo
 
 def test_a_path_of_calls_is_found(world: GraphWorld) -> None:
     text = world.text("path", source="Courier.deliver", target="shortest")
-    assert "→ plan(parcel) src/depot/routes.py:4" in text
-    assert "→ shortest(parcel) src/depot/routes.py:8" in text
+    assert "→ plan src/depot/routes.py:4" in text
+    assert "→ shortest :8" in text
     assert "no chain of calls" in world.text("path", source="shortest", target="Courier.deliver")
 
 
