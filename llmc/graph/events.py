@@ -85,6 +85,9 @@ _MEDIA = frozenset({"queue", "event", "task", "job", "signal", "topic", "channel
 # What a message is sent with; a function that calls one of the others takes it from there.
 _SEND_MESSAGE = frozenset({"send", "dispatch", "emit", "publish", "notify", "enqueue", "broadcast", "commit", "post"})
 _TAKES = re.compile(r"(?:try_|blocking_|async_)?(?:recv|receive|next|poll)(?:_\w+)?$|select|subscribe|changed")
+_HANDLES = _word_set(
+    "handle handler on receive reducer reduce process message event dispatch consume listen loop run worker"
+)
 _PLAIN_KEY = 6  # letters that a key of a single word must have to be telling
 
 
@@ -228,7 +231,7 @@ class Events:
 
     def _matched(self, key: str, origin: Facts) -> list[KeyedSite]:
         """Functions that name a message and do not send it: they compare what they get with it. Those that take
-        messages from a channel, if there are any."""
+        messages from a channel, else those whose name says that they handle some."""
         enum, _, variant = key[1:].rpartition(".")
         uses = self.project.catalog.references_named(variant, self._holding(key, origin))
         found: dict[tuple[int, str], KeyedSite] = {}
@@ -242,8 +245,9 @@ class Events:
                 is_named = one.receiver.rpartition(".")[2] == enum and one.kind == "use" and scope not in sent
                 if is_named and facts.kind(scope) in FUNCTION_KINDS and not is_incidental(GraphNode(doc, scope)):
                     found.setdefault((doc, scope), KeyedSite(doc, scope, key, one.line, "switch", (f"={scope}",)))
-        taking = [site for site in found.values() if self._takes(site)]
-        return taking or list(found.values())
+        sites = list(found.values())
+        taking = [site for site in sites if self._takes(site)]
+        return taking or [site for site in sites if _HANDLES & set(words.split(site.scope.rpartition(".")[2]))]
 
     def _takes(self, site: KeyedSite) -> bool:
         uses = self.project.references(site.doc).get(site.scope, ())
@@ -268,7 +272,9 @@ class Events:
         fitting = [other for other in others if is_compatible(one.api, other.api) and not self._differ(one, other)]
         near = [other for other in fitting if self._is_near(one, other)]
         if near:
-            return near[:MOST_ENDS]
+            # Many files have a reducer with the same actions; those beside the sender are meant.
+            here = [other for other in near if other.doc == one.doc and "switch" in (one.api, other.api)]
+            return (here or near)[:MOST_ENDS]
         if not is_telling(one.key) or not is_strong(one.api):
             return []
         by_key = [other for other in fitting if is_strong(other.api)]

@@ -117,8 +117,14 @@ class Facts:
         return max(found, key=lambda one: one.end_line - one.start_line) if found else None
 
     def kind(self, qualified: str) -> str:
+        """That of a function if a field is called the same, as in Java."""
         found = self.by_qualified.get(qualified)
-        return found[0].kind if found else ""
+        if not found:
+            return ""
+        first = found[0].kind
+        if len(found) == 1 or first not in VALUE_KINDS:
+            return first
+        return next((one.kind for one in found if one.kind in CALLABLE_KINDS), first)
 
     def is_property(self, qualified: str) -> bool:
         """Whether reading the attribute runs the method."""

@@ -78,9 +78,19 @@ class Resolver:
             found = self.evaluate(facts, reference.container, f"{reference.receiver}.{reference.name}")
         else:
             found = self.name(facts, reference.container, reference.name)
+            if reference.kind in ("type", "inherit") and self.dialect(facts).implicit_self:
+                found = self._named_type(facts, reference, found)
         is_module = bool(found.entities) and all(one.kind is EntityKind.MODULE for one in found.entities)
         # A module cannot be called: a parameter of unknown type has the name of a package.
         return UNRESOLVED if is_module and reference.kind == "call" else found
+
+    def _named_type(self, facts: Facts, reference: Reference, found: Resolution) -> Resolution:
+        """Where a type is written, a member of the same name is not meant: `Type Type { get; }`, a constructor."""
+        if all(self._kind(node) in TYPE_KINDS for node in found.nodes()):
+            return found
+        typed = self.of_type(facts, reference.container, reference.name)
+        types = tuple(Entity(EntityKind.DEFINITION, one.node) for one in typed.entities if one.node.qualified)
+        return Resolution(types, typed.precision, typed.closed) if types else EXTERNAL
 
     # --- expressions
 

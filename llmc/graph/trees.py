@@ -29,6 +29,10 @@ HOLDER_KINDS = TYPE_KINDS | VALUE_KINDS  # not functions themselves, but what a 
 MOST_BRANCHES = 2_000
 MOST_IMPLEMENTATIONS = 4  # that are followed; more are counted
 IMPLEMENTS = "implementation"
+# Members of tasks: Celery, Dramatiq, Huey, RQ, Ray, taskiq, Active Job, Sidekiq.
+DEFERS = frozenset(
+    ["delay", "apply_async", "s", "si", "signature", "apply", "send_with_options", "remote", "kiq", "perform_async"]
+)
 DEEPEST = 10
 
 
@@ -155,18 +159,34 @@ def _branches(graph: Graph, tree: Tree, edges: Edges) -> list[TreeEdge]:
 
 
 def _branch(graph: Graph, edges: list[Edge], node: GraphNode, target: GraphNode) -> TreeEdge:
-    """Edges between the same two definitions; reading a property calls it."""
+    """Edges between the same two definitions; reading a property calls it, and so does `task.delay()`."""
     # Whether it is a property takes its document to be unpacked, which calls alone need not.
     facts = graph.project.facts(target.doc) if any(edge.site.kind == "use" for edge in edges) else None
-    calls = facts is not None and facts.is_property(target.qualified)
+    is_property = facts is not None and facts.is_property(target.qualified)
+    kinds: set[str] = set()
+    through: dict[str, None] = {}
+    for edge in edges:
+        deferred = deferring(graph, edge) if edge.site.kind == "use" and not is_property else ""
+        kinds.add("call" if deferred or (is_property and edge.site.kind == "use") else edge.site.kind)
+        through[edge.through or deferred] = None
     return TreeEdge(
         node,
         tuple(dict.fromkeys(edge.site.line for edge in edges)),
-        frozenset("call" if calls and edge.site.kind == "use" else edge.site.kind for edge in edges),
+        frozenset(kinds),
         min(edge.precision for edge in edges),
         edges[0].site.doc,
-        through=() if any(not edge.through for edge in edges) else tuple(dict.fromkeys(edge.through for edge in edges)),
+        through=() if "" in through else tuple(through),
     )
+
+
+def deferring(graph: Graph, edge: Edge) -> str:
+    """`.delay()` where a task is called through one of its members, to be run later or elsewhere."""
+    uses = graph.project.references(edge.site.doc).get(edge.site.container, ())
+    for one in uses:
+        is_here = one.kind == "call" and edge.site.line <= one.line <= edge.site.line + 1
+        if is_here and one.name in DEFERS and one.receiver.rpartition(".")[2] == edge.target.name:
+            return f".{one.name}()"
+    return ""
 
 
 def _is_called(graph: Graph, edge: Edge) -> bool:

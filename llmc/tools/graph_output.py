@@ -61,13 +61,16 @@ def looked_up(asked: ToolRequest, text: str) -> Lookup:
 
 
 def limited(lookup: Lookup) -> tuple[Sequence[LookupTarget], str]:
-    """The definitions that are answered for, and a note on the others."""
-    shown, rest = lookup.targets[:MOST_TARGETS], lookup.targets[MOST_TARGETS:]
+    """The definitions that are answered for, and a note on the others: those of tests if there are any elsewhere."""
+    code = [one for one in lookup.targets if not one.graph.in_test(one.node)] or list(lookup.targets)
+    shown = code[:MOST_TARGETS]
+    rest = [one for one in lookup.targets if one not in shown]
     if not rest and lookup.complete:
         return shown, ""
     more = f"{len(rest)}{'' if lookup.complete else '+'}"
     places = ", ".join(f"{one.path}:{one.node.qualified}" for one in rest[:3])
-    return shown, f"{more} more definitions: {places}{', …' if len(rest) > 3 else ''}; narrow with path:name"  # noqa: PLR2004
+    word = "definition" if more == "1" else "definitions"
+    return shown, f"{more} more {word}: {places}{', …' if len(rest) > 3 else ''}; narrow with path:name"  # noqa: PLR2004
 
 
 def notes_of(asked: ToolRequest, *said: str) -> tuple[str, ...]:

@@ -107,16 +107,23 @@ def uses(lines: Lines, graph: Graph, edges: list[Edge], title: str) -> Iterator[
     for edge in edges:
         by_file.setdefault(edge.site.doc, []).append(edge)
     for doc, several in by_file.items():
-        items = tuple(item_of(graph, edge) for edge in sorted(several, key=lambda one: one.site.line))
-        yield Group(f"{lines.path(graph, doc)}{title}", items, len(items))
+        alike: dict[tuple[str, str, str], list[Edge]] = {}
+        for edge in sorted(several, key=lambda one: one.site.line):
+            alike.setdefault((edge.source.qualified, edge.site.kind, edge.through), []).append(edge)
+        items = tuple(item_of(graph, same) for same in alike.values())
+        yield Group(f"{lines.path(graph, doc)}{title}", items, len(several))
 
 
-def item_of(graph: Graph, edge: Edge) -> Item:
+def item_of(graph: Graph, edges: list[Edge]) -> Item:
+    """Uses of one kind in one definition: `40 Courier.deliver also 52, 60`."""
+    edge, *others = edges
     word = WORDS.get(edge.site.kind, "")
     text = f"{edge.source.qualified or '(top of the file)'}{MARKS[edge.precision]}{' ' + word if word else ''}"
     text += f" through {edge.through}" if edge.through else ""
+    if also := dict.fromkeys(str(one.site.line) for one in others if one.site.line != edge.site.line):
+        text += f" also {', '.join(also)}"
     path, line = graph.project.path(edge.site.doc), edge.site.line
-    return Item((Row(text, line),), "", graph.project.root.id, path, line, line)
+    return Item((Row(text, line),), "", graph.project.root.id, path, line, edges[-1].site.line)
 
 
 TOOL = Tool(

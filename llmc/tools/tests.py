@@ -42,11 +42,14 @@ def run(asked: ToolRequest) -> Envelope:
 
 
 def groups(lines: Lines, graph: Graph, found: Tests) -> Iterator[Group]:
-    """Tests by file and by what they go through, nearest first, then where it is replaced, one line for each file."""
-    together: dict[tuple[int, tuple[GraphNode, ...]], list[TestReach]] = {}
-    for test in sorted(found.tests, key=lambda one: len(one.chain)):
-        together.setdefault((test.test.doc, test.chain), []).append(test)
-    for (doc, chain), several in together.items():
+    """Tests by file and by what they go through, nearest first and those of files that replace it by a mock last; then
+    where it is replaced, one line for each file."""
+    together: dict[tuple[int, tuple[GraphNode, ...], str], list[TestReach]] = {}
+    replacing = {doc for doc, _ in found.mocks}
+    for test in sorted(found.tests, key=lambda one: (len(one.chain), one.test.doc in replacing)):
+        outermost = test.test.qualified.partition(".")[0]
+        together.setdefault((test.test.doc, test.chain, outermost), []).append(test)
+    for (doc, chain, _), several in merged(together):
         suite = suite_of([test.test.qualified for test in several]) if len(several) > 1 else ""
         items = tuple(item_of(lines, graph, test, suite) for test in several)
         via = f" via {' → '.join(node.name for node in chain)}" if chain else ""
@@ -60,6 +63,16 @@ def groups(lines: Lines, graph: Graph, found: Tests) -> Iterator[Group]:
     ]
     if replaced:
         yield Group("replaced by a mock", tuple(replaced))
+
+
+def merged(
+    together: dict[tuple[int, tuple[GraphNode, ...], str], list[TestReach]],
+) -> list[tuple[tuple[int, tuple[GraphNode, ...], str], list[TestReach]]]:
+    """Suites with a single test share a group: a heading for each would cost more than the name of the suite."""
+    groups: dict[tuple[int, tuple[GraphNode, ...], str], list[TestReach]] = {}
+    for (doc, chain, suite), several in together.items():
+        groups.setdefault((doc, chain, suite if len(several) > 1 else ""), []).extend(several)
+    return list(groups.items())
 
 
 def suite_of(names: list[str]) -> str:

@@ -75,6 +75,11 @@ from lib.store import Base
 
 def test_all():
     Base().all([1])
+    Base().all([2])
+
+
+def boxed():
+    pass
 """,
     "web/store.ts": """\
 export interface Parcel { weigh(): number }
@@ -131,3 +136,13 @@ def test_what_implements_an_interface_is_followed(world: GraphWorld) -> None:
     tree = world.text("calls", name="boxed", depth=2)
     assert "8 Store.save :2 · 1 implementation\n2   Disk.save ~ ./disk.rs:4" in tree
     assert "Disk.save" in world.text("path", source="boxed", target="Disk.save")
+
+
+def test_a_definition_in_tests_is_only_named_beside_one_in_code(world: GraphWorld) -> None:
+    text = world.text("callers", name="boxed")
+    assert "1 more definition: lib/test_store.py:boxed" in text
+    assert "defined lib/test_store.py" not in text
+
+
+def test_uses_in_one_definition_share_a_line(world: GraphWorld) -> None:
+    assert "5 test_all also 6" in world.text("impact", name="Base.all", all=True)

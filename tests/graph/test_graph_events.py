@@ -70,6 +70,7 @@ class Order:
     "shop/views.py": """\
 from shop.models import parcel_sent
 from shop.queue import queue_event
+from shop.workers import bill
 
 
 def ship(order):
@@ -81,6 +82,10 @@ def ship(order):
 def other(order):
     queue_event("unknown", {})
     order.socket.send(b"x")
+
+
+def later(order):
+    bill.apply_async(order)
 """,
     "web/bus.ts": """\
 import { EventEmitter } from 'events';
@@ -285,3 +290,8 @@ def test_what_a_receiver_calls_is_followed(world: GraphWorld) -> None:
     tree = world.text("calls", name="ship", depth=2)
     assert "print_label" in tree
     assert tree.index("LabelWorker") < tree.index("print_label")
+
+
+def test_a_task_that_is_run_later_is_called(world: GraphWorld) -> None:
+    assert "later through .apply_async()" in world.text("callers", name="bill")
+    assert "bill ./workers.py:29 through .apply_async()" in world.text("calls", name="later")

@@ -518,3 +518,16 @@ def test_copies_and_errors_are_named_in_one_line_and_definitions_without_calls_i
         assert "17 Box.weigh :12\nalso Box.copy" in text.replace("\n ", "\n")
         assert "without calls: stub.py:1 pack" in text.split("\n")[0]
         assert "describe" not in world.text("calls", name="fail")
+
+
+def test_a_type_is_not_a_member_of_the_same_name(tmp_path: Path) -> None:
+    files = {
+        "Shop.cs": "class Shop {\n    public Colour Colour { get; }\n}\nclass Colour {}\n",
+        "Shape.java": "class Shape {\n    Shape(int a) {}\n    static class Round extends Shape {}\n}\n",
+        "Settings.java": "class Settings {\n    int proxy;\n    int proxy() { return proxy; }\n}\n"
+        "class User {\n    int use(Settings settings) { return settings.proxy(); }\n}\n",
+    }
+    with graph_world(tmp_path, files) as world:
+        assert "Shop.cs:Shop" in world.callers("Colour")
+        assert "Shape.java:Shape.Round" in world.callers("Shape")
+        assert world.callees("User.use") == {"Settings.java:Settings.proxy": "exact"}
