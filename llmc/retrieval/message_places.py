@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from llmc.retrieval.scope import Scope
     from llmc.retrieval.view import View
 
-__all__ = ["MessagePlace", "message_places"]
+__all__ = ["MessagePlace", "announce_messages", "message_places"]
 
 RUN_WORDS: Final = 3
 SHORTEST_RUN: Final = 12  # characters; `is not a` is everywhere
@@ -54,11 +54,42 @@ class MessagePlace(NamedTuple):
     share: float  # of the runs that are there
 
 
+class LikelyFiles(NamedTuple):
+    runs: list[str]
+    paths: dict[int, str]  # document → path, likeliest first
+    holding: dict[str, frozenset[int]]
+
+
+def announce_messages(view: View, query: Query, scope: Scope) -> None:
+    """`message_places` will read these files: where that takes requests, those of several views are fetched
+    together."""
+    likely = _likely(view, query, scope)
+    if likely is not None:
+        view.root_fs.expect(likely.paths.values())
+
+
 def message_places(view: View, query: Query, scope: Scope) -> list[MessagePlace]:
     """The places that hold most of a message, best first."""
+    likely = _likely(view, query, scope)
+    if likely is None:
+        return []
+    runs, holding = likely.runs, likely.holding
+    view.root_fs.expect(likely.paths.values())
+    found = []
+    for doc, path in likely.paths.items():
+        possible = [run for run in runs if run not in holding or doc in holding[run]]
+        if (place := _place(view, doc, path, possible, len(runs))) is not None:
+            found.append(place)
+    best = max((place.share for place in found), default=0.0)
+    best_places = [place for place in found if place.share > best / 2]
+    return sorted(best_places, key=lambda place: -place.share) if len(best_places) <= MOST_FILES else []
+
+
+def _likely(view: View, query: Query, scope: Scope) -> LikelyFiles | None:
+    """The files that hold many of the rare runs of a message; None if the query is no message."""
     runs = _runs(query)
     if len(runs) < LEAST_RUNS:
-        return []
+        return None
     holding: dict[str, frozenset[int]] = {}  # run → documents that may hold it, unless they are many
     rarity: Counter[int] = Counter()
     chunks: dict[tuple[int, int], set[str]] = defaultdict(set)
@@ -75,15 +106,7 @@ def message_places(view: View, query: Query, scope: Scope) -> list[MessagePlace]
     kept = [doc for doc, path in paths.items() if naming(path).role in SOURCES]
     most = min(MOST_READ, MOST_CHECKS // len(runs))
     likely = sorted(kept, key=lambda doc: (-near[doc], -rarity[doc], doc))[:most]
-    view.root_fs.expect(paths[doc] for doc in likely)
-    found = []
-    for doc in likely:
-        possible = [run for run in runs if run not in holding or doc in holding[run]]
-        if (place := _place(view, doc, paths[doc], possible, len(runs))) is not None:
-            found.append(place)
-    best = max((place.share for place in found), default=0.0)
-    best_places = [place for place in found if place.share > best / 2]
-    return sorted(best_places, key=lambda place: -place.share) if len(best_places) <= MOST_FILES else []
+    return LikelyFiles(runs, {doc: paths[doc] for doc in likely}, holding)
 
 
 def _together(chunks: Mapping[tuple[int, int], set[str]], least: int) -> dict[int, int]:

@@ -6,9 +6,9 @@ scope lets through, leaves this module.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from llmc.base.errors import CorruptVectorsError, EmbedError
 from llmc.retrieval.clauses import body_query, keyword_query, path_query
@@ -16,16 +16,19 @@ from llmc.retrieval.pointers import Pointer, point
 from llmc.retrieval.query import Query, QueryRoute
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from llmc.base.model import Vectors
+    from llmc.embed import Embedder
     from llmc.retrieval.scope import Scope
     from llmc.retrieval.view import View
     from llmc.store.protocols import ChunkHit, KeywordQuery
 
     Scores = dict[tuple[int, int], float]
 
-__all__ = ["Recalled", "recall"]
+__all__ = ["Recalled", "recall_views"]
+
+Found = TypeVar("Found")
 
 # Measured: 200 to 1,000 chunks by keyword and 100 to 400 by vector rank the same, and every hundred costs.
 KEYWORD_HITS = 200
@@ -52,11 +55,48 @@ class Recalled:
 _BESIDE = ThreadPoolExecutor(6, "llmc-recall")
 
 
-def recall(view: View, query: Query, scope: Scope, *, vectors: bool, evidence: bool = True) -> Recalled:
-    keyword = _BESIDE.submit(_by_words, view, query, scope)
-    body = _BESIDE.submit(_by_body, view, query, scope) if query.body else None
-    asked, trouble = _embedded(view, query) if vectors else (None, "")
-    near = _BESIDE.submit(_nearest, view, asked, scope) if asked is not None else None
+class QueryVectors:
+    """The query as an embedder sees it, embedded once for all views: with an endpoint that is a request."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._made: dict[str, Vectors | None] = {}
+
+    def of(self, embedder: Embedder) -> Vectors | None:
+        """None if it cannot be embedded; the reply says so: see `vector_notes`."""
+        if embedder.name not in self._made:
+            try:
+                self._made[embedder.name] = embedder.embed_query(self._text)
+            except EmbedError:
+                self._made[embedder.name] = None
+        return self._made[embedder.name]
+
+
+def recall_views(
+    views: Sequence[View], query: Query, scopes: Sequence[Scope], *, vectors: bool, evidence: bool = True
+) -> list[Recalled]:
+    asked = QueryVectors(query.text) if vectors else None
+    found = []
+    for at, (view, scope) in enumerate(zip(views, scopes, strict=True)):
+        # The first published view asks the storage for all of them.
+        submit = _BESIDE.submit if at == 0 or not view.root_fs.is_virtual else _at_once
+        found.append(_recall(view, query, scope, asked, submit, evidence=evidence))
+    return found
+
+
+def _at_once(act: Callable[..., Found], *args: Any) -> Future[Found]:
+    done: Future[Found] = Future()
+    done.set_result(act(*args))
+    return done
+
+
+def _recall(
+    view: View, query: Query, scope: Scope, vectors: QueryVectors | None, submit: Any, *, evidence: bool
+) -> Recalled:
+    keyword = submit(_by_words, view, query, scope)
+    body = submit(_by_body, view, query, scope) if query.body else None
+    asked, trouble = _embedded(view, vectors) if vectors is not None else (None, "")
+    near = submit(_nearest, view, asked, scope) if asked is not None else None
     pointers = point(view, query, scope) if evidence else {}
     vector, trouble = near.result() if near else ({}, trouble)
     return Recalled(keyword.result(), vector, body.result() if body else {}, pointers, trouble)
@@ -85,17 +125,14 @@ def _by_keyword(view: View, asked: KeywordQuery, scope: Scope) -> Scores:
         limit *= 4
 
 
-def _embedded(view: View, query: Query) -> tuple[Vectors | None, str]:
+def _embedded(view: View, vectors: QueryVectors) -> tuple[Vectors | None, str]:
     """(the query as a vector, why there is none). In the call's own thread: an endpoint may be slow."""
     if view.embedder is None or view.embedder.name != view.store.embedding.name:
         return None, ""  # none, or another embedder's vectors are still being made
     state = view.store.vector_state(wait=view.wait_for_vectors)
     if not state.answered_by:
         return None, state.reason
-    try:
-        return view.embedder.embed_query(query.text), ""
-    except EmbedError:
-        return None, ""  # the reply says so: see `vector_notes`
+    return vectors.of(view.embedder), ""
 
 
 def _nearest(view: View, asked: Vectors, scope: Scope) -> tuple[Scores, str]:

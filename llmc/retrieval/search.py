@@ -16,10 +16,11 @@ from llmc.retrieval.freshness import pending_candidates, read, settle
 from llmc.retrieval.globs import PathFilter
 from llmc.retrieval.group import fuse_views, grouped, look_up, once
 from llmc.retrieval.hits import file_hits, without_unwanted
+from llmc.retrieval.message_places import announce_messages
 from llmc.retrieval.passages.excerpt import FEWER_PLACES, PLACES, passages
 from llmc.retrieval.query import EvidenceKind, QueryRoute, parse
 from llmc.retrieval.query_features import QueryFeatures
-from llmc.retrieval.recall import recall
+from llmc.retrieval.recall import recall_views
 from llmc.retrieval.results import SearchResult
 from llmc.retrieval.scope import asked_roots, check_paths, scope_of
 from llmc.retrieval.signals import PATH_STAGE, READ_STAGE, TABLE_STAGE, Signal, apply
@@ -104,10 +105,11 @@ def _search(views: Sequence[View], query: Query, request: SearchRequest, looked:
         check_paths(scopes, query)
     weight = 0.0 if "vectors" in request.off else VECTOR_WEIGHT[query.route]
     evidence = "evidence" not in request.off
-    recalled = [
-        recall(view, query, scope, vectors=weight > 0, evidence=evidence)
-        for view, scope in zip(views, scopes, strict=True)
-    ]
+    if evidence and len(views) > 1:
+        for view, scope in zip(views, scopes, strict=True):
+            if view.root_fs.is_virtual:
+                announce_messages(view, query, scope)
+    recalled = recall_views(views, query, scopes, vectors=weight > 0, evidence=evidence)
     fused = fuse_views(recalled, weight, query.route)
 
     def ranked(signals: tuple[Signal, ...], files: Iterable[Candidate]) -> list[Candidate]:

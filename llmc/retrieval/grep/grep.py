@@ -26,7 +26,7 @@ from llmc.retrieval.grep.pattern import GrepPlan, Unsupported, plan
 from llmc.store.protocols import Trigrams
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from llmc.retrieval.view import View
 
@@ -133,9 +133,8 @@ def grep(views: Sequence[View], request: GrepRequest) -> GrepResult:
     found: list[FileMatches] = []
     searched = unread = 0
     listed = [(view, candidates(view, request, condition_of(matcher))) for view in views]
-    expect_first_page(listed)
     countable = MOST_COUNTED_VIRTUAL
-    for view, paths in listed:
+    for view, paths in announced(listed):
         left = None if request.stop is None else request.stop - sum(file.count for file in found)
         if left is not None and left <= 0 and not request.count_rest:
             unread += len(paths)
@@ -161,13 +160,18 @@ def grep(views: Sequence[View], request: GrepRequest) -> GrepResult:
     )
 
 
-def expect_first_page(listed: Sequence[tuple[View, list[str]]]) -> None:
-    room = FIRST_SLICE
-    for view, paths in listed:
-        view.root_fs.expect(paths[:room])
-        room -= len(paths)
-        if room <= 0:
-            return
+def announced(listed: Sequence[tuple[View, list[str]]]) -> Iterator[tuple[View, list[str]]]:
+    """Each view with its paths. Files are announced for several views together, as many as a first slice has, so that
+    those of small repositories are fetched in one request."""
+    ahead = 0
+    for at, one in enumerate(listed):
+        room = FIRST_SLICE if at == ahead else 0
+        while room > 0 and ahead < len(listed):
+            view, paths = listed[ahead]
+            view.root_fs.expect(paths[:room])
+            room -= len(paths)
+            ahead += 1
+        yield one
 
 
 def checked(request: GrepRequest) -> GrepRequest:

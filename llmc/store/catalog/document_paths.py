@@ -136,6 +136,8 @@ class DocumentPaths(Mapping[int, str]):
 
     def keep(self, docs: Collection[int]) -> list[int]:
         """Those of `docs` that this root holds, ascending."""
+        if not len(docs):  # of a hundred repositories most have nothing of what was found
+            return []
         asked = np.unique(np.fromiter(docs, np.int64, len(docs)))
         at = np.searchsorted(self._docs, asked)
         at[at == len(self._docs)] = 0

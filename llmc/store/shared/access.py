@@ -68,6 +68,7 @@ class Readable:
 
     def __init__(self, database: SharedDatabase, repos: Mapping[int, Collection[str]]) -> None:
         self._database = database
+        self._by_shard = {shard: frozenset(some) for shard, some in repos.items()}
         self.repos = frozenset(repo for some in repos.values() for repo in some)
         self._clauses = {shard: f"repo IN ({', '.join(map(quoted, sorted(some)))})" for shard, some in repos.items()}
 
@@ -78,6 +79,11 @@ class Readable:
         for head in heads:
             repos.setdefault(head.shard, set()).add(head.repo)
         return cls(database, repos)
+
+    def only(self, repos: Collection[str]) -> Readable:
+        """Those of these repositories that may be read: fewer shards are asked."""
+        kept = {shard: some & set(repos) for shard, some in self._by_shard.items()}
+        return Readable(self._database, {shard: some for shard, some in kept.items() if some})
 
     def publication_parts(self, heads: Iterable[Head], part: str) -> dict[str, bytes]:
         """nonce → the files or terms of a publication, all fetched at once. What does not exist, or is not of these

@@ -18,7 +18,7 @@ from llmc.base.errors import CorruptStoreError
 from llmc.store.shared.keywords import document_filters
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Hashable, Mapping
 
     from llmc.store.shared.access import Readable
 
@@ -191,10 +191,11 @@ class DocumentReader:
                     break
         return chosen
 
-    def _fetched(self, keys: Iterable[Key], wanted: str, columns: Collection[str]) -> dict[Key, Any]:
+    def _fetched(self, keys: Collection[Key], wanted: str, columns: Collection[str]) -> dict[Key, Any]:
         found: dict[Key, Any] = {}
+        readable = self._readable.only({repo for repo, _ in keys})
         for where in document_filters({doc for _, doc in keys}):
-            rows = self._readable.scan("documents", where, ("repo", "doc", *columns))
+            rows = readable.scan("documents", where, ("repo", "doc", *columns))
             named = list(zip(rows["repo"].to_pylist(), rows["doc"].to_pylist(), strict=True))
             for column in columns:
                 for key, value in zip(named, rows[column].to_pylist(), strict=True):

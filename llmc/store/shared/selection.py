@@ -7,8 +7,10 @@ and every view takes its part. A selection never changes: when anything is publi
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import OrderedDict, defaultdict
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from llmc.store.shared.access import Readable
@@ -23,15 +25,31 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from llmc.store.protocols import ChunkHit, KeywordQuery, Trigrams
+    from llmc.store.protocols import ChunkHit, Clause, KeywordQuery, Trigrams
     from llmc.store.shared.index import SharedIndex
     from llmc.store.shared.keywords import WordHit
     from llmc.store.shared.manifest import Head, Manifest
     from llmc.store.shared.statistics import TermStatistics
 
     Hits = dict[str, list[ChunkHit]]
+    TermCount = tuple[int, int]  # chunks, and how many of them hold the term
 
 __all__ = ["Selection"]
+
+
+def reweighted(clause: Clause, own: TermCount, whole: TermCount) -> Clause:
+    ratio = math.log2(rareness(own) / rareness(whole))
+    return replace(clause, boost=clause.boost * 2 ** (round(ratio * BOOST_STEPS) / BOOST_STEPS))
+
+
+def rareness(count: TermCount) -> float:
+    """As BM25 weighs a term."""
+    chunks, holding = count
+    return math.log(1 + (max(chunks - holding, 0) + 0.5) / (holding + 0.5))
+
+
+# Boosts differ by 9 % at least.
+BOOST_STEPS = 8
 
 Value = TypeVar("Value")
 
@@ -174,9 +192,16 @@ class Selection:
         return bool(self.readable.match("chunks", match_query(term, "body"), ("doc",), 1).num_rows)
 
     def _weighted(self, query: KeywordQuery) -> KeywordQuery:
-        """LanceDB weighs a term by how rare it is among all repositories of the index; what is meant is how rare it is
-        among the selected ones. The boost of each clause makes up for the difference."""
-        return query
+        """LanceDB weighs a term by how rare it is among all repositories of a shard; what is meant is how rare it is
+        among the selected ones, where the name of a project is a common word. The boost of each clause makes up for
+        the difference, in steps, so that few different boosts remain."""
+        around = self._index.largest_heads({head.shard for head in self.heads}, MOST_STATISTICS)
+        everything = [*self._counted, *(head for head in around if head not in self._counted)]
+        if len(everything) == len(self._counted) or not query.any:
+            return query
+        own = self._index.term_counts(self._counted, query.any)
+        whole = self._index.term_counts(everything, query.any)
+        return replace(query, any=tuple(map(reweighted, query.any, own, whole)))
 
     def _remembered(self, key: Hashable, make: Callable[[], Value]) -> Value:
         with self._lock:

@@ -18,7 +18,7 @@ from llmc.base.errors import CorruptStoreError
 from llmc.store.catalog.packing import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -52,12 +52,16 @@ class TermStatistics:
     def count(self, field: str, terms: Collection[str]) -> dict[str, int]:
         """The number of chunks whose field has each term."""
         listed = list(terms)
+        return dict(zip(listed, self.count_each([(field, term) for term in listed]), strict=True))
+
+    def count_each(self, terms: Sequence[tuple[str, str]]) -> list[int]:
+        """The number of chunks that have each term, given as (field, term)."""
         if not len(self._hashes):
-            return dict.fromkeys(listed, 0)
-        wanted = np.fromiter((term_hash(field, term) for term in listed), np.uint32, len(listed))
+            return [0] * len(terms)
+        wanted = np.fromiter((term_hash(field, term) for field, term in terms), np.uint32, len(terms))
         at = np.minimum(np.searchsorted(self._hashes, wanted), len(self._hashes) - 1)
-        counts = np.where(self._hashes[at] == wanted, self._counts[at], 0)
-        return dict(zip(listed, counts.tolist(), strict=True))
+        counts: list[int] = np.where(self._hashes[at] == wanted, self._counts[at], 0).tolist()
+        return counts
 
     def changed(self, chunks: int, difference: Mapping[int, int]) -> TermStatistics:
         """With what was added, and without what was removed."""
