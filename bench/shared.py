@@ -15,6 +15,7 @@ import json
 import os
 import random
 import re
+import resource
 import shutil
 import statistics
 import subprocess
@@ -37,14 +38,20 @@ sys.path.append(str(HERE.parent / "tests" / "support"))
 
 from object_storage import ObjectStorage, proxied, seaweed  # noqa: E402 - after the path
 
+from bench.shared_copies import IDENTIFIER, digested, publish_copy, write_copy  # noqa: E402
+from llmc.embed import open_embedder  # noqa: E402
+from llmc.envelope.redact.redactor import Redactor  # noqa: E402
 from llmc.server.shared.token_file import add_token  # noqa: E402
 from llmc.settings import load  # noqa: E402
+from llmc.store.shared.database import SharedDatabase  # noqa: E402
+from llmc.store.shared.schema import Description  # noqa: E402
 from llmc.workspace import Workspace  # noqa: E402
 
-IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{5,40}")
-MOST_FILE_BYTES = 200_000
 CHANGED_FILES = 50
 CLIENTS = 12
+CPU = "llmc_cpu_seconds_total"
+# A server that only polls uses less than this in so many seconds.
+WARM_SECONDS, IDLE_CPU = 5.0, 0.2
 WHO = ("-c", "user.name=Ann Example", "-c", "user.email=ann@example.org")
 
 
@@ -78,6 +85,10 @@ class Growth:
         self._token = add_token(self._tokens, "bench", ["**"], metrics=True)
         self._random = random.Random(24)
         self._made: list[Path] = []
+        settings = load("/", {}).settings
+        redactor = Redactor.of(settings.redaction.model_copy(update={"enabled": True}))
+        self._embedder = open_embedder(settings.embedder)
+        self._description = Description(self._embedder.name, self._embedder.dimension, redactor.fingerprint)
 
     def run(self) -> dict[str, Any]:
         steps = []
@@ -88,9 +99,7 @@ class Growth:
 
     def _step(self, count: int) -> dict[str, Any]:
         began = time.monotonic()
-        while len(self._made) < count:
-            self._made.append(self._repository(len(self._made)))
-            self._publish(self._made[-1])
+        self._grow(count)
         self._llmc("shared", "optimize")
         published = time.monotonic() - began
         status = json.loads(self._llmc("shared", "status", "--json"))
@@ -112,27 +121,18 @@ class Growth:
 
     # ---- repositories
 
-    def _repository(self, number: int) -> Path:
-        """A copy in which a twentieth of all names is different from every other copy's."""
+    def _grow(self, count: int) -> None:
+        """Publish copies until there are so many repositories; each source is digested once for a step."""
         sources = self._given.source
-        source, made = sources[number % len(sources)], self._folder / "trees" / f"r{number:04d}"
-        listed = subprocess.run(["git", "ls-files", "-z"], cwd=source, capture_output=True, check=True).stdout
-        for name in listed.decode("utf-8", "surrogateescape").split("\0"):
-            place = source / name
-            if (
-                name
-                and place.name != ".gitattributes"
-                and place.is_file()
-                and not place.is_symlink()
-                and place.stat().st_size < MOST_FILE_BYTES
-            ):
-                target = made / name
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_bytes(modified(place.read_bytes(), number))
-        git(made, "init", "-q", "-b", "main")
-        git(made, "add", "-A", "-f")
-        git(made, *WHO, "commit", "-q", "-m", "one")
-        return made
+        database = SharedDatabase.create(self._url, self._description)
+        for at, source in enumerate(sources):
+            wanted = [number for number in range(len(self._made), count) if number % len(sources) == at]
+            files = list(digested(source, self._embedder)) if wanted else []
+            for number in wanted:
+                made = self._folder / "trees" / f"r{number:04d}"
+                write_copy(files, number, made)
+                publish_copy(database, f"team/{made.name}", files, number)
+        self._made = [self._folder / "trees" / f"r{number:04d}" for number in range(count)]
 
     def _publish(self, tree: Path) -> None:
         self._llmc("publish", str(tree), "--repo", f"team/{tree.name}", "--ref", "main", "--no-optimize")
@@ -159,19 +159,28 @@ class Growth:
         with Workspace.open(*map(str, self._made), home=str(home), settings=load("/", {}).settings) as workspace:
             workspace.index()
             workspace.wait_for_vectors()
+            before = process_seconds()
             search = timed([partial(workspace.search, phrase(words, word)) for word in self._some(words)])
+            between = process_seconds()
             grep = timed([partial(workspace.grep, word, stop=200) for word in self._some(words)])
+            cpu = {"search": between - before, "grep": process_seconds() - between}
         shutil.rmtree(home, ignore_errors=True)
-        return {**figures("search", search), **figures("grep", grep)}
+        return {**figures("search", search, cpu["search"]), **figures("grep", grep, cpu["grep"])}
 
     def _shared(self, words: list[str]) -> dict[str, float]:
         with self._servers(1, self._storage.environ) as (url,), self._client(url) as client:
             calls = [call(client, "search", query=phrase(words, word)) for word in self._some(words)]
             greps = [call(client, "grep", pattern=word) for word in self._some(words)]
+            until_warm(client)
             calls[0](), greps[0]()
-            search, grep = timed(calls), timed(greps)
+            before = metric(client, CPU)
+            search = timed(calls)
+            between = metric(client, CPU)
+            grep = timed(greps)
+            cpu = {"search": between - before, "grep": metric(client, CPU) - between}
             memory = metric(client, "llmc_resident_bytes")
-        return {**figures("search", search), **figures("grep", grep), "resident_mb": round(memory / 1e6)}
+        found = {**figures("search", search, cpu["search"]), **figures("grep", grep, cpu["grep"])}
+        return {**found, "resident_mb": round(memory / 1e6)}
 
     def _some(self, words: list[str]) -> list[str]:
         return self._random.sample(words, min(self._given.queries, len(words)))
@@ -179,16 +188,19 @@ class Growth:
     def _commit(self) -> dict[str, float]:
         """A commit with 50 changed files: how long publishing takes, and when another server shows it."""
         tree = self._made[0]
+        git(tree, "init", "-q", "-b", "main")
+        git(tree, "add", "-A", "-f")
         files = sorted(path for path in tree.rglob("*") if path.is_file() and ".git" not in path.parts)
         mark = f"marker{int(time.time())}"
         for path in self._random.sample(files, min(CHANGED_FILES, len(files))):
             path.write_bytes(path.read_bytes() + f"\n{mark}\n".encode())
-        git(tree, *WHO, "commit", "-q", "-a", "-m", "two")
+        git(tree, "add", "-A", "-f")
+        git(tree, *WHO, "commit", "-q", "-m", "two")
         with self._servers(1, self._storage.environ) as (url,), self._client(url) as client:
             began = time.monotonic()
             self._publish(tree)
             published = time.monotonic()
-            while not call(client, "grep", pattern=mark, files=True)().json()["total"]:
+            while not call(client, "grep", pattern=mark, files=True)().json().get("total"):
                 time.sleep(0.05)
             seen = time.monotonic()
         return {"publish_seconds": round(published - began, 2), "visible_after_seconds": round(seen - published, 2)}
@@ -198,6 +210,9 @@ class Growth:
         with proxied(self._storage.port) as proxy:
             proxy.latency = self._given.latency
             with self._servers(servers, self._storage.through(proxy.port)) as urls:
+                for url in urls:
+                    with self._client(url) as client:
+                        until_warm(client)
                 done, answered = threading.Event(), [0] * CLIENTS
 
                 def work(number: int) -> None:
@@ -249,18 +264,6 @@ class Growth:
         )
 
 
-def modified(data: bytes, number: int) -> bytes:
-    try:
-        text = data.decode()
-    except UnicodeDecodeError:
-        return data
-    return IDENTIFIER.sub(lambda found: renamed(found[0], number), text).encode()
-
-
-def renamed(name: str, number: int) -> str:
-    return f"{name}{number}" if sum(name.encode()) % 20 == 0 else name
-
-
 def git(folder: Path, *arguments: str) -> None:
     subprocess.run(["git", *arguments], cwd=folder, check=True, capture_output=True)
 
@@ -287,11 +290,26 @@ def timed(calls: list[Callable[[], Any]]) -> list[float]:
     return sorted(found)
 
 
-def figures(name: str, times: list[float]) -> dict[str, float]:
+def figures(name: str, times: list[float], cpu: float) -> dict[str, float]:
+    """Medians of wall time, and the mean CPU time, which does not depend on what else the machine does."""
     return {
         f"{name}_p50_ms": round(statistics.median(times), 1),
         f"{name}_p95_ms": round(times[-len(times) // 20 - 1], 1),
+        f"{name}_cpu_ms": round(1000 * cpu / len(times), 1),
     }
+
+
+def process_seconds() -> float:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+def until_warm(client: httpx.Client) -> None:
+    """A server loads the indexes that fit into its memory after it has started."""
+    before = -1.0
+    while (used := metric(client, CPU)) - before > IDLE_CPU:
+        before = used
+        time.sleep(WARM_SECONDS)
 
 
 if __name__ == "__main__":

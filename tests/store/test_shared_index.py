@@ -6,12 +6,14 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-from shared_world import DESCRIPTION, Checkout, shared_database, shared_url
+from daemons import until
+from shared_world import DESCRIPTION, Checkout, reply, shared_database, shared_site, shared_url
 
 from llmc.base.errors import ConfigError, ConflictError, NotFoundError, StorageError
+from llmc.store.protocols import Clause, KeywordQuery
 from llmc.store.shared import maintenance
 from llmc.store.shared.access import EVERYTHING, NOTHING, Access, matches
-from llmc.store.shared.database import SharedDatabase
+from llmc.store.shared.database import SharedDatabase, SharedTable
 from llmc.store.shared.documents import ByteCache
 from llmc.store.shared.grams import gram_terms
 from llmc.store.shared.index import SharedIndex
@@ -261,6 +263,63 @@ def test_repositories_in_several_shards_are_searched_together(
     assert {head.shard for head in selection.heads} == {0, 1}
     assert all(len(selection.defining(repo, {"zebra"})["zebra"]) == 1 for repo in ("acme/api", "acme/web"))
     assert verify(SharedDatabase.open(url)) == []
+
+
+@pytest.mark.parametrize(
+    ("tool", "args"),
+    [
+        ("search", {"query": "how is the zebra fed"}),
+        ("grep", {"pattern": "zebra"}),
+        ("refs", {"name": "zebra"}),
+    ],
+)
+def test_a_query_asks_the_tables_as_often_with_eight_repositories_as_with_two(
+    tmp_path: Path, url: str, monkeypatch: pytest.MonkeyPatch, tool: str, args: dict[str, str]
+) -> None:
+    questions: list[str] = []
+    original = SharedTable._read
+    monkeypatch.setattr(SharedTable, "_read", lambda self, run: questions.append(self.name) or original(self, run))
+    counts = []
+    for total in (2, 8):
+        for number in range(len(list(tmp_path.glob("acme-*"))), total):
+            text = f"def zebra(food):\n    return feed{number}(food)\n\n\ndef feed{number}(zebra):\n    pass\n"
+            published(tmp_path, url, f"acme/r{number}", a=text)
+        with shared_site(url, tmp_path / f"site{total}") as site:
+            questions.clear()
+            found = reply(site, tool, **args)
+        assert all(f"acme/r{number}@" in found.text for number in range(2))
+        counts.append(len(questions))
+
+    assert counts[1] <= counts[0]
+
+
+def test_what_was_published_is_loaded_ahead_of_queries(tmp_path: Path, url: str) -> None:
+    published(tmp_path, url, "acme/api", a="def zebra():\n    return 1\n")
+    index = SharedIndex.open(url)
+    index.follow(0.05)
+    (head,) = index.select(EVERYTHING).heads
+    until(lambda: index._manifests.get(head.nonce) is not None and index._statistics.get(head.nonce) is not None)
+    index.close()
+
+
+def test_a_term_weighs_as_if_the_selected_repository_were_alone(tmp_path: Path, url: str) -> None:
+    """`zebra` is in every file of one repository and in no other, so it must not decide what is best there."""
+    own = {f"zebra{number}": f"def part{number}():\n    return zebra\n" for number in range(12)}
+    own["feeding"] = "def feeding():\n    return quagga\n"
+    alone = shared_url(tmp_path / "alone")
+    published(tmp_path / "first", alone, "acme/zoo", **own)
+    published(tmp_path / "second", url, "acme/zoo", **own)
+    published(tmp_path, url, "acme/farm", **{f"cow{n}": f"def cow{n}():\n    return quagga\n" for n in range(40)})
+    query = KeywordQuery((Clause("body", "zebra"), Clause("body", "quagga")))
+    best = []
+    for place in (alone, url):
+        optimize(SharedDatabase.open(place))  # rows that no index holds are weighed by themselves
+        index = SharedIndex.open(place)
+        selection = index.select(EVERYTHING, ["acme/zoo"])
+        (hits,) = selection.words(query, 20).values()
+        best.append(index.manifest(selection.heads[0], selection.readable).places[hits[0].doc])
+
+    assert best == ["feeding.py", "feeding.py"]
 
 
 # --- values
