@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from llmc.base.languages import PLAIN, language_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-__all__ = ["Evidence", "EvidenceKind", "extract"]
+__all__ = ["Evidence", "EvidenceKind", "distinct", "extract"]
 
 # Of each kind, the most frequent first: a log of ten thousand lines names the same few things again and again.
 MOST_OF_A_KIND: Final = 24
@@ -202,3 +202,17 @@ def _rest(text: str) -> Iterator[Evidence]:
     for kind, pattern in ((K.FLAG, _FLAG), (K.CODE, _CODE), (K.VERSION, _VERSION)):
         for match in pattern.finditer(text):
             yield Evidence(kind, match[0])
+
+
+# What may say the same as a piece of evidence, and more.
+_BROADER: Final = {K.PATH: {K.FRAME}, K.IDENTIFIER: {K.EXCEPTION, K.FRAME}, K.STRING: {K.STRING}}
+
+
+def distinct(evidence: Sequence[Evidence]) -> Iterator[Evidence]:
+    """What to show of it: without the path or function of a listed stack frame, the name of a listed exception, and
+    parts of a longer message."""
+    for one in evidence:
+        others = [other for other in evidence if other is not one and other.kind in _BROADER.get(one.kind, ())]
+        part = one.kind is K.STRING and any(one.text in other.text for other in others)
+        if not part and not any(one.text in {other.text, other.function} for other in others):
+            yield one

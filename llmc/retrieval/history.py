@@ -7,6 +7,7 @@ not known: those of its file are given, and the result says so.
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter
 from dataclasses import dataclass
@@ -76,6 +77,7 @@ class HistoryResult:
     together: tuple[tuple[str, int], ...]
     read: int
     is_read: bool
+    every_word: bool = True  # whether the commits mention all words of the target, and not only some
 
 
 def history(views: Sequence[View], request: HistoryRequest) -> HistoryResult:
@@ -99,8 +101,9 @@ def _of_view(view: View, request: HistoryRequest) -> HistoryResult:
     if is_done and not log.commits:
         raise _unreadable(borrows=git.borrows)
     kind, about = _about(view, request.target)
+    every_word = True
     if kind is HistoryKind.WORDS:
-        hits = _mentioning(log.commits, request.target)
+        hits, every_word = _mentioning(log.commits, request.target)
     else:
         touched = frozenset(about)
         hits = [commit for commit in log.commits if not touched.isdisjoint(commit.paths)]
@@ -114,6 +117,7 @@ def _of_view(view: View, request: HistoryRequest) -> HistoryResult:
         tuple(_together(hits, present, frozenset(about))) if about else (),
         len(log.commits),
         is_done,
+        every_word,
     )
 
 
@@ -142,18 +146,29 @@ def _about(view: View, target: str) -> tuple[HistoryKind, tuple[str, ...]]:
     return HistoryKind.WORDS, ()
 
 
-def _mentioning(commits: Sequence[GitCommit], text: str) -> list[GitCommit]:
-    """The commits whose messages have the words, best first."""
-    wanted = query_terms(word for word in words.query_words(text) if not word.stop)
+def _mentioning(commits: Sequence[GitCommit], text: str) -> tuple[list[GitCommit], bool]:
+    """(the commits whose messages have every word, best first, True); if there are none, (those with some, False)."""
+    telling = [word for word in words.query_words(text) if not word.stop]
+    wanted, every = query_terms(telling), {word.term for word in telling}
     analysed = [words.body(commit.message).split() for commit in commits]
     counts = [{term: body.count(term) for term in wanted if term in body} for body in analysed]
     scores = bm25(counts, [len(body) for body in analysed], wanted)
     ranked = sorted(zip(scores, range(len(commits)), strict=True), key=lambda one: (-one[0], one[1]))
-    return [commits[at] for score, at in ranked if score > 0]
+    found = [at for score, at in ranked if score > 0]
+    complete = [at for at in found if every <= counts[at].keys()]
+    return [commits[at] for at in complete or found], bool(complete or not found)
+
+
+_ADDRESS = re.compile(r"[ \t]*<[^<>\s]{1,100}@[^<>\s]{1,200}>")
+_TRAILER = re.compile(
+    r"^(?:co-authored-by|signed-off-by|reviewed-by|acked-by|tested-by|reported-by|change-id|cc):[^\n]*\n?",
+    re.IGNORECASE | re.MULTILINE,
+)
 
 
 def _hit(commit: GitCommit, present: frozenset[str]) -> CommitHit:
-    subject, _, body = commit.message.partition("\n")
+    subject, _, body = _ADDRESS.sub("", commit.message).partition("\n")
+    body = _TRAILER.sub("", body)
     files = tuple(path for path in commit.paths if path in present)
     others = len(commit.paths) - len(files[:MOST_FILES])
     return CommitHit(commit.id, commit.time, commit.author, subject, body.strip(), files[:MOST_FILES], others)

@@ -92,5 +92,6 @@ class SearchResult:
     share: float = 1.0
     vectors: bool = False  # whether vectors had a say
     without_vectors: str = ""  # why they could not; such a result is not kept
+    headline: str = ""  # of pasted text, the line that it was ranked by
     evidence: tuple[str, ...] = ()  # what the query quotes from code: paths, stack frames, names, messages
     missing: tuple[str, ...] = ()  # what the query asks for by name and no file has

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from llmc.retrieval.evidence import distinct
 from llmc.retrieval.freshness import pending_candidates, read, settle
 from llmc.retrieval.globs import PathFilter
 from llmc.retrieval.group import fuse_views, grouped, look_up, once
@@ -136,7 +137,8 @@ def _search(views: Sequence[View], query: Query, request: SearchRequest, looked:
         share=min((view.share for view in views), default=1.0),
         vectors=any(one.vector for one in recalled),
         without_vectors=next((one.trouble for one in recalled if one.trouble), ""),
-        evidence=tuple(f"{one.kind} {_located(one)}" for one in query.evidence),
+        headline=query.text if query.route is QueryRoute.TEXT else "",
+        evidence=tuple(f"{one.kind} {_located(one)}" for one in distinct(query.evidence)),
         missing=tuple(_missing(views, asked, recalled)),
     )
 

@@ -44,7 +44,8 @@ def run(asked: ToolRequest) -> Envelope:
 def found_words(result: HistoryResult, target: str) -> str:
     found = plural(result.total, "commit") if result.total else "no commits"
     if result.kind is HistoryKind.WORDS:
-        return f"{found} of {result.read:,} mention {target!r}" if len(target) <= LONGEST_LINE else found
+        verb = "mention" if result.every_word else "mention some words of"
+        return f"{found} of {result.read:,} {verb} {target!r}" if len(target) <= LONGEST_LINE else found
     if result.kind is HistoryKind.SYMBOL:
         return f"{found} of the {'file' if len(result.about) == 1 else 'files'} defining {target}"
     return f"{found} of {plural(len(result.about), 'file')}"

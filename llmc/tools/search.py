@@ -110,7 +110,8 @@ def envelope_of(result: SearchResult, workspace: Workspace, *, explain: bool = F
     places = sum(len(group.items) for group in groups)
     found = f"{plural(places, 'place')} in {plural(len(result.files), 'file')}" if places else "nothing found"
     missing = (f"not found: {', '.join(result.missing)}",) if result.missing else ()
-    quoted_code = tuple(f"quotes {one}" for one in result.evidence) if explain else ()
+    if explain and (result.headline or result.evidence):
+        groups = (about_query(result), *groups)
     return Envelope(
         "search",
         found,
@@ -119,9 +120,15 @@ def envelope_of(result: SearchResult, workspace: Workspace, *, explain: bool = F
             *freshness_notes(result.pending, result.share),
             *vector_notes(workspace, result.without_vectors),
             *missing,
-            *quoted_code,
         ),
     )
+
+
+def about_query(result: SearchResult) -> Group:
+    """How the query was understood: what it was ranked by and what it quotes from code."""
+    ranked_by = (Row(f"ranked by: {result.headline}"),) if result.headline else ()
+    quoted = tuple(Row(f"quotes {one}") for one in result.evidence)
+    return Group("the query", (Item((*ranked_by, *quoted)),))
 
 
 def group_of(file: FileHits, workspace: Workspace, *, explain: bool, bare: bool) -> Group:

@@ -74,6 +74,20 @@ def test_words_find_the_commits_that_mention_them(depot: CommandLine) -> None:
     assert "courier: wait longer" in shown
 
 
+def test_commits_with_every_word_come_alone_and_some_words_are_said_to_be_some(depot: CommandLine) -> None:
+    assert depot.text("history", "courier", "wait").startswith("1 commit of 3 mention 'courier wait'")
+    assert depot.text("history", "wait", "nowhere").startswith("1 commit of 3 mention some words of 'wait nowhere'")
+
+
+def test_trailers_of_a_message_are_left_out(depot: CommandLine) -> None:
+    message = "bell: louder\n\nFor deaf ears.\n\nCo-authored-by: Bob <bob@example.org>\nSee Eve <eve@example.org>."
+    commit(depot.folder, message, bell="def ring(): LOUD\n")
+    shown = depot.text("history", "louder")
+    assert "For deaf ears." in shown
+    assert "Bob" not in shown
+    assert "See Eve." in shown
+
+
 def test_no_address_and_no_secret_of_a_commit_is_shown(depot: CommandLine) -> None:
     shown = depot.text("history", "courier.py", "--json") + depot.text("history", "courier.py")
     assert "example.org" not in shown

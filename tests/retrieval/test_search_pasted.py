@@ -69,6 +69,9 @@ def test_explain_lists_what_an_issue_quotes(depot: CommandLine) -> None:
     assert "quotes stack frame /opt/site-packages/depot/courier.py:13" in shown
     assert "quotes module Courier.deliver" in shown
     assert "evidence" in shown
+    assert shown.split("\n")[1] == "the query"
+    assert shown.split("\n")[2].strip().startswith("ranked by: ")
+    assert "quotes path /opt/site-packages/depot/courier.py" not in shown  # its stack frame says so
 
 
 def test_a_message_that_the_source_splits_over_lines_is_found(depot: CommandLine) -> None:
