@@ -1,10 +1,9 @@
 """How fast does a folder become searchable, and what does it cost to keep it so?
 
-    python -m bench.indexing [--tree DIR] [--peers [PYTHON]] [--json FILE]
+    python -m bench.indexing [--tree DIR] [--json FILE]
 
 Each question is one function; its docstring says why the comparison is fair. Figures are ratios to a named baseline
-in the same run wherever there is one: the machine is shared. `--peers` compares with other tools, in an environment
-that is made for them, or in that of the Python that is named.
+in the same run wherever there is one: the machine is shared. `bench.peers` compares with other tools.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from typing import Any
 
 import psutil
 
-from bench import peers, trees
+from bench import trees
 
 DJANGO = ("django", "5.2.7")
 
@@ -76,18 +75,6 @@ def full_build(bench: Bench) -> None:
         disk_to_text=disk / store["text_bytes"],
         **stages(bench),
     )
-
-
-def peer_builds(bench: Bench, python: str) -> None:
-    """semble and chunkhound on the same tree, in the same run; neither embeds anything here, we do."""
-    programs = peers.environment(python)
-    for name, build in (("semble", peers.semble), ("chunkhound", peers.chunkhound)):
-        cost = build(programs, bench.tree)
-        if cost.problem:
-            bench.note(**{name: f"not run: {cost.problem}"})
-            continue
-        ratios = {f"build_to_{name}": bench.figures["build_seconds"] / cost.seconds}
-        bench.note(**{f"{name}_seconds": cost.seconds, f"{name}_cpu_seconds": cost.cpu_seconds}, **ratios)
 
 
 def stages(bench: Bench) -> dict[str, float]:
@@ -259,7 +246,6 @@ class Peak:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tree", type=Path, help="what to index (default: a pinned source archive of Django)")
-    parser.add_argument("--peers", nargs="?", const="", metavar="PYTHON", help="compare with other tools")
     parser.add_argument("--json", type=Path, help="write the figures here")
     arguments = parser.parse_args()
     tree = (arguments.tree or trees.sdist(*DJANGO)).resolve()
@@ -269,8 +255,6 @@ def main() -> None:
         bench = Bench(work, Path(folder) / "home")
         try:
             full_build(bench)
-            if arguments.peers is not None:
-                peer_builds(bench, arguments.peers)
             nothing_changed(bench)
             second_work_tree(bench)
             save_to_searchable(bench)

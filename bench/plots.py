@@ -1,4 +1,4 @@
-"""Plots of a run: fixed cost, tokens by actor, sessions. PNG and SVG, beside the summary.
+"""Plots of a run: fixed cost, tokens by actor, sessions, growth. SVG, beside the summary.
 
     python -m bench.plots RUN
 
@@ -25,6 +25,7 @@ def main(run: Path) -> None:
     import matplotlib as mpl
 
     mpl.use("Agg")
+    mpl.rcParams["svg.fonttype"] = "none"  # text stays text: a tenth of the size
     mpl.rcParams["svg.hashsalt"] = "llmc"  # the same figures give the same file
     found = json.loads((run / "figures.json").read_text("utf-8"))
     if rows := [row for row in found["raw"].get("fixed", ()) if "fixed" in row]:
@@ -34,8 +35,46 @@ def main(run: Path) -> None:
         title = f"Tokens of the tasks that ask for {tasks}; beside each name how many were answered"
         names = {f"{name}\n{one['answered']:.0%} of {one['tasks']}": one["tokens"] for name, one in actors.items()}
         bars(run / f"workload-{table.replace(' ', '-')}", title, names)
+    for of in ("files", "roots"):
+        if rows := found["raw"].get("scale", {}).get(of):
+            scale(run / f"scale-{of}", rows, of)
     if found["raw"].get("session"):
         sessions(run / "session", found["raw"]["session"])
+
+
+UNITS = {
+    "build": "build, CPU s",
+    "save": "one save, CPU ms",
+    "search": "search, CPU ms",
+    "grep": "grep, CPU ms",
+    "memory": "daemon, MB without mapped files",
+    "disk": "index on disk, MB (dashed: its text)",
+}
+
+
+def scale(target: Path, rows: list[dict[str, float]], of: str) -> None:
+    """One panel for each figure, both axes logarithmic; a dotted line grows in step with the x axis."""
+    import matplotlib.pyplot as plt
+
+    figure, panels = plt.subplots(2, 3, figsize=(10, 5.4))
+    xs = [row[of] for row in rows]
+    for axes, (name, label) in zip(panels.flat, UNITS.items(), strict=True):
+        ys = [max(row[name], 0.05) for row in rows]
+        axes.plot(xs, ys, marker="o", color=OURS)
+        axes.plot(xs, [ys[0] * x / xs[0] for x in xs], linestyle=":", color=THEIRS)
+        if name == "disk":
+            axes.plot(xs, [row["text"] for row in rows], linestyle="--", color="black", linewidth=0.8)
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        axes.set_xticks(xs, [f"{x:,.0f}" for x in xs], fontsize=7)
+        axes.minorticks_off()
+        axes.set_xlabel(of, fontsize=8)
+        axes.set_ylabel(label, fontsize=8)
+        for x, y in zip(xs, ys, strict=True):
+            axes.annotate(f"{y:,.3g}", (x, y), textcoords="offset points", xytext=(0, 5), fontsize=7, ha="center")
+        axes.margins(0.15)
+    figure.suptitle(f"Growth with the number of {of}; dotted: in step with it", fontsize=10)
+    save(figure, target)
 
 
 def bars(target: Path, title: str, values: dict[str, float]) -> None:

@@ -1,17 +1,18 @@
-"""The table in README.md, generated from a run: at most eight rows, each with what it is compared to.
+"""The table in README.md, generated from a run: at most eight rows, each with what it is compared to, the raw figures
+and the command that measures it.
 
-It is written between two marks; everything outside of them stays as it is.
+It is written between two marks; everything outside of them stays as it is. Losses are rows like the others.
 """
 
 from __future__ import annotations
 
 import re
 from itertools import islice
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from bench.goals import FRUGAL
-from bench.report import share
-from bench.workload import OURS
+from bench.suites import SUITES, parts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,59 +22,91 @@ __all__ = ["MARKS", "MOST_ROWS", "put", "rows"]
 
 MARKS = ("<!-- bench: made by `make bench`, not by hand -->", "<!-- bench: end -->")
 MOST_ROWS = 8
-
-PLAIN = "rg + read"
-TASKS = {
-    "A": "tasks (used while developing)",
-    "A held out": "tasks on repositories llmc was not developed with",
-}
+PLAIN, OURS = "rg + read", "llmc"
+COMMANDS = {part.name: part.command for part in parts_of(list(SUITES))}
 LONG_SESSION = 600
 
 
-def rows(found: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """(question, llmc, compared to)."""
+def rows(found: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:
+    """(question, llmc, compared to, part of the run)."""
     raw = found["raw"]
+    yield from of_trials(raw.get("trials", ()))
     servers = {row["server"]: row for row in raw.get("fixed", ()) if "fixed" in row}
     if "llmc lean" in servers:
-        peers = sorted((row["fixed"], name) for name, row in servers.items() if not name.startswith("llmc"))
+        peers = sorted((row["fixed"], name) for name, row in servers.items() if not name.startswith(OURS))
         against = ", ".join(f"{name} {tokens:,}" for tokens, name in (peers[:1] + peers[-1:])) or "no peer ran"
-        yield "definitions and instructions, paid in every session", f"{servers['llmc lean']['fixed']} tokens", against
-    for table, which in TASKS.items():
-        yield from of_workload(found["workload"].get(table, {}), which)
-    for row in raw.get("session", ()):
-        if row["calls"] == LONG_SESSION:
-            overhead = f"{row['overhead, % of content']:.2f} % of content"
-            yield f"definitions and frame in a session of {row['calls']} calls", overhead, "the content served"
-    for row in raw.get("logs", ()):
-        if row["runner"] == "pytest":
-            result = f"{row['tokens']:,} tokens, {row['missing'] or 'no'} failure missing"
-            yield f"a failing pytest run of {row['lines']:,} lines", result, f"{row['raw_tokens']:,} tokens of output"
-    for row in raw.get("focus", ())[:1]:
-        kept = f"{share(row['kept'])} of answers kept in {share(row['tokens'])} of the tokens"
-        yield f"a focus question to a long file, {row['cases']} cases", kept, "the whole file"
+        own = f"{servers['llmc lean']['fixed']:,} tokens"
+        yield "definitions and instructions, paid in every session", own, against, "fixed"
+    yield from of_workload(found["workload"].get("A held out", {}))
+    yield from of_ranking(raw.get("peers", {}).get("ranking", {}))
+    yield from of_grep(raw.get("grep", {}))
+    yield from of_build(raw.get("peers", {}).get("build", {}))
 
 
-def of_workload(answers: dict[str, dict[str, Any]], which: str) -> Iterator[tuple[str, str, str]]:
-    """llmc against a skilled plain arm first, then against the most frugal use of a peer."""
+def of_trials(trials: list[dict[str, Any]]) -> Iterator[tuple[str, str, str, str]]:
+    """Real agents, the skilled ones with rg and sed first: what was read until everything was answered."""
+    if trials:
+        questions = sum(one["questions"] for one in trials)
+        plain, own = (sum(one[f"{arm} tokens"] for one in trials) for arm in ("plain", "llmc"))
+        names = ", ".join(one["trial"].split("-", 3)[3] for one in trials)
+        question = f"{questions} questions about {names}: tokens that a real agent reads"
+        yield question, f"{own:,}", f"{plain:,} by one with `rg` and `sed` ({own / plain:.0%})", "trials"
+
+
+def of_workload(answers: dict[str, dict[str, Any]]) -> Iterator[tuple[str, str, str, str]]:
+    """Scripted tasks: against a skilled plain arm first, then against the most frugal use of a peer."""
     if OURS not in answers:
         return
     own = answers[OURS]
-    question = f"{own['tasks']} {which}"
-    for name in (PLAIN, FRUGAL):
-        one = answers.get(name, {})
-        if one.get("tasks") == own["tasks"] and "to llmc" in one:
-            yield question, f"{own['tokens']:,} tokens", f"{name}: {one['tokens']:,} tokens ({one['to llmc']:.1f} ×)"
-            question = "the same tasks"
+    against = [
+        f"{name} {one['tokens']:,}"
+        for name in (PLAIN, FRUGAL)
+        if (one := answers.get(name, {})).get("tasks") == own["tasks"]
+    ]
+    question = f"{own['tasks']} scripted tasks on a repository llmc was not developed with: tokens"
+    yield question, f"{own['tokens']:,}", ", ".join(against), "workload"
 
 
-def put(readme: Path, found: dict[str, Any]) -> bool:
+def of_ranking(ranking: dict[str, dict[str, Any]]) -> Iterator[tuple[str, str, str, str]]:
+    scores = {name: one["ndcg@10"] for name, one in ranking.items() if "ndcg@10" in one}
+    if OURS in scores:
+        against = ", ".join(f"{name} {score:.3f}" for name, score in scores.items() if name != OURS)
+        question = f"{ranking[OURS]['queries']} questions, files in the right order: NDCG@10"
+        yield question, f"{scores[OURS]:.3f}", against, "peers"
+
+
+def of_grep(grep: dict[str, dict[str, dict[str, Any]]]) -> Iterator[tuple[str, str, str, str]]:
+    for kind, words in (("rare", "a rare word"), ("common", "a very common word")):
+        if kind in grep:
+            rows = list(grep[kind].values())
+            own, theirs = (median(row[name] for row in rows) for name in ("llmc", "rg"))
+            ratio = median(row["llmc_to_rg"] for row in rows)
+            question = f"every match of {words} in Django: CPU of `llmc grep --all`"
+            yield question, f"{own:.2f} s", f"`rg` {theirs:.2f} s; llmc takes {ratio:.1f} × that", "grep"
+
+
+def of_build(build: dict[str, dict[str, Any]]) -> Iterator[tuple[str, str, str, str]]:
+    if OURS in build and not build[OURS]["problem"]:
+        costs = {name: one for name, one in build.items() if not one["problem"]}
+        for key, what, unit in (("cpu_seconds", "CPU", "s"), ("peak_mb", "peak memory", "MB")):
+            against = ", ".join(f"{name} {one[key]:,.0f} {unit}" for name, one in costs.items() if name != OURS)
+            yield f"indexing Django: {what}", f"{costs[OURS][key]:,.0f} {unit}", against or "no peer ran", "peers"
+
+
+def put(readme: Path, found: dict[str, Any], run: str) -> bool:
     """Whether README.md has the marks, and now the table between them."""
     text = readme.read_text("utf-8")
-    lines = ["| question | llmc | compared to |", "|---|---|---|"]
-    lines += [f"| {question} | {own} | {against} |" for question, own, against in islice(rows(found), MOST_ROWS)]
     start, end = map(re.escape, MARKS)
-    made = "\n".join((MARKS[0], "", *lines, "", MARKS[1]))
+    made = "\n".join((MARKS[0], "", *block(found, run), "", MARKS[1]))
     new, times = re.subn(f"{start}.*?{end}", lambda _: made, text, count=1, flags=re.DOTALL)
     if times:
         readme.write_text(new, "utf-8")
     return bool(times)
+
+
+def block(found: dict[str, Any], run: str) -> Iterator[str]:
+    folder = f"bench/runs/{run}"
+    yield f"From [one run]({folder}/summary.md) of `make bench`; [docs/bench.md](docs/bench.md) describes it."
+    yield from ("", "| question | llmc | compared to | figures, command |", "|---|---|---|---|")
+    for question, own, against, part in islice(rows(found), MOST_ROWS):
+        yield f"| {question} | {own} | {against} | [{part}]({folder}/raw/{part}.json), `{COMMANDS[part]}` |"

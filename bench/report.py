@@ -49,8 +49,8 @@ def write_csv(path: Path, rows: Sequence[dict[str, Any]]) -> None:
 
 # Without a table of their own, in this order.
 FURTHER = (
-    *("sessions", "frame", "focus", "logs", "quality", "excerpts", "research", "server", "grep", "delegates"),
-    *("ledger", "indexing", "scale"),
+    *("peers", "sessions", "frame", "focus", "logs", "quality", "excerpts", "research", "server", "grep"),
+    *("delegates", "ledger", "indexing"),
 )
 
 
@@ -61,6 +61,10 @@ def summary(found: dict[str, Any]) -> Iterator[str]:
     yield "# Summary"
     raw = found["raw"]
     yield from against_goals(found)
+    if "trials" in raw:
+        yield from ("", f"## trials: {QUESTIONS['trials']}")
+        columns = list(raw["trials"][0])
+        yield from table(columns, [[row[column] for column in columns] for row in raw["trials"]])
     if "fixed" in raw:
         yield from fixed(raw["fixed"])
     if found["workload"]:
@@ -71,6 +75,8 @@ def summary(found: dict[str, Any]) -> Iterator[str]:
         if name in raw:
             yield from ("", f"## {name}: {QUESTIONS[name]}")
             yield from laid_out(raw[name])
+    if "scale" in raw:
+        yield from scale(raw["scale"])
     failed = [done for done in found["run"].get("done", ()) if done["problem"]]
     if failed:
         yield from ("", "## What could not run", "")
@@ -200,6 +206,15 @@ def session(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
     yield from ("", "## Sessions")
     keys = [key for key in rows[0] if key != "session"]
     yield from table(("", *(row["session"] for row in rows)), [[key, *(row[key] for row in rows)] for key in keys])
+
+
+def scale(measured: dict[str, Any]) -> Iterator[str]:
+    yield from ("", f"## scale: {QUESTIONS['scale']}")
+    for of in ("files", "roots"):
+        if measured[of]:
+            columns = list(measured[of][0])
+            yield from table(columns, [[row[column] for column in columns] for row in measured[of]])
+    yield from ("", *(f"- {sentence}" for sentence in measured["growth"]))
 
 
 def laid_out(value: Any, name: str = "") -> Iterator[str]:

@@ -1,11 +1,15 @@
-"""Does a query cost more in a larger repository? Search, grep and find over growing parts of one tree.
+"""How does the cost of building, saving and asking grow with the number of files and of roots?
 
-    python -m bench.scale --tree DIR [DIR …] [--sizes 1000,4000,16000,80000] [--svg FILE] [--json FILE]
+    python -m bench.scale --tree DIR [DIR …] [--sizes 1000,10000,100000] [--roots 1,4,12] [--json FILE]
 
-The corpus is a sample of real files from all the trees, each cut at two kilobytes so that 80,000 of them are built in
-minutes; what is measured grows with files, chunks and terms, and those are real. The same questions are asked at every
-size. CPU milliseconds of the process that answers (children included), median of the questions, best of three: the
-machine is shared. The dashed line is what linear growth would be.
+The corpus is a sample of real files from all the trees, each cut at two kilobytes so that 100,000 of them are built in
+minutes, and repeated with a line of its own if there are too few: what is measured grows with files, chunks and terms,
+and those are real. Every size has the same questions, asked of a daemon by a client that stays connected. Roots have
+1,000 files each and are asked all at once.
+
+CPU is that of the daemon and its children, since wall times are those of a machine: of the whole build, of one save
+until it is indexed, and the mean of the questions. Memory is what the daemon holds after the questions, without mapped
+files. `describe` turns the figures into sentences.
 """
 
 from __future__ import annotations
@@ -14,44 +18,50 @@ import argparse
 import json
 import math
 import os
-import statistics
+import sys
 import tempfile
+import time
 from hashlib import blake2b
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from bench.grep import cpu
-from llmc.retrieval.find import FindRequest, find
-from llmc.retrieval.grep.grep import GrepRequest, grep
-from llmc.retrieval.search import SearchRequest, search
-from llmc.settings import Settings
-from llmc.workspace import Workspace
+from bench import trees
+from bench.daemon import Daemon
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from llmc.retrieval.view import View
+__all__ = ["UNITS", "describe"]
 
-QUERIES = ("how are leases renewed", "NewController", "parse quantity string", "retry with backoff", "ObjectMeta")
-PATTERNS = ("leaderElection", "func NewFake\\w+", "(?i)unauthorized", "TODO\\(")
-NAMES = ("controller", "*_test.go", "types")
+QUESTIONS: dict[str, list[dict[str, str]]] = {
+    "search": [
+        {"query": query}
+        for query in ("how are leases renewed", "NewController", "parse quantity string", "retry with backoff", "cache")
+    ],
+    "grep": [{"pattern": pattern} for pattern in ("leaderElection", "def test_\\w+cache", "(?i)unauthorized", "TODO")],
+}
+UNITS = {
+    "build": "CPU s",
+    "save": "CPU ms",
+    "search": "CPU ms",
+    "grep": "CPU ms",
+    "memory": "MB",
+    "disk": "MB",
+}
 CLIP_BYTES = 2_000
+FILES_PER_ROOT = 1_000
+LAPS = 10
+SAVES = 4
+# Longer than a save takes to be indexed on a busy machine.
+SAVE_SECONDS = 2.0
 
 
-def questions(views: Sequence[View]) -> dict[str, list[Callable[[], object]]]:
-    return {
-        "search": [lambda query=query: search(views, SearchRequest(query)) for query in QUERIES],  # type: ignore[misc]
-        "grep": [lambda one=one: grep(views, GrepRequest((one,), stop=200)) for one in PATTERNS],  # type: ignore[misc]
-        "find": [lambda name=name: find(views, FindRequest(name)) for name in NAMES],  # type: ignore[misc]
-    }
-
-
-def sample(trees: Sequence[Path]) -> list[tuple[Path, str]]:
+def sample(sources: Sequence[Path]) -> list[tuple[Path, str]]:
     """(file, its path in the corpus), in an order that has nothing to do with folders: each size is a fair part."""
     files = [
         (path, f"{tree.name}/{path.relative_to(tree)}")
-        for tree in trees
+        for tree in sources
         for path in tree.rglob("*")
         if ".git" not in path.parts and path.is_file() and not path.is_symlink()
     ]
@@ -70,77 +80,105 @@ def grow(target: Path, files: Sequence[tuple[Path, str]], start: int, end: int) 
         place.write_bytes(clipped + (f"lap {lap}\n".encode() if lap else b""))
 
 
-def measure(trees: Sequence[Path], sizes: Sequence[int]) -> Iterator[dict[str, float]]:
+def by_files(files: Sequence[tuple[Path, str]], sizes: Sequence[int]) -> Iterator[dict[str, float]]:
     """One index that grows: every size is measured on the way, and no file is indexed twice."""
-    files = sample(trees)
-    with tempfile.TemporaryDirectory(prefix="llmc-scale-") as folder:
+    with tempfile.TemporaryDirectory(prefix="llmc-scale-", ignore_cleanup_errors=True) as folder:
         tree = Path(folder) / "tree"
         tree.mkdir()
-        with Workspace.open(str(tree), home=f"{folder}/home", settings=Settings(), watch=True) as workspace:
+        daemon = Daemon(Path(folder) / "home", [tree])
+        try:
+            built = 0.0
             for before, size in pairwise((0, *sizes)):
                 grow(tree, files, before, size)
-                workspace.index()
-                views = workspace.views()
-                row = {"files": float(size)}
-                for name, asked in questions(views).items():
-                    row[name] = 1000 * statistics.median(cpu(one) for one in asked)
-                yield row
+                built += daemon.spent(lambda: daemon.run("index", "--once"))
+                yield {"files": size, "build": built, **asked(daemon)}
+        finally:
+            daemon.stop()
 
 
-def draw(rows: list[dict[str, float]]) -> str:
-    """A plot without a library: files against milliseconds, both axes logarithmic."""
-    width, height, margin, right = 720, 400, 50, 130
-    kinds = [name for name in rows[0] if name != "files"]
-    xs = [math.log10(row["files"]) for row in rows]
-    linear = [rows[0]["search"] * row["files"] / rows[0]["files"] for row in rows]
-    values = [max(row[kind], 0.05) for row in rows for kind in kinds] + linear
-    low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
+def by_roots(files: Sequence[tuple[Path, str]], numbers: Sequence[int]) -> Iterator[dict[str, float]]:
+    with tempfile.TemporaryDirectory(prefix="llmc-scale-", ignore_cleanup_errors=True) as folder:
+        daemon = Daemon(Path(folder) / "home")
+        try:
+            built = 0.0
+            for number in numbers:
+                while len(daemon.roots) < number:
+                    at = FILES_PER_ROOT * len(daemon.roots)
+                    daemon.roots.append(Path(folder) / f"root{len(daemon.roots)}")
+                    grow(daemon.roots[-1], files, at, at + FILES_PER_ROOT)
+                built += daemon.spent(lambda: daemon.run("index", "--once"))
+                yield {"roots": number, "build": built, **asked(daemon)}
+        finally:
+            daemon.stop()
 
-    def at(x: float, value: float) -> str:
-        across = margin + (width - margin - right) * (x - xs[0]) / max(xs[-1] - xs[0], 1e-9)
-        up = height - margin - (height - 2 * margin) * (math.log10(max(value, 0.05)) - low) / max(high - low, 1)
-        return f"{across:.1f},{up:.1f}"
 
-    style = 'font-family="sans-serif" font-size="12"'
-    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" {style}>']
-    parts.append(f'<rect width="{width}" height="{height}" fill="white"/>')
-    parts.append(f'<text x="{margin}" y="20">CPU of a query, median, against the number of files</text>')
-    for power in range(low, high + 1):
-        left, y = at(xs[0], 10.0**power).split(",")
-        parts.append(f'<line x1="{left}" y1="{y}" x2="{width - right}" y2="{y}" stroke="#ddd"/>')
-        parts.append(f'<text x="5" y="{y}">{10.0**power:g} ms</text>')
-    for x, row in zip(xs, rows, strict=True):
-        across = at(x, 10.0**low).split(",")[0]
-        parts.append(f'<text x="{across}" y="{height - 25}" text-anchor="middle">{row["files"]:,.0f} files</text>')
-    curves = {"linear": linear, **{kind: [row[kind] for row in rows] for kind in kinds}}
-    looks = ('stroke="#999" stroke-dasharray="4 4"', 'stroke="#b5179e"', 'stroke="#2a9d8f"', 'stroke="#457b9d"')
-    lowest = float(height)
-    for (name, curve), look in sorted(zip(curves.items(), looks, strict=True), key=lambda one: one[0][1][-1]):
-        points = " ".join(at(x, value) for x, value in zip(xs, curve, strict=True))
-        parts.append(f'<polyline points="{points}" fill="none" {look} stroke-width="2"/>')
-        beside = float(points.rpartition(",")[2]) + 4
-        lowest = min(beside, lowest - 15)  # labels from below, none upon another
-        parts.append(f'<text x="{width - right + 6}" y="{lowest:.1f}">{name} {curve[-1]:.0f} ms</text>')
-    return "\n".join([*parts, "</svg>"]) + "\n"
+def asked(daemon: Daemon) -> dict[str, float]:
+    row: dict[str, float] = {}
+    with daemon.connected() as connection:
+        for name, questions in QUESTIONS.items():
+            calls: list[dict[str, Any]] = [{"name": name, "args": question} for question in questions]
+            for call in calls:  # the first time loads what stays
+                connection.call("tool", call)
+            before = daemon.cpu()
+            for lap in range(LAPS):
+                for call in calls:
+                    # Another budget is another reply: an equal one would come from the cache.
+                    connection.call("tool", {**call, "args": {**call["args"], "budget": 1_000 + lap}})
+            row[name] = 1000 * (daemon.cpu() - before) / (LAPS * len(calls))
+    row["save"] = 1000 * saved(daemon)
+    row["memory"] = daemon.anonymous_mb()
+    stores = daemon.status()["stores"]
+    sizes = [store[f"{kind}_bytes"] for store in stores for kind in ("catalog", "keyword", "vector")]
+    row |= {"disk": sum(sizes) / 1e6, "text": sum(store["text_bytes"] for store in stores) / 1e6}
+    return row
+
+
+def saved(daemon: Daemon) -> float:
+    """CPU seconds of one save; the first loads what a save needs."""
+    target = daemon.roots[-1] / "llmc_bench_save.py"
+    before = daemon.cpu()
+    for number in range(SAVES + 1):
+        if number == 1:
+            before = daemon.cpu()
+        target.write_text(f"def saved_{number}():\n    return {number}\n")
+        time.sleep(SAVE_SECONDS)
+    spent = daemon.cpu() - before
+    target.unlink()
+    return spent / SAVES
+
+
+def describe(rows: Sequence[dict[str, float]], of: str) -> Iterator[str]:
+    """`search: 100 × the files, 3.1 × the CPU ms (power 0.25)`, a sentence for each figure."""
+    first, last = rows[0], rows[-1]
+    times = last[of] / first[of]
+    for name, unit in UNITS.items():
+        growth = last[name] / max(first[name], 0.1)
+        power = math.log(max(growth, 1e-3)) / math.log(times) if times > 1 else 0.0
+        kind = "hardly grows" if power < 0.15 else "grows more slowly than" if power < 0.85 else "grows in step with"
+        kind += "" if power < 0.15 else f" the {of}" if power < 1.15 else f" the {of} or faster"
+        yield (
+            f"{name} {kind}: {first[name]:,.3g} {unit} with {first[of]:,.0f} {of}, "
+            f"{last[name]:,.3g} with {last[of]:,.0f} (power {power:.2f})"
+        )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tree", type=Path, nargs="+", required=True, help="large repositories")
-    parser.add_argument("--sizes", default="1000,4000,16000,80000", help="numbers of files")
-    parser.add_argument("--svg", type=Path, help="draw the curve here")
+    parser.add_argument("--tree", type=Path, nargs="+", help="large repositories (default: Django's source archive)")
+    parser.add_argument("--sizes", default="1000,4000,16000", help="numbers of files")
+    parser.add_argument("--roots", default="1,4,12", help="numbers of roots")
     parser.add_argument("--json", type=Path, help="write the figures here")
     arguments = parser.parse_args()
-    rows = []
-    for row in measure([tree.resolve() for tree in arguments.tree], [int(size) for size in arguments.sizes.split(",")]):
-        rows.append(row)
-        print("  ".join(f"{name} {value:.1f}" for name, value in rows[-1].items()), flush=True)
-    growth = {name: rows[-1][name] / rows[0][name] for name in rows[0]}
-    print("growth: " + ", ".join(f"{name} {value:.1f}×" for name, value in growth.items()))
-    if arguments.svg:
-        arguments.svg.write_text(draw(rows))
-    if arguments.json:
-        arguments.json.write_text(json.dumps(rows, indent=1) + "\n")
+    files = sample([tree.resolve() for tree in arguments.tree or [trees.sdist("django", "5.2.7")]])
+    found: dict[str, Any] = {"files": [], "roots": [], "growth": []}
+    for of, text, measure in (("files", arguments.sizes, by_files), ("roots", arguments.roots, by_roots)):
+        for row in measure(files, [int(number) for number in text.split(",")]):
+            found[of].append(row)
+            print("  ".join(f"{name} {value:,.1f}" for name, value in row.items()), file=sys.stderr, flush=True)
+        found["growth"] += describe(found[of], of)
+        if arguments.json:
+            arguments.json.write_text(json.dumps(found, indent=1) + "\n")
+    print("\n".join(found["growth"]))
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bench import trees
-from bench.servers import replaced
+from bench.servers import ALLOWED, replaced
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,17 +23,26 @@ if TYPE_CHECKING:
 
 __all__ = ["DATA", "SUITES", "Done", "Part", "parts_of", "run"]
 
+SAMPLE = "10"  # instances of each repository, always the same ones
+
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """`printed`: it writes its JSON to stdout. `{cache}`, `{raw}`, `{data}` and `{mirror}` in arguments are folders.
-    `module` is what runs, if it is not called as the part is."""
+    """`printed`: it writes its JSON to stdout. `{cache}`, `{data}` and `{mirror}` in arguments are folders, `{sample}`
+    the options that draw a sample. `module` is what runs, if it is not called as the part is. `minutes` is what it
+    takes on two idle cores when everything is installed."""
 
     name: str
     question: str
     arguments: tuple[str, ...] = ()
     printed: bool = False
     module: str = ""
+    minutes: float = 1.0
+
+    @property
+    def command(self) -> str:
+        actions = [word for word in self.arguments if word.isalpha()]
+        return " ".join([f"python -m bench.{self.module or self.name}", *actions])
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +54,20 @@ class Done:
 
 # The folder with the public data sets, and that with git directories, which is `mirror` in it if not given.
 DATA, MIRROR = "LLMC_BENCH_DATA", "LLMC_BENCH_MIRROR"
+# Set: all instances of the public data sets instead of the fixed sample.
+FULL = "LLMC_BENCH_FULL"
 
 SUITES: dict[str, tuple[Part, ...]] = {
     "tokens": (
+        Part(
+            "trials",
+            "What does a real agent read, with rg and sed and with llmc?",
+            ("table",),
+            minutes=0.1,
+        ),
         Part("fixed", "What does a session pay before anything is asked?"),
-        Part("workload", "How many tokens until the answer is there?"),
-        Part("frame", "What does standing between cost?"),
+        Part("workload", "How many tokens until the answer is there?", minutes=6),
+        Part("frame", "How much of a reply is not content?"),
         Part("focus", "Does a focus question keep the function that answers it?", ("{cache}/packages",)),
         Part("logs", "What does a failing test run cost to read?", ("--json",), printed=True),
     ),
@@ -75,8 +92,9 @@ SUITES: dict[str, tuple[Part, ...]] = {
         Part(
             "localisation",
             "Does a pasted issue lead to the files of its fix?",
-            ("{data}/localisation/lite.jsonl", "--mirror", "{mirror}", "--json"),
+            ("{data}/localisation/lite.jsonl", "--mirror", "{mirror}", "{sample}", "--json"),
             printed=True,
+            minutes=15,
         ),
         Part(
             "ranking",
@@ -84,28 +102,27 @@ SUITES: dict[str, tuple[Part, ...]] = {
             ("--judged", "{data}/ranking-dev", "--mirror", "{mirror}", "--cache", "{cache}", "--keep", "--json"),
             printed=True,
             module="quality",
+            minutes=25,
         ),
         Part(
             "citations",
             "Does the first reply name every file that an answer cites?",
             ("{data}/swe-qa/questions.jsonl", "--repos", "{data}/swe-qa/repos", "--json"),
             printed=True,
+            minutes=15,
         ),
     ),
     "latency": (
-        Part("server", "What does an MCP client wait for?"),
-        Part("grep", "What does a pattern cost, from the index and from a scan?"),
+        Part("server", "What does an MCP client wait for?", minutes=2),
+        Part("grep", "What does a pattern cost, with `llmc grep --all` and with `rg`?", minutes=2),
         Part("delegates", "What does a step of a delegate take besides the model and the servers?"),
         Part("ledger", "What does writing a call down take?"),
     ),
-    "indexing": (Part("indexing", "How fast does a folder become searchable?"),),
-    "scale": (
-        Part(
-            "scale",
-            "Does a query cost more in a larger repository?",
-            ("--tree", "{cache}/workload/django", "--sizes", "1000,4000,16000", "--svg", "{raw}/../scale.svg"),
-        ),
+    "indexing": (
+        Part("indexing", "How fast does a folder become searchable?", minutes=2),
+        Part("peers", "What does indexing cost others, and who finds the right file?", minutes=3),
     ),
+    "scale": (Part("scale", "How does cost grow with the number of files and of roots?", minutes=4),),
 }
 
 
@@ -119,11 +136,11 @@ def run(part: Part, raw: Path) -> Done:
     data = os.environ.get(DATA, "")
     folders = {
         "{cache}": str(trees.cache()),
-        "{raw}": str(raw),
         "{data}": data,
         "{mirror}": os.environ.get(MIRROR) or f"{data}/mirror",
     }
-    arguments = [replaced(one, folders) for one in part.arguments]
+    sample = [] if os.environ.get(FULL) else ["--sample", SAMPLE]
+    arguments = [word for one in part.arguments for word in (sample if one == "{sample}" else [replaced(one, folders)])]
     command = [sys.executable, "-m", f"bench.{part.module or part.name}", *arguments]
     if not part.printed:
         command += ["--json", str(target)]
@@ -154,7 +171,7 @@ def watched(command: list[str], printed: Path) -> tuple[int, str]:
 
 def environ() -> dict[str, str]:
     """A user's own home and settings are neither read nor changed: each measurement makes its own."""
-    kept = ("LLMC_BENCH_CACHE", DATA, MIRROR)
+    kept = ("LLMC_BENCH_CACHE", ALLOWED, DATA, MIRROR)
     return {name: value for name, value in os.environ.items() if not name.startswith("LLMC_") or name in kept}
 
 

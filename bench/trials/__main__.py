@@ -1,6 +1,6 @@
 """What does a real agent pay, with llmc and with rg and sed?
 
-    python -m bench.trials table                     all trials: medians and ranges of both arms
+    python -m bench.trials table [--json FILE]       all trials: medians and ranges of both arms
     python -m bench.trials questions TRIAL           one trial, question by question
     python -m bench.trials replay TRIAL CHECKOUT     the commands of the llmc arm again, on the llmc of this environment
 
@@ -100,6 +100,29 @@ def table() -> list[str]:
     return lines
 
 
+def figures() -> list[dict[str, Any]]:
+    """One row for each trial: medians of both arms."""
+    found = []
+    for trial in sorted(path for path in HERE.iterdir() if path.is_dir()):
+        runs = {arm: runs_of(trial, arm) for arm in ARMS}
+        if not all(runs.values()):
+            continue
+        row: dict[str, Any] = {
+            "trial": trial.name,
+            "questions": len({q for run in runs["plain"] for q in run.questions}),
+        }
+        for arm in ARMS:
+            totals = [run.total for run in runs[arm]]
+            row |= {
+                f"{arm} runs": len(totals),
+                f"{arm} calls": round(median(one.calls for one in totals)),
+                f"{arm} tokens": round(median(one.tokens for one in totals)),
+                f"{arm} facts": facts_of(trial, arm),
+            }
+        found.append({**row, "share": round(row["llmc tokens"] / row["plain tokens"], 3)})
+    return found
+
+
 def by_question(trial: Path) -> list[str]:
     """Medians of each question. Agents may return to a question; its parts are added up."""
     runs = {arm: runs_of(trial, arm) for arm in ARMS}
@@ -179,7 +202,7 @@ def run_again(command: str, checkout: Path, environ: dict[str, str]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     actions = parser.add_subparsers(dest="action", required=True)
-    actions.add_parser("table")
+    actions.add_parser("table").add_argument("--json", type=Path, help="write the medians here")
     actions.add_parser("questions").add_argument("trial")
     again = actions.add_parser("replay")
     again.add_argument("trial")
@@ -187,6 +210,8 @@ def main() -> None:
     given = parser.parse_args()
     if given.action == "table":
         lines = table()
+        if given.json:
+            given.json.write_text(json.dumps(figures(), indent=1) + "\n", "utf-8")
     elif given.action == "questions":
         lines = by_question(HERE / given.trial)
     else:

@@ -6,6 +6,7 @@ import argparse
 import json
 import re
 import sys
+from collections import Counter
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -15,17 +16,23 @@ from locations import REPOSITORY
 from search_world import write
 
 from bench import excerpts, readme, report
+from bench.__main__ import free_folder, main
 from bench.actors import ACTORS, both_ends
 from bench.check import BASELINE, RULES, compare
 from bench.fixed import counted
 from bench.goals import FRUGAL, TYPICAL, goals
+from bench.grep import is_equal
 from bench.ground import PACKAGES, Ground
 from bench.packages import read_list
-from bench.servers import PEERS, CannotRun, Peer, installed, reason_of
+from bench.peers import by_words
+from bench.peers import run as peer_run
+from bench.scale import describe
+from bench.servers import ALLOWED, PEERS, CannotRun, Peer, installed, reason_of
 from bench.session import LENGTHS, QUESTIONS, Length, opened, play, settle
 from bench.stdio import Server, ServerError
 from bench.suites import SUITES, Part, run
 from bench.tasks import FILES, HELD_OUT, LATER, TUNED, evidence_of, failed_tests, tasks
+from bench.trees import commit
 from bench.workload import OURS, Row, figures, held, tables
 
 ECHO = """
@@ -179,9 +186,9 @@ def test_a_report_is_made_of_what_there_is(tmp_path: Path) -> None:
     assert "could not run: there is no node" in (tmp_path / "summary.md").read_text()
     page = tmp_path / "README.md"
     page.write_text("# Title\n")
-    assert not readme.put(page, found)
+    assert not readme.put(page, found, "today")
     page.write_text(f"# Title\n{readme.MARKS[0]}\nold\n{readme.MARKS[1]}\nend\n")
-    assert readme.put(page, found)
+    assert readme.put(page, found, "today")
     assert "old" not in page.read_text()
     assert page.read_text().startswith("# Title\n")
     assert "no peer ran" in page.read_text()
@@ -256,8 +263,63 @@ def test_the_table_of_the_readme_is_that_of_the_run_that_it_links_to() -> None:
     page = (REPOSITORY / "README.md").read_text()
     linked = re.search(r"\(bench/runs/([^/)]+)/summary\.md\)", page)
     assert linked is not None
-    figures = json.loads((REPOSITORY / "bench" / "runs" / linked[1] / "figures.json").read_text())
-    table = page.partition(readme.MARKS[0])[2].partition(readme.MARKS[1])[0]
-    found = [tuple(cell.strip() for cell in line.strip("| ").split(" | ")) for line in table.strip().splitlines()[2:]]
-    assert found == list(readme.rows(figures))
-    assert 0 < len(found) <= readme.MOST_ROWS
+    run = REPOSITORY / "bench" / "runs" / linked[1]
+    made = page.partition(readme.MARKS[0])[2].partition(readme.MARKS[1])[0].strip().splitlines()
+    assert made == list(readme.block(report.gathered(run / "raw"), linked[1]))
+    assert 0 < len(made[4:]) <= readme.MOST_ROWS
+    assert "`rg` and `sed`" in made[4]
+
+
+def test_a_published_run_is_not_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "2026-01-01-linux-2-cores"
+    assert free_folder(tmp_path, name) == tmp_path / name
+    (tmp_path / name).mkdir()
+    (tmp_path / name / "summary.md").write_text("figures")
+    assert free_folder(tmp_path, name) == tmp_path / name  # not published: it is continued
+    commit(tmp_path)
+    assert free_folder(tmp_path, name) == tmp_path / f"{name}-2"
+    monkeypatch.setattr(sys, "argv", ["bench", "tokens", "--out", str(tmp_path / name)])
+    with pytest.raises(SystemExit):
+        main()
+    assert (tmp_path / name / "summary.md").read_text() == "figures"
+
+
+def test_programs_of_others_are_not_installed_unless_allowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LLMC_BENCH_CACHE", str(tmp_path))
+    monkeypatch.setenv(ALLOWED, "no")
+    with pytest.raises(CannotRun, match="--peers was not given"):
+        installed(PEERS[0])
+    assert not (tmp_path / "servers").exists()
+
+
+def test_growth_is_described_in_sentences() -> None:
+    one = {"build": 1.0, "save": 10.0, "search": 8.0, "grep": 1.0, "memory": 100.0, "disk": 3.0}
+    rows = [{"files": 1_000.0, **one}, {"files": 100_000.0, **one, "build": 100.0, "search": 40.0}]
+    told = list(describe(rows, "files"))
+    assert told[0].startswith("build grows in step with the files: 1 CPU s with 1,000 files, 100 with 100,000")
+    assert told[2].startswith("search grows more slowly than the files: 8 CPU ms")
+    assert told[4].startswith("memory hardly grows")
+
+
+def test_lines_that_llmc_hides_are_not_counted_as_different() -> None:
+    theirs = Counter([b"a.py:1:x = 1", b"a.py:2:token = 'abc'", b".env:1:x"])
+    assert is_equal(Counter([b"a.py:1:x = 1", b"a.py:2:token = '[redacted:token]'"]), theirs)
+    assert not is_equal(Counter([b"a.py:2:token = '[redacted:token]'"]), theirs)
+    assert not is_equal(Counter([b"a.py:1:x = 2", b"a.py:2:token = '[redacted:token]'"]), theirs)
+
+
+def test_ripgrep_orders_files_by_the_words_that_they_contain(tmp_path: Path) -> None:
+    for name, text in {"a.py": "parcel\n", "b.py": "def weight_of_parcel(): ...\n", "c.py": "shelf\n"}.items():
+        (tmp_path / name).write_text(text)
+    assert by_words(tmp_path, "What is the weight of a parcel?") == ["b.py", "a.py"]
+
+
+def test_all_that_a_command_starts_is_counted(tmp_path: Path) -> None:
+    child = "import time; end = time.process_time() + 0.3\nwhile time.process_time() < end: pass"
+    script = f"import subprocess, sys; print('said'); subprocess.run([sys.executable, '-c', {child!r}])"
+    cost, said = peer_run([sys.executable, "-c", script], tmp_path)
+    assert said == "said\n"
+    assert cost.cpu_seconds > 0.1
+    assert cost.peak_mb > 5
+    failed, _ = peer_run([sys.executable, "-c", "raise SystemExit('no model')"], tmp_path)
+    assert failed.problem == "no model (exit code 1)"

@@ -1,0 +1,107 @@
+"""A daemon of its own for a measurement: commands as a user types them, and what they cost in it and in the client.
+
+CPU is user and system time, children included. The kernel counts it in steps of 10 ms, so what takes less is repeated.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import psutil
+
+from llmc.base.home import Home
+from llmc.client.daemon_client import Caller
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from llmc.client.daemon_client import DaemonConnection
+
+__all__ = ["Daemon", "children_cpu"]
+
+# A reply can come before the daemon has put away what it took to make it.
+SETTLE_SECONDS = 0.2
+
+
+@dataclass
+class Daemon:
+    """Commands run in the first of the roots, and see all of them."""
+
+    home: Path
+    roots: list[Path] = field(default_factory=list)
+
+    @property
+    def environ(self) -> dict[str, str]:
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("LLMC_")}
+        return {**kept, "LLMC_HOME": str(self.home), "XDG_CONFIG_HOME": str(self.home)}
+
+    def command(self, *arguments: str) -> list[str]:
+        roots = [word for root in self.roots for word in ("--root", str(root))]
+        return [sys.executable, "-m", "llmc", *roots, *arguments]
+
+    def run(self, *arguments: str) -> str:
+        return subprocess.run(
+            self.command(*arguments), cwd=self.roots[0], env=self.environ, capture_output=True, text=True, check=True
+        ).stdout
+
+    def status(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.run("status", "--json"))
+        return found
+
+    @cached_property
+    def process(self) -> psutil.Process:
+        return psutil.Process(self.status()["daemon"]["pid"])
+
+    def cpu(self) -> float:
+        return sum(self.process.cpu_times()[:4])
+
+    def spent(self, act: Callable[[], object]) -> float:
+        """CPU seconds of daemon and clients."""
+        before = self.cpu() + children_cpu()
+        act()
+        time.sleep(SETTLE_SECONDS)
+        return self.cpu() + children_cpu() - before
+
+    def anonymous_mb(self) -> float:
+        """Memory without the files that are mapped, which the kernel may drop."""
+        rows = Path(f"/proc/{self.process.pid}/smaps_rollup").read_text().splitlines()
+        return sum(int(row.split()[1]) for row in rows if row.startswith("Anonymous:")) / 1024
+
+    @contextmanager
+    def connected(self) -> Iterator[DaemonConnection]:
+        """A client that stays, as an MCP client does."""
+        flags = [f"roots={json.dumps([str(root) for root in self.roots])}"]
+        caller = Caller(Home(str(self.home)), self.environ, cwd=str(self.roots[0]), flags=flags)
+        with caller.connect() as connection:
+            yield connection
+
+    def stop(self) -> None:
+        command = [sys.executable, "-m", "llmc", "stop"]
+        subprocess.run(command, env=self.environ, capture_output=True, check=False)
+
+
+def children_cpu() -> float:
+    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return spent.ru_utime + spent.ru_stime
+
+
+def first_line(command: Sequence[str], cwd: Path, environ: dict[str, str]) -> tuple[float, int]:
+    """(seconds until the first line, number of lines) of a command whose output is read as it comes."""
+    began = time.monotonic()
+    with subprocess.Popen(command, cwd=cwd, env=environ, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        lines = process.stdout.readline().count(b"\n")
+        seconds = time.monotonic() - began
+        while piece := process.stdout.read(1 << 20):
+            lines += piece.count(b"\n")
+    return seconds, lines
