@@ -274,11 +274,16 @@ def test_repositories_in_several_shards_are_searched_together(
     ],
 )
 def test_a_query_asks_the_tables_as_often_with_eight_repositories_as_with_two(
-    tmp_path: Path, url: str, monkeypatch: pytest.MonkeyPatch, tool: str, args: dict[str, str]
+    tmp_path: Path, url: str, monkeypatch: pytest.MonkeyPatch, tool: str, args: dict[str, Any]
 ) -> None:
     questions: list[str] = []
     original = SharedTable._read
-    monkeypatch.setattr(SharedTable, "_read", lambda self, run: questions.append(self.name) or original(self, run))
+
+    def counted(self: SharedTable, run: Any) -> Any:
+        questions.append(self.name)
+        return original(self, run)
+
+    monkeypatch.setattr(SharedTable, "_read", counted)
     counts = []
     for total in (2, 8):
         for number in range(len(list(tmp_path.glob("acme-*"))), total):
