@@ -1,6 +1,7 @@
 """Does the engine keep its promises on a large tree? Latency, start, saves, idling, size, and vectors at 200,000 rows.
 
     python -m bench.engine --tree DIR [--home DIR] [--rows 200000] [--json FILE]
+    python -m bench.engine --summary RUN      (from RUN/raw/engine.json)
 
 Each question is one function; its docstring says why it is fair. An index in `--home` is used again.
 CPU of the daemon is given beside wall times, since a busy machine makes every wall time longer. Memory under load is
@@ -54,6 +55,26 @@ QUESTIONS = (
     'unable to recognize "deploy.yaml": no matches for kind "Deployment" in version "extensions/v1beta1"',
 )
 NEAREST = 200
+# What is measured → the goal on a quiet machine.
+GOALS = {
+    "search_cpu_ms": "",
+    "search_p50_ms": "≤ 15",
+    "search_p95_ms": "≤ 40",
+    "search_best_tenth_ms": "",
+    "calls_cpu_ms": "",
+    "calls_p50_ms": "≤ 30",
+    "save_p50_seconds": "≤ .5",
+    "save_p95_seconds": "≤ 1",
+    "cold_start_seconds": "≤ 2.5",
+    "cold_start_daemon_cpu_seconds": "",
+    "index_to_text": "≤ 1.3",
+    "idle_rss_mb": "≤ 400",
+    "idle_anonymous_mb": "",
+    "idle_cpu_percent": "≤ .1",
+    "vector_p50_ms": "≤ 15",
+    "vector_cpu_ms": "",
+    "vector_recall_at_200": "≥ .98",
+}
 
 
 def questions(tree: Path, seed: int = 1, count: int = 120) -> list[str]:
@@ -193,13 +214,30 @@ class Engine:
         self.note(calls_cpu_ms=cpu, calls_p50_ms=statistics.median(taken), calls_p95_ms=percentile(taken, 95))
 
 
+def summary(figures: dict[str, Any]) -> str:
+    """A table of the figures beside their goals."""
+    rows = [f"| {name} | {figures[name]:.4g} | {goal} |" for name, goal in GOALS.items() if name in figures]
+    facts = ", ".join(f"{name} {figures[name]:,.6g}" for name in ("files", "chunks", "load_average") if name in figures)
+    return (
+        "\n".join([f"# The engine on a large tree\n\n{facts}\n", "| | measured | goal |", "|---|---|---|", *rows])
+        + "\n"
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tree", type=Path, required=True, help="a large repository")
+    parser.add_argument("--tree", type=Path, help="a large repository")
+    parser.add_argument("--summary", type=Path, metavar="RUN", help="write summary.md of a run that was measured")
     parser.add_argument("--home", type=Path, help="an index to use again; a temporary one otherwise")
     parser.add_argument("--rows", type=int, default=200_000, help="of the table of vectors")
     parser.add_argument("--json", type=Path, help="write the figures here")
     options = parser.parse_args()
+    if options.summary:
+        figures = json.loads((options.summary / "raw" / "engine.json").read_text())
+        (options.summary / "summary.md").write_text(summary(figures))
+        return
+    if not options.tree:
+        parser.error("give --tree or --summary")
     with tempfile.TemporaryDirectory(prefix="llmc-bench-") as folder:
         bench = Engine(options.tree.resolve(), (options.home or Path(folder)).resolve())
         bench.llmc("index", "--once", "--quiet")
