@@ -66,6 +66,7 @@ class SharedIndex:
         self._manifests: ByteCache[Manifest] = ByteCache(MANIFEST_BYTES, lambda one: one.size)
         self._statistics: ByteCache[TermStatistics] = ByteCache(STATISTICS_BYTES, lambda one: one.size)
         self._selections: OrderedDict[tuple[Head, ...], Selection] = OrderedDict()
+        self._indexed: dict[int, tuple[int, bool]] = {}  # shard → version of its chunks, whether they are indexed
         self._version = -1
         self._behind = False
         self._lock = threading.Lock()
@@ -252,6 +253,16 @@ class SharedIndex:
             return TermStatistics.unpack(packed)
 
         return self._part(head, readable, others, TERMS, self._statistics, unpacked)
+
+    def is_indexed(self, shard: int) -> bool:
+        """Whether most chunks of a shard are in the index of words."""
+        version = self.database.table("chunks", shard).version
+        known = self._indexed.get(shard)
+        if known is None or known[0] != version:
+            body = self.database.table("chunks", shard).indexes().get("body")
+            held = body is not None and (body.num_indexed_rows or 0) > (body.num_unindexed_rows or 0)
+            known = self._indexed[shard] = (version, held)
+        return known[1]
 
     def largest_heads(self, shards: Collection[int], most: int) -> list[Head]:
         """The largest repositories of some shards, each at its default ref."""

@@ -194,10 +194,14 @@ class Selection:
     def _weighted(self, query: KeywordQuery) -> KeywordQuery:
         """LanceDB weighs a term by how rare it is among all repositories of a shard; what is meant is how rare it is
         among the selected ones, where the name of a project is a common word. The boost of each clause makes up for
-        the difference, in steps, so that few different boosts remain."""
-        around = self._index.largest_heads({head.shard for head in self.heads}, MOST_STATISTICS)
+        the difference, in steps, so that few different boosts remain. Rows that no index holds are weighed among
+        those that the query may read, which is right as it is."""
+        shards = {head.shard for head in self.heads}
+        if not query.any or not all(map(self._index.is_indexed, shards)):
+            return query
+        around = self._index.largest_heads(shards, MOST_STATISTICS)
         everything = [*self._counted, *(head for head in around if head not in self._counted)]
-        if len(everything) == len(self._counted) or not query.any:
+        if len(everything) == len(self._counted):
             return query
         own = self._index.term_counts(self._counted, query.any)
         whole = self._index.term_counts(everything, query.any)
