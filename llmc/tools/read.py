@@ -307,7 +307,7 @@ def read_lines(asked: ToolRequest, root_index: RootIndex, path: str, target: Tar
         return shape(found, views[0], whole, notes, data, statements)
     if long and (target.named or not target.start):
         return mapped(asked, found, views[0], whole, notes, data, MAP_SHARE if alone else MAP_SHARE_OF_SEVERAL)
-    explicit = bool(target.start)
+    explicit = bool(target.start) or not alone  # a short file beside ranges must not cut them
     return Envelope("read", found, (Group("", (whole,)),), notes, data=data, unit="line", explicit=explicit)
 
 

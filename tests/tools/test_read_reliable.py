@@ -130,3 +130,10 @@ def test_a_long_file_among_several_targets_is_an_outline_and_leaves_room_for_the
     assert "line 120 of a text without any symbols in it" in shown
     assert "def step_0(x)" in shown
     assert "y = load(x)" not in shown
+
+
+def test_a_short_file_among_several_targets_does_not_cut_their_ranges(read: Callable[..., Reply]) -> None:
+    reply = read("plain.txt:1-110", "n150.txt", "plain.txt:300-400")
+    assert not reply.handle
+    assert "line 110 of a text without any symbols in it" in reply.text
+    assert "line 400 of a text without any symbols in it" in reply.text
