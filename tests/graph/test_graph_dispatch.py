@@ -51,6 +51,26 @@ type Tape struct{}
 
 func (t *Tape) Save(parcel string) error { return nil }
 
+type Keeper interface {
+	Keep(parcel string)
+	Drop(parcel string)
+}
+
+type Nothing struct{}
+
+func (n Nothing) Keep(parcel string) {}
+func (n Nothing) Drop(parcel string) {}
+
+type Shelf struct {
+	Nothing
+}
+
+func (s *Shelf) Drop(parcel string) {}
+
+func Clear(keeper Keeper) {
+	keeper.Drop("x")
+}
+
 func Ship(saver Saver) {
 	saver.Save("x")
 }
@@ -112,6 +132,7 @@ def through(world: GraphWorld, name: str) -> dict[str, str]:
     [
         ("Disk.save", {"boxed": "Store.save", "bounded": "Store.save", "chosen": "Store.save"}),
         ("depot/depot.go:Tape.Save", {"Ship": "Saver.Save"}),
+        ("Shelf.Drop", {"Clear": "Keeper.Drop"}),  # Shelf has Keep through what it embeds
         ("lib/store.py:Tape.save", {"Base.all": "Base.save"}),
         ("Letter.weigh", {"total": "Parcel.weigh"}),
     ],

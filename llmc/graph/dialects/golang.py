@@ -18,6 +18,8 @@ __all__ = ["Go"]
 MODULE = re.compile(r"^module\s+(\S+)", re.MULTILINE)
 # Documents that define one method; an interface whose every method is more common has no list of implementations.
 MOST_DEFINING = 1_500
+# Types with one of the methods of an interface; with more of them these names are too common to look at each type.
+MOST_EMBEDDING = 200
 DEEPEST = 8
 
 
@@ -95,6 +97,7 @@ class Go(Dialect):
             return []
         ordered = sorted(methods, key=lambda name: len(self.project.defining(name)))
         candidates = self._having(ordered[0])
+        candidates |= self._embedding(resolver, ordered, candidates)
         for name in ordered[1:]:
             if not candidates:
                 return []
@@ -123,6 +126,15 @@ class Go(Dialect):
                 if facts and owner and "." not in owner and facts.kind(owner) != "interface":
                     found.add((facts.path.rpartition("/")[0], owner))
         return found
+
+    def _embedding(self, resolver: Resolver, methods: list[str], known: set[tuple[str, str]]) -> set[tuple[str, str]]:
+        """Types that define some of the methods and have the rarest one through what they embed."""
+        others: set[tuple[str, str]] = set()
+        for name in methods[1:]:
+            others |= self._having(name) - known
+            if len(others) > MOST_EMBEDDING:
+                return set()
+        return {one for one in others if self._promotes(resolver, one, methods[0])}
 
     def _promotes(self, resolver: Resolver, candidate: tuple[str, str], name: str) -> bool:
         """Whether a type has a method through what it embeds."""
