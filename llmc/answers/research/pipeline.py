@@ -16,7 +16,7 @@ from llmc.answers.research.model_stage import ROLES_SHARE, SYNTHESIS_SHARE, Role
 from llmc.answers.research.planning import RolePlan, role_plans, tasks
 from llmc.answers.research.question import QuestionType
 from llmc.answers.research.report import ResearchProgress, ResearchReport
-from llmc.answers.research.result import Result, ResultStatus, RoleOutcome, TaskResult, bounded, is_answer
+from llmc.answers.research.result import ALSO, Result, ResultStatus, RoleOutcome, TaskResult, bounded, is_answer
 from llmc.answers.research.roles import Brief, ResearchRole, role
 from llmc.answers.research.runtime import as_completed
 from llmc.answers.research.scope import is_inside
@@ -41,7 +41,7 @@ def research(session: ResearchSession) -> ResearchReport:
     session.later = 1  # until the places are known, an explanation of them is expected
     located = run_stage(session, first, ())
     session.later = 0
-    places = located.places.get("locator", ())
+    places = tuple(place for place in located.places.get("locator", ()) if place.section != ALSO)
     second = [
         plan for plan in role_plans(session) if plan.role.name not in LOCATORS and is_needed(plan, session, located)
     ]
@@ -60,7 +60,7 @@ def run_role(session: ResearchSession, name: str, targets: Sequence[ResultPlace]
     session.later = 1
     located = run_stage(session, [locator], ())
     session.later = 0
-    found = located.places.get("locator", ())
+    found = tuple(place for place in located.places.get("locator", ()) if place.section != ALSO)
     stage = located.merge(run_stage(session, [plan], found)) if found else located
     return build_report(session, improve_stage(session, [locator, plan], stage))
 

@@ -100,7 +100,8 @@ _RULES: tuple[tuple[QuestionType, str], ...] = (
     ),
     (
         QuestionType.EXAMPLE,
-        r"""\b(?:examples?|samples?|snippets?|sample\ code)\b|\bshow\ (?:me\ )?how\b
+        r"""\b(?:examples?|samples?|snippets?|sample\ code)\b(?!(?:'s)?\ (?:function|method|class|module|file|test|app))
+        |\bshow\ (?:me\ )?how\b
         |\bhow\ (?:do|does|is|are)\ (?:other|others)\b|\belsewhere\b
         |^\W*(?:find|show|give|list|any)\b.*\b(?:patterns?|similar|idioms?|conventions?)\b
         |^\W*(?:patterns?|similar|idioms?|conventions?)\b""",
@@ -136,7 +137,11 @@ _RULES: tuple[tuple[QuestionType, str], ...] = (
           |functions?|methods?
            |places?|struct|packages?|director(?:y|ies))\b)|\b(?:defined|declared|located|implemented)\W*$""",
     ),
-    (QuestionType.DOCUMENTATION, r"""^\W*how\ (?:do|can|should|would|to)\b\ ?(?:i|we|you|one|users?)?\b"""),
+    (
+        QuestionType.DOCUMENTATION,
+        r"""^\W*how\ (?:to\b|(?:do|can|should|would)\ (?:i|we|you|one|users?)\b)(?!.*\b(?:refactor|redesign|restructur
+          |rewrit|decoupl)\w*)""",
+    ),
 )
 _COMPILED = [
     (kind, re.compile(" ".join(part.strip() for part in rule.split("\n")), re.IGNORECASE | re.VERBOSE | re.MULTILINE))
@@ -147,8 +152,11 @@ _EXPLAINS = re.compile(
     r"^\W*(?:how\ (?:does|do|is|are|was|were|did|exactly)\b|why\b|what\ happens\b|explain\b|describe\b)",
     re.IGNORECASE | re.VERBOSE,
 )
-_FACTS = frozenset({QuestionType.DEFAULT, QuestionType.VERSION, QuestionType.LIST, QuestionType.EXAMPLE})
+_FACTS = frozenset(
+    {QuestionType.DEFAULT, QuestionType.VERSION, QuestionType.LIST, QuestionType.EXAMPLE, QuestionType.DOCUMENTATION}
+)
 _BY_DEFAULT = re.compile(r"\bby default\b|\bhow (?:many|long|large|big|often|much)\b", re.IGNORECASE)
+_WHY = re.compile(r"\W*(?:why|what happens)\b", re.IGNORECASE)
 _HOW = re.compile(r"\W*(?:how (?:does|do|is|are)|why)\b", re.IGNORECASE)
 _SHOWN = re.compile(r"\b(?:examples?|samples?|snippets?)\b", re.IGNORECASE)
 _ASKS = re.compile(
@@ -177,6 +185,7 @@ def types_of(text: str) -> tuple[QuestionType, ...]:
         found = [QuestionType.ERROR, *(kind for kind in found if kind is not QuestionType.ERROR)]
     if _EXPLAINS.match(head):
         kept = {QuestionType.EXAMPLE} if _SHOWN.search(head) else set()
+        kept |= {QuestionType.DOCUMENTATION} if _DOCUMENTED.search(head) or not _WHY.match(head) else set()
         kept |= {QuestionType.DEFAULT} if _BY_DEFAULT.search(head) and not _HOW.match(head) else set()
         found = [kind for kind in found if kind not in _FACTS - kept]
     return (*(kind for kind in found if kind is not QuestionType.HOW), QuestionType.HOW)

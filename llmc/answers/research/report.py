@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from llmc.answers.research.matches import category_of
 from llmc.answers.research.question import QuestionType
-from llmc.answers.research.result import ResultPlace, ResultStatus, shortened
+from llmc.answers.research.result import ALSO, ResultPlace, ResultStatus, shortened
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.tokens import count
 
@@ -50,7 +50,7 @@ TITLES = {
     "raised": "raised at",
     "message": "message defined at",
 }
-MOST_PLACES = 13
+MOST_PLACES, MOST_FURTHER = 7, 11
 # (references, findings, summary characters) that each role keeps, down to the smallest useful answer.
 CUTS = (
     (20, 12, 700),
@@ -180,7 +180,8 @@ def groups_of(report: ResearchReport, shown: Mapping[str, str], *, by_category: 
         for place in report.places.get(key, ()):
             found = category_of(place.path) if by_category else "where"
             title = TITLES.get(place.section, found if key == "locator" else key)
-            title = f"{title} · {place.of}" if place.of not in {"", head} and place.section != "definition" else title
+            if place.section == ALSO or (place.of not in {"", head} and place.section != "definition"):
+                continue  # what surrounds a second definition is left to a question about it
             if place.key not in seen and (place.section != "code" or len(sections.get(title, ())) < MOST_PLACES):
                 repeated = place.section == "definition" and not seen and not examples  # the first line has its text
                 seen.add(place.key)
@@ -188,6 +189,11 @@ def groups_of(report: ResearchReport, shown: Mapping[str, str], *, by_category: 
     for title, places in sections.items():
         if places:
             yield Group(title, tuple(item_of(place, shown) for place in places))
+    named = {(place.root, place.path) for listed in sections.values() for place in listed}
+    further = {(one.root, one.path): one for one in reversed(report.places.get("locator", ())) if one.section == ALSO}
+    left = [place for key, place in reversed(further.items()) if key not in named][:MOST_FURTHER]
+    if left and not by_category and not examples:
+        yield Group("other files", tuple(item_of(place, shown) for place in left))
 
 
 def item_of(place: ResultPlace, shown: Mapping[str, str]) -> Item:

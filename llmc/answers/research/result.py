@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = [
+    "ALSO",
     "Confidence",
     "Failure",
     "Result",
@@ -26,6 +27,8 @@ __all__ = [
     "shortened",
 ]
 
+# The section of files that are only listed.
+ALSO = "also"
 # Readers of a compact report follow about a dozen places; a longer list is a search result, not an answer.
 MOST_REFERENCES = 20
 MOST_FINDINGS = 12

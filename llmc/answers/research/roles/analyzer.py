@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 TYPES = frozenset(
     {"class", "struct", "interface", "enum", "trait", "protocol", "module", "object", "type", "record", "impl"}
 )
-MOST_CALLERS, MOST_CALLEES, MOST_MEMBERS, MOST_CONSTANTS, MOST_EXITS = 3, 5, 4, 3, 2
-MOST_INNER, MOST_DECIDING = 6, 3
+MOST_CALLERS, MOST_CALLEES, MOST_MEMBERS, MOST_CONSTANTS, MOST_EXITS = 3, 5, 4, 2, 2
+MOST_INNER, MOST_DECIDING = 6, 4
 SECTIONS = ("definition", "member", "entry", "guess", "calls", "data", "config")
 _CONSTANT = re.compile(r"_{0,2}[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|[A-Z]{4,}")
 _CONFIGURED = re.compile(

@@ -11,7 +11,7 @@ from llmc.answers.research.finders import find
 from llmc.answers.research.finders.documents import documented
 from llmc.answers.research.matches import category_of
 from llmc.answers.research.question import QuestionType
-from llmc.answers.research.result import Confidence, Result, ResultPlace, RoleOutcome
+from llmc.answers.research.result import ALSO, Confidence, Result, ResultPlace, RoleOutcome
 from llmc.answers.research.roles import Brief, ResearchRole
 from llmc.base.languages import role_of
 from llmc.envelope.phrases import plural
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from llmc.answers.research.toolbox import DefinitionMatch, RoleToolbox
     from llmc.retrieval.results import FileHits
 
-FILES = 14
+FILES, FURTHER_FILES = 14, 26
 PER_FILE = 8
 SEARCHED_WHOLE = 6
 MOST_PLACES = 13
@@ -71,13 +71,13 @@ def located(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome:
     foreign = foreign if question.type is QuestionType.WHERE or len(question.subject.split()) == 1 else []
     places = [place for name in foreign for place in use_places(name, toolbox)]
     places += rank_places(question, [one for name, found in defined.items() if name.sure for one in found], toolbox)
-    if not places:
+    if not places or places[0].section == ALSO:
         return not_found(question, missing, toolbox)
     notes = [
         f"No file contains {', '.join(words)}." for words in [[*(name.text for name in missing), *absent]] if words
     ]
     notes += [f"{name} is used here but not defined." for name in foreign]
-    return found_result(brief, places[:MOST_PLACES], notes)
+    return found_result(brief, places, notes)
 
 
 def is_foreign(name: Name, found: Sequence[DefinitionMatch]) -> bool:
@@ -97,9 +97,10 @@ def use_places(name: str, toolbox: RoleToolbox) -> list[ResultPlace]:
 
 
 def rank_places(question: Question, defined: Sequence[DefinitionMatch], toolbox: RoleToolbox) -> list[ResultPlace]:
-    result = toolbox.search(question.subject, limit=FILES, per_file=PER_FILE)
+    result = toolbox.search(question.subject, limit=FURTHER_FILES, per_file=PER_FILE)
     terms = terms_of(question.subject)
-    by_file = [(file, score_places(trim_hits(file, rank), terms, toolbox)) for rank, file in enumerate(result.files)]
+    read = result.files[:FILES]
+    by_file = [(file, score_places(trim_hits(file, rank), terms, toolbox)) for rank, file in enumerate(read)]
     order = {(file.root, file.path): at for at, (file, _) in enumerate(by_file)}
     named = sorted(
         defined,
@@ -116,7 +117,15 @@ def rank_places(question: Question, defined: Sequence[DefinitionMatch], toolbox:
     ]
     ordered = list({place.key: place for place in [*places, *in_order(by_file)]}.values())
     tests = "test" in terms  # else they only repeat what the code does
-    return spread(ordered, [units[0].place for file, units in by_file if units and (tests or file.role != "test")])
+    ranked = [units[0].place for file, units in by_file if units and (tests or file.role != "test")]
+    return [*spread(ordered, ranked)[:MOST_PLACES], *(further_place(file) for file in result.files)]
+
+
+def further_place(file: FileHits) -> ResultPlace:
+    """Where a file that search found is about the question; it is listed if nothing else names the file."""
+    hit = file.hits[0]
+    line = hit.lines[0] if hit.lines else hit.start_line
+    return ResultPlace(file.root, file.path, line, line, section=ALSO)
 
 
 def spread(ordered: Sequence[ResultPlace], ranked: Sequence[ResultPlace]) -> list[ResultPlace]:
@@ -164,6 +173,8 @@ def worth(file: FileHits, places: Sequence[ScoredUnit], rank: int) -> float:
 
 def found_result(brief: Brief, places: list[ResultPlace], notes: list[str]) -> RoleOutcome:
     confidence = Confidence.LOW if notes else confidence_of(brief.question, places[0])
+    further = [place for place in places if place.section == ALSO]
+    places = [place for place in places if place.section != ALSO][:MOST_PLACES]
     groups: defaultdict[str, list[ResultPlace]] = defaultdict(list)
     for place in places:
         groups[category_of(place.path)].append(place)
@@ -179,7 +190,7 @@ def found_result(brief: Brief, places: list[ResultPlace], notes: list[str]) -> R
         confidence=confidence,
         notes=" ".join(notes) or None,
     )
-    return RoleOutcome(result, tuple(places))
+    return RoleOutcome(result, (*places, *further))
 
 
 def cite(brief: Brief, place: ResultPlace) -> str:
