@@ -38,6 +38,8 @@ SELVES = ("self.", "this.", "cls.", "@")
 LONGEST_VALUE = 6_000
 _EMPTY = (UNKNOWN, LITERAL)
 # Where a value of a built-in type is worth noting: strings and lists have methods like everything else.
+# tree-sitter returns the nodes of a capture in any order; these become links one by one.
+_ORDERED = {"bind", "local", "base", "bound", "package", "export", "returns", "return", "mark"}
 _DYNAMIC = frozenset({"python", "javascript", "typescript", "tsx"})
 
 
@@ -107,9 +109,14 @@ def find_links(  # noqa: PLR0917 - what one file is
 ) -> tuple[ResolutionLink, ...]:
     known = {data[name.last : name.end] for one in defined.all for name in one.names}
     known |= {name.encode() for name in imports.names}
+    captures = {**captures, **{name: sorted(captures[name], key=_span) for name in _ORDERED & captures.keys()}}
     found = _Links(grammar, data, captures, defined, known, imports.spans)
-    links = [*found.imports(), *found.all(), *keyed_links(data, lines, captures, defined, found.scope)]
+    links = [*found.imports(), *found.all(), *sorted(keyed_links(data, lines, captures, defined, found.scope))]
     return tuple(dict.fromkeys(links))[:MOST]
+
+
+def _span(node: Node) -> tuple[int, int]:
+    return node.start_byte, node.end_byte
 
 
 class _Links:
@@ -167,7 +174,7 @@ class _Links:
         for node in captures.get("local", ()):
             if self._data[node.start_byte : node.end_byte] in self._known and not self._imports(node.start_byte):
                 yield ResolutionLink("bind", self.scope(node.start_byte), self._of(node), UNKNOWN)
-        for node in sorted(captures.get("base", ()), key=lambda one: one.start_byte):
+        for node in captures.get("base", ()):
             yield ResolutionLink("base", self.scope(node.start_byte), "", type_chain(self._of(node)))
         for node in captures.get("bound", ()):
             if found := _BOUND.match(self._of(node)):
