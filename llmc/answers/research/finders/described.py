@@ -94,7 +94,7 @@ class DescribedLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class AskedWords:
     """The words of the question, and those of them that the value belongs to."""
 
     terms: frozenset[str]
@@ -141,7 +141,7 @@ def is_same(one: DescribedLine, other: DescribedLine) -> bool:
     return plain(one.value).strip("\"'`.") == plain(other.value).strip("\"'`.")
 
 
-def wanted_words(brief: Brief, toolbox: RoleToolbox) -> Wanted:
+def wanted_words(brief: Brief, toolbox: RoleToolbox) -> AskedWords:
     own = {
         word for area in toolbox.areas for word in loose_words(area.view.root.path.rpartition("/")[2])
     }  # every line is about the project itself
@@ -150,10 +150,10 @@ def wanted_words(brief: Brief, toolbox: RoleToolbox) -> Wanted:
     terms = terms - own or terms
     match = _ASKED.search(brief.question.text)
     asked = " ".join(filter(None, match.groups())) if match else ""
-    return Wanted(terms, terms & loose_terms(to_base_form(asked)) if asked else frozenset())
+    return AskedWords(terms, terms & loose_terms(to_base_form(asked)) if asked else frozenset())
 
 
-def all_candidates(brief: Brief, wanted: Wanted, toolbox: RoleToolbox) -> Iterator[DescribedLine]:
+def all_candidates(brief: Brief, wanted: AskedWords, toolbox: RoleToolbox) -> Iterator[DescribedLine]:
     subject = brief.question.subject
     files = [
         *toolbox.search(subject, limit=MOST_FILES, per_file=3).files,
@@ -184,7 +184,7 @@ def assigning_files(brief: Brief, toolbox: RoleToolbox) -> Iterator[tuple[str, s
             return
 
 
-def candidates(area: Area, path: str, wanted: Wanted, toolbox: RoleToolbox) -> Iterator[DescribedLine]:
+def candidates(area: Area, path: str, wanted: AskedWords, toolbox: RoleToolbox) -> Iterator[DescribedLine]:
     lines = toolbox.shown(area, path)
     if is_document(path):
         yield from stated(area, path, lines, wanted)
@@ -192,7 +192,7 @@ def candidates(area: Area, path: str, wanted: Wanted, toolbox: RoleToolbox) -> I
         yield from assigned(area, path, lines, wanted, toolbox)
 
 
-def stated(area: Area, path: str, lines: Sequence[str], wanted: Wanted) -> Iterator[DescribedLine]:
+def stated(area: Area, path: str, lines: Sequence[str], wanted: AskedWords) -> Iterator[DescribedLine]:
     """Sentences that state a default, with the paragraph around them and the heading above."""
     sections = sections_of(lines)
     in_path = loose_words(path.rpartition("/")[2])
@@ -212,7 +212,7 @@ def stated(area: Area, path: str, lines: Sequence[str], wanted: Wanted) -> Itera
 
 
 def assigned(
-    area: Area, path: str, lines: Sequence[str], wanted: Wanted, toolbox: RoleToolbox
+    area: Area, path: str, lines: Sequence[str], wanted: AskedWords, toolbox: RoleToolbox
 ) -> Iterator[DescribedLine]:
     """Lines that give a name a literal, with the comment above them and the definition around them."""
     in_path = loose_words(path.replace("/", " "))
