@@ -36,6 +36,7 @@ Value = TypeVar("Value")
 log = logs.get("shared")
 
 POLL_SECONDS = 1.0
+CLOSE_SECONDS = 5.0
 # Contents and facts of documents, manifests, statistics: together about half a gigabyte at most.
 DOCUMENT_BYTES = 256 << 20
 MANIFEST_BYTES = 128 << 20
@@ -148,10 +149,11 @@ class SharedIndex:
         return found
 
     def close(self) -> None:
+        """The threads end by themselves; one that waits for storage that is gone must not keep the process."""
         self._closed.set()
         self._changed.set()
         for one in self._threads:
-            one.join()
+            one.join(CLOSE_SECONDS)
 
     def refresh(self) -> None:
         """Take over what was published since the last call."""
