@@ -350,7 +350,7 @@ class Events:
 def shown_key(key: str) -> str:
     """As a reader would write it: `'thumbnail'`, Signal.Stop, a channel."""
     if key.startswith("<-"):
-        return f"channel {key[2:]}"
+        return key[2:]
     return key[1:] if key.startswith(("#", "@")) else f"'{key}'"
 
 

@@ -9,6 +9,7 @@ from graph_world import GraphWorld, graph_world
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 FILES = {
     "shop/queue.py": """\
@@ -295,3 +296,38 @@ def test_what_a_receiver_calls_is_followed(world: GraphWorld) -> None:
 def test_a_task_that_is_run_later_is_called(world: GraphWorld) -> None:
     assert "later through .apply_async()" in world.text("callers", name="bill")
     assert "bill ./workers.py:29 through .apply_async()" in world.text("calls", name="later")
+
+
+QUEUES = {
+    "go.mod": "module shop\n",
+    "push/queue.go": """\
+package push
+
+import "shop/queue"
+
+var pushQueue *queue.Queue
+
+func Init() {
+	pushQueue = queue.CreateSimpleQueue("push_update", handlePushes)
+}
+
+func handlePushes(items []string) {
+	store(items)
+}
+
+func store(items []string) {}
+""",
+    "push/push.go": "package push\n\nfunc Update(item string) error {\n\treturn pushQueue.Push(item)\n}\n",
+    "other/queue.go": "package other\n\nfunc Update(item string) error {\n\treturn pushQueue.Push(item)\n}\n",
+    "queue/queue.go": "package queue\n\ntype Queue struct{}\n\nfunc CreateSimpleQueue(name string, handler any) *Queue {\n"
+    "\treturn nil\n}\n\nfunc (q *Queue) Push(item any) error {\n\treturn nil\n}\n",
+}
+
+
+def test_what_is_put_into_a_queue_reaches_its_handler_in_the_same_package(tmp_path: Path) -> None:
+    with graph_world(tmp_path, QUEUES) as world:
+        assert world.callees("push/push.go:Update")["push/queue.go:handlePushes"] == "likely"
+        assert "through pushQueue" in world.text("calls", name="push/push.go:Update")
+        assert "push/queue.go:handlePushes" not in world.callees("other/queue.go:Update")
+        assert "Update" in world.text("callers", name="handlePushes")
+        assert "→ store" in world.text("path", source="push/push.go:Update", target="store")

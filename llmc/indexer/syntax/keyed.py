@@ -56,6 +56,11 @@ _RECEIVERS = _words(
 # Signals are objects: `post_save.send(...)`, `post_save.connect(handler)`.
 _OBJECT_SENDS = _words("send send_robust asend emit fire notify trigger publish dispatch invoke raise next")
 _OBJECT_RECEIVES = _words("connect subscribe receiver add_listener addListener listen register")
+# A queue is an object with a handler: `jobs = NewQueue("jobs", handle)`, `jobs.Push(one)`. Both are in one package.
+_PUTS = _words("push add put enqueue submit send publish post")
+_QUEUES = _words("queue pool worker workers dispatcher consumer")
+_ASSIGNED_TO = re.compile(rb"(?:^|[\s.(])(\w+)(?:[ \t]*,[ \t]*\w+)?[ \t]*:?=[ \t]*(?:new|await|&)?[ \t]*$")
+LONGEST_LEFT_SIDE = 120
 _NAMES = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 _OWN_EVENT = re.compile(r"on(?:Did|Will)[A-Z]\w*")
 
@@ -115,6 +120,15 @@ def _role(name: bytes) -> str:
     return "receive" if parts[0] in _RECEIVES or parts[-1] in _RECEIVERS else ""
 
 
+@lru_cache(maxsize=8_192)
+def _queue_role(name: bytes) -> str:
+    """`send` for `Push` and the like, `receive` for what makes a queue, `CreateUniqueQueue`; else empty."""
+    parts = words.split(name.decode("utf-8", "replace"))
+    if not parts:
+        return ""
+    return "send" if parts[0] in _PUTS else "receive" if parts[-1] in _QUEUES else ""
+
+
 class _Keyed:
     def __init__(self, data: bytes, lines: list[int], defined: DefinitionTree, scope: Callable[[int], str]) -> None:
         self._data = data
@@ -136,6 +150,24 @@ class _Keyed:
             role = _role(self._data[node.start_byte : node.end_byte])
             if role and (site := self._site(node)) is not None:
                 yield from self._links(site, role)
+
+    def queues(self, names: list[Node]) -> Iterator[ResolutionLink]:
+        for node in names:
+            role = _queue_role(self._data[node.start_byte : node.end_byte])
+            site = self._site(node) if role else None
+            if site is None or site.is_decorator or (api := chain(site.name)) == UNKNOWN:
+                continue
+            owner = api.rpartition(".")[0].rpartition(".")[2] if role == "send" else self._assigned_to(site.call)
+            handlers = self._handlers(site, site.arguments) if role == "receive" else []
+            if set(words.split(owner)) & _QUEUES and (handlers or role == "send"):
+                value = "\t".join([str(self._line(site.call)), api, ",".join(handlers)])
+                yield ResolutionLink(role, self._scope(site.call.start_byte), f"<-{owner}", value)
+
+    def _assigned_to(self, call: Node) -> str:
+        """The variable or field that takes the result of a call."""
+        before = self._data[max(0, call.start_byte - LONGEST_LEFT_SIDE) : call.start_byte].rpartition(b"\n")[2]
+        found = _ASSIGNED_TO.search(before)
+        return found[1].decode("utf-8", "replace") if found else ""
 
     def annotations(self, nodes: list[Node]) -> Iterator[ResolutionLink]:
         """Of Java, whose annotations are no calls."""
@@ -290,6 +322,7 @@ def keyed_links(
     count = 0
     for links in (
         keyed.calls(captures.get("call", [])),
+        keyed.queues(captures.get("call", [])),
         keyed.annotations([one for one in captures.get("mark", ()) if one.type == "annotation"]),
         keyed.labels(captures.get("label", [])),
         keyed.channels(captures.get("chan.send", []), "send"),
