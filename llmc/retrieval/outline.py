@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from llmc.base.model import Symbol
     from llmc.retrieval.view import View
 
-__all__ = ["FileOutline", "OutlineRequest", "OutlineResult", "outline"]
+__all__ = ["FEW_FILES", "FileOutline", "OutlineRequest", "OutlineResult", "outline"]
 
 # Where a reader of a repository should look last.
 ROLES = ("code", "config", "doc", "example", "test", "stub", "legacy", "data", "generated", "vendored")
@@ -30,12 +30,16 @@ MOST_PARSED = 20  # files that are not indexed yet, at some 4 ms each
 
 @dataclass(frozen=True)
 class OutlineRequest:
-    """`deep`: members as well as top-level definitions. One file is always shown deep. `names`: only these definitions
-    and what is in them."""
+    """`deep`: members as well as top-level definitions. Few files are always shown deep, and so are `files`, which are
+    named by their paths. `names`: only these definitions and what is in them."""
 
     paths: PathFilter = field(default_factory=PathFilter)
     deep: bool = False
     names: tuple[str, ...] = ()
+    files: frozenset[str] = frozenset()
+
+
+FEW_FILES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +91,18 @@ def outlined(view: View, request: OutlineRequest) -> list[FileOutline]:
         if not request.names or is_within(definition.symbol, request.names):
             symbols.setdefault(definition.doc, []).append(definition.symbol)
     languages = catalog.languages(wanted)
-    deep = request.deep or len(wanted) + len(parsed) == 1 or bool(request.names)
-    found = [parsed_outline(view, path, request.names, deep=deep) for path in parsed]
+    deep = request.deep or len(wanted) + len(parsed) <= FEW_FILES or bool(request.names)
+    found = [parsed_outline(view, path, request.names, deep=deep or path in request.files) for path in parsed]
     return [
         *(one for one in found if one is not None),
         *(
             file_outline(
-                view, path, languages.get(doc, ""), catalog.lines(doc) if deep else 0, symbols.get(doc, []), deep=deep
+                view,
+                path,
+                languages.get(doc, ""),
+                catalog.lines(doc) if deep else 0,
+                symbols.get(doc, []),
+                deep=deep or path in request.files,
             )
             for doc, path in wanted.items()
         ),

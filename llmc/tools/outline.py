@@ -9,7 +9,7 @@ from llmc.base.errors import NotFoundError
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.phrases import freshness_notes, plural
 from llmc.retrieval.enclosing import symbols_of
-from llmc.retrieval.outline import OutlineRequest, outline
+from llmc.retrieval.outline import FEW_FILES, OutlineRequest, outline
 from llmc.retrieval.targets import Target, parse_target
 from llmc.tool import ALL, BUDGET, Argument, Tool, ToolRequest
 from llmc.tools.outline_layout import FileLayout, file_layout, folder_groups
@@ -28,11 +28,12 @@ LONGEST_SIGNATURE = 120
 
 def run(asked: ToolRequest) -> Envelope:
     workspace = asked.workspace
-    targets = [parse_target(text) for text in asked.texts("path")]
+    targets, missing = existing(workspace, [parse_target(text) for text in asked.texts("path")])
     names = tuple(one.symbol.replace("::", ".") for one in targets if one.symbol)
     paths = workspace.path_filter([one.path for one in targets])
     views = asked.views()
-    result = outline(views, OutlineRequest(paths, asked.flag("deep"), names))
+    named = frozenset(one.path for one in targets)
+    result = outline(views, OutlineRequest(paths, asked.flag("deep"), names, named))
     files = [within(file, targets) for file in result.files if file.symbols]
     if names and not files and result.share == 1.0:
         raise NotFoundError(
@@ -41,18 +42,36 @@ def run(asked: ToolRequest) -> Envelope:
     languages = ", ".join(f"{name} {count:,}" for name, count in list(result.languages.items())[:6] if name)
     symbols = sum(len(file.symbols) + file.hidden for file in files)
     found = f"{plural(symbols, 'symbol')} in {plural(len(result.files), 'file')}"
-    layout = layout_of(asked, views, files)
+    layout = layout_of(asked, views, files, named)
     return Envelope(
         "outline",
         f"{found} ({languages})" if len(files) > 1 and languages else found,
         groups=layout.groups,
-        notes=freshness_notes(result.pending, result.share),
+        notes=(*freshness_notes(result.pending, result.share), *missing),
         data={"files": [data_of(file) for file in result.files], "languages": result.languages},
         folded=layout.folded,
     )
 
 
-def layout_of(asked: ToolRequest, views: Sequence[View], files: list[FileOutline]) -> FileLayout:
+def existing(workspace: Workspace, targets: list[Target]) -> tuple[list[Target], list[str]]:
+    """Of several targets a missing one takes nothing from the others: those that exist, and a note on each other."""
+    found, missing = [], []
+    for target in targets:
+        try:
+            workspace.path_filter([target.path])
+        except NotFoundError as error:
+            if len(targets) == 1:
+                raise
+            missing.append(error.message)
+        else:
+            found.append(target)
+    if missing and not found:
+        workspace.path_filter([targets[0].path])
+    return found, missing
+
+
+def layout_of(asked: ToolRequest, views: Sequence[View], files: list[FileOutline], named: frozenset[str]) -> FileLayout:
+    """Few files, and those that are named, with their members; others on one line each."""
     workspace = asked.workspace
 
     def name(root: str, path: str) -> str:
@@ -62,20 +81,23 @@ def layout_of(asked: ToolRequest, views: Sequence[View], files: list[FileOutline
         return FileLayout(tuple(group_of(file, workspace) for file in files))
     settings = workspace.settings.envelope
     budget = min(asked.number("budget", settings.search_budget), settings.cap) - HEAD_TOKENS
-    if len(files) > FEW_FILES:
-        return FileLayout(tuple(folder_groups(files, name, budget)))
+    detailed = files if len(files) <= FEW_FILES else [file for file in files if file.path in named][:MOST_DETAILED]
+    others = [file for file in files if file not in detailed]
+    share = budget // (len(detailed) + bool(others) or 1)
     by_root = {view.root.id: view for view in views}
     layouts = []
-    for file in files:
+    for file in detailed:
         known = symbols_of(by_root[file.root], file.path)
         text = workspace.text_of(file.root, file.path)
-        layouts.append(file_layout(file, known, name(file.root, file.path), budget // len(files), text))
+        layouts.append(file_layout(file, known, name(file.root, file.path), share, text))
+    if others:
+        layouts.append(FileLayout(tuple(folder_groups(others, name, share))))
     groups = tuple(group for one in layouts for group in one.groups)
     return FileLayout(groups, tuple(group for one in layouts for group in one.folded))
 
 
 HEAD_TOKENS = 40  # first line and handle
-FEW_FILES = 3  # that are outlined with their members
+MOST_DETAILED = 8  # named files that are outlined with their members
 
 
 def within(file: FileOutline, targets: Sequence[Target]) -> FileOutline:

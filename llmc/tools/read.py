@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 # A file up to this many lines is given whole, as far as the budget goes; a longer one is better told by its outline.
 # Among several targets a file without a range is there for orientation, and must not take the room of the others.
-WHOLE_LINES, WHOLE_OF_SEVERAL = 250, 160
+WHOLE_LINES, WHOLE_OF_SEVERAL = 250, 250
 MAP_SHARE, MAP_SHARE_OF_SEVERAL = 0.75, 0.3
 HEAD_LINES = 12
 # A function that is asked for by name and longer than this is shown as its skeleton unless all of it is asked for: two

@@ -149,3 +149,20 @@ def test_what_only_looks_like_a_registration_is_none() -> None:
 def test_decorators_that_register_are_found(decorator: str) -> None:
     assert decorator_in(f"{decorator}\n") == decorator
     assert decorator_in("@property\n") == ""
+
+
+def test_named_files_have_their_members_however_many_files_are_named(tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder, home = tmp_path_factory.mktemp("tree"), tmp_path_factory.mktemp("home")
+    source = "class Notifier:\n    def on_review(self):\n        pass\n\n    def on_push(self):\n        pass\n"
+    files = {f"lib/part{at}.py": source for at in range(6)}
+    with opened_tree(folder, home, files) as (workspace, handles):
+
+        def shown(*paths: str) -> str:
+            return answer(workspace, handles, "outline", {"path": list(paths)}).text
+
+        several = shown(*files)
+        assert several.count("def on_review") == len(files)
+        partly = shown("lib/part1.py", "lib/missing.py", "lib")
+        assert partly.count("def on_review") == 1
+        assert "lib/missing.py" in partly
+        assert "part5.py" in partly
