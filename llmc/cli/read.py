@@ -13,6 +13,7 @@ from llmc.cli._tool_call import ask_tool, common_options
 @click.command()
 @click.argument("target", nargs=-1, required=True)
 @click.option("--skeleton", is_flag=True, help="Signatures, control flow and calls; the rest is folded.")
+@click.option("--code", is_flag=True, help="Leave out comments, docstrings and blank lines.")
 @common_options
 @pass_options
 def command(options: Options, /, **args: Any) -> int:
@@ -23,6 +24,7 @@ def command(options: Options, /, **args: Any) -> int:
     llmc read src/main.py:10-40
     llmc read src/parser.py::Parser.feed
     llmc read Parser.feed --skeleton
+    llmc read Parser.feed Parser.close --code
     llmc read h4k2                  the next page
     llmc read h4k2:3                its third item in full
     """

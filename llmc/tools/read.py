@@ -12,11 +12,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from llmc.base.errors import LlmcError, NotFoundError, NotIndexedYetError, QueryError
-from llmc.base.languages import role_of
+from llmc.base.languages import language_of, role_of
 from llmc.base.modules import is_module, module_splits
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.phrases import freshness_notes, plural
 from llmc.retrieval.enclosing import symbols_of
+from llmc.retrieval.line_kinds import COMMENT, FileText
 from llmc.retrieval.outline import OutlineRequest, outline
 from llmc.retrieval.skeleton import Fold, skeleton
 from llmc.retrieval.targets import BinaryFile, Target, find_symbol, length, named_target, parse_target, read_target
@@ -54,6 +55,7 @@ BODY_LINES = 3
 MOST_PLACES = 5
 MOST_TARGETS = 20
 SKELETONS = f"skeletons of functions over {LONG_OF_SEVERAL} lines, --all shows them"
+CODE_ALONE = "without comments"
 STEPS = "steps"  # behind the handle of a delegate's reply: what it did
 
 
@@ -283,6 +285,9 @@ def read_lines(asked: ToolRequest, root_index: RootIndex, path: str, target: Tar
         raise NotFoundError(f"{path} has {plural(len(lines), 'line')}", hint="Ask for lines within it.", path=path)
     start, end = max(1, target.start), min(target.end or len(lines), len(lines))
     rows = tuple(Row(line, number) for number, line in enumerate(lines[start - 1 : end], start))
+    if asked.flag("code") and (shown := code_rows(rows, lines, path)):
+        notes = (*notes, CODE_ALONE) if len(shown) < len(rows) else notes
+        rows = shown
     whole = Item(rows, "", root_index.root.id, path, start, end)
     most = LONG_FUNCTION if alone else LONG_OF_SEVERAL
     brief = asked.flag("skeleton") or (target.kind in CALLABLE and len(rows) > most and not asked.flag("all"))
@@ -309,6 +314,12 @@ def read_lines(asked: ToolRequest, root_index: RootIndex, path: str, target: Tar
         return mapped(asked, found, views[0], whole, notes, data, MAP_SHARE if alone else MAP_SHARE_OF_SEVERAL)
     explicit = bool(target.start) or not alone  # a short file beside ranges must not cut them
     return Envelope("read", found, (Group("", (whole,)),), notes, data=data, unit="line", explicit=explicit)
+
+
+def code_rows(rows: tuple[Row, ...], lines: Sequence[str], path: str) -> tuple[Row, ...]:
+    """Without comments, docstrings and blank lines; a number after each gap shows where they were."""
+    text = FileText("\n".join(lines) + "\n", language_of(path))
+    return tuple(row for row in rows if row.text.strip() and text.kind(row.number or 0) != COMMENT)
 
 
 def binary_envelope(asked: ToolRequest, root_index: RootIndex, path: str, file: BinaryFile) -> Envelope:
@@ -400,6 +411,7 @@ TOOL = Tool(
             text="path",
         ),
         Argument("skeleton", "boolean", "Signatures, control flow and calls; the rest is folded."),
+        Argument("code", "boolean", "Leave out comments, docstrings and blank lines."),
         Argument("fresh", "boolean", "Include lines that this session already received."),
         Argument("fields", "strings", "Of a JSON file with a list of objects: a table of only these; * is all."),
         BUDGET,

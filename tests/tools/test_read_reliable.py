@@ -29,6 +29,23 @@ FILES = {
 }
 
 
+FILES["commented.py"] = """def load(path):
+    '''Reads it.
+
+    And more of it.
+    '''
+    # why
+    text = open(path).read()  # all of it
+
+    # a comment
+    # of two lines
+    if '#' in text:
+        return text
+
+    return ''
+"""
+
+
 SIZES = range(130, 250, 10)
 LINE = "line {} of a text of some words and a few more of them\n"
 FILES |= {f"n{size}.txt": "".join(map(LINE.format, range(size))) for size in SIZES}
@@ -137,3 +154,16 @@ def test_a_short_file_among_several_targets_does_not_cut_their_ranges(read: Call
     assert not reply.handle
     assert "line 110 of a text without any symbols in it" in reply.text
     assert "line 400 of a text without any symbols in it" in reply.text
+
+
+def test_code_alone_has_no_comments_and_shows_where_they_were(read: Callable[..., Reply]) -> None:
+    reply = read("commented.py:1-14", code=True)
+    assert reply.text.split("\n") == [
+        "commented.py:1-14 of 14 lines · without comments",
+        "1 def load(path):",
+        "7     text = open(path).read()  # all of it",
+        "11     if '#' in text:",
+        "         return text",
+        "14     return ''",
+    ]
+    assert "Reads it." in read("commented.py:1-14").text
