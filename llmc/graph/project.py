@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from llmc.base.root_fs import RootFs
     from llmc.graph.scip_index import ScipIndex
     from llmc.store.catalog.document_paths import DocumentPaths
-    from llmc.store.protocols import StoreReader
+    from llmc.store.protocols import CatalogReader, StoreReader
 
 __all__ = ["Project", "forget_projects", "graph_memory", "project_of"]
 
@@ -209,9 +209,10 @@ Indexes = dict[str, tuple["Stamp | None", tuple["ScipIndex | None", str]]]
 
 
 class Kept:
-    """What outlives a generation of a store."""
+    """What outlives a generation of a store, as long as the store is not rebuilt: documents then have other numbers."""
 
-    def __init__(self) -> None:
+    def __init__(self, catalog: CatalogReader) -> None:
+        self.catalog = catalog
         self.facts = FactsCache(lambda: len(_kept))
         self.uses = UsesCache(lambda: len(_kept))
         self.indexes: Indexes = {}
@@ -226,7 +227,9 @@ def project_of(root: Root, root_fs: RootFs, store: StoreReader) -> Project:
     """The project of a root at the current generation of its store."""
     generation = store.catalog.generation()
     with _lock:
-        kept = _kept.setdefault(store, Kept())
+        kept = _kept.get(store)
+        if kept is None or kept.catalog is not store.catalog:
+            kept = _kept[store] = Kept(store.catalog)
         found = kept.projects.get(root.id)
         is_current = found is not None and found.generation == generation and found.root_fs is root_fs
         most = (1 - FACTS_SHARE - USES_SHARE) * cache_share("graph") / len(_kept)

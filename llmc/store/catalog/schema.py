@@ -8,6 +8,7 @@ Paths are BLOBs (`os.fsencode`): SQLite text must be UTF-8 and file names need n
 
 from __future__ import annotations
 
+import time
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -95,11 +96,18 @@ def configure(db: sqlite3.Connection, *, write: bool) -> None:
 
 
 def create(db: sqlite3.Connection) -> None:
+    """The first generation is a time: replies are kept by generation, and a rebuilt store must not repeat numbers."""
     db.executescript(f"PRAGMA page_size=4096; PRAGMA journal_mode=WAL; PRAGMA application_id={APPLICATION_ID};")
     db.executescript(f"BEGIN IMMEDIATE;{TABLES}PRAGMA user_version={FORMAT};")
     db.executemany(
         "INSERT INTO meta VALUES (?, ?)",
-        [("analysis", words.ANALYSIS), ("generation", 0), ("next_doc", 1), ("answering", None), ("moving", 0)],
+        {
+            "analysis": words.ANALYSIS,
+            "generation": time.time_ns(),
+            "next_doc": 1,
+            "answering": None,
+            "moving": 0,
+        }.items(),
     )
     db.execute("COMMIT")
 
