@@ -19,7 +19,7 @@ def test_a_rebuilt_index_repeats_no_reply_and_no_graph_of_the_old_one(place: Pla
     line = CommandLine(place, folder)
     line.text("index", "--once")
     assert "inner" in line.text("calls", "outer")
-    assert "nothing found" in line.text("search", "zorgon")
+    assert "nothing found" in line("search", "zorgon").stdout
     (folder / "b.py").write_text("def zorgon():\n    return outer()\n")
     line.text("index", "--once", "--rebuild")
     assert "b.py" in line.text("search", "zorgon")
