@@ -285,12 +285,12 @@ def read_lines(asked: ToolRequest, root_index: RootIndex, path: str, target: Tar
         raise NotFoundError(f"{path} has {plural(len(lines), 'line')}", hint="Ask for lines within it.", path=path)
     start, end = max(1, target.start), min(target.end or len(lines), len(lines))
     rows = tuple(Row(line, number) for number, line in enumerate(lines[start - 1 : end], start))
-    if asked.flag("code") and (shown := code_rows(rows, lines, path)):
-        notes = (*notes, CODE_ALONE) if len(shown) < len(rows) else notes
-        rows = shown
     whole = Item(rows, "", root_index.root.id, path, start, end)
     most = LONG_FUNCTION if alone else LONG_OF_SEVERAL
     brief = asked.flag("skeleton") or (target.kind in CALLABLE and len(rows) > most and not asked.flag("all"))
+    if asked.flag("code") and not brief and (code := code_rows(rows, lines, path)):  # a skeleton has no comments anyway
+        notes = (*notes, CODE_ALONE) if len(code) < len(rows) else notes
+        rows, whole = code, replace(whole, rows=code)
     place = {"root": root_index.root.id, "path": path, "start_line": start, "end_line": end, "lines": len(lines)}
     data = {**place, "text": "\n".join(lines[start - 1 : end])}
     title = shown_path(asked.workspace, root_index.root.id, path)

@@ -308,8 +308,10 @@ import "shop/queue"
 var pushQueue *queue.Queue
 
 func Init() {
-	pushQueue = queue.CreateSimpleQueue("push_update", handlePushes)
+	pushQueue = queue.CreateSimpleQueue(context(), "push_update", handlePushes)
 }
+
+func context() string { return "" }
 
 func handlePushes(items []string) {
 	store(items)
@@ -319,8 +321,9 @@ func store(items []string) {}
 """,
     "push/push.go": "package push\n\nfunc Update(item string) error {\n\treturn pushQueue.Push(item)\n}\n",
     "other/queue.go": "package other\n\nfunc Update(item string) error {\n\treturn pushQueue.Push(item)\n}\n",
-    "queue/queue.go": "package queue\n\ntype Queue struct{}\n\nfunc CreateSimpleQueue(name string, handler any) *Queue {\n"
-    "\treturn nil\n}\n\nfunc (q *Queue) Push(item any) error {\n\treturn nil\n}\n",
+    "queue/queue.go": "package queue\n\ntype Queue struct{}\n\n"
+    "func CreateSimpleQueue(context, name string, handler any) *Queue {\n\treturn nil\n}\n\n"
+    "func (q *Queue) Push(item any) error {\n\treturn nil\n}\n",
 }
 
 
@@ -328,6 +331,7 @@ def test_what_is_put_into_a_queue_reaches_its_handler_in_the_same_package(tmp_pa
     with graph_world(tmp_path, QUEUES) as world:
         assert world.callees("push/push.go:Update")["push/queue.go:handlePushes"] == "likely"
         assert "through pushQueue" in world.text("calls", name="push/push.go:Update")
+        assert "push/queue.go:context" not in world.callees("push/push.go:Update")
         assert "push/queue.go:handlePushes" not in world.callees("other/queue.go:Update")
         assert "Update" in world.text("callers", name="handlePushes")
         assert "→ store" in world.text("path", source="push/push.go:Update", target="store")

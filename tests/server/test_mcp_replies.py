@@ -45,6 +45,10 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         path = folder / f"src/shelves/row{number % 40}/shelf_of_the_depot_{number}.py"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"class Shelf{number}:\n    def parcels(self):\n        return {number}\n")
+    steps = "\n".join(f"    timetable.append(departure(route, weekday, after={hour}))" for hour in range(12))
+    (folder / "src/depot/timetable.py").write_text(
+        f"def make_timetable(route, weekday):\n    timetable = []\n{steps}\n    return timetable\n"
+    )
     words = " ".join(f"crate{number}" for number in range(30_000))
     (folder / "data").mkdir()
     (folder / "data/crates.txt").write_text(f"{words} dirigiblexyz\n")
@@ -97,7 +101,7 @@ def test_pages_of_all_matches_complete_each_other(world: World) -> None:
     ("name", "args"),
     [
         ("grep", {"pattern": "RetryPolicy|attempt"}),
-        ("search", {"query": "how long does a courier wait before the next attempt"}),
+        ("search", {"query": "how is the timetable of a weekday made"}),
         ("grep", {"pattern": r"PARCEL_1\d\d ", "context": 1, "budget": 400}),
     ],
 )

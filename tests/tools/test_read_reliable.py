@@ -167,3 +167,11 @@ def test_code_alone_has_no_comments_and_shows_where_they_were(read: Callable[...
         "14     return ''",
     ]
     assert "Reads it." in read("commented.py:1-14").text
+
+
+def test_a_skeleton_with_code_alone_has_the_lines_of_the_file(read: Callable[..., Reply]) -> None:
+    def shown(target: str, **args: bool) -> list[str]:
+        return read(target, **args).text.split("\n")[:-1]  # the last line is a handle
+
+    assert shown("everything", code=True) == shown("everything")
+    assert shown("commented.py::load", code=True, skeleton=True) == shown("commented.py::load", skeleton=True)

@@ -158,7 +158,8 @@ class _Keyed:
             if site is None or site.is_decorator or (api := chain(site.name)) == UNKNOWN:
                 continue
             owner = api.rpartition(".")[0].rpartition(".")[2] if role == "send" else self._assigned_to(site.call)
-            handlers = self._handlers(site, site.arguments) if role == "receive" else []
+            given = [one for one in site.arguments if one.child_by_field_name("arguments") is None]
+            handlers = self._handlers(site, given) if role == "receive" else []
             if set(words.split(owner)) & _QUEUES and (handlers or role == "send"):
                 value = "\t".join([str(self._line(site.call)), api, ",".join(handlers)])
                 yield ResolutionLink(role, self._scope(site.call.start_byte), f"<-{owner}", value)
