@@ -25,7 +25,8 @@ OLDER = sorted(number for path in FORMATS.glob("*.tar.gz") if (number := int(pat
 
 def unpack(number: int, folder: Path) -> Path:
     with tarfile.open(FORMATS / f"{number}.tar.gz") as archive:
-        archive.extractall(folder, filter="data")
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)  # Python 3.11.2 has no filters yet
+        archive.extractall(folder)
     return folder
 
 
