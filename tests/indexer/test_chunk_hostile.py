@@ -65,6 +65,12 @@ def test_chunks_join_to_any_text_of_characters(language: str, text: str) -> None
 
 
 @pytest.mark.parametrize("path", PATHS.values())
+@pytest.mark.parametrize("text", ["B#", "foo # x", "foo // x", "foo /* x", "foo -- x", "foo ; x", 'x = "', "<!-- x"])
+def test_a_comment_or_string_at_the_end_without_a_line_break_ends(path: str, text: str) -> None:
+    check(path, text)
+
+
+@pytest.mark.parametrize("path", PATHS.values())
 def test_one_sign_over_and_over_is_cut_by_lines(path: str) -> None:
     for sign in ("(", "[", "{", "<", "a<b,", "%w(", "<!--", "'", "/*", "@a\n", "a.", "--", "#{", "\u2028"):
         check(path, sign * (40_000 // len(sign)))

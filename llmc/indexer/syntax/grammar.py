@@ -80,7 +80,8 @@ def captures(grammar: str, data: bytes) -> dict[str, list[Node]] | None:
     """What the grammar's query finds in a text, or None for what is too large, too deep or too slow to parse."""
     if len(data) > LARGEST or _depth(data) > DEEPEST or _is_monotonous(data):
         return None
-    feed = _Feed(data)
+    # The scanner of Perl loops for ever in a comment that no line break ends: `foo # bar`.
+    feed = _Feed(data + b"\n" if grammar == "perl" and not data.endswith(b"\n") else data)
     tree = Parser(language(grammar)).parse(feed.read)
     return None if feed.stopped or _is_degenerate(tree) else QueryCursor(query(grammar)).captures(tree.root_node)
 
@@ -127,13 +128,18 @@ class _Feed:
         self._buffers = _threads.buffers
         self._started = time.thread_time()
         self._furthest = 0
+        self._ended = False
         self.stopped = False
 
     def read(self, offset: int, _point: Point) -> bytearray:
         self._furthest = max(self._furthest, offset)
         if time.thread_time() - self._started > BASE_SECONDS + self._furthest * SECONDS_PER_BYTE:
             self.stopped = True
-        piece = b"" if self.stopped else self._data[offset : self._end(offset + PIECE)]
+        if self.stopped:  # the end of a line, and then of the text
+            piece = b"\n" if offset <= self._furthest and not self._ended else b""
+            self._ended = True
+        else:
+            piece = self._data[offset : self._end(offset + PIECE)]
         buffer = self._buffers[len(piece)]
         buffer[:] = piece
         return buffer
