@@ -266,14 +266,14 @@ _FOLDERS = {
     "stub": "stub stubs typings typeshed @types",
     "legacy": "legacy _legacy deprecated obsolete attic compat _compat",
     "translation": "locale locales i18n translations",
-    "doc": "doc docs documentation wiki rfc rfcs changelogs man",
+    "doc": "doc docs documentation rfc rfcs changelogs man",
     "config": ".github .circleci .gitlab .vscode .idea .husky .devcontainer .config",
 }
 _WHOLE_NAMES = {
     "generated": """package-lock.json npm-shrinkwrap.json pnpm-lock.yaml yarn.lock cargo.lock poetry.lock uv.lock
         pdm.lock gemfile.lock composer.lock pipfile.lock mix.lock flake.lock pubspec.lock podfile.lock
         packages.lock.json .terraform.lock.hcl package.resolved go.sum bun.lock gradlew gradlew.bat pkg-info""",
-    "test": "conftest.py spec_helper.rb test_helper.rb test_helper.exs rails_helper.rb",
+    "test": "conftest.py tests.py tests.rs spec_helper.rb test_helper.rb test_helper.exs rails_helper.rb",
     "doc": """readme changelog changes history news license licence copying copyright notice authors contributors
         contributing todo thanks""",
     "config": """requirements.txt constraints.txt cmakelists.txt meson.build meson_options.txt robots.txt setup.py
