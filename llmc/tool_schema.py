@@ -1,7 +1,7 @@
 """A tool as a model sees it before it asks: name, sentence, arguments.
 
 Every word here is paid for in every session, so a schema of the lean profile has no titles, defaults, unions or
-descriptions of arguments; what a tool takes beyond it is told on demand (`signature`). The profiles `full` and
+descriptions of arguments; what a tool takes beyond it is described on demand (`signature`). The profiles `full` and
 `research` describe every argument with its type.
 """
 
