@@ -116,11 +116,12 @@ class Graph:
             precision = resolution.precision if len(nodes) == 1 else max(resolution.precision, Precision.LIKELY)
             found.edges += [Edge(source, node, site, precision) for node in nodes]
         elif not resolution.entities and not resolution.closed and reference.kind in ("call", "use"):
-            if (only := self._only(facts, source, reference)) is not None:
-                found.edges.append(Edge(source, only, site, Precision.LIKELY))
-            elif guesses or self._is_telling(reference):
+            if guesses or self._is_telling(reference):
                 named = self._by_name(facts, source, reference)
-                found.guesses += [Edge(source, node, site, Precision.BY_NAME) for node in named]
+                if len(named) == 1 and self._is_distinctive(reference):
+                    found.edges.append(Edge(source, named[0], site, Precision.LIKELY))
+                else:
+                    found.guesses += [Edge(source, node, site, Precision.BY_NAME) for node in named]
             elif self._may_mean(facts, source, reference.name):
                 found.unlisted[site] = reference.name
 
@@ -130,13 +131,10 @@ class Graph:
             return False
         return 0 < len(self.project.defining(reference.name)) <= MOST_CANDIDATES
 
-    def _only(self, facts: Facts, source: GraphNode, reference: Reference) -> GraphNode | None:
-        """The one method that a call on an unknown value can mean in this repository: its name is of several words, no
-        library has it, and nothing else is called so."""
-        if not self._is_telling(reference) or not SEVERAL_WORDS.search(reference.name):
-            return None
-        named = self._by_name(facts, source, reference)
-        return named[0] if len(named) == 1 else None
+    def _is_distinctive(self, reference: Reference) -> bool:
+        """Whether a call on an unknown value means the method of this name, if the repository has only one: the name is
+        of several words, and no library has it."""
+        return SEVERAL_WORDS.search(reference.name) is not None and self._is_telling(reference)
 
     def _may_mean(self, facts: Facts, source: GraphNode, name: str) -> bool:
         """Whether a file of the same family of languages defines the name; tests count for tests alone."""
@@ -283,7 +281,7 @@ class Graph:
             precision = resolution.precision if len(nodes) == 1 else max(resolution.precision, Precision.LIKELY)
             found.edges.append(Edge(source, node, site, precision))
         elif not resolution.entities and not resolution.closed and reference.kind in ("call", "use"):
-            if self._only(facts, source, reference) == target:
+            if self._is_distinctive(reference) and self._by_name(facts, source, reference) == [target]:
                 found.edges.append(Edge(source, node, site, Precision.LIKELY))
             elif self._may_be(facts, source, reference, target):
                 found.guesses.append(Edge(source, node, site, Precision.BY_NAME))

@@ -55,19 +55,18 @@ def run(asked: ToolRequest) -> Envelope:
 
 def existing(workspace: Workspace, targets: list[Target]) -> tuple[list[Target], list[str]]:
     """Of several targets a missing one takes nothing from the others: those that exist, and a note on each other."""
-    found, missing = [], []
+    found: list[Target] = []
+    errors: list[NotFoundError] = []
     for target in targets:
         try:
             workspace.path_filter([target.path])
         except NotFoundError as error:
-            if len(targets) == 1:
-                raise
-            missing.append(error.message)
+            errors.append(error)
         else:
             found.append(target)
-    if missing and not found:
-        workspace.path_filter([targets[0].path])
-    return found, missing
+    if errors and not found:
+        raise errors[0]
+    return found, [error.message for error in errors]
 
 
 def layout_of(asked: ToolRequest, views: Sequence[View], files: list[FileOutline], named: frozenset[str]) -> FileLayout:

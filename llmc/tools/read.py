@@ -39,8 +39,9 @@ if TYPE_CHECKING:
     from llmc.retrieval.view import View
 
 # A file up to this many lines is given whole, as far as the budget goes; a longer one is better told by its outline.
-# Among several targets a file without a range is there for orientation, and must not take the room of the others.
-WHOLE_LINES, WHOLE_OF_SEVERAL = 250, 250
+WHOLE_LINES = 250
+# The share of the budget that an outline gets. Among several targets it is there for orientation, and must not take the
+# room of the others.
 MAP_SHARE, MAP_SHARE_OF_SEVERAL = 0.75, 0.3
 HEAD_LINES = 12
 # A function that is asked for by name and longer than this is shown as its skeleton unless all of it is asked for: two
@@ -298,9 +299,8 @@ def read_lines(asked: ToolRequest, root_index: RootIndex, path: str, target: Tar
     if target.start:
         span = f"{start}-{end}" if end > start else str(start)
         found = f"{title}:{span} of {plural(len(lines), 'line')}"
-    most_lines = WHOLE_LINES if alone else WHOLE_OF_SEVERAL
     is_shared_range = bool(target.start) and not alone  # what is named exactly is shown in full
-    long = len(rows) > most_lines and not is_shared_range and not asked.flag("all") and not asked.text(FOCUS.name)
+    long = len(rows) > WHOLE_LINES and not is_shared_range and not asked.flag("all") and not asked.text(FOCUS.name)
     if long and alone and not target.start:
         from llmc.tools.read_log import log_envelope  # noqa: PLC0415 - the readers of logs, which few need
 

@@ -136,7 +136,7 @@ class _Feed:
         if time.thread_time() - self._started > BASE_SECONDS + self._furthest * SECONDS_PER_BYTE:
             self.stopped = True
         if self.stopped:  # the end of a line, and then of the text
-            piece = b"\n" if offset <= self._furthest and not self._ended else b""
+            piece = b"" if self._ended else b"\n"
             self._ended = True
         else:
             piece = self._data[offset : self._end(offset + PIECE)]
