@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["GRAMMARS", "NAMES", "ROLES", "language_of", "looks_generated", "named", "role_of"]
+__all__ = ["GRAMMARS", "NAMES", "ROLES", "has_statements", "language_of", "looks_generated", "named", "role_of"]
 
 # language | extensions (with a leading dot) and file names | aliases | interpreters in a shebang line
 _TABLE = """
@@ -324,6 +324,43 @@ _TEST_PREFIXED = frozenset(
 )
 _BUILD_FILES = frozenset({"dockerfile", "make", "cmake", "bazel", "meson"})
 _CODE = frozenset(GRAMMARS) - _BUILD_FILES - {"html", "json", "toml"}
+
+
+def has_statements(language: str) -> bool:
+    """Whether its files are made of statements, and not of markup, styles, schemas or expressions."""
+    return language in _WITH_STATEMENTS
+
+
+_WITH_STATEMENTS = frozenset(
+    [
+        "bash",
+        "c",
+        "cpp",
+        "csharp",
+        "cuda",
+        "dart",
+        "elixir",
+        "go",
+        "java",
+        "javascript",
+        "jsx",
+        "julia",
+        "kotlin",
+        "lua",
+        "luau",
+        "perl",
+        "php",
+        "python",
+        "r",
+        "ruby",
+        "rust",
+        "scala",
+        "swift",
+        "tsx",
+        "typescript",
+        "zig",
+    ]
+)
 
 
 @lru_cache(maxsize=16_384)

@@ -22,7 +22,7 @@ __all__ = ["COMMANDS", "main", "main_pruner"]
 COMMANDS = {
     "search": "Best places for words, a question or an error message, quoted.",
     "grep": "Every match, as ripgrep finds it, by enclosing symbol.",
-    "read": "Files, lines, symbols (several at once), or the rest of a reply.",
+    "read": "Files, lines, symbols, several at once; --code for fewer tokens.",
     "find": "Find files by name.",
     "outline": "List the symbols of a file, a folder or the repository.",
     "match": "Code of a given shape, or calls with an argument.",

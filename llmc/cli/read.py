@@ -13,7 +13,7 @@ from llmc.cli._tool_call import ask_tool, common_options
 @click.command()
 @click.argument("target", nargs=-1, required=True)
 @click.option("--skeleton", is_flag=True, help="Signatures, control flow and calls; the rest is folded.")
-@click.option("--code", is_flag=True, help="Leave out comments, docstrings and blank lines.")
+@click.option("--code", is_flag=True, help="Every statement, without comments, logging and brackets: fewer tokens.")
 @common_options
 @pass_options
 def command(options: Options, /, **args: Any) -> int:

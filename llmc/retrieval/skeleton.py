@@ -1,23 +1,25 @@
-"""The shape of a long function: signatures, control flow and calls, one line per statement; the rest is folded.
+"""Source code in fewer tokens: one line per statement, without comments, log calls and closing brackets.
 
-It works on text and not on a syntax tree, so that every language and every range of lines has one. A statement that
-continues over several lines is joined, long arguments and literals inside it are abbreviated, and it stays if it
-branches, leaves, defines, calls, or sets what a later branch tests. Conditions are never abbreviated: they are what a
-reader came for. Comments, data and closing brackets go. Brackets decide where a statement ends (an open parenthesis,
-square bracket or literal continues it, an open block does not), and so does a line that is not indented further.
-Where that is still too much, plain calls go before whole levels do.
+`statements` keeps every statement. `skeleton` keeps those that branch, leave, define, call, or set what a later branch
+tests, abbreviates long arguments and literals, and folds the rest; if that is still too much, plain calls go before
+whole levels do. Conditions are never abbreviated: they are what a reader came for.
+
+Both work on text and not on a syntax tree, so that every language and every range of lines has one. Brackets decide
+where a statement ends (an open parenthesis, square bracket or literal continues it, an open block does not), and so
+does a line that is not indented further. A branch with a single short statement is one line (`if (!rows): return`), and
+Go's check after a call joins the call: `row, err := load(id) or return nil, err`.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
-__all__ = ["Fold", "Statement", "skeleton"]
+__all__ = ["Fold", "Statement", "skeleton", "statements"]
 
 _FLOW = re.compile(
     r"[\s})]*(?:if|elif|else|elsif|for|foreach|while|until|unless|do|loop|switch|case|default|match|when|select|try|catch"
@@ -36,6 +38,8 @@ _LOGS = re.compile(
     r"\s*(?:const|let|var)?\s*\w*(?:this\.|self\.)?_?(?:log|logger|logging|console|tracing|slog|klog|LOG)\b"
     r"(?:\s*:?=|\.\w+|\(\w*\)\.\w+)?[^=]*\(|\s*(?:trace|debug|info|warn|error|println|eprintln)!\("
 )
+_GO_CHECK = re.compile(r"if (\w*[eE]rr\w*) != nil")
+_GO_GROUP = re.compile(r"\s*(?:const|var|type|import)\s*\(\s*")  # of declarations
 _CALLED = re.compile(r"([^\W\d]\w*)(?=\()")
 _COMPOUND = re.compile(r"[^_\W]_+[^_\W]|[a-z][A-Z]")
 _CALL = re.compile(r"[\w$\]>!?]\s?\(|\bnew\s+\w|\w!\[?\(|\|>\s*\w")
@@ -64,6 +68,8 @@ _STRUCT = re.compile(r"(?:[=(,]|(?<!\)):|\breturn|=>)\s*&?(?:[\w:.]+(?:<[^>]*>)?
 # A statement is joined over so many lines at most: brackets in odd strings could keep it open for ever.
 _MOST_JOINED = 60
 _LONGEST = 110
+_LONGEST_LINE = 160  # of a branch with its only statement
+_LONGEST_STATEMENT = 400  # what is longer, such as a table of data, keeps its own lines
 _LONGEST_CONDITION = 320
 _LONGEST_RESULT = 180
 _LONGEST_STRING = 40  # of a literal in a statement that is too long
@@ -92,25 +98,49 @@ class Statement:
     text: str
 
 
-def skeleton(lines: Sequence[str], first: int, keep: Collection[int] = (), most: int = 0) -> list[Statement | Fold]:
-    """What stays, and a `Fold` for each longer run that does not. `first` is the number of the first line; `keep` are
-    numbers of lines that stay whatever they say. With more than `most` statements others are folded, too."""
+def statements(lines: Sequence[str], first: int) -> list[Statement]:
+    """Every statement of these lines; `first` is the number of the first one."""
     levels: list[int] = []
-    found: list[Statement | Fold] = []
-    folded = 0
+    found: list[Statement] = []
+    for number, text, length in _joined(lines, first):
+        if _is_left_out(text):
+            continue
+        level, whole = _level(text, levels), _plain(text)
+        if length == 1 or (len(whole) <= _LONGEST_STATEMENT and "…" not in whole):
+            found.append(Statement(number, level, whole))
+            continue
+        own = lines[number - first : number - first + length]
+        found += [
+            Statement(number + at, level + (_indent(line) > _indent(own[0])), line.strip())
+            for at, line in enumerate(own)
+            if line.strip()
+        ]
+    return _compact(found, _LONGEST_LINE)
+
+
+def skeleton(lines: Sequence[str], first: int, keep: Collection[int] = (), most: int = 0) -> list[Statement | Fold]:
+    """What decides, and a `Fold` for each longer run of other statements. `first` is the number of the first line;
+    `keep` are numbers of lines that stay whatever they say. With more than `most` statements others are folded, too."""
+    levels: list[int] = []
+    kept: list[Statement] = []
+    folds: dict[int, int] = {}  # lines that are folded before the statement of this index
     joined = list(_joined(lines, first))
     tested = _Tested(text for _, text, _ in joined)
     for number, text, length in joined:
         wanted = number == first or any(number <= line < number + length for line in keep)
         if wanted or _stays(text) or tested.later(text):
-            if folded > _FEW:
-                found.append(Fold(folded))
-            folded = 0
-            _add(found, Statement(number, _level(text, levels), _abbreviated(_plain(text))))
-        elif not _NOTHING.fullmatch(text):
-            folded += length
-    found += [Fold(folded)] if folded > _FEW else []
-    return _thinned(found, first + len(lines), most) if most else found
+            kept.append(Statement(number, _level(text, levels), _abbreviated(_plain(text))))
+        elif not _is_left_out(text):
+            folds[len(kept)] = folds.get(len(kept), 0) + length
+    folded = {kept[at].number if at < len(kept) else 0: size for at, size in folds.items() if size > _FEW}
+    compact = _compact(kept, _LONGEST, frozenset(folded))
+    if most and len(compact) > most:
+        return _thinned(compact, first + len(lines), most)
+    found: list[Statement | Fold] = []
+    for one in compact:
+        found += [Fold(folded[one.number])] if one.number in folded else []
+        found.append(one)
+    return [*found, Fold(folded[0])] if 0 in folded else found
 
 
 class _Tested:
@@ -122,7 +152,7 @@ class _Tested:
 
     def later(self, text: str) -> bool:
         """Whether a statement assigns to one of them."""
-        if _COMMENT.match(text) or _LOGS.match(text):
+        if _is_left_out(text):
             return False
         found = _ASSIGNS.match(text)
         return found is not None and found[1].rpartition(".")[2] in self._names
@@ -131,25 +161,22 @@ class _Tested:
 _WORD = re.compile(r"[^\W\d][\w$]*")
 
 
-def _thinned(found: list[Statement | Fold], end: int, most: int) -> list[Statement | Fold]:
+def _thinned(found: Sequence[Statement], end: int, most: int) -> list[Statement | Fold]:
     """Plain calls go first, from the deepest level on; then whole levels, so that what remains is complete as far as it
     goes."""
-    statements = [one for one in found if isinstance(one, Statement)]
-    if len(statements) <= most:
-        return found
-    kept = statements
-    for level in range(max(one.level for one in statements), 1, -1):
-        kept = [one for one in statements if one.level < level or _decides(one.text)]
+    kept = list(found)
+    for level in range(max(one.level for one in found), 1, -1):
+        kept = [one for one in found if one.level < level or _decides(one.text)]
         if len(kept) <= most:
             break
     if len(kept) > most:
         deepest = max(1, sorted(one.level for one in kept)[most] - 1)
-        kept = [one for one in statements if one.level <= deepest]
+        kept = [one for one in found if one.level <= deepest]
     thinned: list[Statement | Fold] = []
     for one, following in zip(kept, [*(each.number for each in kept[1:]), end], strict=True):
         thinned.append(one)
         if following - one.number > _FEW + 1:
-            inside = [each.text for each in statements if one.number < each.number < following]
+            inside = [each.text for each in found if one.number < each.number < following]
             thinned.append(Fold(following - one.number - 1, _called(inside)))
     return thinned
 
@@ -165,18 +192,46 @@ def _called(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in names if _COMPOUND.search(name)))[:_MOST_NAMES]
 
 
-def _add(found: list[Statement | Fold], one: Statement) -> None:
-    """A branch with a single short statement is one line: `if (!rows): return null`."""
-    if len(found) > 1 and isinstance(body := found[-1], Statement) and isinstance(head := found[-2], Statement):
-        single = head.level < body.level and one.level <= head.level and _FLOW.match(head.text)
-        text = f"{head.text.removesuffix(':')}: {body.text}"
-        if single and not _FLOW_HEAD.match(body.text) and len(text) <= _LONGEST:
-            found[-2:] = [Statement(head.number, head.level, text)]
-    found.append(one)
+def _compact(found: Sequence[Statement], longest: int, apart: Collection[int] = ()) -> list[Statement]:
+    """A branch with a single short statement becomes one line, a check of Go joins the call before it, and one that
+    only logged goes. Nothing is joined with a statement whose number is in `apart`: lines are folded before it."""
+    compact: list[Statement] = []
+    at = 0
+    while at < len(found):
+        one, at = found[at], at + 1
+        following = found[at] if at < len(found) else None
+        after = found[at + 1] if at + 1 < len(found) else None
+        has_body = following is not None and following.level > one.level
+        check = _GO_CHECK.fullmatch(one.text)
+        if check and not has_body and one.number not in apart:
+            continue
+        is_single = has_body and (after is None or after.level <= one.level) and _FLOW.match(one.text)
+        if is_single and following and following.number not in apart and not _FLOW_HEAD.match(following.text):
+            before = compact[-1] if compact and one.number not in apart else None
+            if check and before and before.level == one.level and _sets(before.text, check[1]):
+                joined = replace(before, text=f"{before.text} or {following.text}")
+            else:
+                before, joined = None, replace(one, text=f"{one.text.removesuffix(':')}: {following.text}")
+            if len(joined.text) <= longest:
+                compact[-1:] = [joined] if before else [*compact[-1:], joined]
+                at += 1
+                continue
+        compact.append(one)
+    return compact
+
+
+def _sets(text: str, name: str) -> bool:
+    """Whether a statement of Go assigns a call's result to this variable."""
+    targets, assigned, value = text.partition("=")
+    return bool(assigned) and name in _WORD.findall(targets) and "(" in value and not _FLOW.match(text)
+
+
+def _is_left_out(text: str) -> bool:
+    return bool(_COMMENT.match(text) or _LOGS.match(text) or _NOTHING.fullmatch(text))
 
 
 def _stays(text: str) -> bool:
-    if _COMMENT.match(text) or _LOGS.match(text):
+    if _is_left_out(text):
         return False
     return bool(_FLOW.match(text) or _DEFINES.match(text) or _CALL.search(text) or _branches(text))
 
@@ -249,6 +304,8 @@ def _indent(line: str) -> int:
 def _is_open(text: str) -> bool:
     """Whether a bracket keeps the statement open. Nothing inside a block counts, the block itself included."""
     bare = _bare(text)
+    if _GO_GROUP.fullmatch(bare):
+        return False
     heads = bool(_FLOW_HEAD.match(bare.lstrip("} \t")))
     opened: list[str] = []
     for found in _BRACKET.finditer(bare):
@@ -291,7 +348,8 @@ def _plain(text: str) -> str:
     text = re.sub(r"^\}\s*", "", text)
     text = re.sub(r"\s*\{$|;$", "", text)
     text = re.sub(r" (\??\.)(?=\w)", r"\1", text)
-    return re.sub(r"\(\s+", "(", re.sub(r",?\s+([)\]])", r"\1", text))
+    text = re.sub(r",?\s+([)\]])", r"\1", text)
+    return re.sub(r"\(\s+", "(", re.sub(r", \}", " }", text))
 
 
 def _abbreviated(text: str) -> str:

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 __all__ = ["RUN", "allowed_tools", "instructions_of", "listed", "offered", "profile_of"]
 
 LEAN = (
-    "Indexed: use these instead of rg, grep, find and cat, also in subagents: search quotes the code for a question, "
+    "Indexed: use instead of rg, grep, find, cat, also in subagents: search quotes code for a question, "
     "name or pasted error; grep shows each match in its function.\n"
-    "`+8 more → h4k2`: read h4k2 continues, and path accepts it. "
-    "context_focus_question keeps only lines that answer it."
+    "`+8 more → h4k2`: read h4k2 continues. "
+    "context_focus_question keeps lines that answer it; code drops comments."
 )
 INSTRUCTIONS = {
     "research": "Research in this workspace: locate, analyse, find patterns, hand over. Answers name path and line.",

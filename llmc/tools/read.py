@@ -7,19 +7,20 @@ long function its skeleton; several targets are read together, and those of one 
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from llmc.base.errors import LlmcError, NotFoundError, NotIndexedYetError, QueryError
-from llmc.base.languages import language_of, role_of
+from llmc.base.languages import has_statements, language_of, role_of
 from llmc.base.modules import is_module, module_splits
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.phrases import freshness_notes, plural
 from llmc.retrieval.enclosing import symbols_of
 from llmc.retrieval.line_kinds import COMMENT, FileText
 from llmc.retrieval.outline import OutlineRequest, outline
-from llmc.retrieval.skeleton import Fold, skeleton
+from llmc.retrieval.skeleton import Fold, skeleton, statements
 from llmc.retrieval.targets import BinaryFile, Target, find_symbol, length, named_target, parse_target, read_target
 from llmc.retrieval.unindexed import unindexed_definitions
 from llmc.tool import BUDGET, FOCUS, Argument, Tool, ToolRequest
@@ -27,6 +28,7 @@ from llmc.tools.handle_pages import read_item, read_page
 from llmc.tools.nearest import with_nearest
 from llmc.tools.outline_layout import file_layout
 from llmc.tools.remotes import local_target, read_remote
+from llmc.tools.scope import written_together
 from llmc.workspace import shown_path
 
 if TYPE_CHECKING:
@@ -56,17 +58,30 @@ BODY_LINES = 3
 MOST_PLACES = 5
 MOST_TARGETS = 20
 SKELETONS = f"skeletons of functions over {LONG_OF_SEVERAL} lines, --all shows them"
-CODE_ALONE = "without comments"
+CODE_ALONE = "without comments and logging"
+CODE_HINT = "--code is shorter: every statement, no comments"
+WORTH_A_HINT = 0.2
 STEPS = "steps"  # behind the handle of a delegate's reply: what it did
 
 
 def run(asked: ToolRequest) -> Envelope:
-    targets = asked.texts("target")
+    targets = [part for text in asked.texts("target") for part in separate(asked, text)]
     if len(targets) > MOST_TARGETS:
         raise QueryError(f"{len(targets)} targets are too many at once", hint=f"Read at most {MOST_TARGETS}.")
     if len(targets) == 1:
         return read_one(asked, targets[0])
     return together(*merged(targets, [read_or_say(asked, target) for target in targets]))
+
+
+def separate(asked: ToolRequest, text: str) -> list[str]:
+    """Several targets in one string, unless a file is called so."""
+    parts = written_together(text)
+    path = parse_target(text).path
+    if len(parts) > 1 and path != parse_target(parts[0]).path:
+        with suppress(NotFoundError):
+            asked.workspace.locate(path)
+            return [text]
+    return parts
 
 
 def read_or_say(asked: ToolRequest, target: str) -> Envelope | LlmcError:
@@ -312,14 +327,29 @@ def read_lines(asked: ToolRequest, root_index: RootIndex, path: str, target: Tar
         return shape(found, views[0], whole, notes, data, statements)
     if long and (target.named or not target.start):
         return mapped(asked, found, views[0], whole, notes, data, MAP_SHARE if alone else MAP_SHARE_OF_SEVERAL)
+    notes = (*notes, *shorter(rows, lines, path)) if not asked.flag("code") and not asked.text(FOCUS.name) else notes
     explicit = bool(target.start) or not alone  # a short file beside ranges must not cut them
     return Envelope("read", found, (Group("", (whole,)),), notes, data=data, unit="line", explicit=explicit)
 
 
 def code_rows(rows: tuple[Row, ...], lines: Sequence[str], path: str) -> tuple[Row, ...]:
-    """Without comments, docstrings and blank lines; a number after each gap shows where they were."""
-    text = FileText("\n".join(lines) + "\n", language_of(path))
-    return tuple(row for row in rows if row.text.strip() and text.kind(row.number or 0) != COMMENT)
+    """Every statement in one line, without comments, docstrings and log calls; a number shows where each begins. Of a
+    file that is no program code only comments and blank lines go."""
+    language = language_of(path)
+    text = FileText("\n".join(lines) + "\n", language)
+    kept = [row if text.kind(row.number or 0) != COMMENT else replace(row, text="") for row in rows]
+    if not has_statements(language):
+        return tuple(row for row in kept if row.text.strip())
+    return skeleton_rows(statements([row.text for row in kept], rows[0].number or 1)) if rows else ()
+
+
+def shorter(rows: tuple[Row, ...], lines: Sequence[str], path: str) -> tuple[str, ...]:
+    """Of many lines, a note on how much `--code` leaves out, if it is worth another time."""
+    if len(rows) < LONG_OF_SEVERAL:
+        return ()
+    length = sum(len(row.text.strip()) for row in rows)
+    share = 1 - sum(len(row.text.strip()) for row in code_rows(rows, lines, path)) / (length or 1)
+    return (CODE_HINT,) if share >= WORTH_A_HINT else ()
 
 
 def binary_envelope(asked: ToolRequest, root_index: RootIndex, path: str, file: BinaryFile) -> Envelope:
@@ -411,7 +441,7 @@ TOOL = Tool(
             text="path",
         ),
         Argument("skeleton", "boolean", "Signatures, control flow and calls; the rest is folded."),
-        Argument("code", "boolean", "Leave out comments, docstrings and blank lines."),
+        Argument("code", "boolean", "Every statement, without comments, logging and closing brackets: fewer tokens."),
         Argument("fresh", "boolean", "Include lines that this session already received."),
         Argument("fields", "strings", "Of a JSON file with a list of objects: a table of only these; * is all."),
         BUDGET,
@@ -419,8 +449,8 @@ TOOL = Tool(
     ),
     budget="read_budget",
     profiles=frozenset({"lean", "full"}),
-    brief="path, path:10-40, path::symbol, Class.method, a handle or handle:3.",
-    schema=("target", "context_focus_question"),
+    brief="path, path:10-40, Class.method, handle:3; several by spaces.",
+    schema=("target", "code", "context_focus_question"),
     topics=frozenset({"code", "docs", "tests"}),
     examples=("read src/main.py:10-40", "read src/parser.py::Parser.feed", "read h4k2:3"),
 )

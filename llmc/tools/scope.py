@@ -10,9 +10,10 @@ nothing else was asked for.
 
 from __future__ import annotations
 
-from collections import Counter
+import re
+from collections import Counter, deque
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from llmc.base.errors import LlmcError, NotFoundError
 from llmc.base.root_fs import FileKind
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from llmc.tool import ToolRequest
     from llmc.workspace import Workspace
 
-__all__ = ["CallScope", "counted", "denied_notes", "in_scope", "names_unindexed", "scope_of"]
+__all__ = ["CallScope", "counted", "denied_notes", "in_scope", "names_unindexed", "scope_of", "written_together"]
 
 FEW_DENIED = 3  # files that a list names, since it would be incomplete without them
 
@@ -82,14 +83,29 @@ def existing_paths(workspace: Workspace, typed: Sequence[str]) -> tuple[list[tup
     if there are none."""
     named: list[tuple[RootIndex, NamedPath]] = []
     missing: dict[str, NotFoundError] = {}
-    for one in typed:
+    queue = deque(typed)
+    while queue:
+        one = queue.popleft()
         try:
             named += workspace.named_paths([one])
         except NotFoundError as error:
-            missing[one] = error
+            if len(parts := written_together(one)) > 1:
+                queue.extendleft(reversed(parts))
+            else:
+                missing[one] = error
     if missing and not named:
         raise next(iter(missing.values()))
     return named, list(missing)
+
+
+def written_together(text: str) -> list[str]:
+    """The parts of `src/a.py:1-20 src/b.py`: where a schema has a single string, models separate several by spaces or
+    commas. A name with other characters than those of paths is left alone."""
+    parts = [part for part in re.split(r"[\s,]+", text) if part]
+    return parts if all(PATH_LIKE.fullmatch(part) for part in parts) else [text]
+
+
+PATH_LIKE: Final = re.compile(r"[\w./:@$~*+-]+")
 
 
 def in_scope(asked: ToolRequest) -> ToolRequest:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from llmc.retrieval.skeleton import Fold, skeleton
+from llmc.retrieval.skeleton import Fold, skeleton, statements
 
 
 def shape(text: str, most: int = 0) -> list[str]:
@@ -93,12 +93,16 @@ def test_statements_over_several_lines_are_joined() -> None:
 
 def test_a_branch_with_one_statement_is_one_line() -> None:
     assert "11 1 if (!fields): return null" in shape(TYPESCRIPT)
-    assert "3 1 if err != nil: return err" in shape(GO)
+
+
+def test_a_check_of_go_joins_the_call_before_it_and_goes_if_it_only_logs() -> None:
+    assert "2 1 entity, err := s.Next(ctx) or return err" in shape(GO)
+    assert not any("err != nil" in line for line in shape(GO.replace("return err", 'log.Error("no: %v", err)')))
 
 
 def test_literals_are_part_of_their_statement_and_blocks_are_not() -> None:
     lines = shape(TYPESCRIPT)
-    assert "13 1 else if (query.deep): await nested({ limit: 10, offset: 20, })" in lines
+    assert "13 1 else if (query.deep): await nested({ limit: 10, offset: 20 })" in lines
     assert lines[-3:] == ["20 1 rows.forEach((row) =>", "22 2 clean(row)", "24 1 return items"]
 
 
@@ -115,7 +119,6 @@ def test_chains_struct_literals_and_lifetimes_of_rust() -> None:
 def test_docstrings_comments_and_logging_are_folded() -> None:
     assert shape(PYTHON) == [
         "1 0 def send(self, name, *, eta=None):",
-        "… 5",
         '7 1 if eta: warn("eta has no effect")',
         "12 1 return self.route(name)",
     ]
@@ -210,7 +213,7 @@ def test_an_operator_at_the_end_of_a_line_continues_it() -> None:
 def test_a_query_in_triple_quotes_is_one_statement() -> None:
     query = '    c.execute("""\n        SELECT (a\n    """, [1])\n'
     text = "def f(c):\n" + query + "    for row in c.fetchall():\n        use(row)\n"
-    assert shape(text)[1:] == ['2 1 c.execute("…", [1])', "5 1 for row in c.fetchall():", "6 2 use(row)"]
+    assert shape(text)[1:] == ['2 1 c.execute("…", [1])', "5 1 for row in c.fetchall(): use(row)"]
 
 
 def test_plain_calls_go_before_branches() -> None:
@@ -220,3 +223,28 @@ def test_plain_calls_go_before_branches() -> None:
     lines = shape(text, most=35)
     assert sum("return" in line for line in lines) == 10
     assert not any("b()" in line for line in lines)
+
+
+def every_statement(text: str) -> list[str]:
+    return [f"{one.number} {one.level} {one.text}" for one in statements(text.strip("\n").split("\n"), 1)]
+
+
+def test_every_statement_stays_but_for_comments_logging_and_closing_brackets() -> None:
+    assert every_statement(PYTHON) == [
+        "1 0 def send(self, name, *, eta=None):",
+        "6 1 parent = have = None",
+        '7 1 if eta: warn("eta has no effect")',
+        "12 1 return self.route(name)",
+    ]
+    assert "21 2 delete row.key" in every_statement(TYPESCRIPT)
+    assert "9 1 let evaluator = Evaluator { depth: depth + 1, scope }" in every_statement(RUST)
+
+
+def test_data_and_texts_of_many_lines_keep_their_lines() -> None:
+    table = "NAMES = {\n" + "".join(f"    'name_of_{at}': 'value of {at}',\n" for at in range(30)) + "}"
+    assert len(every_statement(table)) == 32
+    assert "3 1 SELECT (a" in every_statement('c.execute("""\n  -- one\n  SELECT (a\n""", [1])')
+
+
+def test_a_group_of_declarations_has_one_line_for_each() -> None:
+    assert every_statement('const (\n\tA = 1\n\tB = "x"\n)') == ["1 0 const (", "2 1 A = 1", '3 1 B = "x"']

@@ -45,6 +45,7 @@ FILES["commented.py"] = """def load(path):
     return ''
 """
 
+FILES["noted.py"] = "def noted():\n" + "".join(f"    # about {at} and its use\n    use({at})\n" for at in range(40))
 
 SIZES = range(130, 250, 10)
 LINE = "line {} of a text of some words and a few more of them\n"
@@ -80,8 +81,7 @@ def test_a_very_long_function_is_its_skeleton_with_all_of_it_behind_the_handle(r
     assert lines[0] == "long.py:1-244 of 244 lines · skeleton of 244 lines, --all shows them"
     assert lines[1:] == [
         "1 def everything(rows):",
-        "  for row in rows:",
-        "   store(row)",
+        "  for row in rows: store(row)",
         " … 240 lines",
         "244  return rows",
         f"+244 lines → {reply.handle}",
@@ -159,14 +159,19 @@ def test_a_short_file_among_several_targets_does_not_cut_their_ranges(read: Call
 def test_code_alone_has_no_comments_and_shows_where_they_were(read: Callable[..., Reply]) -> None:
     reply = read("commented.py:1-14", code=True)
     assert reply.text.split("\n") == [
-        "commented.py:1-14 of 14 lines · without comments",
+        "commented.py:1-14 of 14 lines · without comments and logging",
         "1 def load(path):",
-        "7     text = open(path).read()  # all of it",
-        "11     if '#' in text:",
-        "         return text",
-        "14     return ''",
+        "7  text = open(path).read()",
+        "11  if '#' in text: return text",
+        "14  return ''",
     ]
     assert "Reads it." in read("commented.py:1-14").text
+
+
+def test_many_lines_with_comments_name_the_shorter_form(read: Callable[..., Reply]) -> None:
+    assert read("noted.py:1-80").text.split("\n")[0].endswith("--code is shorter: every statement, no comments")
+    assert "--code" not in read("noted.py:1-80", code=True).text
+    assert "--code" not in read("noted.py:1-20").text
 
 
 def test_a_skeleton_with_code_alone_has_the_lines_of_the_file(read: Callable[..., Reply]) -> None:
@@ -175,3 +180,8 @@ def test_a_skeleton_with_code_alone_has_the_lines_of_the_file(read: Callable[...
 
     assert shown("everything", code=True) == shown("everything")
     assert shown("commented.py::load", code=True, skeleton=True) == shown("commented.py::load", skeleton=True)
+
+
+def test_several_targets_may_be_one_string(read: Callable[..., Reply]) -> None:
+    assert read("code.py::step_3 plain.txt:2-2").text == read("code.py::step_3", "plain.txt:2-2").text
+    assert read("code.py::step_3, plain.txt:2-2").text.startswith("2 targets")
