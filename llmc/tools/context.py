@@ -13,6 +13,8 @@ from llmc.tools.search import telling_words
 from llmc.workspace import shown_path, vector_notes
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from llmc.retrieval.results import FileHits, Hit
     from llmc.workspace import Workspace
 
@@ -26,8 +28,7 @@ def run(asked: ToolRequest) -> Envelope:
         asked.text("query"), paths=workspace.path_filter(asked.paths()), within=asked.within(), limit=12
     )
     result = search(asked.views(), request)
-    passages = [(file, hit) for file in result.files for hit in file.hits]
-    passages.sort(key=lambda pair: -pair[1].score)
+    passages = ranked(result.files)
     envelope = Envelope(
         "context",
         plural(len(passages), "passage") if passages else "nothing found",
@@ -48,6 +49,12 @@ def run(asked: ToolRequest) -> Envelope:
         in_order=True,
     )
     return show_around(envelope, telling_words(request.query))
+
+
+def ranked(files: Sequence[FileHits]) -> list[tuple[FileHits, Hit]]:
+    """The best passage of each file in the order of the files, then their second ones, and so on."""
+    longest = max((len(file.hits) for file in files), default=0)
+    return [(file, file.hits[at]) for at in range(longest) for file in files if at < len(file.hits)]
 
 
 def group_of(file: FileHits, hit: Hit, workspace: Workspace) -> Group:
