@@ -1,8 +1,8 @@
-"""Where is the git directory of a root, and which commit is the root at? Files are read as text, bounded, never through
-links; of the configuration only the URL of `origin` is read, as the name of the repository.
+"""Where is the git directory of a root, which commit is the root at, and what is the repository called?
 
-The git directory of a linked work tree may lie outside the root. It is used only if the user owns it.
-"""
+Files are read as text, bounded, never through links; of the configuration only the URL of `origin` is read, whose path
+(`team/service`) is the repository's name. The git directory of a linked work tree may lie outside the root. It is used
+only if the user owns it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,19 @@ from typing import Final
 from zlib import crc32
 
 from llmc.base.errors import NotFoundError
-from llmc.base.repository_names import name_of_remote
 
-__all__ = ["GitCommit", "GitFolder", "git_folder", "origin_name"]
+__all__ = ["REPO_NAME", "GitCommit", "GitFolder", "git_folder", "name_of_remote", "origin_name"]
+
+REMOTE: Final = re.compile(r"(?:[a-z+]+://[^/]+/|[^/@]+@[^:/]+:)(?P<path>.+?)(?:\.git)?/?")
+REPO_NAME: Final = re.compile(r"[\w.+-]+(?:/[\w.+-]+)*")
+
+
+def name_of_remote(url: str) -> str:
+    """Empty if the URL has no such path."""
+    found = REMOTE.fullmatch(url.strip())
+    name = found["path"].strip("/") if found else ""
+    return name if REPO_NAME.fullmatch(name) else ""
+
 
 SMALL_FILE: Final = 4_096
 LARGEST_REFS: Final = 16 << 20

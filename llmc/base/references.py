@@ -1,4 +1,5 @@
-"""Places written as text: `path`, `path:line`, `path:line:col`, `path:10-40` and `path::symbol`.
+"""Places written as text: `path`, `path:line`, `path:line:col`, `path:10-40`, `path::symbol`, and names that begin with
+a module (`echo.deliver` in `src/echo.ts`, `pkg.a.f` in `pkg/a/__init__.py`).
 
 This module only splits text; whether a place exists is decided where the index or the file is at hand.
 """
@@ -6,14 +7,19 @@ This module only splits text; whether a place exists is decided where the index 
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-__all__ = ["LineReference", "PathRange", "cited_places", "parse_range", "parse_reference"]
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+__all__ = ["LineReference", "PathRange", "cited_places", "is_module", "module_splits", "parse_range", "parse_reference"]
 
 _REFERENCE = re.compile(r"(?P<path>[^:\n]+)(?::(?P<line>\d{1,9})(?::\d{1,9})?)?")
 _RANGE = re.compile(r"(?P<path>.+?)(?:::(?P<symbol>[^:].*)|:(?P<start>\d+)(?:-(?P<end>\d*))?)?", re.DOTALL)
 _NAMED = re.compile(r"(?P<path>[^:\n]+\.\w{1,5}):(?P<symbol>[A-Za-z_$#][\w.$#]*)")
 _CITED = re.compile(r"(?<![\w/.-])(/?[\w.-]+(?:/[\w.-]+)*\.\w+:\d+)")
+# Files that are the module of their folder.
+PACKAGE_FILES = frozenset({"__init__", "index", "mod"})
 
 
 class LineReference(NamedTuple):
@@ -53,3 +59,16 @@ def parse_range(text: str) -> PathRange | None:
 def cited_places(text: str) -> list[str]:
     """Every `path:line` in a text."""
     return _CITED.findall(text)
+
+
+def module_splits(parts: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """(module as a path, name in it) for each way to divide a qualified name, the longest module first."""
+    for at in range(len(parts) - 1, 0, -1):
+        yield "/".join(parts[:at]), ".".join(parts[at:])
+
+
+def is_module(path: str, module: str) -> bool:
+    folder, _, file = f"/{path}".rpartition("/")
+    stem = file.partition(".")[0]
+    own = folder if stem in PACKAGE_FILES else f"{folder}/{stem}"
+    return own.endswith(f"/{module}")

@@ -1,7 +1,7 @@
 """An OpenAI-compatible embeddings endpoint (LM Studio, Ollama, llama.cpp, a company's gateway).
 
 This module handles batches, a limited number of retries, one deadline for all attempts (`embedder.timeout_ms`), and
-validation of the reply (size, count, dimension, finite numbers). `exchange` sends the request, so file contents and the
+validation of the reply (size, count, dimension, finite numbers). `outbound` sends the request, so file contents and the
 key go only to the configured host. The key is sent in a header and never appears in a message or log. A query waits for
 a shorter time than a batch of the indexer, and after a failure queries skip vectors for a while (see `trouble`).
 """
@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from llmc.base.errors import EmbedError
-from llmc.base.exchange import ExchangeError, Exchanger, ExchangeSizeError
+from llmc.base.outbound import ExchangeError, Exchanger, ExchangeSizeError
 from llmc.embed.vectors import unit_rows
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from llmc.base import words
-from llmc.base.modules import is_module, module_splits
+from llmc.base.references import is_module, module_splits
 from llmc.graph.dialects import family_of
 from llmc.graph.entities import Edge, GraphNode, Precision, Site
 from llmc.graph.facts import CALLABLE_KINDS, TYPE_KINDS

@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from llmc.base.errors import NotFoundError, QueryError
-from llmc.base.modules import is_module, module_splits
+from llmc.base.references import is_module, module_splits
 from llmc.graph.edges import Graph
 from llmc.graph.entities import Entity, EntityKind, GraphNode
 from llmc.graph.facts import CALLABLE_KINDS, TYPE_KINDS

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from llmc.base import logs
-from llmc.base.compute_slots import released
+from llmc.base.concurrency import released
 from llmc.indexer.tasks import try_embedder
 
 if TYPE_CHECKING:

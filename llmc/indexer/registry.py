@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from llmc.base import logs, paths
-from llmc.base.compute_slots import released
+from llmc.base.concurrency import released
 from llmc.base.denylist import Denylist
 from llmc.base.errors import CorruptStoreError, RootError
 from llmc.base.ignore import Rules

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import orjson
 
-from llmc.base.exchange import ExchangeError, Exchanger
 from llmc.base.git_folder import origin_name
+from llmc.base.outbound import ExchangeError, Exchanger
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

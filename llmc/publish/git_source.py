@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from llmc.base.errors import ConfigError, NotFoundError, RootError
-from llmc.base.repository_names import REPO_NAME, name_of_remote
+from llmc.base.git_folder import REPO_NAME, name_of_remote
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

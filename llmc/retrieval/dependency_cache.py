@@ -11,7 +11,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from llmc.base.cache_budget import cache_share
-from llmc.base.coalesce import InFlightCache
+from llmc.base.concurrency import InFlightCache
 from llmc.base.errors import LlmcError
 from llmc.base.root_fs import settled
 

@@ -23,7 +23,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from llmc.base import logs
-from llmc.base.compute_slots import revoke
+from llmc.base.concurrency import revoke
 from llmc.base.errors import CallMemoryError, CallTimeoutError, LlmcError
 from llmc.base.malloc import trim_heap
 from llmc.envelope.request import DEFAULT_SECONDS

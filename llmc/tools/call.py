@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from llmc.base.compute_slots import slot
+from llmc.base.concurrency import slot
 from llmc.base.errors import LlmcError, QueryError
 from llmc.state.metrics import METER
 from llmc.state.recent_calls import RECENT

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmc.base.compute_slots import released
+from llmc.base.concurrency import released
 from llmc.envelope import Envelope, Group, Item
 from llmc.envelope.bulk import BulkCleaner
 from llmc.envelope.phrases import plural

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from llmc.base.errors import LlmcError, NotFoundError, NotIndexedYetError, QueryError
 from llmc.base.languages import has_statements, language_of, role_of
-from llmc.base.modules import is_module, module_splits
+from llmc.base.references import is_module, module_splits
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.phrases import freshness_notes, plural
 from llmc.retrieval.enclosing import symbols_of

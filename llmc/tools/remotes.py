@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from llmc.base.compute_slots import released
+from llmc.base.concurrency import released
 from llmc.base.errors import LlmcError, NotFoundError, QueryError
-from llmc.base.exchange import ExchangeError, Exchanger, ExchangeTimeoutError
 from llmc.base.git_folder import origin_name
+from llmc.base.outbound import ExchangeError, Exchanger, ExchangeTimeoutError
 from llmc.envelope.packing import unpack
 from llmc.tools.scope import in_scope
 

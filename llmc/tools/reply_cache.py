@@ -22,7 +22,7 @@ from llmc.workspace import is_keywords_only
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from llmc.base.coalesce import InFlightCache
+    from llmc.base.concurrency import InFlightCache
     from llmc.envelope import Envelope
     from llmc.envelope.reply import Reply
     from llmc.retrieval.view import View

@@ -14,7 +14,7 @@ from mcp_world import raw
 from search_world import write
 from tool_calls import answer
 
-from llmc.base.coalesce import InFlightCache
+from llmc.base.concurrency import InFlightCache
 from llmc.envelope.handles import Handles
 from llmc.envelope.request import ClientInfo, RunningRequest
 from llmc.retrieval.dependency_cache import DependencyCache

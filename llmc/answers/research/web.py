@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
 from llmc.base.errors import ConfigError, WebError
-from llmc.base.exchange import ExchangeError, Exchanger
+from llmc.base.outbound import ExchangeError, Exchanger
 from llmc.envelope.clean import clean_text
 from llmc.envelope.redact.redactor import Redactor
 

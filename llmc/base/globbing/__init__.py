@@ -1,7 +1,7 @@
 """globbing: does this path match? Ignore rules and `-g` globs, with ripgrep's semantics.
 
-`globs` parses one glob, `table` matches many of them at once, `patterns` parses a file of rules. Both the indexer and
-retrieval use this package.
+`globs` parses one glob, `patterns` parses a file of rules and applies them. Both the indexer and retrieval use this
+package.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Client of a `swe-pruner` service over HTTP, whose responses are validated.
 
 `{code, query}` is sent by POST; the first string among `pruned_code`, `content` and `text` in the JSON response is the
-pruned text. `exchange` bounds size and time; the caller redacts `code` first. Any failure is a `PrunerError` with a
+pruned text. `outbound` bounds size and time; the caller redacts `code` first. Any failure is a `PrunerError` with a
 short reason, and the unpruned text is used instead.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from llmc.base.exchange import ExchangeError, Exchanger, ExchangeSizeError, ExchangeTimeoutError
+from llmc.base.outbound import ExchangeError, Exchanger, ExchangeSizeError, ExchangeTimeoutError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

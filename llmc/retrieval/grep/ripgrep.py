@@ -23,7 +23,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from llmc.base.compute_slots import released
+from llmc.base.concurrency import released
 from llmc.base.errors import LlmcError, QueryError
 from llmc.base.process import killed_at
 

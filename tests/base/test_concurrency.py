@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from llmc.base.compute_slots import ComputeSlots
+from llmc.base.concurrency import ComputeSlots
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,28 +1,33 @@
-"""How many calls compute at once: two, in the order in which they arrived.
+"""Which calls compute at once, and what calls that wait at the same time share.
 
 One interpreter computes one thing at a time. When sixteen threads compete, each is interrupted again and again: 16
 clients got 55 replies a second at 20 ms of CPU each, and with slots 70 at 15 ms; the 95th percentile fell from 590 to
-300 ms. A call that waits for another process or for the index releases its slot meanwhile, and continues before
-calls that have not begun.
+300 ms. So two calls compute at once, in the order in which they arrived. A call that waits for another process or for
+the index releases its slot meanwhile, and continues before calls that have not begun.
+
+Calls that arrive together often need the same value: the settings of their folder, or the very same reply. A value
+whose computation began after a call arrived is as fresh to that call as one that it would compute itself, later. So
+`InFlightCache` never serves what was outdated when the call arrived, and a call that arrives alone computes its own.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections import deque
+from collections import OrderedDict, deque
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Hashable, Iterator
 
-__all__ = ["ComputeSlots", "released", "revoke", "slot"]
+__all__ = ["ComputeSlots", "InFlightCache", "released", "revoke", "slot"]
 
 SLOTS: Final = 2
 # These calls compute for milliseconds. One that computes for longer than this no longer keeps others waiting.
 LEASE_SECONDS: Final = 5.0
 CHECK_SECONDS: Final = 0.5
+Value = TypeVar("Value")
 
 
 class ComputeSlots:
@@ -123,3 +128,30 @@ class ComputeSlots:
 
 _slots = ComputeSlots()
 slot, released, revoke = _slots.slot, _slots.released, _slots.revoke
+
+
+class InFlightCache(Generic[Value]):
+    """Safe from any thread; keeps the `size` newest values. Times are those of `time.monotonic`."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._values: OrderedDict[Hashable, tuple[float, Value]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: Hashable, *, newer_than: float) -> Value | None:
+        """The value for `key` if its computation began after that moment."""
+        with self._lock:
+            began, value = self._values.get(key, (newer_than, None))
+        return value if began > newer_than else None
+
+    def put(self, key: Hashable, value: Value, *, began: float) -> None:
+        """`began`: the moment before anything was read for the value."""
+        with self._lock:
+            self._values[key] = (began, value)
+            self._values.move_to_end(key)
+            if len(self._values) > self._size:
+                self._values.popitem(last=False)
+
+    def clear(self) -> None:
+        with self._lock:
+            self._values.clear()
