@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from llmc.base import words
 from llmc.base.references import is_module, module_splits
 from llmc.graph.dialects import family_of
-from llmc.graph.entities import Edge, GraphNode, Precision, Site
+from llmc.graph.entities import Edge, EntityKind, GraphNode, Precision, Site
 from llmc.graph.facts import CALLABLE_KINDS, TYPE_KINDS
 from llmc.graph.incidental import is_incidental
+from llmc.graph.resolve import outwards
 from llmc.store.keywords.trigrams import trigrams
 from llmc.store.protocols import Trigrams
 
@@ -243,11 +244,31 @@ class Events:
             for one in references:
                 scope = one.container
                 is_named = one.receiver.rpartition(".")[2] == enum and one.kind == "use" and scope not in sent
-                if is_named and facts.kind(scope) in FUNCTION_KINDS and not is_incidental(GraphNode(doc, scope)):
+                if (
+                    is_named
+                    and not self._is_field(facts, scope, one.receiver)
+                    and facts.kind(scope) in FUNCTION_KINDS
+                    and not is_incidental(GraphNode(doc, scope))
+                ):
                     found.setdefault((doc, scope), KeyedSite(doc, scope, key, one.line, "switch", (f"={scope}",)))
         sites = list(found.values())
         taking = [site for site in sites if self._takes(site)]
         return taking or [site for site in sites if _HANDLES & set(words.split(site.scope.rpartition(".")[2]))]
+
+    def _is_field(self, facts: Facts, scope: str, receiver: str) -> bool:
+        """Whether `task.Job` is the field of a value: then `task.Job.RunID` is no message."""
+        if "." not in receiver:
+            return False
+        head = receiver.partition(".")[0]
+        found = self.resolver.evaluate(facts, scope, receiver).entities
+        if not found:
+            return any(facts.links.bindings.get((outer, head)) for outer in outwards(scope))
+        kinds = {(one.kind, self._kind(one.node)) for one in found}
+        return all(kind is EntityKind.INSTANCE or what in ("field", "property") for kind, what in kinds)
+
+    def _kind(self, node: GraphNode) -> str:
+        facts = self.project.facts(node.doc)
+        return facts.kind(node.qualified) if facts else ""
 
     def _takes(self, site: KeyedSite) -> bool:
         uses = self.project.references(site.doc).get(site.scope, ())

@@ -1,6 +1,9 @@
-"""Calls that are part of almost every function and of no flow: copies, conversions, errors, measurements, logging.
+"""Calls that are part of almost every function and of no flow: copies, conversions, errors, measurements, logging,
+database sessions.
 
-Told by name, since each language has its own. `trees` does not follow them, and `calls` lists their names alone.
+Some are recognised by name, since each language has its own. Others are known by their use: a short function that a
+large share of all files calls is part of the plumbing, whatever it is called. `trees` leaves them out, and `calls`
+names them in one line.
 """
 
 from __future__ import annotations
@@ -8,10 +11,27 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from llmc.graph.facts import CALLABLE_KINDS
+from llmc.graph.library_names import LIBRARY_NAMES
+from llmc.store.keywords.trigrams import trigrams
+from llmc.store.protocols import Trigrams
+
 if TYPE_CHECKING:
     from llmc.graph.entities import GraphNode
+    from llmc.graph.facts import Facts
+    from llmc.graph.project import Project
 
-__all__ = ["is_incidental"]
+__all__ = ["is_incidental", "is_plumbing", "plumbing_name"]
+
+# A function is plumbing if this share of all files calls it, and at least so many. On gitea 5 % call the getter of the
+# database engine, 1.5 % the query for a repository; steps of a flow are called from less than .5 %.
+PLUMBING_SHARE, PLUMBING_FILES = 0.015, 20
+PLUMBING_LINES = 20  # a longer function does something of its own
+SAME_NAME = 3  # files that define a name: where more do, calls by name tell nothing about one of them
+# Folders and files for what every part of a program uses.
+_MODULES = frozenset(
+    ["log", "logs", "logger", "loggers", "logging", "tracing", "telemetry", "metrics", "otel", "sentry", "assert"]
+)
 
 _COPIES = frozenset(
     [
@@ -38,11 +58,12 @@ _COPIES = frozenset(
     ]
 )
 _CREATES = frozenset(["new", "default", "__init__", "constructor", "create", "start"])
-_ERRORS = re.compile(r"(?:Error|Exception|Failure)$")
+_ERRORS = re.compile(r"(?:Error|Exception|Failure)$|^(?:Is)?Err[A-Z]|^(?:[Nn]ew|[Ww]rap)\w*Err(?:or)?(?:f|[A-Z]\w*)?$")
 _MEASURES = re.compile(
     r"(?:Measurement|Telemetry|Metrics?|HwCounter|CounterCell|MeasurementAcc|Stopwatch|Histogram)\w*$"
 )
 _LOGS = re.compile(r"(?:log|logger|logging|get_?[lL]ogger|log_\w+|\w+_log|debug|trace|warn|warning)$")
+_CHECKS = re.compile(r"(?:assert|panic|get_?env|env_?or)(?:[A-Z_]\w*)?$", re.IGNORECASE)
 
 
 def is_incidental(node: GraphNode) -> bool:
@@ -54,4 +75,57 @@ def is_incidental(node: GraphNode) -> bool:
         return True
     if _MEASURES.search(kind):
         return name in _CREATES or name.startswith("new_")
-    return bool(_LOGS.match(name))
+    return bool(_LOGS.match(name) or (not owner and _CHECKS.match(name)))
+
+
+def is_plumbing(project: Project, node: GraphNode, caller: int) -> bool:
+    """Whether a call from the document `caller` is no step of a flow. What lies in the same file always is one, unless
+    its name says otherwise."""
+    if is_incidental(node):
+        return True
+    facts = project.facts(node.doc)
+    if facts is None or node.doc == caller or facts.kind(node.qualified) not in CALLABLE_KINDS:
+        return False
+    folder, stem = _place(facts.path)
+    same_folder = facts.path.rpartition("/")[0] == project.path(caller).rpartition("/")[0]
+    if not same_folder and {folder, stem} & _MODULES:
+        return True
+    symbol = facts.symbol(node.qualified)
+    return (
+        symbol is not None
+        and symbol.end_line - symbol.start_line < PLUMBING_LINES
+        and _is_everywhere(project, facts, node)
+    )
+
+
+def _place(path: str) -> tuple[str, str]:
+    """The names of the folder and of the file, without its ending."""
+    *folders, file = path.split("/")
+    return folders[-1] if folders else "", file.partition(".")[0]
+
+
+def _is_everywhere(project: Project, facts: Facts, node: GraphNode) -> bool:
+    """Whether a large share of all files calls it, by its name."""
+    key = ("everywhere", node)
+    if key not in project.memo:
+        called = f"{plumbing_name(facts, node)}(" if _is_in_package(facts, node) else f"{node.name}("
+        is_unclear = called == f"{node.name}(" and (
+            node.name in LIBRARY_NAMES or len(project.defining(node.name)) > SAME_NAME
+        )
+        wanted = frozenset() if is_unclear else trigrams(called)
+        files = len(project.places.keep(project.keywords.candidates(Trigrams(all=wanted)))) if wanted else 0
+        project.memo[key] = files >= max(PLUMBING_FILES, PLUMBING_SHARE * len(project.places))
+    found: bool = project.memo[key]
+    return found
+
+
+def _is_in_package(facts: Facts, node: GraphNode) -> bool:
+    """Whether callers in other folders write the package in front of it, as in Go."""
+    return facts.language == "go" and "." not in node.qualified
+
+
+def plumbing_name(facts: Facts | None, node: GraphNode) -> str:
+    """As a caller writes it: `log.Error` in Go, else the last parts of its name."""
+    if facts is not None and _is_in_package(facts, node):
+        return f"{_place(facts.path)[0]}.{node.name}"
+    return ".".join(node.qualified.split(".")[-2:])

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from llmc.graph.facts import Facts
     from llmc.graph.project import Project
 
-__all__ = ["Resolver"]
+__all__ = ["Resolver", "outwards"]
 
 DEEPEST = 40
 MOST_ENTITIES = 12
@@ -193,7 +193,7 @@ class Resolver:
         dialect = self.dialect(facts)
         bare = name.rstrip(GENERIC)
         name = name if dialect.by_arity else bare
-        for outer in _outwards(scope):
+        for outer in outwards(scope):
             found = self._in_scope(facts, outer, bare, dialect, inner=scope)
             if not all(dialect.fits(node, name) for node in found.nodes()):
                 continue
@@ -249,7 +249,7 @@ class Resolver:
 
     def _of_one_type(self, facts: Facts, scope: str, chain: str) -> Resolution:
         kind = EntityKind.MANY if chain.endswith("[]") else EntityKind.INSTANCE
-        for outer in _outwards(scope):
+        for outer in outwards(scope):
             if (bound := facts.links.bounds.get((outer, chain))) is not None and bound != chain:
                 return self.of_type(facts, outer, bound).weaker(Precision.LIKELY)
             found = self.evaluate(facts, outer, chain.removesuffix("[]"))
@@ -414,7 +414,7 @@ class Resolver:
         return self._each(self._bound(facts, bound), self._value) if bound else UNRESOLVED
 
 
-def _outwards(scope: str) -> Iterator[str]:
+def outwards(scope: str) -> Iterator[str]:
     while scope:
         yield scope
         scope = scope.rpartition(".")[0]

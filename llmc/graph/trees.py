@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 from llmc.graph.entities import GraphNode, Precision
 from llmc.graph.facts import CALLABLE_KINDS, TYPE_KINDS, VALUE_KINDS
 from llmc.graph.implementations import calls_of_bases, implementing_members
-from llmc.graph.incidental import is_incidental
+from llmc.graph.incidental import is_incidental, is_plumbing, plumbing_name
 from llmc.graph.library_names import LIBRARY_NAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from llmc.graph.edges import Edges, Graph
     from llmc.graph.entities import Edge
@@ -62,14 +62,19 @@ class Tree:
     branches: tuple[TreeEdge, ...] = ()
     guesses: int = 0  # calls by name that are not in the tree
     unlisted: Counter[str] = field(default_factory=Counter)  # the names that they call, which this repository defines
+    plumbing: Counter[str] = field(
+        default_factory=Counter
+    )  # of callees: what is left out, with the number of its calls
     guessed: list[Edge] = field(default_factory=list)  # of callers: uses by name that are not in the tree
     through_bases: dict[GraphNode, list[Edge]] = field(default_factory=dict)  # of callers: calls of what it overrides
     complete: bool = True
     left: int = field(default=MOST_BRANCHES, repr=False)
+    everything: bool = False  # with plumbing
 
 
-def callees(graph: Graph, node: GraphNode, depth: int, *, guesses: bool = False) -> Tree:
-    tree = Tree(node)
+def callees(graph: Graph, node: GraphNode, depth: int, *, guesses: bool = False, everything: bool = False) -> Tree:
+    """`everything`: with logging, error wrapping, database sessions and the like, whose names are else only counted."""
+    tree = Tree(node, everything=everything)
     top = _level(graph, tree, {node: body_of(graph, node)}, guesses=guesses)[node]
     shown = {node, *(branch.node for branch in top)}
     tree.branches = _grown(graph, tree, top, min(depth, DEEPEST) - 1, shown, guesses=guesses)
@@ -82,8 +87,7 @@ def _grown(
     """Level by level, so that what is called directly is never listed only further down."""
     if depth <= 0 or not branches:
         return tuple(branches)
-    followed = [branch for branch in branches if not is_incidental(branch.node)]
-    bodies = {branch.node: branch.node if branch.through else body_of(graph, branch.node) for branch in followed}
+    bodies = {branch.node: branch.node if branch.through else body_of(graph, branch.node) for branch in branches}
     inner = _level(graph, tree, bodies, guesses=guesses)
     fresh: dict[GraphNode, list[TreeEdge]] = {}
     repeated: dict[GraphNode, list[GraphNode]] = {}
@@ -151,11 +155,27 @@ def _branches(graph: Graph, tree: Tree, edges: Edges) -> list[TreeEdge]:
     unlisted = {site: name for site, name in edges.unlisted.items() if site not in sites}
     tree.guesses += len(unlisted)
     called = (name for site, name in unlisted.items() if site.kind == "call")
-    tree.unlisted.update(name for name in called if name not in LIBRARY_NAMES)
+    tree.unlisted.update(name for name in called if not _is_common(name))
     together: dict[GraphNode, list[Edge]] = {}
     for edge in sorted([*certain, *guessed], key=lambda one: one.site.line):
         together.setdefault(edge.target, []).append(edge)
-    return [_branch(graph, several, target, target) for target, several in together.items()]
+    return [_branch(graph, several, target, target) for target, several in _steps(graph, tree, together)]
+
+
+def _steps(graph: Graph, tree: Tree, together: dict[GraphNode, list[Edge]]) -> Iterator[tuple[GraphNode, list[Edge]]]:
+    """Without plumbing, which is counted."""
+    project = graph.project
+    for target, several in together.items():
+        is_step = any(edge.through for edge in several) or target == tree.node
+        if tree.everything or is_step or not is_plumbing(project, target, several[0].site.doc):
+            yield target, several
+        else:
+            tree.plumbing[plumbing_name(project.facts(target.doc), target)] += len(several)
+
+
+def _is_common(name: str) -> bool:
+    """Whether an unresolved call of this name says nothing: a library has it, or it is no step of a flow."""
+    return name in LIBRARY_NAMES or is_incidental(GraphNode(0, name)) or is_incidental(GraphNode(0, f"_.{name}"))
 
 
 def _branch(graph: Graph, edges: list[Edge], node: GraphNode, target: GraphNode) -> TreeEdge:

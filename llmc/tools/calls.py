@@ -10,9 +10,8 @@ from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.phrases import plural
 from llmc.graph.entities import Precision
 from llmc.graph.facts import TYPE_KINDS
-from llmc.graph.incidental import is_incidental
-from llmc.graph.trees import IMPLEMENTS, callees
-from llmc.tool import ALL, BUDGET, Argument, Tool, ToolRequest
+from llmc.graph.trees import IMPLEMENTS, body_of, callees
+from llmc.tool import BUDGET, Argument, Tool, ToolRequest
 from llmc.tools.graph_output import (
     GUESSES,
     NAME,
@@ -41,19 +40,20 @@ def run(asked: ToolRequest) -> Envelope:
     lookup = looked_up(asked, asked.text("name"))
     shown, more = limited(lookup)
     lines = Lines(asked)
+    depth, everything = asked.number("depth", DEPTH), asked.flag("all")
     trees = [
-        (one.graph, callees(one.graph, one.node, asked.number("depth", DEPTH), guesses=asked.flag("guesses")))
+        (one.graph, callees(one.graph, one.node, depth, guesses=asked.flag("guesses"), everything=everything))
         for one in shown
     ]
     branches = [branch for _, tree in trees for branch in every(tree.branches)]
     said = [plural(len(branches), "call")]
     names = sum((tree.unlisted for _, tree in trees), Counter[str]())
-    said += [note for note in (guessed(sum(tree.guesses for _, tree in trees), names),) if note]
+    said += [note for note in (guessed(names.total(), names),) if note]
     empty = [(graph, tree) for graph, tree in trees if not tree.branches] if branches else []
     trees = [(graph, tree) for graph, tree in trees if tree.branches or not branches]
     silent = f"without calls: {', '.join(place_of(lines, graph, tree) for graph, tree in empty)}" if empty else ""
     cut = "" if all(tree.complete for _, tree in trees) else "the tree was cut at a limit"
-    layout = CallLayout(lines, signatures=asked.flag("signatures"))
+    layout = CallLayout(lines, signatures=asked.flag("signatures"), everything=everything)
     return Envelope(
         "calls",
         " · ".join(said),
@@ -94,18 +94,20 @@ def through(branch: TreeEdge) -> str:
 
 @dataclass(frozen=True)
 class CallLayout:
-    """Calls in one line each: line, name, place. `signatures` adds arguments and results."""
+    """Calls in one line each: line, name, place. `signatures` adds arguments and results; `everything` has a line for
+    each call, however minor."""
 
     lines: Lines
     signatures: bool
+    everything: bool
 
     def rows(self, graph: Graph, tree: Tree) -> Iterator[Item]:
-        told = [branch for branch in tree.branches if not self._is_incidental(branch)]
-        for branch in told:
+        for branch in tree.branches:
             yield from self._items(graph, branch, 0, tree.node.doc)
-        if also := [branch.node.qualified for branch in tree.branches if branch not in told]:
+        if tree.plumbing:
+            names = [f"{name} ×{count}" if count > 1 else name for name, count in tree.plumbing.most_common()]
             project = graph.project
-            yield Item((), f"also {_listed(also)}", project.root.id, project.path(tree.node.doc))
+            yield Item((), f"plumbing: {_listed(names)}", project.root.id, project.path(tree.node.doc))
 
     def _items(self, graph: Graph, branch: TreeEdge, level: int, within: int) -> Iterator[Item]:
         """A line for the call, then those of what it calls, further in."""
@@ -118,7 +120,9 @@ class CallLayout:
         if branch.implemented:
             text += f" · {plural(branch.implemented, 'implementation')}{'' if branch.children else ': impls'}"
         told = [child for child in branch.children if not self._is_minor(graph, child)]
-        minor = [child.node.qualified for child in branch.children if child not in told]
+        minor = [
+            child.node.qualified for child in branch.children if child not in told and _does_something(graph, child)
+        ]
         if also := [*minor, *(node.name for node in branch.repeated)]:
             text += f" · also {_listed(also)}"
         start, end = (symbol.start_line, symbol.end_line) if symbol else (1, 1)
@@ -128,17 +132,12 @@ class CallLayout:
         for child in told:
             yield from self._items(graph, child, level + 1, branch.node.doc)
 
-    def _is_incidental(self, branch: TreeEdge) -> bool:
-        return not self.signatures and is_incidental(branch.node)
-
     def _is_minor(self, graph: Graph, branch: TreeEdge) -> bool:
         """Objects that are created, accessors, conversions, two levels down: their names are enough."""
-        if self._is_incidental(branch):
-            return True
-        if branch.through:
+        if branch.through or self.everything or self.signatures:
             return False
         symbol = self.lines.symbol(graph, branch.node)
-        if symbol is None or branch.children or branch.repeated or self.signatures:
+        if symbol is None or branch.children or branch.repeated:
             return False
         if symbol.kind in TYPE_KINDS:
             return True
@@ -147,6 +146,13 @@ class CallLayout:
         project = graph.project
         uses = project.references(branch.node.doc).get(branch.node.qualified, ())
         return not any(use.kind == "call" and project.defining(use.name) for use in uses)
+
+
+def _does_something(graph: Graph, branch: TreeEdge) -> bool:
+    """Not an object of a type without a constructor: a record, a conversion."""
+    facts = graph.project.facts(branch.node.doc)
+    is_type = facts is not None and facts.kind(branch.node.qualified) in TYPE_KINDS
+    return not is_type or body_of(graph, branch.node) != branch.node
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -159,6 +165,7 @@ def data_of(lines: Lines, graph: Graph, tree: Tree) -> dict[str, Any]:
         **lines.data(graph, tree.node),
         "guesses": tree.guesses,
         "complete": tree.complete,
+        "plumbing": dict(tree.plumbing),
         "calls": [branch_data(lines, graph, branch) for branch in tree.branches],
     }
 
@@ -188,7 +195,7 @@ TOOL = Tool(
         SIGNATURES,
         GUESSES,
         BUDGET,
-        ALL,
+        Argument("all", "boolean", "Everything, without a budget; also logging, errors and other plumbing."),
     ),
     schema=("name", "depth"),
     budget="read_budget",

@@ -335,3 +335,14 @@ def test_what_is_put_into_a_queue_reaches_its_handler_in_the_same_package(tmp_pa
         assert "push/queue.go:handlePushes" not in world.callees("other/queue.go:Update")
         assert "Update" in world.text("callers", name="handlePushes")
         assert "→ store" in world.text("path", source="push/push.go:Update", target="store")
+
+
+def test_the_field_of_a_value_is_no_message(tmp_path: Path) -> None:
+    files = {
+        "go.mod": "module shop\n",
+        "shop/shop.go": "package shop\n\ntype Job struct {\n\tRunID int\n}\n\ntype Task struct {\n\tJob *Job\n}\n\n"
+        "func Finish(task *Task) {\n\tEmitReady(task.Job.RunID)\n}\n\nfunc EmitReady(id int) {}\n\n"
+        "func handleRun(task *Task) bool {\n\treturn task.Job.RunID == 1\n}\n",
+    }
+    with graph_world(tmp_path, files) as world:
+        assert {*world.callees("Finish")} == {"shop/shop.go:EmitReady"}

@@ -515,9 +515,30 @@ def test_copies_and_errors_are_named_in_one_line_and_definitions_without_calls_i
     }
     with graph_world(tmp_path, files) as world:
         text = world.text("calls", name="pack")
-        assert "17 Box.weigh :12\nalso Box.copy" in text.replace("\n ", "\n")
+        assert "17 Box.weigh :12\nplumbing: Box.copy" in text.replace("\n ", "\n")
         assert "without calls: stub.py:1 pack" in text.split("\n")[0]
         assert "describe" not in world.text("calls", name="fail")
+
+
+def test_short_functions_that_many_files_call_are_named_in_one_line(tmp_path: Path) -> None:
+    files = {
+        "go.mod": "module shop\n",
+        "db/db.go": "package db\n\nfunc GetEngine() int {\n\treturn 1\n}\n",
+        "logger/out.go": "package logger\n\nfunc Error(text string) {}\n",
+        "order/order.go": 'package order\n\nimport (\n\t"shop/db"\n\t"shop/logger"\n)\n\nfunc Place() {\n'
+        '\tdb.GetEngine()\n\tlogger.Error("a")\n\tlogger.Error("b")\n\treserve()\n}\n\n'
+        'func reserve() {\n\tdb.GetEngine()\n}\n',
+        **{
+            f"part{at}/use.go": f'package part{at}\n\nimport "shop/db"\n\nfunc Use() {{\n\tdb.GetEngine()\n}}\n'
+            for at in range(20)
+        },
+    }
+    with graph_world(tmp_path, files) as world:
+        reply = world.ask("calls", name="Place")
+        assert reply.text.split("\n")[2:] == ["12 reserve :15", " plumbing: db.GetEngine ×2, logger.Error ×2"]
+        assert reply.data["definitions"][0]["plumbing"] == {"db.GetEngine": 2, "logger.Error": 2}
+        assert {"db/db.go:GetEngine", "logger/out.go:Error"} < {*world.callees("Place")}
+        assert "GetEngine db/db.go:3" in world.text("calls", name="Place", all=True)
 
 
 def test_a_type_is_not_a_member_of_the_same_name(tmp_path: Path) -> None:

@@ -36,8 +36,8 @@ class GraphWorld:
         return reply.text
 
     def callees(self, name: str, **args: Any) -> dict[str, str]:
-        """`path:name` of what is called directly → how sure that is."""
-        data = self.ask("calls", name=name, depth=1, **args).data
+        """`path:name` of what is called directly, plumbing included → how sure that is."""
+        data = self.ask("calls", name=name, depth=1, all=True, **args).data
         return {f"{one['path']}:{one['name']}": one["precision"] for one in data["definitions"][0]["calls"]}
 
     def callers(self, name: str, **args: Any) -> dict[str, str]:

@@ -56,6 +56,7 @@ def test_refs_take_the_new_kinds(typed: CommandLine) -> None:
     ("tool", "args"),
     [
         ("calls", {"name": "Courier.deliver", "depth": 2, "guesses": True}),
+        ("calls", {"name": "Courier.deliver", "all": True}),
         ("callers", {"name": "RetryPolicy.delay", "depth": 2}),
         ("impls", {"name": "RetryPolicy"}),
         ("tests", {"name": "RetryPolicy.delay"}),
