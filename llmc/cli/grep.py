@@ -31,9 +31,7 @@ IGNORED = ("-n", "-r", "-R", "-H", "-E", "-I", "--line-number", "--recursive", "
 @secondary("-T", "--type-not", multiple=True, metavar="TYPE", help="Skip files of this type.")
 @click.option("--no-tests", is_flag=True, help="Skip test code, by path or by the framework's markers.")
 @click.option("--only-tests", is_flag=True, help="Only test code.")
-@click.option(
-    "--kind", multiple=True, metavar="KIND", help="Only definitions (def), uses (use), import, comment or text."
-)
+@click.option("--kind", multiple=True, metavar="KIND", help="Only def, use, write, import, comment or text.")
 @click.option("-l", "--files-with-matches", "--files", "files", is_flag=True, help="Print only file names.")
 @secondary("-c", "--count", is_flag=True, help="Print only the number of matching lines per file.")
 @click.option(*IGNORED, "ignored", is_flag=True, hidden=True, expose_value=False)

@@ -7,10 +7,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from llmc.base.languages import role_of
+from llmc.base.languages import language_of, role_of
 from llmc.retrieval.enclosing import symbols_of_files
 from llmc.retrieval.grep.match_lines import Undecided
-from llmc.retrieval.line_kinds import DEFINITION, TEXT, USE, is_test_symbol
+from llmc.retrieval.line_kinds import DEFINITION, TEXT, USE, WRITE, is_test_symbol
+from llmc.retrieval.writes import writes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -183,10 +184,18 @@ class KindFilter:
             if self.tests is not None and (part.role == "test") is not self.tests:
                 continue
             numbers = {
-                at for one in part.symbols for at, kind in one.kinds.items() if not self.kinds or kind in self.kinds
+                line.number for one in part.symbols for line in one.lines if self._keeps(part, one, line, matcher)
             }
             kept.setdefault(part.path, set()).update(numbers)
         return [limited(file, kept[file.path]) for file in named if kept.get(file.path)]
+
+    def _keeps(self, file: FileGroups, one: SymbolMatches, line: MatchedLine, matcher: Matcher | None) -> bool:
+        kind = one.kinds.get(line.number)
+        if kind is None or not self.kinds or kind in self.kinds:
+            return kind is not None
+        if WRITE not in self.kinds or kind not in (USE, DEFINITION):
+            return False
+        return writes(line.text, match_spans(line.text, matcher), language_of(file.path))
 
 
 def limited(file: FileMatches, numbers: set[int]) -> FileMatches:

@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 
     from llmc.base.model import Symbol
 
-__all__ = ["COMMENT", "DEFINITION", "IMPORT", "KINDS", "TEXT", "USE", "FileText", "is_test_symbol"]
+__all__ = ["COMMENT", "DEFINITION", "IMPORT", "KINDS", "TEXT", "USE", "WRITE", "FileText", "is_test_symbol"]
 
 DEFINITION, USE, IMPORT, COMMENT, TEXT = "def", "use", "import", "comment", "text"
-KINDS: Final = (DEFINITION, USE, IMPORT, COMMENT, TEXT)
+WRITE: Final = "write"  # a definition or use that assigns; only asked for, see `writes`
+KINDS: Final = (DEFINITION, USE, WRITE, IMPORT, COMMENT, TEXT)
 
 _PROSE: Final = frozenset(
     ["markdown", "asciidoc", "rst", "text", "latex", "diff", "csv", "jsonl", "gettext", "bibtex", "json", "org"]

@@ -15,11 +15,14 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from llmc.base.errors import LlmcError, NotFoundError, QueryError
-from llmc.base.languages import role_of
+from llmc.base.languages import language_of, role_of
 from llmc.base.text import Binary, decode, split_lines
+from llmc.retrieval.enclosing import symbols_of_files
 from llmc.retrieval.globs import PathFilter
 from llmc.retrieval.grep.pattern import plan_literal
+from llmc.retrieval.line_kinds import USE
 from llmc.retrieval.unindexed import unindexed_files
+from llmc.retrieval.writes import writes
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -114,6 +117,9 @@ def refs(views: Sequence[View], request: RefsRequest) -> RefsResult:
         reader = ViewReader(view)
         definitions += defined(view, name, request, reader, callees)
         references += used(last, docs, request, reader)
+        if "write" in request.kinds:
+            references += written(last, docs, request, reader, [*definitions, *references])
+            references.sort(key=lambda place: (place.root, place.path, place.line))
         elsewhere += others(last, docs, request, reader, [*definitions, *references])
     if not definitions and not references:
         raise nothing_found(views, name)
@@ -272,6 +278,34 @@ def used(name: str, docs: Collection[int], request: RefsRequest, reader: ViewRea
             yield RefPlace(view.root.id, path, one.line, one.line, one.kind, one.container, text)
     for path in sorted(unindexed_files(view, (name,), accepts).paths):
         yield from by_word(path, name, request, reader)
+
+
+def written(
+    name: str, docs: Collection[int], request: RefsRequest, reader: ViewReader, known: list[RefPlace]
+) -> list[RefPlace]:
+    """Lines that write the name and that the parse has as something else: keyword arguments, fields of literals, calls
+    of a setter."""
+    view = reader.view
+    root = view.root.id
+    places, accepts = view.store.catalog.places(root), request.paths.of(root).accepts
+    paths = [path for doc in docs if accepts(path := places[doc]) and language_of(path)]
+    told = {(place.path, place.line) for place in known if place.root == root}
+    word = re.compile(WORD.format(re.escape(name)))
+    found: dict[str, list[tuple[int, str]]] = {}
+    view.root_fs.expect(paths)
+    for path in sorted(paths):
+        for number, line in reader.with_word(path, name):
+            spans = [match.span() for match in word.finditer(line)]
+            if (path, number) not in told and writes(line, spans, language_of(path)):
+                found.setdefault(path, []).append((number, line))
+    symbols = symbols_of_files(view, list(found))
+    return [
+        RefPlace(root, path, number, number, "write", around[-1].qualified if around else "", line)
+        for path, lines in found.items()
+        for number, line in lines
+        if (text := symbols[path].text) is not None and text.kind(number, line.find(name)) == USE
+        for around in [symbols[path].around(number)]
+    ]
 
 
 def by_word(path: str, name: str, request: RefsRequest, reader: ViewReader) -> Iterator[RefPlace]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from llmc.retrieval.grep.grep import GrepResult
     from llmc.retrieval.view import View
 
-NARROW = "narrow it: a path, no_tests, kind=def|use|import|comment, or a longer pattern"
+NARROW = "narrow it: a path, no_tests, kind=def|use|write|import|comment, or a longer pattern"
 LONG_SEARCH = 5  # times `limits.query_timeout_ms` for a call that reads every file or prints every match
 # ripgrep needs seconds for a pattern that spans lines; without an index for it, all files are read.
 MULTILINE_SECONDS = 30.0
@@ -133,7 +133,11 @@ TOOL = Tool(
         Argument("context", "integer", "Lines around each match."),
         Argument("before", "integer", "Lines before each match."),
         Argument("after", "integer", "Lines after each match."),
-        Argument("kind", "strings", "Only lines of these kinds: def, use, import, comment, text."),
+        Argument(
+            "kind",
+            "strings",
+            "Only lines of these kinds: def, use, write (assigned, set by keyword or field), import, comment, text.",
+        ),
         Argument("fresh", "boolean", "Include the text even if this session already received the same reply."),
         *AMOUNT,
     ),

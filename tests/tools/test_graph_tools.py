@@ -49,7 +49,11 @@ def test_depth_guesses_budget_and_json_are_options(typed: CommandLine) -> None:
 
 def test_refs_take_the_new_kinds(typed: CommandLine) -> None:
     writes = typed.json("refs", "policy", "--kind", "write")["references"]
-    assert [(one["path"], one["line"]) for one in writes] == [("src/depot/courier.py", 9)]
+    assert [(one["path"], one["line"]) for one in writes] == [
+        ("src/depot/courier.py", 9),
+        ("tests/test_retry.py", 5),
+    ]
+    assert "Courier.__init__ 7-9\n9 self.policy = " in typed.text("grep", "policy", "--kind", "write")
 
 
 @pytest.mark.parametrize(
