@@ -4,8 +4,8 @@
     result = grep(scope.views, GrepRequest(..., paths=scope.paths))
     Envelope(..., notes=scope.notes)
 
-A path that is named is searched although it is ignored. What the denylist refuses is counted, and explained where
-nothing else was asked for.
+A path that is named is searched although it is ignored. What the denylist refuses is named or counted by folder, and
+explained where nothing else was asked for.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections import Counter, deque
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from llmc.base.denylist import is_key_file
 from llmc.base.errors import LlmcError, NotFoundError
 from llmc.base.root_fs import FileKind
 from llmc.envelope.phrases import plural
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CallScope", "counted", "denied_notes", "in_scope", "names_unindexed", "scope_of", "written_together"]
 
-FEW_DENIED = 3  # files that a list names, since it would be incomplete without them
+FEW_DENIED = 3  # files that are named; more are counted by folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,17 +148,19 @@ def denied_notes(
     by_name: bool = False,
     listing: bool = False,
 ) -> tuple[str, ...]:
-    """How many files in scope the denylist keeps out; those that are asked for by name are named, and a few that a
-    list of files would be incomplete without."""
+    """The files in scope that the denylist keeps out, those that are asked for by name first. Keys and certificates
+    are only named where files are listed: nothing that is searched for is in them."""
     found = dict.fromkeys(named)
     for view in views:
         accepts = paths.of(view.root.id).accepts if view.denied else bool
         found |= {(view.root.id, path): None for path in sorted(view.denied) if accepts(path)}
-    if listing and 0 < len(found) <= FEW_DENIED:
-        return (f"denied: {', '.join(shown_path(workspace, *place) for place in found)}",)
-    if named or by_name:
-        return counted(workspace, "denied", list(found))
-    return (f"{len(found)} denied",) if found else ()
+    kept = [place for place in found if listing or by_name or place in named or not is_key_file(place[1])]
+    if len(kept) <= FEW_DENIED:
+        return (f"denied: {', '.join(shown_path(workspace, *place) for place in kept)}",) if kept else ()
+    folders = Counter(shown_path(workspace, root, path).rpartition("/")[0] for root, path in kept)
+    counts = [f"{count} in {folder or '.'}" for folder, count in folders.most_common(FEW_DENIED)]
+    more = ", …" if len(folders) > FEW_DENIED else ""
+    return (f"{len(kept)} denied: {', '.join(counts)}{more}",)
 
 
 def unread_notes(workspace: Workspace, paths: PathFilter) -> tuple[str, ...]:

@@ -50,7 +50,7 @@ def run(asked: ToolRequest) -> Envelope:
             count = below.files if len(views) * len(bases) > 1 else None
             groups.append(Group(title, tuple(item_of(view, line) for line in lines), count))
     pending = freshness_notes(sum(len(view.pending) for view in views), min(view.share for view in views))
-    notes = (*pending, *denied_notes(workspace, views, paths))
+    notes = (*pending, *denied_notes(workspace, views, paths, listing=True))
     data = {"files": total, "entries": entries}
     return Envelope("tree", plural(total, "file"), tuple(groups), notes, data=data, unit="line", in_order=True)
 
