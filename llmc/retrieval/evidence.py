@@ -101,7 +101,7 @@ _CODE: Final = re.compile(
 _VERSION: Final = re.compile(
     r"(?<![\w.])v?\d{1,4}(?:\.\d{1,4}){1,3}(?:[-.]?(?:rc|a|b|dev|alpha|beta|post)\.?\d*)?(?![\w.])"
 )
-_DIFF_PATH: Final = re.compile(r"^(?:\+\+\+ b/|--- a/|diff --git a/)(?P<path>\S{1,300})", re.MULTILINE)
+_DIFF_PATH: Final = re.compile(r"^(?:\+\+\+ b/|--- a/|diff --git a/)(?P<path>\S{1,300}).*", re.MULTILINE)
 _URL: Final = re.compile(r"\b(?:https?|ftp|git|ssh)://[^\s<>\"')\]]{1,500}")
 _REPO_URL: Final = re.compile(r"/(?:blob|tree|raw|blame)/[^/]{1,100}/(?P<path>[^\s#?]{1,300})(?:#L(?P<line>\d{1,7}))?")
 _WORDS: Final = re.compile(r"[A-Za-z]{2,}")
@@ -113,8 +113,9 @@ def extract(text: str) -> tuple[Evidence, ...]:
     """What the text quotes, strongest kind first, each thing once."""
     links = _URL.findall(text)
     plain = _URL.sub(" ", text)
+    undiffed = _DIFF_PATH.sub(" ", plain)  # `a/x.c` and `b/x.c` are one file, and no folder is called `a`
     found: Counter[Evidence] = Counter()
-    for one in (*_frames(plain), *_linked(links), *_diffed(plain), *_paths(plain), *_names(plain), *_rest(plain)):
+    for one in (*_frames(plain), *_linked(links), *_diffed(plain), *_paths(undiffed), *_names(plain), *_rest(plain)):
         found[one] += 1
     kept: list[Evidence] = []
     for kind in EvidenceKind:

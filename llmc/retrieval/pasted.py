@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from llmc.base.words import QueryWord
 
-__all__ = ["Pasted", "bounded", "is_pasted", "read_pasted"]
+__all__ = ["Pasted", "bounded", "is_binary", "is_pasted", "read_pasted"]
 
 # More than a person types as one question: the longest of 1,156 judged questions has 47 words.
 LONGEST_QUESTION: Final = 400
@@ -31,6 +31,10 @@ LONGEST_HEADLINE: Final = 240
 MOST_BODY_WORDS: Final = 400
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]+")
+# Bytes that are not UTF-8 arrive as the replacement character. Coloured output has one escape in ten characters.
+_NO_TEXT = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\ufffd]")
+BINARY_SHARE: Final = 0.25
+LEAST_BINARY: Final = 16
 _MARKUP = " \t\r#*>=-_~`|"
 # Lines that introduce something and say nothing themselves.
 _INTRODUCES = re.compile(
@@ -62,6 +66,13 @@ def bounded(text: str) -> str:
     if len(text) > HEAD + TAIL:
         text = f"{text[:HEAD]}\n{text[-TAIL:]}"
     return _CONTROL.sub(" ", text)
+
+
+def is_binary(text: str) -> bool:
+    """Whether most likely no person and no program wrote it to be read."""
+    start = text[:HEAD]
+    odd = len(_NO_TEXT.findall(start))
+    return odd >= LEAST_BINARY and odd > BINARY_SHARE * len(start)
 
 
 def is_pasted(text: str) -> bool:

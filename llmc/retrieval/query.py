@@ -21,7 +21,7 @@ from llmc.base.errors import QueryError
 from llmc.base.languages import PLAIN, language_of
 from llmc.base.words import LONGEST_WORD, STOP_WORDS, QueryWord, query_words
 from llmc.retrieval.evidence import Evidence, EvidenceKind, extract
-from llmc.retrieval.pasted import bounded, is_pasted, read_pasted
+from llmc.retrieval.pasted import bounded, is_binary, is_pasted, read_pasted
 
 __all__ = [
     "Evidence",
@@ -116,6 +116,12 @@ class Query:
 def parse(asked: str, *, syntax: bool = False) -> Query:
     """The query as a value; QueryError if it contains nothing to search for. `syntax` parses operators even in text
     that does not look like it."""
+    if is_binary(asked):
+        raise QueryError(
+            "there is nothing to search for",
+            reason="this is binary data, not text",
+            hint="Search for a name or a message that it contains; use find to list files.",
+        )
     text = bounded(asked)
     if syntax or is_written_as_query(text):
         operators = read_operators(text)

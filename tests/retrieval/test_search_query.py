@@ -37,11 +37,22 @@ def test_a_query_is_routed_by_its_form(asked: str, route: QueryRoute) -> None:
         ("path:src/", "the query has filters only"),
         ("a" * 100_000, "words of more than 64 characters are not indexed"),
         ("\n".join(["a" * 70] * 100), "words of more than 64 characters are not indexed"),
+        (bytes(range(256)).decode("utf-8", "replace") * 40, "this is binary data, not text"),
     ],
 )
 def test_a_query_without_anything_to_search_for_says_why(asked: str, reason: str) -> None:
     with pytest.raises(QueryError, match=reason):
         parse(asked)
+
+
+def test_coloured_output_is_text() -> None:
+    asked = "\x1b[31mERROR\x1b[0m \x1b[1mconnection refused\x1b[0m\n" * 20
+    assert "refused" in {word.text for word in parse(asked).words}
+
+
+def test_a_diff_quotes_each_file_once() -> None:
+    asked = "diff --git a/net/zork.c b/net/zork.c\n--- a/net/zork.c\n+++ b/net/zork.c\n@@ -1 +1 @@\n-int a;\n+int b;\n"
+    assert {one.text for one in parse(asked).evidence if one.kind is EvidenceKind.PATH} == {"net/zork.c"}
 
 
 def test_filters_are_taken_out_of_the_words() -> None:
