@@ -24,7 +24,7 @@ from bench.servers import PEERS, CannotRun, Peer, started
 from bench.stdio import Server, ServerError
 from llmc.envelope.tokens import count
 
-__all__ = ["PROFILES", "counted", "measure", "ours"]
+__all__ = ["PROFILES", "compact", "counted", "measure", "ours", "shown"]
 
 PROFILES = ("lean", "research", "full", "pruner")
 SHOWN = ("name", "description", "inputSchema")
@@ -32,8 +32,7 @@ DEMO = Path(__file__).parent.parent / "data" / "demo"
 
 
 def counted(tools: list[dict[str, Any]], instructions: str) -> dict[str, int]:
-    shown = [{key: tool[key] for key in SHOWN if key in tool} for tool in tools]
-    definitions, said = count(compact(shown)), count(instructions) if instructions else 0
+    definitions, said = count(compact(shown(tools))), count(instructions) if instructions else 0
     return {
         "tools": len(tools),
         "definitions": definitions,
@@ -42,6 +41,11 @@ def counted(tools: list[dict[str, Any]], instructions: str) -> dict[str, int]:
         "whole": count(compact(tools)) + said,
         "names": count(compact([tool["name"] for tool in tools])),
     }
+
+
+def shown(tools: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What a client shows its model of each definition."""
+    return [{key: tool[key] for key in SHOWN if key in tool} for tool in tools]
 
 
 def compact(value: object) -> str:

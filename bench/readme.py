@@ -43,14 +43,17 @@ def rows(found: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:
     yield from of_build(raw.get("peers", {}).get("build", {}))
 
 
-def of_trials(trials: list[dict[str, Any]]) -> Iterator[tuple[str, str, str, str]]:
+def of_trials(arms: list[dict[str, Any]]) -> Iterator[tuple[str, str, str, str]]:
     """Real agents, the skilled ones with rg and sed first: what was read until everything was answered."""
-    if trials:
-        questions = sum(one["questions"] for one in trials)
-        plain, own = (sum(one[f"{arm} tokens"] for one in trials) for arm in ("plain", "llmc"))
-        names = ", ".join(one["trial"].split("-", 3)[3] for one in trials)
-        question = f"{questions} questions about {names}: tokens that a real agent reads"
-        yield question, f"{own:,}", f"{plain:,} by one with `rg` and `sed` ({own / plain:.0%})", "trials"
+    for arm, how in ((OURS, "commands"), ("mcp", "MCP, definitions included")):
+        own = {one["trial"]: one for one in arms if one["arm"] == arm}
+        plain = {one["trial"]: one for one in arms if one["arm"] == "plain" and one["trial"] in own}
+        if own:
+            questions = sum(one["questions"] for one in plain.values())
+            ours, theirs = (sum(one["tokens"] for one in found.values()) for found in (own, plain))
+            names = ", ".join(name.split("-", 3)[3] for name in own)
+            question = f"{questions} questions about {names}: tokens that a real agent reads ({how})"
+            yield question, f"{ours:,}", f"{theirs:,} by one with `rg` and `sed` ({ours / theirs:.0%})", "trials"
 
 
 def of_workload(answers: dict[str, dict[str, Any]]) -> Iterator[tuple[str, str, str, str]]:

@@ -91,6 +91,10 @@ class Server:
         self._process.stdout.close()
         self._said.close()
 
+    @property
+    def is_running(self) -> bool:
+        return self._process.poll() is None
+
     def tools(self) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = []
         params: dict[str, Any] = {}

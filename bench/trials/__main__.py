@@ -1,16 +1,18 @@
 """What does a real agent pay, with llmc and with rg and sed?
 
-    python -m bench.trials table [--json FILE]       all trials: medians and ranges of both arms
-    python -m bench.trials questions TRIAL           one trial, question by question
-    python -m bench.trials replay TRIAL CHECKOUT     the commands of the llmc arm again, on the llmc of this environment
+    python -m bench.trials table [--json FILE]              all trials: medians and ranges of the arms
+    python -m bench.trials questions TRIAL                  one trial, question by question
+    python -m bench.trials score TRIAL RUN ANSWERS.json     facts that a run named, written to score.json
+    python -m bench.trials replay TRIAL CHECKOUT            the recorded commands again, on the llmc of this environment
 
 A trial is a folder `<date>-<repository>` with `questions.json` (questions and ground truth, committed before the first
-run), and the logs of its runs: `plain-1.jsonl`, `llmc-1.jsonl`, … with each command and the tokens that it printed
-(o200k; a row with `mark` names the question). `score.json` has the facts that each run named.
+run), and the logs of its runs: `plain-1.jsonl`, `llmc-1.jsonl`, `mcp-1.jsonl`, … with each command and the tokens that
+it printed (o200k; a row with `mark` names the question). `score.json` has the facts that each run named.
 
-A replay has no agent: it runs the recorded commands again and says how many tokens their replies have now, and which
-facts of the ground truth they contain. It shows what a change of format does to real work, within limits: an agent
-that reads other replies asks other questions next. Fair to rg because nothing is compared with it here.
+A replay has no agent: it runs the recorded commands of the arms `llmc` and `mcp` again and reports how many tokens
+their replies have now, and how many facts of the ground truth they contain. It shows what a change of format does to
+real work, within limits: an agent that reads other replies asks other questions next. Fair to rg because nothing is
+compared with it here.
 """
 
 from __future__ import annotations
@@ -24,14 +26,24 @@ import subprocess
 import sys
 import tempfile
 from collections import defaultdict
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from statistics import median
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from bench.trials.mcp_session import DEFINITIONS, called, cut, definitions, server_in
 from llmc.envelope.tokens import count
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from bench.stdio import Server
+
 HERE = Path(__file__).parent
-ARMS = ("plain", "llmc")
+PLAIN = "plain"
+ARMS = (PLAIN, "llmc", "mcp")  # rg and sed; llmc's commands; llmc's lean profile through an MCP client
+BEFORE = "before the first question"
 SECONDS = 120.0
 
 
@@ -58,7 +70,7 @@ def rows_of(log: Path) -> list[dict[str, Any]]:
 
 def read_run(log: Path) -> Run:
     spent: dict[str, list[int]] = defaultdict(list)
-    question = ""
+    question = BEFORE
     for row in rows_of(log):
         question = row.get("mark", question)
         if "command" in row:
@@ -66,8 +78,9 @@ def read_run(log: Path) -> Run:
     return Run(log.stem, {name: Cost(len(tokens), sum(tokens)) for name, tokens in spent.items()})
 
 
-def runs_of(trial: Path, arm: str) -> list[Run]:
-    return [read_run(log) for log in sorted(trial.glob(f"{arm}-*.jsonl"))]
+def by_arm(trial: Path) -> dict[str, list[Run]]:
+    runs = {arm: [read_run(log) for log in sorted(trial.glob(f"{arm}-*.jsonl"))] for arm in ARMS}
+    return {arm: found for arm, found in runs.items() if found}
 
 
 def spread(values: list[int]) -> str:
@@ -76,23 +89,35 @@ def spread(values: list[int]) -> str:
 
 
 def facts_of(trial: Path, arm: str) -> str:
-    score = trial / "score.json"
-    if not score.exists():
+    """`71, 68, 70 of 71`: each run; one number if they are equal."""
+    file = trial / "score.json"
+    scores = json.loads(file.read_text("utf-8")) if file.exists() else {}
+    named = [facts.split(" of ") for name, facts in scores.items() if name.startswith(arm)]
+    if not named:
         return ""
-    named = [facts for name, facts in json.loads(score.read_text()).items() if name.startswith(arm)]
-    return ", ".join(dict.fromkeys(named))
+    found = [one[0] for one in named]
+    return f"{found[0] if len(set(found)) == 1 else ', '.join(found)} of {named[0][1]}"
+
+
+def folders() -> list[Path]:
+    return sorted(path for path in HERE.glob("20*") if path.is_dir())
+
+
+def trials() -> Iterator[tuple[Path, dict[str, list[Run]]]]:
+    """Every trial that has runs with llmc and without, by arm."""
+    for trial in folders():
+        runs = by_arm(trial)
+        if PLAIN in runs and len(runs) > 1:
+            yield trial, runs
 
 
 def table() -> list[str]:
-    """Every trial that has runs of both arms, as Markdown."""
+    """As Markdown."""
     lines = ["| trial | arm | runs | calls | tokens read | share | facts named |", "|---|---|---:|---:|---:|---:|---|"]
-    for trial in sorted(path for path in HERE.iterdir() if path.is_dir()):
-        runs = {arm: runs_of(trial, arm) for arm in ARMS}
-        if not all(runs.values()):
-            continue
-        base = median(run.total.tokens for run in runs["plain"])
-        for arm in ARMS:
-            totals = [run.total for run in runs[arm]]
+    for trial, arms in trials():
+        base = median(run.total.tokens for run in arms[PLAIN])
+        for arm, runs in arms.items():
+            totals = [run.total for run in runs]
             share = median(total.tokens for total in totals) / base
             calls, tokens = spread([one.calls for one in totals]), spread([one.tokens for one in totals])
             facts = facts_of(trial, arm)
@@ -101,40 +126,61 @@ def table() -> list[str]:
 
 
 def figures() -> list[dict[str, Any]]:
-    """One row for each trial: medians of both arms."""
+    """One row for each trial and arm: medians, and the share of what the arm with rg and sed reads."""
     found = []
-    for trial in sorted(path for path in HERE.iterdir() if path.is_dir()):
-        runs = {arm: runs_of(trial, arm) for arm in ARMS}
-        if not all(runs.values()):
-            continue
-        row: dict[str, Any] = {
-            "trial": trial.name,
-            "questions": len({q for run in runs["plain"] for q in run.questions}),
-        }
-        for arm in ARMS:
-            totals = [run.total for run in runs[arm]]
-            row |= {
-                f"{arm} runs": len(totals),
-                f"{arm} calls": round(median(one.calls for one in totals)),
-                f"{arm} tokens": round(median(one.tokens for one in totals)),
-                f"{arm} facts": facts_of(trial, arm),
-            }
-        found.append({**row, "share": round(row["llmc tokens"] / row["plain tokens"], 3)})
+    for trial, arms in trials():
+        base = median(run.total.tokens for run in arms[PLAIN])
+        for arm, runs in arms.items():
+            tokens = round(median(run.total.tokens for run in runs))
+            found.append(
+                {
+                    "trial": trial.name,
+                    "arm": arm,
+                    "questions": len({name for run in runs for name in run.questions if name != BEFORE}),
+                    "runs": len(runs),
+                    "calls": round(median(run.total.calls for run in runs)),
+                    "tokens": tokens,
+                    "share": round(tokens / base, 3),
+                    "facts": facts_of(trial, arm),
+                }
+            )
     return found
 
 
 def by_question(trial: Path) -> list[str]:
     """Medians of each question. Agents may return to a question; its parts are added up."""
-    runs = {arm: runs_of(trial, arm) for arm in ARMS}
-    names = sorted({name for arm in ARMS for run in runs[arm] for name in run.questions})
-    lines = ["| question | plain | llmc | share |", "|---|---:|---:|---:|"]
+    arms = by_arm(trial)
+    names = sorted({name for runs in arms.values() for run in runs for name in run.questions})
+    lines = [f"| question | {' | '.join(arms)} |", f"|---|{'---:|' * len(arms)}"]
     for name in names:
-        plain, llmc = (
-            median(run.questions.get(name, Cost(0, 0)).tokens for run in runs[arm]) if runs[arm] else 0 for arm in ARMS
-        )
-        share = f"{llmc / plain:.0%}" if plain else ""
-        lines.append(f"| {name} | {round(plain):,} | {round(llmc):,} | {share} |")
+        medians = [median(run.questions.get(name, Cost(0, 0)).tokens for run in runs) for runs in arms.values()]
+        lines.append(f"| {name} | {' | '.join(f'{round(tokens):,}' for tokens in medians)} |")
     return lines
+
+
+def truth_of(trial: Path) -> dict[str, list[list[str]]]:
+    """The facts of each question; none if the questions are not part of the repository."""
+    file = trial / "questions.json"
+    if not file.exists():
+        return {}
+    return {one["id"]: one["truth"]["must"] for one in json.loads(file.read_text("utf-8"))}
+
+
+def score(trial: Path, run: str, answers: dict[str, dict[str, Any]]) -> list[str]:
+    """What the answers of a run do not name; the total goes into score.json."""
+    truth, lines = truth_of(trial), []
+    found = 0
+    for name, musts in truth.items():
+        answer = answers.get(name, {})
+        text = "\n".join([str(answer.get("answer", "")), *map(str, answer.get("places", ()))])
+        missing = [must[0] for must in musts if not is_named(must, text)]
+        found += len(musts) - len(missing)
+        lines.append(f"{name}: {f'missing {missing}' if missing else 'complete'}")
+    total = f"{found} of {sum(map(len, truth.values()))}"
+    file = trial / "score.json"
+    scores = json.loads(file.read_text("utf-8")) if file.exists() else {}
+    file.write_text(json.dumps({**scores, run: total}, indent=1) + "\n", "utf-8")
+    return [*lines, total]
 
 
 def is_named(alternatives: list[str], text: str) -> bool:
@@ -154,30 +200,44 @@ def is_named(alternatives: list[str], text: str) -> bool:
     return False
 
 
-def replay(trial: Path, checkout: Path) -> list[str]:
-    """Each run of the llmc arm again: tokens then and now, and the facts that its replies contain now."""
-    truth = {one["id"]: one["truth"]["must"] for one in json.loads((trial / "questions.json").read_text("utf-8"))}
-    lines = ["| run | tokens then | tokens now | facts in the replies |", "|---|---:|---:|---:|"]
+def replay(trial: Path, checkout: Path) -> Iterator[str]:
+    """Each run of the arms with llmc again: tokens then and now, and the facts that its replies contain now."""
+    truth = truth_of(trial)
+    wanted = sum(map(len, truth.values()))
     with tempfile.TemporaryDirectory(prefix="llmc-bench-") as home:
-        programs = Path(sys.executable).parent
-        path = f"{programs}{os.pathsep}{os.environ['PATH']}"
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         environ = {**os.environ, "LLMC_HOME": home, "XDG_CONFIG_HOME": home, "PATH": path}
         subprocess.run(["llmc", "index", "--once", "--quiet"], cwd=checkout, env=environ, check=True)
-        for log in sorted(trial.glob("llmc-*.jsonl")):
-            replies: dict[str, str] = defaultdict(str)
-            now = 0
-            question = ""
-            for row in rows_of(log):
-                question = row.get("mark", question)
-                if "command" in row:
-                    printed = run_again(row["command"], checkout, environ)
-                    replies[question] += printed
-                    now += count(printed)
-            found = sum(is_named(must, replies[name]) for name, musts in truth.items() for must in musts)
-            wanted = sum(map(len, truth.values()))
-            lines.append(f"| {log.stem} | {read_run(log).total.tokens:,} | {now:,} | {found} of {wanted} |")
-        subprocess.run(["llmc", "stop", "--quiet"], cwd=checkout, env=environ, check=False)
-    return lines
+        try:
+            for log in [log for arm in ARMS[1:] for log in sorted(trial.glob(f"{arm}-*.jsonl"))]:
+                replies: dict[str, str] = defaultdict(str)
+                now = 0
+                for question, reply in replies_to(log, checkout, environ):
+                    replies[question] += reply
+                    now += count(reply)
+                found = sum(is_named(must, replies[name]) for name, musts in truth.items() for must in musts)
+                facts = f"{found} of {wanted}" if truth else "no ground truth in the repository"
+                yield f"| {trial.name} | {log.stem} | {read_run(log).total.tokens:,} | {now:,} | {facts} |"
+        finally:
+            subprocess.run(["llmc", "stop", "--quiet"], cwd=checkout, env=environ, check=False)
+
+
+def replies_to(log: Path, checkout: Path, environ: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """(question, reply) of each recorded command."""
+    question = BEFORE
+    with ExitStack() as stack:
+        answer: Callable[[str], str] = partial(run_again, checkout=checkout, environ=environ)
+        if log.stem.startswith("mcp"):  # one session, as the agent had
+            server = stack.enter_context(server_in(checkout, environ))
+            answer = partial(ask_again, server)
+        for row in rows_of(log):
+            question = row.get("mark", question)
+            if "command" in row:
+                yield question, answer(row["command"])
+
+
+def ask_again(server: Server, line: str) -> str:
+    return definitions(server) if line == DEFINITIONS else called(server, line)[0]
 
 
 def run_again(command: str, checkout: Path, environ: dict[str, str]) -> str:
@@ -196,7 +256,7 @@ def run_again(command: str, checkout: Path, environ: dict[str, str]) -> str:
             words = []
         else:
             words.append(word)
-    return "".join(printed)
+    return cut("".join(printed))
 
 
 def main() -> None:
@@ -204,19 +264,29 @@ def main() -> None:
     actions = parser.add_subparsers(dest="action", required=True)
     actions.add_parser("table").add_argument("--json", type=Path, help="write the medians here")
     actions.add_parser("questions").add_argument("trial")
+    scoring = actions.add_parser("score")
+    scoring.add_argument("trial")
+    scoring.add_argument("run")
+    scoring.add_argument("answers", type=Path)
     again = actions.add_parser("replay")
     again.add_argument("trial")
     again.add_argument("checkout", type=Path)
     given = parser.parse_args()
+    trial = HERE / getattr(given, "trial", "")
+    if not trial.is_dir():
+        parser.error(f"there is no trial {given.trial}; there are {', '.join(folder.name for folder in folders())}")
     if given.action == "table":
-        lines = table()
+        print("\n".join(table()))
         if given.json:
             given.json.write_text(json.dumps(figures(), indent=1) + "\n", "utf-8")
     elif given.action == "questions":
-        lines = by_question(HERE / given.trial)
+        print("\n".join(by_question(trial)))
+    elif given.action == "score":
+        print("\n".join(score(trial, given.run, json.loads(given.answers.read_text("utf-8")))))
     else:
-        lines = replay(HERE / given.trial, given.checkout.resolve())
-    print("\n".join(lines))
+        print("| trial | run | tokens then | tokens now | facts in the replies |\n|---|---|---:|---:|---:|")
+        for line in replay(trial, given.checkout.resolve()):
+            print(line, flush=True)
 
 
 if __name__ == "__main__":
