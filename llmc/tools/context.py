@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from llmc.envelope import Envelope, Group, Item, Row
@@ -52,9 +53,12 @@ def run(asked: ToolRequest) -> Envelope:
 
 
 def ranked(files: Sequence[FileHits]) -> list[tuple[FileHits, Hit]]:
-    """The best passage of each file in the order of the files, then their second ones, and so on."""
-    longest = max((len(file.hits) for file in files), default=0)
-    return [(file, file.hits[at]) for at in range(longest) for file in files if at < len(file.hits)]
+    """The passages of all files. Scores of chunks are comparable within a file alone: its best one has the score of the
+    file, the second half of it, and so on, so that the budget covers several files."""
+    passages = [
+        (file, replace(hit, score=file.score / place)) for file in files for place, hit in enumerate(file.hits, 1)
+    ]
+    return sorted(passages, key=lambda pair: -pair[1].score)
 
 
 def group_of(file: FileHits, hit: Hit, workspace: Workspace) -> Group:

@@ -46,8 +46,8 @@ WHOLE_LINES = 250
 # room of the others.
 MAP_SHARE, MAP_SHARE_OF_SEVERAL = 0.75, 0.3
 HEAD_LINES = 12
-# A function that is asked for by name and longer than this is shown as its skeleton unless all of it is asked for: two
-# fifths of the tokens, and all of its calls. Of several functions, which are read to follow a flow, shorter ones are.
+# Of a function that is asked for by name and longer than this, the statements are shown unless all of it is asked for;
+# with too many of them, its skeleton. Of several functions, which are read to follow a flow, shorter ones are long.
 LONG_FUNCTION, LONG_OF_SEVERAL = 80, 40
 # About 1,000 tokens; half of that for each of several.
 MOST_STATEMENTS, STATEMENTS_OF_SEVERAL = 90, 45
@@ -60,7 +60,7 @@ MOST_TARGETS = 20
 SKELETONS = f"skeletons of functions over {LONG_OF_SEVERAL} lines, --all shows them"
 CODE_ALONE = "without comments and logging"
 CODE_HINT = "--code is shorter: every statement, no comments"
-WORTH_A_HINT = 0.2
+WORTH_A_HINT = 0.8  # of the characters
 STEPS = "steps"  # behind the handle of a delegate's reply: what it did
 
 
@@ -302,11 +302,11 @@ def read_lines(asked: ToolRequest, root_index: RootIndex, path: str, target: Tar
     start, end = max(1, target.start), min(target.end or len(lines), len(lines))
     rows = tuple(Row(line, number) for number, line in enumerate(lines[start - 1 : end], start))
     whole = Item(rows, "", root_index.root.id, path, start, end)
-    most = LONG_FUNCTION if alone else LONG_OF_SEVERAL
-    brief = asked.flag("skeleton") or (target.kind in CALLABLE and len(rows) > most and not asked.flag("all"))
-    if asked.flag("code") and not brief and (code := code_rows(rows, lines, path)):  # a skeleton has no comments anyway
-        notes = (*notes, CODE_ALONE) if len(code) < len(rows) else notes
-        rows, whole = code, replace(whole, rows=code)
+    most = 0 if asked.flag("all") else MOST_STATEMENTS if alone else STATEMENTS_OF_SEVERAL
+    shown = as_asked(asked, target, rows, lines, path, LONG_FUNCTION if alone else LONG_OF_SEVERAL, most)
+    if shown is not None:
+        rows, notes = shown[0], (*notes, *shown[1])
+        whole = replace(whole, rows=rows)
     place = {"root": root_index.root.id, "path": path, "start_line": start, "end_line": end, "lines": len(lines)}
     data = {**place, "text": "\n".join(lines[start - 1 : end])}
     title = shown_path(asked.workspace, root_index.root.id, path)
@@ -322,14 +322,35 @@ def read_lines(asked: ToolRequest, root_index: RootIndex, path: str, target: Tar
         told = log_envelope(asked, root_index, path, title, lines)
         if told is not None:
             return told
-    if brief and not asked.text(FOCUS.name):
-        statements = 0 if asked.flag("all") else MOST_STATEMENTS if alone else STATEMENTS_OF_SEVERAL
-        return shape(found, views[0], whole, notes, data, statements)
+    if shown is None:
+        return shape(found, views[0], whole, notes, data, most)
     if long and (target.named or not target.start):
         return mapped(asked, found, views[0], whole, notes, data, MAP_SHARE if alone else MAP_SHARE_OF_SEVERAL)
-    notes = (*notes, *shorter(rows, lines, path)) if not asked.flag("code") and not asked.text(FOCUS.name) else notes
     explicit = bool(target.start) or not alone  # a short file beside ranges must not cut them
     return Envelope("read", found, (Group("", (whole,)),), notes, data=data, unit="line", explicit=explicit)
+
+
+def as_asked(  # noqa: PLR0917 - what is known of these lines
+    asked: ToolRequest, target: Target, rows: tuple[Row, ...], lines: Sequence[str], path: str, long: int, most: int
+) -> tuple[tuple[Row, ...], tuple[str, ...]] | None:
+    """The lines, or with `--code` and of a long function their statements, and what the first line says about that.
+    None if a skeleton is wanted, or a long function has more than `most` statements."""
+    if asked.text(FOCUS.name):
+        return rows, ()
+    if asked.flag("skeleton"):
+        return None
+    is_long = target.kind in CALLABLE and len(rows) > long and not asked.flag("all")
+    is_condensed = asked.flag("code") or is_long or LONG_OF_SEVERAL <= len(rows) <= WHOLE_LINES
+    code = code_rows(rows, lines, path) if is_condensed else rows
+    if is_long and len(code) > most:
+        return None
+    if (asked.flag("code") or is_long) and len(code) < len(rows):
+        return code, (CODE_ALONE if asked.flag("code") else f"{CODE_ALONE}, --all shows them",)
+    return rows, (CODE_HINT,) if size_of(code) < WORTH_A_HINT * size_of(rows) and not asked.flag("all") else ()
+
+
+def size_of(rows: tuple[Row, ...]) -> int:
+    return sum(len(row.text.strip()) for row in rows)
 
 
 def code_rows(rows: tuple[Row, ...], lines: Sequence[str], path: str) -> tuple[Row, ...]:
@@ -341,15 +362,6 @@ def code_rows(rows: tuple[Row, ...], lines: Sequence[str], path: str) -> tuple[R
     if not has_statements(language):
         return tuple(row for row in kept if row.text.strip())
     return skeleton_rows(statements([row.text for row in kept], rows[0].number or 1)) if rows else ()
-
-
-def shorter(rows: tuple[Row, ...], lines: Sequence[str], path: str) -> tuple[str, ...]:
-    """Of many lines, a note on how much `--code` leaves out, if it is worth another time."""
-    if len(rows) < LONG_OF_SEVERAL:
-        return ()
-    length = sum(len(row.text.strip()) for row in rows)
-    share = 1 - sum(len(row.text.strip()) for row in code_rows(rows, lines, path)) / (length or 1)
-    return (CODE_HINT,) if share >= WORTH_A_HINT else ()
 
 
 def binary_envelope(asked: ToolRequest, root_index: RootIndex, path: str, file: BinaryFile) -> Envelope:

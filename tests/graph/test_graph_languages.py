@@ -527,7 +527,7 @@ def test_short_functions_that_many_files_call_are_named_in_one_line(tmp_path: Pa
         "logger/out.go": "package logger\n\nfunc Error(text string) {}\n",
         "order/order.go": 'package order\n\nimport (\n\t"shop/db"\n\t"shop/logger"\n)\n\nfunc Place() {\n'
         '\tdb.GetEngine()\n\tlogger.Error("a")\n\tlogger.Error("b")\n\treserve()\n}\n\n'
-        'func reserve() {\n\tdb.GetEngine()\n}\n',
+        "func reserve() {\n\tdb.GetEngine()\n}\n",
         **{
             f"part{at}/use.go": f'package part{at}\n\nimport "shop/db"\n\nfunc Use() {{\n\tdb.GetEngine()\n}}\n'
             for at in range(20)

@@ -89,6 +89,17 @@ def test_a_very_long_function_is_its_skeleton_with_all_of_it_behind_the_handle(r
     assert "value_239" in read(reply.handle, budget=8000).text
 
 
+def test_a_long_function_with_few_statements_is_shown_without_its_comments(read: Callable[..., Reply]) -> None:
+    shown = read("noted")
+    assert shown.text.split("\n")[:2] == [
+        "noted.py:1-81 of 81 lines · without comments and logging, --all shows them",
+        "1 def noted():",
+    ]
+    assert "use(39)" in shown.text
+    assert "# about 39" not in shown.text
+    assert "# about 39" in read("noted", all=True).text
+
+
 def test_of_several_functions_the_longer_ones_are_skeletons(read: Callable[..., Reply]) -> None:
     assert "value_57" in read("third_of_all").text
     several = read("third_of_all", "everything", "code.py::step_3").text
