@@ -25,6 +25,7 @@ IGNORED = ("-n", "-r", "-R", "-H", "-E", "-I", "--line-number", "--recursive", "
 @secondary("-U", "--multiline", is_flag=True, help="Let matches span lines.")
 @secondary("-A", "--after-context", "after", type=int, metavar="N", help="Lines after each match.")
 @secondary("-B", "--before-context", "before", type=int, metavar="N", help="Lines before each match.")
+@click.option("-W", "--body", is_flag=True, help="Show the enclosing function if short, else the block.")
 @secondary("-C", "--context", type=int, metavar="N", help="Lines around each match.")
 @click.option("-g", "--glob", multiple=True, metavar="GLOB", help="Only files that match; !GLOB excludes.")
 @secondary("-t", "--type", multiple=True, metavar="TYPE", help="Only files of this type, such as py.")

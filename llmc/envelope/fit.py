@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from llmc.base.languages import role_of
+from llmc.base.sections import ORDER, section_of
 from llmc.envelope.envelope import Row
 from llmc.envelope.render import frame_line, group_line, head_line, item_line, row_line, row_lines
 from llmc.envelope.tokens import count_line
@@ -55,8 +55,8 @@ class Fitted:
             return f"{self.lines_left} line{'' if self.lines_left == 1 else 's'}"
         if self.rest.unit:
             rows = (row for item in self.rest.items() for row in item.rows)
-            tests = all(role_of(item.path) == "test" for item in self.rest.items() if item.rows)
-            where = "in tests" if tests else "more"
+            sections = {section_of(item.path) for item in self.rest.items() if item.rows}
+            where = "more" if "code" in sections else f"in {' and '.join(one for one in ORDER if one in sections)}"
             return f"{sum(not row.context and row.number is not None for row in rows)} {where}"
         return f"{sum(len(group.items) for group in self.rest.groups)} more"
 

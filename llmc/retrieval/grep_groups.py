@@ -4,12 +4,13 @@ its kind, test code apart from the rest. `KindFilter` keeps only some of them.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from llmc.base.languages import language_of, role_of
 from llmc.retrieval.enclosing import symbols_of_files
-from llmc.retrieval.grep.match_lines import Undecided
+from llmc.retrieval.grep.match_lines import MatchedLine, Undecided
 from llmc.retrieval.line_kinds import DEFINITION, TEXT, USE, WRITE, is_test_symbol
 from llmc.retrieval.writes import writes
 
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
     from llmc.base.model import Symbol
     from llmc.retrieval.enclosing import FileSymbols
     from llmc.retrieval.grep.grep import FileMatches
-    from llmc.retrieval.grep.match_lines import MatchedLine, Matcher
+    from llmc.retrieval.grep.match_lines import Matcher
+    from llmc.retrieval.line_kinds import FileText
     from llmc.retrieval.view import View
 
 __all__ = ["FileGroups", "KindFilter", "SymbolMatches", "group_files", "ungrouped"]
@@ -58,21 +60,90 @@ class FileGroups:
         return {kind for one in self.symbols for kind in one.kinds.values()}
 
 
-def group_files(view: View, files: Sequence[FileMatches], matcher: Matcher | None) -> list[FileGroups]:
-    """The files of this view, in the same order; a file with test code inside it twice."""
+def group_files(
+    view: View, files: Sequence[FileMatches], matcher: Matcher | None, *, body: bool = False
+) -> list[FileGroups]:
+    """The files of this view, in the same order; a file with test code inside it twice. `body`: with the functions
+    around the matches."""
     known = symbols_of_files(view, [file.path for file in files])
-    return [part for file in files for part in group_file(file, known[file.path], matcher)]
+    return [part for file in files for part in group_file(file, known[file.path], matcher, body=body)]
 
 
-def group_file(file: FileMatches, known: FileSymbols, matcher: Matcher | None) -> Iterator[FileGroups]:
+def group_file(
+    file: FileMatches, known: FileSymbols, matcher: Matcher | None, *, body: bool = False
+) -> Iterator[FileGroups]:
     role = role_of(file.path)
-    groups = merged(symbol_groups(located(file.lines, matcher), known, matcher))
+    groups = [inside_symbol(one) for one in merged(symbol_groups(located(file.lines, matcher), known, matcher))]
+    if body and known.text is not None:
+        groups = [with_body(one, known.text) for one in groups]
     inside = [one for one in groups if one.is_test and role == "code"]
     rest = [one for one in groups if one not in inside]
     if rest:
         yield FileGroups(file.root, file.path, role, tuple(rest))
     if inside:
         yield FileGroups(file.root, file.path, "test", tuple(inside))
+
+
+def inside_symbol(one: SymbolMatches) -> SymbolMatches:
+    """Without context lines that belong to the next function; those above a definition say what it is for."""
+    symbol = one.symbol
+    if symbol is None or all(line.matched for line in one.lines):
+        return one
+    first = 1 if one.ends else symbol.start_line
+    kept = tuple(line for line in one.lines if line.matched or first <= line.number <= symbol.end_line)
+    return replace(one, lines=kept)
+
+
+def with_body(one: SymbolMatches, text: FileText) -> SymbolMatches:
+    """With the whole function if it is short, else with the block around each match."""
+    symbol = one.symbol
+    matched = {line.number: line for line in one.lines if line.matched}
+    if symbol is not None and symbol.kind in BODIES and symbol.end_line - symbol.start_line < SHORT_BODY:
+        wanted = set(range(symbol.start_line, symbol.end_line + 1))
+    else:
+        last = symbol.end_line if symbol else text.line_count
+        has_body = symbol is not None and symbol.kind in BODIES
+        first = symbol.start_line if symbol else 1
+        blocks = (block_around(text, number, first, last, upwards=has_body) for number in matched)
+        wanted = {number for block in blocks for number in block}
+    numbers = sorted(wanted | {*matched})
+    lines = [matched.get(at) or MatchedLine(at, text.line(at), matched=False) for at in numbers]
+    lines = [line for line in lines if line.matched or line.text.strip()]
+    margin = min((len(line.text) - len(line.text.lstrip()) for line in lines), default=0)
+    return replace(one, lines=tuple(replace(line, text=line.text[margin:]) for line in lines))
+
+
+def block_around(text: FileText, number: int, first: int, last: int, *, upwards: bool) -> range:
+    """The statement at a line with what is nested in it; `upwards`: of a plain statement the block that it is in. Lines
+    far from it are left out."""
+    depth = indent(text.line(number))
+    start = number
+    if upwards and indent_after(text, number, last) <= depth:
+        while start > first and (not text.line(start).strip() or indent(text.line(start)) >= depth):
+            start -= 1
+        depth = indent(text.line(start))
+    end = number
+    while end < last and (not text.line(end + 1).strip() or indent(text.line(end + 1)) > depth):
+        end += 1
+    if end < last and CLOSING.match(text.line(end + 1)):
+        end += 1
+    return range(max(start, number - NEAR_LINES), min(end, number + NEAR_LINES) + 1)
+
+
+def indent(line: str) -> int:
+    expanded = line.expandtabs(4)
+    return len(expanded) - len(expanded.lstrip())
+
+
+def indent_after(text: FileText, number: int, last: int) -> int:
+    """The indentation of the next line that has something."""
+    return next((indent(text.line(at)) for at in range(number + 1, last + 1) if text.line(at).strip()), 0)
+
+
+BODIES = frozenset({"function", "method", "constructor", "handler", "test", "macro"})
+SHORT_BODY = 30  # lines of a function that is shown whole
+NEAR_LINES = 10  # of a block in a longer one, on each side of a match
+CLOSING = re.compile(r"\s*[)\]}]")
 
 
 def merged(groups: Iterable[SymbolMatches]) -> list[SymbolMatches]:

@@ -1,10 +1,11 @@
 """How the matches of a grep are laid out: with their symbols, code first, and as much as a budget takes.
 
 A few matches stand under their symbol with its range of lines; more of them have one line each, with the symbol's name.
-Tests, docs and generated files are listed by file and line numbers where code matched too; in a list of comments or
-text, such as all TODOs, their lines are shown if there is room. What does not fit is compressed step by step before
-anything is left out: similar files share a line and of many matches in one symbol three are quoted, then only symbols
-and line numbers are listed; what is still too much is counted by folder. Text that is left out is behind the handle.
+Tests, docs, migrations and generated files are listed by file and line numbers where code matched too; in a list of
+comments or text, such as all TODOs, their lines are shown if there is room. What does not fit is compressed step by
+step before anything is left out: similar files share a line and of many matches in one symbol three are quoted, then
+only symbols and line numbers are listed; what is still too much is counted by folder. Text that is left out is behind
+the handle.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from llmc.base.sections import ORDER, section_of
 from llmc.envelope import Group, Item, Row
 from llmc.envelope.phrases import plural
 from llmc.retrieval.line_kinds import DEFINITION
@@ -26,7 +28,7 @@ from llmc.tools.grep_compress import (
     trimmed,
     without,
 )
-from llmc.tools.grep_rows import OTHERS, all_groups, cost, listed_numbers, matched_numbers, section_of
+from llmc.tools.grep_rows import all_groups, cost, listed_numbers, matched_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,7 +46,6 @@ TOO_MUCH_QUOTED = 3.0
 FEW_MATCHES = 8
 MOST_LISTED = 8  # files of a later section; more are counted by folder
 SECTION_ROWS = 6
-ORDER = ("code", "tests", "docs", OTHERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +60,9 @@ def lay_out(
     """`budget` is in tokens. `everything`: it was chosen for this call, so that tests and docs are shown as well if
     they fit."""
     files = sorted(files, key=lambda file: (DEFINITION not in file.kinds(), file.path))
-    files.sort(key=lambda file: ORDER.index(section_of(file.role)))
-    first = [file for file in files if section_of(file.role) == section_of(files[0].role)]
+    files.sort(key=lambda file: ORDER.index(section_of(file.path, file.role)))
+    section = section_of(files[0].path, files[0].role)
+    first = [file for file in files if section_of(file.path, file.role) == section]
     later = files[len(first) :]
     prose = is_prose(files)
     if context:
@@ -102,7 +104,7 @@ def later_sections(
     """(what is shown, what is folded): a section is a list of its files with the numbers of their lines."""
     sections: dict[str, list[FileGroups]] = {}
     for file in files:
-        sections.setdefault(section_of(file.role), []).append(file)
+        sections.setdefault(section_of(file.path, file.role), []).append(file)
     shown: list[Group] = []
     folded: list[Group] = []
     for section, members in sections.items():

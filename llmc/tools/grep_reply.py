@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmc.base.errors import QueryError
-from llmc.base.languages import role_of
 from llmc.envelope import Envelope, Group, Item
 from llmc.envelope.phrases import freshness_notes, plural
+from llmc.retrieval.globs import PathFilter
 from llmc.retrieval.grep.grep import role_rank
 from llmc.retrieval.grep_groups import KindFilter, group_files, ungrouped
 from llmc.retrieval.line_kinds import KINDS
@@ -95,7 +95,9 @@ def grouped(asked: ToolRequest, views: Sequence[View], result: GrepResult, match
     if asked.flag("all") or any(file.counted for file in result.files):  # too many to look up their symbols
         return [ungrouped(file, matcher) for file in files]
     by_root = {view.root.id: [file for file in files if file.root == view.root.id] for view in views}
-    return [group for view in views for group in group_files(view, by_root[view.root.id], matcher)]
+    return [
+        group for view in views for group in group_files(view, by_root[view.root.id], matcher, body=asked.flag("body"))
+    ]
 
 
 def line_filter(asked: ToolRequest) -> KindFilter | None:
@@ -114,7 +116,7 @@ def layout_of(asked: ToolRequest, result: GrepResult, files: list[FileGroups]) -
     def name(root: str, path: str) -> str:
         return shown_path(workspace, root, path)
 
-    context = bool(asked.number("context") or asked.number("before") or asked.number("after"))
+    context = bool(asked.flag("body") or asked.number("context") or asked.number("before") or asked.number("after"))
     if not files or asked.flag("all") or asked.text(FOCUS.name).strip() or asked.texts("fields"):
         return Layout(all_groups(files, name, context=context))
     if any(file.counted for file in result.files):
@@ -134,9 +136,9 @@ def found_words(result: GrepResult, request: GrepRequest, files: list[FileGroups
         return f"{named}{unread}"
     more = "" if result.complete else "+"
     found = f"{result.matches:,}{more} match{'' if result.matches == 1 else 'es'} in {named}{unread}"
-    roles = [(file.role, file.count) for file in files]
-    roles += [(role_of(file.path), file.count) for file in result.files if file.counted or not files]
-    counts = section_counts(roles)
+    parts = [(file.path, file.role, file.count) for file in files]
+    parts += [(file.path, "", file.count) for file in result.files if file.counted or not files]
+    counts = section_counts(parts)
     return f"{found}: {counts}" if counts else found
 
 
@@ -151,8 +153,19 @@ def check_scope(asked: ToolRequest, views: Sequence[View], request: GrepRequest)
     raise QueryError(
         f"no indexed file matches {' '.join(given)}",
         reason="nothing was searched",
-        hint="`find` lists paths; ignored and binary files are not indexed.",
+        hint=glob_hint(asked, views) or "`find` lists paths; ignored and binary files are not indexed.",
     )
+
+
+def glob_hint(asked: ToolRequest, views: Sequence[View]) -> str:
+    """A glob with a slash is relative to the root: what was probably meant, if there are such files."""
+    for glob in asked.texts("glob"):
+        core = glob.strip("/").removeprefix("**/").removeprefix("*/").removesuffix("/**").removesuffix("/*")
+        for meant in (f"**/{core}", f"**/{core}/**"):
+            accepts = PathFilter(globs=(meant,)).accepts
+            if meant != glob and core and any(accepts(path) for view in views for path in paths_of(view)):
+                return f"A glob with a slash is relative to the root. Try -g '{meant}'."
+    return ""
 
 
 def paths_of(view: View) -> list[str]:

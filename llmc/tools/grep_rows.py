@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from llmc.base.sections import ORDER, section_of
 from llmc.envelope import Group, Item, Row
 from llmc.envelope.fit import group_lines, shorten_group
 from llmc.envelope.tokens import count_line
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from llmc.retrieval.grep_groups import FileGroups, SymbolMatches
 
 __all__ = [
-    "OTHERS",
     "WHOLE_LINE",
     "all_groups",
     "cost",
@@ -29,7 +29,6 @@ __all__ = [
     "owner_of",
     "redactable_part",
     "section_counts",
-    "section_of",
     "shown_name",
     "used_lines",
 ]
@@ -38,32 +37,17 @@ LONGEST_LINE = 400
 # What begins in the part of a line that is shown must be whole when it is redacted; a key of 16,384 bits is.
 WHOLE_LINE = LONGEST_LINE + 16_384
 LONGEST_TITLE = 80
-SECTIONS = {
-    "code": "code",
-    "config": "code",
-    "legacy": "code",
-    "stub": "code",
-    "test": "tests",
-    "doc": "docs",
-    "example": "docs",
-}
-OTHERS = "generated and data"
 MOST_NUMBERS = 12
 
 
-def section_of(role: str) -> str:
-    return SECTIONS.get(role, OTHERS)
-
-
-def section_counts(files: Iterable[tuple[str, int]]) -> str:
-    """`26 code, 5 tests, 2 docs` of (role, matches); empty where all is code."""
+def section_counts(files: Iterable[tuple[str, str, int]]) -> str:
+    """`26 code, 5 tests, 2 docs` of (path, role, matches); empty where all is code."""
     counts: Counter[str] = Counter()
-    for role, count in files:
-        counts[section_of(role)] += count
+    for path, role, count in files:
+        counts[section_of(path, role)] += count
     if list(counts) in ([], ["code"]):
         return ""
-    order = ["code", "tests", "docs", OTHERS]
-    return ", ".join(f"{counts[name]:,} {name}" for name in order if counts[name])
+    return ", ".join(f"{counts[name]:,} {name}" for name in ORDER if counts[name])
 
 
 def cost(groups: Iterable[Group], most: int | None = None) -> int:

@@ -156,7 +156,9 @@ def denied_notes(
         found |= {(view.root.id, path): None for path in sorted(view.denied) if accepts(path)}
     kept = [place for place in found if listing or by_name or place in named or not is_key_file(place[1])]
     if len(kept) <= FEW_DENIED:
-        return (f"denied: {', '.join(shown_path(workspace, *place) for place in kept)}",) if kept else ()
+        is_list = listing or by_name or bool(named)
+        names = [shown_path(workspace, *place) if is_list else place[1].rpartition("/")[2] for place in kept]
+        return (f"denied: {', '.join(names)}",) if kept else ()
     folders = Counter(shown_path(workspace, root, path).rpartition("/")[0] for root, path in kept)
     counts = [f"{count} in {folder or '.'}" for folder, count in folders.most_common(FEW_DENIED)]
     more = ", …" if len(folders) > FEW_DENIED else ""

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from llmc.base.languages import role_of
+from llmc.base.sections import section_of
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.phrases import freshness_notes, plural
 from llmc.retrieval.grep.grep import GrepRequest, grep, matcher_for
@@ -14,7 +15,7 @@ from llmc.retrieval.signals import TYPES
 from llmc.retrieval.skeleton import skeleton
 from llmc.retrieval.unindexed import unindexed_definitions
 from llmc.tools.grep_compress import listed_places, trimmed
-from llmc.tools.grep_rows import cost, section_of
+from llmc.tools.grep_rows import cost
 from llmc.tools.read import skeleton_rows
 from llmc.workspace import shown_path
 
@@ -55,7 +56,7 @@ def name_envelope(asked: ToolRequest, query: str) -> Envelope | None:
     result = grep(views, request)
     matcher = matcher_for(request)
     listed = [one for one in result.files if not one.counted]
-    code = [one for one in listed if section_of(role_of(one.path)) == "code"]
+    code = [one for one in listed if section_of(one.path) == "code"]
     # Of tests and docs only the number of lines is shown, so their symbols are not looked up.
     files = [
         *(
@@ -129,13 +130,13 @@ def use_groups(asked: ToolRequest, found: Sequence[tuple[View, str, Symbol]], fi
         return shown_path(asked.workspace, root, path)
 
     own = {(view.root.id, path, symbol.start_line) for view, path, symbol in found}
-    code = [file for file in files if section_of(file.role) == "code"]
-    rest = [file for file in files if section_of(file.role) != "code"]
+    code = [file for file in files if section_of(file.path, file.role) == "code"]
+    rest = [file for file in files if section_of(file.path, file.role) != "code"]
     seen = [Group("", (Item((Row("", line),), "", root, path),)) for root, path, line in own]
     used = listed_places(code, seen, name)
     if cost(used, USES_TOKENS) > USES_TOKENS:
         used = trimmed(used, USES_TOKENS, "`grep` lists them all")
-    tests = sum(file.count for file in rest if section_of(file.role) == "tests")
+    tests = sum(file.count for file in rest if section_of(file.path, file.role) == "tests")
     if tests:
         count = f"tests and docs: {sum(file.count for file in rest):,}"
         few = [Item((), f"{name(file.root, file.path)} {file.count}", file.root, file.path) for file in rest]

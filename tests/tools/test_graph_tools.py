@@ -47,6 +47,12 @@ def test_depth_guesses_budget_and_json_are_options(typed: CommandLine) -> None:
     assert "is not a name" in refused.stderr
 
 
+def test_grep_shows_the_function_around_a_match(typed: CommandLine) -> None:
+    text = typed.text("grep", "-W", "RetryPolicy()", "-F", "src")
+    assert "Courier.__init__ 7-9\n7 def __init__" in text
+    assert "9     self.policy = RetryPolicy()" in text
+
+
 def test_refs_take_the_new_kinds(typed: CommandLine) -> None:
     writes = typed.json("refs", "policy", "--kind", "write")["references"]
     assert [(one["path"], one["line"]) for one in writes] == [

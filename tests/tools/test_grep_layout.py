@@ -25,8 +25,27 @@ class Worker{at}:
         return measure(self, {at})
 """
 COOKIE = "respond(environment['NAME_OF_THE_SESSION_COOKIE'], access_token, options)"
+ORDERS = """\
+def total(order):
+    start()
+    return price_of(order)
+
+
+def refund(order):
+    stop()
+    return 0
+
+
+def long(order):
+    if order:
+        once = discount_of(order)
+        again()
+"""
 FILES = {
     **{f"web/h{at}.py": f"def handle_{at}():\n    {COOKIE}\n" for at in range(10)},
+    "web/orders.py": ORDERS + "    other()\n" * 40,
+    "db/migrations/0007_price.py": "def upgrade():\n" + "    price_of(1)\n" * 4,
+    "services/migrations/import.py": "def copy_rows():\n    return price_of(2)\n",
     "web/only.py": "def only():\n    only_here()\n",
     "tests/test_only.py": "def test_only():\n" + "    only_here()\n" * 4,
     **{f"src/part{at % 3}/m{at}.py": MODULE.format(at=at, what=PARTS[at % 5]) for at in range(30)},
@@ -70,8 +89,8 @@ def test_a_long_line_that_many_files_have_is_quoted_once(ask: Ask) -> None:
     text = ask("grep", pattern="respond").text
     line = "respond(environment['NAME_OF_THE_SESSION_COOKIE'], access_token, options)"
     assert text.count(line) == 1
-    assert "2 handle_1 · same as h0.py:2" in text
-    assert text.count("same as h0.py:2") == 9
+    assert "2 handle_1 · respond(environment['NAME_OF_THE_SES…" in text
+    assert text.count("respond(environment['NAME_OF_THE_SES…") == 9
     assert ask("grep", pattern="respond", all=True).text.count(line) == 10
 
 
@@ -97,3 +116,36 @@ def test_a_folder_with_very_many_files_is_still_listed(ask: Ask) -> None:
     text = ask("grep", pattern=r"alarm\(", budget=300).text
     assert "flat/" in text
     assert "f1.py" in text
+
+
+def test_migrations_are_folded_where_code_matches_too(ask: Ask) -> None:
+    reply = ask("grep", pattern="price_of")
+    assert reply.text.split("\n")[0] == "6 matches in 3 files: 2 code, 4 migrations"
+    assert "migrations: 4 matches in 1 file\n db/migrations/0007_price.py 2 3 4 5\n+4 in migrations" in reply.text
+    assert "services/migrations/import.py\ncopy_rows 1-2" in reply.text
+    assert ask("grep", pattern="price_of", path=["db"]).text.count("price_of(1)") == 4
+
+
+def test_body_shows_the_short_function_or_the_block_around_a_match(ask: Ask) -> None:
+    whole = ask("grep", pattern="price_of", path=["web"], body=True).text.split("\n")
+    assert whole[2:] == ["total 1-3", "1 def total(order):", "     start()", "3     return price_of(order)"]
+    block = ask("grep", pattern="discount_of", path=["web"], body=True).text.split("\n")
+    assert block[2:] == [
+        "long 11-54",
+        "12 if order:",
+        "13     once = discount_of(order)",
+        "     again()",
+    ]
+
+
+def test_context_ends_where_the_function_ends(ask: Ask) -> None:
+    text = ask("grep", pattern="price_of", path=["web"], context=5).text
+    assert "start()" in text
+    assert "refund" not in text
+
+
+def test_a_glob_that_matches_nothing_is_corrected(ask: Ask) -> None:
+    reply = ask("grep", pattern="price_of", glob=["*/part0/*"])
+    assert not reply.error
+    wrong = ask("grep", pattern="report", glob=["part0/*.py"])
+    assert "Try -g '**/part0/*.py'" in wrong.text
