@@ -1,8 +1,8 @@
 """Source code in fewer tokens: one line per statement, without comments, log calls and closing brackets.
 
-`statements` keeps every statement. `skeleton` keeps those that branch, leave, define, call, or set what a later branch
-tests, abbreviates long arguments and literals, and folds the rest; if that is still too much, plain calls go before
-whole levels do. Conditions are never abbreviated: they are what a reader came for.
+`statements` keeps every statement. `skeleton` keeps those that branch, leave, define, call, set a field, or set what a
+later branch tests, abbreviates long arguments and literals, and folds the rest; if that is still too much, plain calls
+go before whole levels do. Conditions are never abbreviated: they are what a reader came for.
 
 Both work on text and not on a syntax tree, so that every language and every range of lines has one. Brackets decide
 where a statement ends (an open parenthesis, square bracket or literal continues it, an open block does not), and so
@@ -57,6 +57,12 @@ _DOCSTRING = re.compile(r"\s*[rRbBuU]{0,2}(\"{3}|'{3})")
 _TRAILING = re.compile(r"(\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\\n]|\\.){0,200}'|`[^`]*`)|\s(//.*|#\s.*)$")
 _ENDS_BLOCK = ("{", "}", ";")  # of a line, in languages where `//` begins a comment
 _ASSIGNS = re.compile(r"\s*(?:(?:const|let|var|mut|final|auto|val)\s+)*[(\[{]?\s*([\w$.]+)[^=!<>()]{0,40}?:?=(?![=>])")
+# A field or an element is set: `self.state = DONE`, `job.Status, job.Stopped = a, b`, `rows[0] += 1`.
+_CHANGES = re.compile(
+    r"\s*(?:[\w$.\[\]'\"]+,\s*)*(?P<owner>[\w$]+(?:\([^()]*\)|\[[^\]]*\])*(?:(?:\??\.|->|::)[\w$]+(?:\[[^\]]*\])*)*?)"
+    r"(?:(?:\.|->)(?P<field>[\w$]+)(?:\[[^\]]*\])*|\[[^\]]*\])\s*(?:,[^=]*)?"
+    r"(?:[-+*/|&^%?]|\*\*|<<|>>|\?\?|\|\||&&)?=(?![=>~])\s*(?P<value>.*)"
+)
 _CONTINUES = re.compile(r"\s*(?:\??\.\w|&&|\|\||[?:+|]\s|and\s|or\s|\)|\])")
 _UNFINISHED = re.compile(r"(?:&&|\|\||(?<![=<>!+])=|\s[+?]|\band|\bor)\s*$")
 _BRACKET = re.compile(r"[()\[\]{}]")
@@ -162,11 +168,12 @@ _WORD = re.compile(r"[^\W\d][\w$]*")
 
 
 def _thinned(found: Sequence[Statement], end: int, most: int) -> list[Statement | Fold]:
-    """Plain calls go first, from the deepest level on; then whole levels, so that what remains is complete as far as it
-    goes."""
+    """Plain calls go first, from the deepest level on, then what sets a field; then whole levels, so that what remains
+    is complete as far as it goes."""
     kept = list(found)
-    for level in range(max(one.level for one in found), 1, -1):
-        kept = [one for one in found if one.level < level or _decides(one.text)]
+    levels = range(max(one.level for one in found), 1, -1)
+    for level, changes in ((level, changes) for changes in (True, False) for level in levels):
+        kept = [one for one in found if one.level < level or _decides(one.text, changes=changes)]
         if len(kept) <= most:
             break
     if len(kept) > most:
@@ -181,9 +188,15 @@ def _thinned(found: Sequence[Statement], end: int, most: int) -> list[Statement 
     return thinned
 
 
-def _decides(text: str) -> bool:
-    """Whether it branches, leaves or defines."""
-    return bool(_FLOW.match(text) or _DEFINES.match(text) or _branches(text))
+def _decides(text: str, *, changes: bool) -> bool:
+    """Whether it branches, leaves or defines, or, with `changes`, sets a field."""
+    return bool(_FLOW.match(text) or _DEFINES.match(text) or _branches(text) or (changes and _sets_field(text)))
+
+
+def _sets_field(text: str) -> bool:
+    """Whether it changes the state of an object; not `self.name = name`, which a constructor is full of."""
+    found = _CHANGES.match(text)
+    return found is not None and found["value"].rstrip(" ;").lstrip("_") != (found["field"] or "").lstrip("_")
 
 
 def _called(texts: Iterable[str]) -> tuple[str, ...]:
@@ -233,7 +246,8 @@ def _is_left_out(text: str) -> bool:
 def _stays(text: str) -> bool:
     if _is_left_out(text):
         return False
-    return bool(_FLOW.match(text) or _DEFINES.match(text) or _CALL.search(text) or _branches(text))
+    is_step = _FLOW.match(text) or _DEFINES.match(text) or _CALL.search(text)
+    return bool(is_step or _branches(text) or _sets_field(text))
 
 
 def _branches(text: str) -> bool:

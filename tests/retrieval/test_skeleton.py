@@ -248,3 +248,33 @@ def test_data_and_texts_of_many_lines_keep_their_lines() -> None:
 
 def test_a_group_of_declarations_has_one_line_for_each() -> None:
     assert every_statement('const (\n\tA = 1\n\tB = "x"\n)') == ["1 0 const (", "2 1 A = 1", '3 1 B = "x"']
+
+
+def test_what_sets_a_field_or_an_element_stays() -> None:
+    text = """
+def finish(self, job, name, rows):
+    self.name = name
+    self.state = DONE
+    job.Status, job.Stopped = 1, 2
+    job.run.count += 1
+    rows["last"] = job
+    local = 3
+    this->size = 0
+    if a.b == 3:
+        return 4
+"""
+    assert shape(text)[1:] == [
+        "3 1 self.state = DONE",
+        "4 1 job.Status, job.Stopped = 1, 2",
+        "5 1 job.run.count += 1",
+        '6 1 rows["last"] = job',
+        "8 1 this->size = 0",
+        "9 1 if a.b == 3: return 4",
+    ]
+
+
+def test_plain_calls_go_before_what_sets_a_field() -> None:
+    body = "".join(f"        call_{at}()\n        self.f{at} = {at}\n" for at in range(10))
+    kept = shape(f"def f(self):\n    if a:\n{body}    return 1\n", most=14)
+    assert sum("self.f" in one for one in kept) == 10
+    assert not any("call_" in one for one in kept)
