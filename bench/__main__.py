@@ -1,13 +1,15 @@
 """Run suites and write their report.
 
-    python -m bench [tokens|session|quality|latency|indexing|scale|public …] [--out DIR] [--part NAME …] [--readme]
+    python -m bench [tokens|session|quality|latency|indexing|scale|public …] [--peers] [--out DIR] [--part NAME …]
+    python -m bench --resume
     python -m bench --report DIR [--readme]
 
-Without a suite all of them run; `public` only where its data is. The report goes to `bench/runs/<date>-<machine>/`:
-README, raw figures, summary.md, CSV and plots. A run that is part of the repository is never changed: a second one on
-the same day gets a number. `--resume` leaves out the parts that an unpublished run has figures of. `--report` makes the
-report again from the raw figures of a run. Programs of others are installed only with `--peers`, or when asked and
-allowed.
+Without a suite all of them run; `public` only where its data is. What is not timed runs two at a time, then the timed
+measurements one after the other. The report goes to `bench/runs/<date>-<machine>/`: README, raw figures, summary.md,
+CSV and plots. A run that is part of the repository is never changed: a second one on the same day gets a number.
+`--resume` continues the last run that was stopped. `--report` makes the report again from the raw figures of a run.
+Other programs are installed and measured only with `--peers`, which asks first on a terminal. `--readme` puts the
+table of the run into README.md.
 """
 
 from __future__ import annotations
@@ -17,23 +19,26 @@ import importlib.util
 import json
 import os
 import platform
+import shutil
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench import readme, report, trees
+from bench.homes import HOMES
 from bench.servers import ALLOWED, PEERS, is_ready
-from bench.suites import DATA, SUITES, Done, parts_of, run
+from bench.suites import DATA, SUITES, Done, minutes_of, parts_of, run
 
 if TYPE_CHECKING:
     from bench.suites import Part
 
 HERE = Path(__file__).parent
 PLOTTING = HERE.parent / ".venv-bench" / "bin" / "python"
-WITH_PEERS = frozenset({"fixed", "workload", "peers"})
+AT_ONCE = 2  # measurements that are not timed
 
 
 def main() -> int:
@@ -43,15 +48,15 @@ def main() -> int:
     parser.add_argument("suites", nargs="*", metavar="SUITE", help=", ".join(SUITES))
     parser.add_argument("--part", action="append", help="only these measurements of the suites")
     parser.add_argument("--out", type=Path, help="where the report goes")
-    parser.add_argument("--resume", action="store_true", help="leave out parts that have figures already")
-    parser.add_argument("--peers", action="store_true", help="install programs of others without asking")
+    parser.add_argument("--resume", action="store_true", help="continue the last run that was stopped")
+    parser.add_argument("--peers", action="store_true", help="install and measure other programs, too")
     parser.add_argument("--report", type=Path, metavar="DIR", help="make the report of this run again")
     parser.add_argument("--readme", action="store_true", help="put the table into README.md")
     given = parser.parse_args()
     unknown = [name for name in given.suites if name not in SUITES]
     if unknown:
         parser.error(f"there is no suite {unknown[0]}; there are {', '.join(SUITES)}")
-    target: Path = given.report or given.out or free_folder(HERE / "runs", f"{time.strftime('%Y-%m-%d')}-{machine()}")
+    target: Path = given.report or given.out or folder_for(HERE / "runs", resume=given.resume)
     if given.report and not (target / "raw").is_dir():
         parser.error(f"{target} has no raw figures")
     if given.out and is_published(target):
@@ -60,17 +65,30 @@ def main() -> int:
     if not given.report:
         wanted = parts_of(given.suites or every_suite())
         wanted = [part for part in wanted if not given.part or part.name in given.part]
-        if given.resume:
-            wanted = [part for part in wanted if not (target / "raw" / f"{part.name}.json").exists()]
-        announce(wanted, target)
-        allow_peers(wanted, given.peers)
-        failed = measured(wanted, target)
+        done = [part for part in wanted if given.resume and (target / "raw" / f"{part.name}.json").exists()]
+        os.environ[ALLOWED] = "yes" if given.peers else "no"
+        os.environ[HOMES] = str(trees.cache() / "homes" / target.name)
+        left = [part for part in wanted if part not in done]
+        announce(left, done, target, peers=given.peers)
+        if given.peers and not may_install():
+            return 1
+        failed = measured(left, target)
+        shutil.rmtree(os.environ[HOMES], ignore_errors=True)
     found = report.write(target)
     draw(target)
     if given.readme and not readme.put(HERE.parent / "README.md", found, target.name):
         print("README.md has no marks for the table", file=sys.stderr)
     print(target / "summary.md")
     return 1 if failed else 0
+
+
+def folder_for(runs: Path, *, resume: bool) -> Path:
+    """A new folder of today, or that of the last run that is not published yet."""
+    if resume:
+        unpublished = [path for path in runs.glob("20*") if (path / "raw").is_dir() and not is_published(path)]
+        if unpublished:
+            return max(unpublished, key=lambda path: path.stat().st_mtime)
+    return free_folder(runs, f"{time.strftime('%Y-%m-%d')}-{machine()}")
 
 
 def free_folder(runs: Path, name: str) -> Path:
@@ -89,24 +107,31 @@ def is_published(folder: Path) -> bool:
     return bool(listed.stdout.strip())
 
 
-def announce(parts: list[Part], target: Path) -> None:
-    minutes = sum(part.minutes for part in parts)
-    print(f"{len(parts)} measurements into {target}, about {minutes:.0f} minutes on two idle cores", file=sys.stderr)
-    print(f"sources and stores are kept in {trees.cache()}", file=sys.stderr)
+def announce(parts: list[Part], done: list[Part], target: Path, *, peers: bool) -> None:
+    """What will run and for how long."""
+    say(
+        f"{len(parts)} measurements into {target}: about {minutes_of(parts, peers=peers):.0f} minutes on two idle cores"
+    )
+    for timed, how in ((False, f"{AT_ONCE} at a time"), (True, "timed, one after the other")):
+        if some := [part.name for part in parts if part.timed == timed]:
+            say(f"  {how}: {', '.join(some)}")
+    if done:
+        say(f"  done already: {', '.join(part.name for part in done)}")
+    if not peers:
+        say("  without other programs: --peers (make bench PEERS=1) installs and measures them")
+    say(f"  sources are fetched once into {trees.cache()}; a run that was stopped goes on with --resume (RESUME=1)")
 
 
-def allow_peers(parts: list[Part], allowed: bool) -> None:
-    missing = [peer for peer in PEERS if not is_ready(peer)]
-    if not missing or not any(part.name in WITH_PEERS for part in parts):
-        return
-    names = ", ".join(f"{peer.package} ({peer.ecosystem})" for peer in missing)
-    if not allowed and sys.stdin.isatty():
-        print(f"to be compared with: {names}", file=sys.stderr)
-        question = f"Install them in {trees.cache() / 'servers'} (about 2 GB, 7 minutes)? [y/N] "
-        allowed = input(question).strip().lower() in {"y", "yes"}
-    os.environ[ALLOWED] = "yes" if allowed else "no"
-    if not allowed:
-        print(f"without {names}: --peers installs them", file=sys.stderr)
+def say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def may_install() -> bool:
+    missing = [f"{peer.package} ({peer.ecosystem})" for peer in PEERS if not is_ready(peer)]
+    if not missing or not sys.stdin.isatty():
+        return True
+    say(f"to be installed in {trees.cache() / 'servers'} (about 2 GB, 7 minutes): {', '.join(missing)}")
+    return input("Install them? [y/N] ").strip().lower() in {"y", "yes"}
 
 
 def every_suite() -> list[str]:
@@ -119,15 +144,29 @@ def measured(parts: list[Part], target: Path) -> list[Done]:
     raw = target / "raw"
     raw.mkdir(parents=True, exist_ok=True)
     done: list[Done] = []
-    for number, part in enumerate(parts, 1):
-        about = f"about {part.minutes:g} min" if part.minutes > 1 else "a minute or less"
-        print(f"[{number}/{len(parts)}] {part.name}: {part.question} ({about})", file=sys.stderr, flush=True)
-        (raw / f"{part.name}.json").unlink(missing_ok=True)
-        done.append(run(part, raw))
-        told = f"could not run: {done[-1].problem}" if done[-1].problem else f"{done[-1].seconds:.0f} s"
-        print(f"      {told}", file=sys.stderr, flush=True)
-        note(target, done)
+    for timed, workers in ((False, AT_ONCE), (True, 1)):
+        with ThreadPoolExecutor(workers) as pool:
+            running = [pool.submit(one, part, raw) for part in parts if part.timed == timed]
+            try:
+                for future in as_completed(running):
+                    done.append(future.result())
+                    note(target, done)
+                    say(f"[{len(done)}/{len(parts)}] {outcome(done[-1])}")
+            except KeyboardInterrupt:
+                pool.shutdown(wait=False, cancel_futures=True)
+                say(f"stopped with {len(done)} of {len(parts)} done; --resume (make bench RESUME=1) goes on")
+                raise SystemExit(130) from None
     return [one for one in done if one.problem]
+
+
+def one(part: Part, raw: Path) -> Done:
+    say(f"{part.name}: {part.question}")
+    (raw / f"{part.name}.json").unlink(missing_ok=True)
+    return run(part, raw)
+
+
+def outcome(done: Done) -> str:
+    return f"{done.part}: could not run: {done.problem}" if done.problem else f"{done.part}: {done.seconds:.0f} s"
 
 
 def note(target: Path, done: list[Done]) -> None:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from bench.ground import Ground
 
-__all__ = ["ACTORS", "Actor", "Said", "open_actor"]
+__all__ = ["ACTORS", "OF_PEERS", "Actor", "Said", "open_actor"]
 
 SHELL_CHARACTERS = 30_000
 READ_LINES = 2_000
@@ -268,6 +268,7 @@ ACTORS = {
     "llmc": "llmc",
     "llmc untrained": "untrained",
 }
+OF_PEERS = frozenset({"desktop-commander typical", "desktop-commander frugal", "filesystem server"})
 
 
 def open_actor(name: str, ground: Ground, scratch: Path) -> AbstractContextManager[Actor]:

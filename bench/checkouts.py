@@ -1,18 +1,21 @@
 """Whole checkouts of public repositories, as a user has them, without any trace of later commits.
 
-`write_tree` copies the files of one commit out of a git directory; the target holds no `.git`. `indexed_at` gives the
+`write_tree` copies the files of one commit out of a git directory; the target holds no `.git`. `write_trees` does so
+for all repositories of a `repos.json`. `indexed_at` gives the
 view of a tree whose store is kept between runs: it may start from the store of a neighbouring commit, so that only
 what differs is digested.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
+import sys
 import threading
 from contextlib import closing
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from llmc.base.model import Root
 from llmc.base.root_fs import RootFs
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
 
     from llmc.embed import Embedder
 
-__all__ = ["Recipe", "indexed_at", "write_tree"]
+__all__ = ["Recipe", "indexed_at", "trees_in", "write_tree", "write_trees"]
 
 # What is larger is not indexed anyway, and snapshots of repositories may lack such objects.
 LARGEST_BLOB = 3_000_000
@@ -59,6 +62,34 @@ def write_tree(recipe: Recipe, target: Path, neighbour: Path | None = None) -> P
         (target / path).write_bytes(data)
     mark.write_bytes(b"\0".join(b"%s %s" % (sha, os.fsencode(path)) for path, sha in wanted.items()))
     return target
+
+
+def listed(folder: Path) -> list[dict[str, Any]]:
+    file = folder / "repos.json"
+    if not file.is_file():
+        raise SystemExit(f"{file} is missing: docs/bench.md describes it")
+    rows: list[dict[str, Any]] = json.loads(file.read_text("utf-8"))
+    return rows
+
+
+def trees_in(folder: Path, repositories: Path) -> Iterator[tuple[dict[str, Any], Path]]:
+    """(row, tree) for each row of `folder/repos.json` that has a checkout called so in `repositories`."""
+    for row in listed(folder):
+        if (repositories / row["name"]).is_dir():
+            yield row, repositories / row["name"]
+        else:
+            print(f"{row['name']} is left out: no checkout in {repositories}", file=sys.stderr)
+
+
+def write_trees(folder: Path, mirror: Path, target: Path) -> Iterator[tuple[dict[str, Any], Path]]:
+    """(row, tree) for each row of `folder/repos.json` (`name`, `repo`, and `commit` or `revision`), from the git
+    directories `owner+name/repo` below `mirror`; complete trees are reused. What is missing is named on stderr."""
+    for row in listed(folder):
+        git, commit = mirror / row["repo"].replace("/", "+") / "repo", row.get("commit") or row["revision"]
+        try:
+            yield row, write_tree((str(git), commit), target / f"{row['name']}-{commit[:12]}")
+        except (OSError, subprocess.CalledProcessError):
+            print(f"{row['name']} is left out: {git} has no commit {commit[:12]}", file=sys.stderr)
 
 
 def _mark(tree: Path) -> Path:

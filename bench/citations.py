@@ -1,9 +1,10 @@
 """Does the first reply name every file that a developer's answer cites? SWE-QA questions, asked as they are.
 
-    python -m bench.citations QUESTIONS --repos DIR [--tool research_codebase] [--json]
+    python -m bench.citations DIR (--repos DIR | --mirror DIR) [--tool research_codebase] [--json]
 
-QUESTIONS is a JSON Lines file with `repo`, `question` and the `cited` paths of a reference answer; `--repos` has one
-checkout for each repository. The reply is what `search` (or another tool) prints by default, made by the function
+DIR has `questions.jsonl` with `repo`, `question` and the `cited` paths of a reference answer, and `repos.json` with
+`name`, `repo` and `commit` of each repository, whose files are written from the git directories below `--mirror`, or
+whose checkout is in `--repos`. The reply is what `search` (or another tool) prints by default, made by the function
 that all surfaces call: a file counts only if the text names it, and the text is counted in tokens. Fair because nothing
 but the question is given. Paths are cited as people write them, so each means the file whose path ends with it.
 """
@@ -13,11 +14,13 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
+from bench.checkouts import trees_in, write_trees
 from bench.tool_calls import answer
 from bench.trees import cache
 from llmc.envelope.handles import Handles
@@ -78,18 +81,26 @@ def ask(folder: Path, rows: Sequence[dict[str, Any]], home: Path, tool: str) -> 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.citations", description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("questions", type=Path)
-    parser.add_argument("--repos", type=Path, required=True)
+    parser.add_argument("folder", type=Path, help="questions.jsonl and repos.json")
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--repos", type=Path, help="a checkout of each repository")
+    source.add_argument("--mirror", type=Path, help="git directories, owner+name/repo")
     parser.add_argument("--tool", choices=("search", "research_codebase", "ask"), default="search")
     parser.add_argument("--cache", type=Path, default=cache() / "citations", help="where the indexes are kept")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
-    rows: list[dict[str, Any]] = [json.loads(line) for line in given.questions.read_text("utf-8").splitlines()]
+    lines = (given.folder / "questions.jsonl").read_text("utf-8").splitlines()
+    rows: list[dict[str, Any]] = [json.loads(line) for line in lines]
     replies: list[Reply] = []
-    for repo in sorted({row["repo"] for row in rows}):
-        wanted = [row for row in rows if row["repo"] == repo and row["cited"]]
-        if (given.repos / repo).is_dir() and wanted:
-            replies += ask(given.repos / repo, wanted, given.cache / repo, given.tool)
+    if given.repos:
+        trees = trees_in(given.folder, given.repos)
+    else:
+        trees = write_trees(given.folder, given.mirror, cache() / "checkouts")
+    for repo, tree in trees:
+        print(repo["name"], file=sys.stderr, flush=True)
+        wanted = [row for row in rows if row["repo"] == repo["name"] and row["cited"]]
+        if wanted:
+            replies += ask(tree, wanted, given.cache / repo["name"], given.tool)
     found = {"all": figures(replies)}
     found |= {repo: figures([one for one in replies if one.repo == repo]) for repo in {one.repo for one in replies}}
     if given.json:

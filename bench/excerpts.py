@@ -29,6 +29,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING
 
+from bench.homes import home_of
 from bench.judged import GOLDEN
 from bench.packages import read_list, unpacked
 from bench.research import DATA, judged
@@ -189,7 +190,9 @@ def measure(cache: Path, scratch: Path) -> dict[str, dict[str, float]]:
             if one.repository == package.name
         ]
         print(f"  {package.name}: {len(asked)} questions", file=sys.stderr, flush=True)
-        sets["questions"] += ask_all(unpacked(package, cache), asked, scratch / "judged" / package.name)
+        folder = unpacked(package, cache)
+        with home_of(folder) as home:
+            sets["questions"] += ask_all(folder, asked, home)
     for package in read_list(GOLDEN / "packages.tsv"):
         if package.name in PACKAGES:
             source = unpacked(package, cache)

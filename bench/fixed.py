@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import trees
-from bench.servers import PEERS, CannotRun, Peer, started
+from bench.servers import PEERS, CannotRun, Peer, are_allowed, started
 from bench.stdio import Server, ServerError
 from llmc.envelope.tokens import count
 
@@ -73,7 +73,7 @@ def at_home(scratch: Path, root: Path) -> dict[str, str]:
 def measure(peers: tuple[Peer, ...] = PEERS) -> list[dict[str, Any]]:
     """A row for each server; one that cannot run has `problem` and no figures."""
     rows = [row(f"llmc {name}", "this checkout", lambda scratch, name=name: ours(name, scratch)) for name in PROFILES]
-    for peer in peers:
+    for peer in peers if are_allowed() else ():
         print(f"  {peer.name} {peer.version}", file=sys.stderr, flush=True)
         rows.append(
             row(peer.name, peer.version, lambda scratch, peer=peer: started(peer, repository(scratch), scratch))

@@ -1,19 +1,23 @@
 """How right is the code graph? Its edges beside those of a type checker.
 
+    python -m bench.graph DIR --mirror DIR [--json FILE]
     python -m bench.graph --tree DIR --scip FILE [--under src] [--show 20] [--json FILE]
 
-The truth is an index.scip of the same tree (scip-python, scip-typescript). A caller is a reference that is not an
-import, attributed to the innermost function or type around it; an edge is (caller, used definition), counted once, and
-a use of itself is not counted (indexers note some at the definition). Only definitions of the tree that the index
-names count, and only functions, methods and types; a constructor counts as its type. What the type checker leaves out
-(a value without a type) counts against precision all the same, so the figures are a lower bound. Implementations are
-compared with the relations that the index has.
+The truth is a SCIP index of the same tree (scip-python, scip-typescript). DIR has `repos.json` (`name`, `repo`,
+`commit`, `under`) and `NAME.scip` for each; the trees are written from the git directories below `--mirror`. A caller
+is a reference that is not an import, attributed to the innermost function or type around it; an edge is (caller, used
+definition), counted once, and a use of itself is not counted (indexers note some at the definition). Only definitions
+of the tree that the index names count, and only functions, methods and types; a constructor counts as its type. What
+the type checker leaves out (a value without a type) counts against precision all the same, so the figures are a lower
+bound. Implementations are compared with the relations that the index has.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import shutil
+import sys
 import tempfile
 from bisect import bisect_right
 from collections import defaultdict
@@ -21,6 +25,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bench.checkouts import write_trees
+from bench.trees import cache
 from llmc.graph.edges import Graph
 from llmc.graph.entities import Edge, GraphNode
 from llmc.graph.facts import CALLABLE_KINDS, TYPE_KINDS
@@ -236,31 +242,64 @@ def compare(tree: Path, scip: Path, under: str = "") -> tuple[Score, Project, di
         return score, project, implemented(graph, truth, under)
 
 
+def compare_all(folder: Path, mirror: Path) -> dict[str, dict[str, Any]]:
+    """By repository; what cannot be compared is there with the reason. Trees are kept for the next run."""
+    found: dict[str, dict[str, Any]] = {}
+    for repo, tree in write_trees(folder, mirror, cache() / "checkouts"):
+        name, scip = repo["name"], folder / f"{repo['name']}.scip"
+        print(name, file=sys.stderr, flush=True)
+        if not scip.is_file():
+            found[name] = {"problem": f"no {scip.name}; {how_to_index()}"}
+            continue
+        score, _, overrides = compare(tree, scip, repo.get("under", ""))
+        examples = ("implementations wrong", "implementations missed")
+        found[name] = {**score.figures(), **{key: value for key, value in overrides.items() if key not in examples}}
+    return found
+
+
+def how_to_index() -> str:
+    missing = [program for program in ("npm", "npx") if shutil.which(program) is None]
+    told = "in the tree, `npx @sourcegraph/scip-python index` or `npx @sourcegraph/scip-typescript index` makes one"
+    return f"{told}, which needs {missing[0]}: it is not installed here" if missing else told
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("--tree", type=Path, required=True)
-    parser.add_argument("--scip", type=Path, required=True)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, nargs="?", help="repos.json and the SCIP indexes of its repositories")
+    parser.add_argument("--mirror", type=Path, help="git directories, owner+name/repo")
+    parser.add_argument("--tree", type=Path)
+    parser.add_argument("--scip", type=Path)
     parser.add_argument("--under", default="")
     parser.add_argument("--show", type=int, default=0)
     parser.add_argument("--json", type=Path)
-    args = parser.parse_args()
-    score, project, overrides = compare(args.tree, args.scip, args.under)
-    figures: dict[str, Any] = {**score.figures(), **overrides}
-    print(json.dumps(figures))
-    if args.json:
-        args.json.write_text(json.dumps(figures, indent=2) + "\n", "utf-8")
+    given = parser.parse_args()
+    figures: dict[str, Any]
+    if given.folder and given.mirror:
+        figures = compare_all(given.folder, given.mirror)
+        for name, row in figures.items():
+            print(f"{name:12} {row.get('problem') or '  '.join(f'{key} {value}' for key, value in row.items())}")
+    elif given.tree and given.scip:
+        score, project, overrides = compare(given.tree, given.scip, given.under)
+        figures = {**score.figures(), **overrides}
+        print(json.dumps(figures))
+        show(score, project, given.show)
+    else:
+        parser.error("give a folder and --mirror, or --tree and --scip")
+    if given.json:
+        given.json.write_text(json.dumps(figures, indent=1) + "\n", "utf-8")
+
+
+def show(score: Score, project: Project, most: int) -> None:
     told = score.exact | score.likely
     for title, some in (
         ("not in the truth", {pair: place for pair, place in told.items() if pair not in score.truth}),
         ("not told", {pair: place for pair, place in score.truth.items() if pair not in told}),
         ("not even guessed", {p: w for p, w in score.truth.items() if p not in told and p not in score.guessed}),
     ):
-        grouped: dict[str, int] = defaultdict(int)
         print(f"--- {title}: {len(some)}")
-        for (source, target), place in sorted(some.items(), key=lambda one: hash(one[1]))[: args.show]:
+        for (source, target), place in sorted(some.items(), key=lambda one: hash(one[1]))[:most]:
             mark = "exact" if (source, target) in score.exact else "likely" if (source, target) in score.likely else ""
             print(f"{place} {source.qualified} → {project.path(target.doc)} {target.qualified} {mark}")
-            grouped[target.name] += 1
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """What does a pattern cost, with `llmc grep --all` and with `rg`?
 
-    python -m bench.grep [--tree DIR] [--home DIR] [--json FILE]
+    python -m bench.grep [--tree DIR] [--json FILE]
 
 Both are commands as a user types them, every match is printed into a pipe, the page cache is warm. CPU seconds (user
 and system) of the client, the daemon and all that they start, redaction included, best of three: CPU and not wall time,
@@ -14,13 +14,13 @@ import argparse
 import json
 import statistics
 import subprocess
-import tempfile
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from bench import trees
 from bench.daemon import Daemon, children_cpu, first_line
+from bench.homes import home_of
 from llmc.base.denylist import Denylist
 from llmc.retrieval.grep import ripgrep
 
@@ -80,13 +80,12 @@ def measure(daemon: Daemon, pattern: str) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tree", type=Path, help="what to search (default: a pinned source archive of Django)")
-    parser.add_argument("--home", type=Path, help="a home with an index of the tree, to use it again")
     parser.add_argument("--json", type=Path, help="write the figures here")
     arguments = parser.parse_args()
     tree = (arguments.tree or trees.sdist("django", "5.2.7")).resolve()
     figures: dict[str, dict[str, Any]] = {}
-    with tempfile.TemporaryDirectory(prefix="llmc-bench-") as folder:
-        daemon = Daemon(arguments.home or Path(folder), [tree])
+    with home_of(tree) as home:
+        daemon = Daemon(home, [tree])
         daemon.run("index", "--once")
         try:
             for name, patterns in CLASSES.items():

@@ -1,25 +1,24 @@
 """Judged queries: which repository, what is asked, which files are right. Two sources, one form.
 
 *Golden*: `data/golden/queries.tsv` over the packages of `data/golden/packages.tsv`. *Judged*: a folder with
-`repos.json` and `annotations/NAME.json`, and a folder with one checkout for each name, which `checked_out` fills from
-git directories.
+`repos.json` and `annotations/NAME.json`, and a checkout of each repository.
 """
 
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from bench.checkouts import write_tree
 from bench.packages import read_list, unpacked
 from llmc.base.languages import language_of
 
-__all__ = ["GOLDEN", "Corpus", "Question", "checked_out", "demo", "golden", "judged", "pasted"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["GOLDEN", "Corpus", "Question", "demo", "golden", "judged", "pasted"]
 
 GOLDEN = Path(__file__).parent.parent / "data" / "golden"
 
@@ -73,33 +72,9 @@ def _questions(path: Path) -> dict[str, list[Question]]:
     return found
 
 
-def judged(annotations: Path, repositories: Path) -> list[Corpus]:
-    """Repositories without a checkout are left out, and named on stderr."""
-    found = []
-    for repo in _listed(annotations):
-        folder = repositories / repo["name"]
-        if folder.is_dir():
-            found.append(_judged_corpus(repo, annotations, folder))
-        else:
-            print(f"{repo['name']}: no checkout in {repositories}", file=sys.stderr)
-    return found
-
-
-def checked_out(annotations: Path, mirror: Path, target: Path) -> Path:
-    """The judged repositories as whole checkouts below `target`, from git directories `owner+name/repo` below `mirror`;
-    those that are complete stay as they are."""
-    for repo in _listed(annotations):
-        git = mirror / repo["repo"].replace("/", "+") / "repo"
-        try:
-            write_tree((str(git), repo["revision"]), target / repo["name"])
-        except (OSError, subprocess.CalledProcessError):
-            print(f"{repo['name']}: {git} has no commit {repo['revision'][:12]}", file=sys.stderr)
-    return target
-
-
-def _listed(annotations: Path) -> list[dict[str, Any]]:
-    listed: list[dict[str, Any]] = json.loads((annotations / "repos.json").read_text("utf-8"))
-    return listed
+def judged(annotations: Path, trees: Iterable[tuple[dict[str, Any], Path]]) -> list[Corpus]:
+    """The judged repositories with their checkouts (`bench.checkouts.write_trees` or `trees_in`)."""
+    return [_judged_corpus(repo, annotations, tree) for repo, tree in trees]
 
 
 def _judged_corpus(repo: dict[str, Any], annotations: Path, folder: Path) -> Corpus:

@@ -49,7 +49,7 @@ Ranked = tuple[list[str], int]  # files, best first; tokens of the reply
 
 DJANGO = ("django", "5.2.7")
 # Longer than any of them needs on an idle machine.
-SECONDS = 900
+SECONDS = 600
 TOP = 10
 WORD_LETTERS = 4
 SAMPLE_SECONDS = 0.02

@@ -29,9 +29,9 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from bench.checkouts import indexed_at
+from bench.checkouts import indexed_at, trees_in, write_trees
 from bench.corpus import indexed
-from bench.judged import GOLDEN, checked_out, demo, golden, judged, pasted
+from bench.judged import GOLDEN, demo, golden, judged, pasted
 from llmc.base.errors import EmbedError
 from llmc.embed import open_embedder
 from llmc.retrieval.search import SearchRequest, search
@@ -59,7 +59,7 @@ class Answer:
     question: Question
     ranks: tuple[int | None, ...]  # of each wanted file, from 1
     tokens: int | None  # read until the first right place, its own included; None if not found or not counted
-    seconds: float
+    seconds: float  # of CPU
 
     @property
     def first(self) -> int | None:
@@ -71,9 +71,9 @@ def ask(corpus: Corpus, view: View, off: frozenset[str] = frozenset(), *, tokens
 
 
 def _answer(name: str, question: Question, view: View, off: frozenset[str], *, tokens: bool) -> Answer:
-    started = time.perf_counter()
+    started = time.process_time()
     result = search([view], SearchRequest(question.text, limit=TOP, off=off))
-    seconds = time.perf_counter() - started
+    seconds = time.process_time() - started
     paths = [file.path for file in result.files]
     ranks = tuple(paths.index(path) + 1 if path in paths else None for path in question.wanted)
     return Answer(name, question, ranks, _tokens(result, question) if tokens else None, seconds)
@@ -182,7 +182,7 @@ def measure(
         "language": by(answers, lambda answer: answer.question.language),
         "corpus": by(answers, lambda answer: answer.corpus),
         "without vectors": figures(run(corpora, views, frozenset({"vectors"}))),
-        "seconds": {"p50": seconds[len(seconds) // 2], "p95": seconds[len(seconds) * 95 // 100]},
+        "cpu seconds": {"p50": seconds[len(seconds) // 2], "p95": seconds[len(seconds) * 95 // 100]},
     }
     if ablate:
         report["without"] = {signal.name: figures(run(corpora, views, frozenset({signal.name}))) for signal in SIGNALS}
@@ -206,7 +206,7 @@ def show(title: str, report: dict[str, object]) -> None:
     for name, row in rows:
         q, n, m, a, b, c, t = row.values()
         print(f"{name[:32]:32} {q:7.0f} {n:8.4f} {m:7.4f} {a:6.3f} {b:6.3f} {c:6.3f} {t:7.0f}")
-    print(f"search {report['seconds']}")
+    print(f"search, CPU seconds: {report['cpu seconds']}")
 
 
 def main() -> None:
@@ -252,8 +252,11 @@ def sets(options: argparse.Namespace) -> list[tuple[str, list[Corpus]]]:
     found += [("golden", golden(options.cache / "packages"))] if options.golden else []
     if not options.judged:
         return found
-    repos = options.repos or checked_out(options.judged, options.mirror, options.cache / "checkouts")
-    return [*found, ("judged", judged(options.judged, repos))]
+    if options.repos:
+        trees = trees_in(options.judged, options.repos)
+    else:
+        trees = write_trees(options.judged, options.mirror, options.cache / "checkouts")
+    return [*found, ("judged", judged(options.judged, trees))]
 
 
 if __name__ == "__main__":

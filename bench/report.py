@@ -50,7 +50,7 @@ def write_csv(path: Path, rows: Sequence[dict[str, Any]]) -> None:
 # Without a table of their own, in this order.
 FURTHER = (
     *("peers", "sessions", "frame", "focus", "logs", "quality", "excerpts", "research", "server", "grep"),
-    *("delegates", "ledger", "indexing"),
+    *("delegates", "ledger", "indexing", "localisation", "ranking", "citations", "graph"),
 )
 
 
@@ -142,7 +142,7 @@ def fixed(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
 
 
 def workload(found: dict[str, Any], rows: Sequence[dict[str, Any]]) -> Iterator[str]:
-    heads = ("tasks", "calls", "tokens", "median", "recall", "answered", "in the first reply", "seconds")
+    heads = ("tasks", "calls", "tokens", "median", "recall", "answered", "in the first reply")
     for table_name, actors in found["workload"].items():
         yield from ("", f"## Workload: {TABLES[table_name]}")
         cells = [[name, *(one[h] if h in PLAIN else share(one[h]) for h in heads)] for name, one in actors.items()]
@@ -193,7 +193,7 @@ TABLES = {
     "A held out": "tasks that ask for an answer, held out",
     "B": "tasks that ask for content (llmc gives a map and a handle)",
 }
-PLAIN = {"tasks", "calls", "tokens", "median", "seconds"}
+PLAIN = {"tasks", "calls", "tokens", "median"}
 
 
 def told(row: dict[str, Any]) -> str:

@@ -20,7 +20,6 @@ from __future__ import annotations
 import argparse
 import json
 import subprocess
-import tempfile
 import time
 from collections import Counter
 from dataclasses import dataclass
@@ -28,6 +27,7 @@ from pathlib import Path
 from statistics import fmean, quantiles
 from typing import TYPE_CHECKING
 
+from bench.homes import home_of
 from bench.packages import read_list, unpacked
 from llmc.answers.research import envelope_of, open_session, research
 from llmc.answers.research.question import understand
@@ -64,7 +64,6 @@ class Measured:
     file: bool
     line: bool
     invented: int
-    seconds: float
     cpu: float
     tokens: int
     scanned: int
@@ -83,9 +82,9 @@ def wanted(text: str) -> tuple[str, int, int]:
 
 
 def measure(workspace: Workspace, folder: Path, question: Judged) -> Measured:
-    started, busy = time.perf_counter(), time.process_time()
+    began = time.process_time()
     report = research(open_session(workspace, question.text))
-    seconds, cpu = time.perf_counter() - started, time.process_time() - busy
+    cpu = time.process_time() - began
     envelope = envelope_of("research_codebase", report, {})
     fitted = fit(envelope, BUDGET)
     text = render(fitted.envelope, fitted.shown, fitted.total, "h0000" if fitted.rest else "", fitted.left)
@@ -100,7 +99,6 @@ def measure(workspace: Workspace, folder: Path, question: Judged) -> Measured:
             path == right and start <= line <= end for path, line in first for right, start, end in question.wanted
         ),
         invented=sum(not exists(folder, *split(reference)) for reference in references),
-        seconds=seconds,
         cpu=cpu,
         tokens=count(text),
         scanned=scan_tokens(folder, question),
@@ -167,7 +165,6 @@ def summary(measured: Sequence[Measured]) -> dict[str, float]:
         "tokens": fmean(one.tokens for one in measured),
         "most tokens": max(one.tokens for one in measured),
         "scan / report": sum(one.scanned for one in measured) / sum(one.tokens for one in measured),
-        **spread([one.seconds for one in measured]),
         **spread([one.cpu for one in measured], "cpu ms"),
     }
 
@@ -187,34 +184,34 @@ def show(name: str, figures: dict[str, float]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cache", type=Path, default=Path("build/corpora"))
-    parser.add_argument("--home", type=Path, help="where indexes are kept for the next run")
     parser.add_argument("--repository", action="append")
     parser.add_argument("--big", type=Path)
     parser.add_argument("--misses", action="store_true")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as scratch:
-        home = given.home or Path(scratch)
-        results: dict[str, dict[str, float]] = {}
-        everything: list[Measured] = []
-        for package in read_list(DATA / "packages.tsv"):
-            if given.repository and package.name not in given.repository:
-                continue
-            questions = [one for one in judged() if one.repository == package.name]
-            measured = ask_all(unpacked(package, given.cache), questions, home / package.name)
-            everything += measured
-            results[package.name] = summary(measured)
-            for one in measured:
-                if given.misses and not (one.file and one.line):
-                    print("file" if not one.file else "line", one.question.text, *one.first, sep="\n    ")
-        results["all"] = summary(everything)
-        if given.big:
-            results["big"] = timed(given.big, home / "big", judged())
-        if given.json:
-            print(json.dumps(results, indent=1))
-        else:
-            for name, figures in results.items():
-                show(name, figures)
+    results: dict[str, dict[str, float]] = {}
+    everything: list[Measured] = []
+    for package in read_list(DATA / "packages.tsv"):
+        if given.repository and package.name not in given.repository:
+            continue
+        questions = [one for one in judged() if one.repository == package.name]
+        folder = unpacked(package, given.cache)
+        with home_of(folder) as home:
+            measured = ask_all(folder, questions, home)
+        everything += measured
+        results[package.name] = summary(measured)
+        for one in measured:
+            if given.misses and not (one.file and one.line):
+                print("file" if not one.file else "line", one.question.text, *one.first, sep="\n    ")
+    results["all"] = summary(everything)
+    if given.big:
+        with home_of(given.big) as home:
+            results["big"] = timed(given.big, home, judged())
+    if given.json:
+        print(json.dumps(results, indent=1))
+    else:
+        for name, figures in results.items():
+            show(name, figures)
 
 
 if __name__ == "__main__":

@@ -21,13 +21,13 @@ import random
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from bench import trees
+from bench.homes import home_of
 from bench.tool_calls import answer
 from llmc.base.home import Home
 from llmc.envelope.request import ClientInfo, RunningRequest
@@ -216,8 +216,8 @@ def main() -> None:
     parser.add_argument("--json", help="write the figures here")
     arguments = parser.parse_args()
     tree = os.path.realpath(arguments.tree or trees.sdist("django", "5.2.7"))
-    with tempfile.TemporaryDirectory(prefix="llmc-bench-") as home:
-        bench = Bench(tree, home)
+    with home_of(Path(tree)) as home:
+        bench = Bench(tree, str(home))
         bench.llmc("index", "--once", "--quiet")
         words = words_of(tree)
         found = {"start": bench.start(), "crowd": bench.crowd(words, arguments.clients, alike=False)}

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-__all__ = ["ALLOWED", "PEERS", "CannotRun", "Peer", "installed", "reason_of", "started"]
+__all__ = ["ALLOWED", "PEERS", "CannotRun", "Peer", "are_allowed", "installed", "is_ready", "reason_of", "started"]
 
 SECONDS = 1_200
-# Set to "no": programs of others are used where they are installed, and not installed.
-ALLOWED = "LLMC_BENCH_INSTALL"
+# Set to "no": programs of others are neither installed nor measured.
+ALLOWED = "LLMC_BENCH_PEERS"
 
 
 class CannotRun(Exception):  # noqa: N818 - it is a result of the bench, not a fault in it
@@ -96,9 +96,9 @@ PEERS = (
 
 def installed(peer: Peer) -> Path:
     """Its program. Everything is installed once; a half-made folder is made again."""
+    if not are_allowed():
+        raise CannotRun("left out: --peers was not given")
     if not is_ready(peer):
-        if os.environ.get(ALLOWED) == "no":
-            raise CannotRun("not installed, and --peers was not given")
         shutil.rmtree(peer.folder, ignore_errors=True)
         peer.folder.mkdir(parents=True)
         (from_npm if peer.ecosystem == "npm" else from_pip)(peer)
@@ -108,6 +108,10 @@ def installed(peer: Peer) -> Path:
     if not program.exists():
         raise CannotRun(f"{peer.package} {peer.version} has no program {peer.program}")
     return program
+
+
+def are_allowed() -> bool:
+    return os.environ.get(ALLOWED) != "no"
 
 
 def is_ready(peer: Peer) -> bool:

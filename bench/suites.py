@@ -15,13 +15,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bench import trees
+from bench.homes import HOMES
 from bench.servers import ALLOWED, replaced
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-__all__ = ["DATA", "SUITES", "Done", "Part", "parts_of", "run"]
+__all__ = ["DATA", "SUITES", "Done", "Part", "minutes_of", "parts_of", "run"]
 
 SAMPLE = "10"  # instances of each repository, always the same ones
 
@@ -29,15 +30,18 @@ SAMPLE = "10"  # instances of each repository, always the same ones
 @dataclass(frozen=True, slots=True)
 class Part:
     """`printed`: it writes its JSON to stdout. `{cache}`, `{data}` and `{mirror}` in arguments are folders, `{sample}`
-    the options that draw a sample. `module` is what runs, if it is not called as the part is. `minutes` is what it
-    takes on two idle cores when everything is installed."""
+    the options that draw a sample. `module` is what runs, if it is not called as the part is. `timed`: its
+    figures are times, so nothing else runs beside it. `minutes` is what it takes on two idle cores when everything is
+    fetched, `peer_minutes` what other programs add."""
 
     name: str
     question: str
     arguments: tuple[str, ...] = ()
     printed: bool = False
     module: str = ""
-    minutes: float = 1.0
+    minutes: float = 0.5
+    peer_minutes: float = 0.0
+    timed: bool = False
 
     @property
     def command(self) -> str:
@@ -59,29 +63,25 @@ FULL = "LLMC_BENCH_FULL"
 
 SUITES: dict[str, tuple[Part, ...]] = {
     "tokens": (
-        Part(
-            "trials",
-            "What does a real agent read, with rg and sed and with llmc?",
-            ("table",),
-            minutes=0.1,
-        ),
-        Part("fixed", "What does a session pay before anything is asked?"),
-        Part("workload", "How many tokens until the answer is there?", minutes=6),
-        Part("frame", "How much of a reply is not content?"),
-        Part("focus", "Does a focus question keep the function that answers it?", ("{cache}/packages",)),
-        Part("logs", "What does a failing test run cost to read?", ("--json",), printed=True),
+        Part("trials", "What does a real agent read, with rg and sed and with llmc?", ("table",), minutes=0.1),
+        Part("fixed", "What does a session pay before anything is asked?", peer_minutes=1),
+        Part("workload", "How many tokens until the answer is there?", minutes=4, peer_minutes=4),
+        Part("frame", "How much of a reply is not content?", timed=True),
+        Part("focus", "Does a focus question keep the function that answers it?", ("{cache}/packages",), minutes=1),
+        Part("logs", "What does a failing test run cost to read?", ("--json",), printed=True, minutes=0.1),
     ),
     "session": (
-        Part("session", "What does llmc add to a whole session?"),
+        Part("session", "What does llmc add to a whole session?", minutes=1),
         Part("sessions", "Is a kept session right after twelve hours, restarts and kills?"),
     ),
     "quality": (
-        Part("quality", "How good is the ranking?", ("--golden", "--demo", "--json"), printed=True),
+        Part("quality", "How good is the ranking?", ("--golden", "--demo", "--json"), printed=True, minutes=1),
         Part(
             "excerpts",
             "Is the answer in what a search quotes?",
             ("--cache", "{cache}/packages", "--json"),
             printed=True,
+            minutes=1,
         ),
         Part(
             "research", "Does a report name the right place?", ("--cache", "{cache}/packages", "--json"), printed=True
@@ -107,27 +107,52 @@ SUITES: dict[str, tuple[Part, ...]] = {
         Part(
             "citations",
             "Does the first reply name every file that an answer cites?",
-            ("{data}/swe-qa/questions.jsonl", "--repos", "{data}/swe-qa/repos", "--json"),
+            ("{data}/swe-qa", "--mirror", "{mirror}", "--json"),
             printed=True,
             minutes=15,
         ),
+        Part(
+            "graph",
+            "Are callers and implementations those of a type checker?",
+            ("{data}/scip", "--mirror", "{mirror}"),
+            minutes=3,
+        ),
     ),
     "latency": (
-        Part("server", "What does an MCP client wait for?", minutes=2),
-        Part("grep", "What does a pattern cost, with `llmc grep --all` and with `rg`?", minutes=2),
-        Part("delegates", "What does a step of a delegate take besides the model and the servers?"),
-        Part("ledger", "What does writing a call down take?"),
+        Part("server", "What does an MCP client wait for?", minutes=2, timed=True),
+        Part("grep", "What does a pattern cost, with `llmc grep --all` and with `rg`?", minutes=1.5, timed=True),
+        Part(
+            "delegates",
+            "What does a step of a delegate take besides the model and the servers?",
+            minutes=0.1,
+            timed=True,
+        ),
+        Part("ledger", "What does writing a call down take?", minutes=0.1, timed=True),
     ),
     "indexing": (
-        Part("indexing", "How fast does a folder become searchable?", minutes=2),
-        Part("peers", "What does indexing cost others, and who finds the right file?", minutes=3),
+        Part("indexing", "How fast does a folder become searchable?", minutes=2, timed=True),
+        Part(
+            "peers",
+            "What does indexing cost others, and who finds the right file?",
+            minutes=2,
+            peer_minutes=13,
+            timed=True,
+        ),
     ),
-    "scale": (Part("scale", "How does cost grow with the number of files and of roots?", minutes=4),),
+    "scale": (Part("scale", "How does cost grow with the number of files and of roots?", minutes=4, timed=True),),
 }
 
 
 def parts_of(suites: Sequence[str]) -> list[Part]:
     return [part for suite in suites for part in SUITES[suite]]
+
+
+def minutes_of(parts: Sequence[Part], *, peers: bool) -> float:
+    """Two at a time, but for those that are timed."""
+    spent = {part: part.minutes + (part.peer_minutes if peers else 0.0) for part in parts}
+    together = [minutes for part, minutes in spent.items() if not part.timed]
+    longest = max(together, default=0.0)
+    return max(sum(together) / 2, longest) + sum(minutes for part, minutes in spent.items() if part.timed)
 
 
 def run(part: Part, raw: Path) -> Done:
@@ -146,7 +171,7 @@ def run(part: Part, raw: Path) -> Done:
         command += ["--json", str(target)]
     began = time.monotonic()
     try:
-        code, said = watched(command, printed)
+        code, said = watched(part.name, command, printed)
     except OSError as error:
         return Done(part.name, time.monotonic() - began, str(error))
     if part.printed and is_json(printed.read_text()):
@@ -155,7 +180,7 @@ def run(part: Part, raw: Path) -> Done:
     return Done(part.name, round(time.monotonic() - began, 1), problem)
 
 
-def watched(command: list[str], printed: Path) -> tuple[int, str]:
+def watched(name: str, command: list[str], printed: Path) -> tuple[int, str]:
     """(exit code, the last thing it said); what it says is passed on at once, what it prints goes into the file."""
     last = ""
     with (
@@ -164,14 +189,14 @@ def watched(command: list[str], printed: Path) -> tuple[int, str]:
     ):
         assert process.stderr is not None
         for line in process.stderr:
-            sys.stderr.write(line)
+            sys.stderr.write(f"      {name}: {line.lstrip()}")
             last = line.strip()[:300] or last
     return process.returncode, last
 
 
 def environ() -> dict[str, str]:
     """A user's own home and settings are neither read nor changed: each measurement makes its own."""
-    kept = ("LLMC_BENCH_CACHE", ALLOWED, DATA, MIRROR)
+    kept = ("LLMC_BENCH_CACHE", HOMES, ALLOWED, DATA, MIRROR)
     return {name: value for name, value in os.environ.items() if not name.startswith("LLMC_") or name in kept}
 
 

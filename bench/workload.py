@@ -25,9 +25,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench.actors import ACTORS, open_actor
+from bench.actors import ACTORS, OF_PEERS, open_actor
 from bench.ground import ground
-from bench.servers import CannotRun
+from bench.servers import CannotRun, are_allowed
 from bench.stdio import ServerError
 from bench.tasks import FILES, HELD_OUT, LATER, evidence_of, tasks
 from llmc.envelope.tokens import count
@@ -78,6 +78,10 @@ def measure(repositories: Sequence[str], actors: Sequence[str], only: Sequence[s
             continue
         rows += at_ground(here, [task for task in wanted if task.ground == place], actors, show=show)
     return rows
+
+
+def actors_here() -> list[str]:
+    return [name for name in ACTORS if are_allowed() or name not in OF_PEERS]
 
 
 def at_ground(here: Ground, wanted: Sequence[Task], actors: Sequence[str], *, show: bool) -> list[Row]:
@@ -212,7 +216,7 @@ def main() -> None:
     parser.add_argument("--show", action="store_true", help="print every reply")
     parser.add_argument("--json", type=Path, help="write the rows here")
     given = parser.parse_args()
-    rows = measure(given.repository or FILES, given.actor or list(ACTORS), given.task, show=given.show)
+    rows = measure(given.repository or FILES, given.actor or actors_here(), given.task, show=given.show)
     for row in rows:
         state = row.problem or ("" if row.whole else f"only {row.found} of {row.evidence}")
         first = "1st" if row.first == row.evidence else "   "

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from typing import TYPE_CHECKING
 
-from bench.checkouts import write_tree
+import pytest
+
+from bench import graph
+from bench.checkouts import write_tree, write_trees
 from bench.citations import Reply, cited_file, figures
-from bench.judged import checked_out, judged
+from bench.judged import judged
 from bench.localisation import Instance, accuracy, paired, sample
 from bench.trees import commit
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
 
 def instance(number: int, repo: str, *files: str) -> Instance:
@@ -72,8 +74,8 @@ def test_judged_repositories_are_checked_out_of_git_directories_and_missing_ones
     (tmp_path / "set/repos.json").write_text(json.dumps(listed))
     row = {"query": "weigh", "relevant": ["depot.py"], "secondary": [], "category": "symbol"}
     (tmp_path / "set/annotations/depot.json").write_text(json.dumps([row]))
-    target = checked_out(tmp_path / "set", tmp_path / "mirror", tmp_path / "checkouts")
-    (corpus,) = judged(tmp_path / "set", target)
+    trees = write_trees(tmp_path / "set", tmp_path / "mirror", tmp_path / "checkouts")
+    (corpus,) = judged(tmp_path / "set", trees)
     assert (corpus.name, corpus.questions[0].wanted) == ("depot", ("depot.py",))
     assert not (corpus.folder / ".git").exists()
     assert "gone" in capsys.readouterr().err
@@ -88,3 +90,20 @@ def test_a_citation_means_the_file_that_ends_with_it() -> None:
 def test_all_cited_files_must_be_named() -> None:
     one = Reply("r", frozenset({"a", "b"}), frozenset({"a"}), 100)
     assert figures([one]) == {"questions": 1, "all cited": 0.0, "any cited": 1.0, "tokens": 100}
+
+
+def test_what_is_needed_for_a_comparison_with_a_type_checker_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(SystemExit, match=r"repos\.json is missing"):
+        graph.compare_all(tmp_path, tmp_path)
+    source = tmp_path / "mirror/acme+depot/repo"
+    source.mkdir(parents=True)
+    (source / "depot.py").write_text("def weigh(): ...\n")
+    commit(source)
+    (tmp_path / "repos.json").write_text(json.dumps([{"name": "depot", "repo": "acme/depot", "commit": "HEAD"}]))
+    monkeypatch.setenv("LLMC_BENCH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(shutil, "which", lambda _name: None)
+    found = graph.compare_all(tmp_path, tmp_path / "mirror")
+    assert found["depot"]["problem"].startswith("no depot.scip; in the tree, `npx @sourcegraph/scip-python index`")
+    assert found["depot"]["problem"].endswith("which needs npm: it is not installed here")

@@ -15,14 +15,16 @@ import pytest
 from locations import REPOSITORY
 from search_world import write
 
+from bench import __main__ as bench_main
 from bench import excerpts, readme, report
 from bench.__main__ import free_folder, main
-from bench.actors import ACTORS, both_ends
+from bench.actors import ACTORS, OF_PEERS, both_ends
 from bench.check import BASELINE, RULES, compare
 from bench.fixed import counted
 from bench.goals import FRUGAL, TYPICAL, goals
 from bench.grep import is_equal
 from bench.ground import PACKAGES, Ground
+from bench.homes import HOMES, home_of
 from bench.packages import read_list
 from bench.peers import by_words
 from bench.peers import run as peer_run
@@ -30,10 +32,10 @@ from bench.scale import describe
 from bench.servers import ALLOWED, PEERS, CannotRun, Peer, installed, reason_of
 from bench.session import LENGTHS, QUESTIONS, Length, opened, play, settle
 from bench.stdio import Server, ServerError
-from bench.suites import SUITES, Part, run
+from bench.suites import SUITES, Done, Part, minutes_of, run
 from bench.tasks import FILES, HELD_OUT, LATER, TUNED, evidence_of, failed_tests, tasks
 from bench.trees import commit
-from bench.workload import OURS, Row, figures, held, tables
+from bench.workload import OURS, Row, actors_here, figures, held, tables
 
 ECHO = """
 import json, sys
@@ -290,6 +292,73 @@ def test_programs_of_others_are_not_installed_unless_allowed(tmp_path: Path, mon
     with pytest.raises(CannotRun, match="--peers was not given"):
         installed(PEERS[0])
     assert not (tmp_path / "servers").exists()
+
+
+def test_a_peer_that_is_installed_is_left_out_too_unless_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LLMC_BENCH_CACHE", str(tmp_path))
+    PEERS[0].folder.mkdir(parents=True)
+    (PEERS[0].folder / ".ready").touch()
+    monkeypatch.setenv(ALLOWED, "no")
+    with pytest.raises(CannotRun, match="left out"):
+        installed(PEERS[0])
+    assert not OF_PEERS.intersection(actors_here())
+    monkeypatch.setenv(ALLOWED, "yes")
+    assert set(actors_here()) >= OF_PEERS
+
+
+def test_what_is_not_timed_runs_first_and_in_pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = [Part("slow", "?", timed=True, minutes=2), Part("a", "?", minutes=1), Part("b", "?", minutes=3)]
+    assert minutes_of(parts, peers=False) == 5
+    assert minutes_of([replace(part, peer_minutes=1.0) for part in parts], peers=True) == 7
+    ran: list[str] = []
+
+    def fake(part: Part, _raw: Path) -> Done:
+        ran.append(part.name)
+        return Done(part.name, 1.0, "no data" if part.name == "b" else "")
+
+    monkeypatch.setattr(bench_main, "run", fake)
+    failed = bench_main.measured(parts, tmp_path)
+    assert (set(ran[:2]), ran[2]) == ({"a", "b"}, "slow")
+    assert [one.part for one in failed] == ["b"]
+    noted = json.loads((tmp_path / "raw" / "run.json").read_text())["done"]
+    assert {one["part"] for one in noted} == {"a", "b", "slow"}
+
+
+def test_a_stopped_run_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stopped = tmp_path / "2026-01-02-linux-2-cores"
+    (stopped / "raw").mkdir(parents=True)
+    (stopped / "raw" / "logs.json").write_text("{}")
+    assert bench_main.folder_for(tmp_path, resume=True) == stopped
+    assert bench_main.folder_for(tmp_path, resume=False) != stopped
+    ran: list[str] = []
+
+    def fake(part: Part, _raw: Path) -> Done:
+        ran.append(part.name)
+        return Done(part.name, 1.0)
+
+    monkeypatch.setattr(bench_main, "run", fake)
+    monkeypatch.setenv("LLMC_BENCH_CACHE", str(tmp_path / "cache"))
+    for name in (ALLOWED, HOMES):  # `main` sets them
+        monkeypatch.setenv(name, "")
+    monkeypatch.setattr(bench_main, "draw", lambda _target: None)
+    monkeypatch.setattr(sys, "argv", ["bench", "tokens", "--part", "logs", "--part", "fixed", "--resume"])
+    monkeypatch.setattr(bench_main, "folder_for", lambda _runs, **_options: stopped)
+    assert main() == 0
+    assert ran == ["fixed"]
+
+
+def test_measurements_of_one_run_share_the_index_of_a_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(HOMES, raising=False)
+    with home_of(tmp_path) as first, home_of(tmp_path) as second:
+        assert first != second
+    assert not first.exists()
+    monkeypatch.setenv(HOMES, str(tmp_path / "homes"))
+    with home_of(tmp_path) as first:
+        (first / "store").touch()
+    with home_of(tmp_path) as second:
+        assert (second / "store").exists()
 
 
 def test_growth_is_described_in_sentences() -> None:
