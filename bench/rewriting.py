@@ -4,9 +4,9 @@ TRANSCRIPTS is a trial (`bench/trials/…`: the commands of agents without llmc)
 in a checkout of the same repository, or a folder of `*.md` files in which each command is `Tool: Bash`,
 `Input: {"command": …}`. Only single simple commands of the programs that the hook rewrites count; of those a random
 sample is drawn, repetitions included, as agents repeat themselves. Each runs as it is and as the hook rewrites it. A
-line counts as shown if its text is in the reply and, for a match, its path and number; a reply that omits lines must
-say so. Tokens are o200k, of what clients show (30,000 characters). `floor` is the share of the texts alone, each once,
-without any path or number: no layout that keeps all lines can be shorter.
+line counts as shown if its text is in the reply and, for a match, its path and number. A cut line must have a mark and
+the reply a handle; a reply that omits lines or texts must say so. Tokens are o200k, of what clients show (30,000
+characters). `floor` is the share of the texts alone, each once, without any path or number.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ LONG = 100
 LLMC = [sys.executable, "-P", "-m", "llmc"]
 CALL = re.compile(r"Tool: Bash\nInput: (\{.*?\n\})", re.DOTALL)
 OMITTED = re.compile(r"\+[\d,]+ (?:more|lines?) → h|omitted|… [\d,]+ more characters")
+CUT_TEXT = re.compile(r"^\+cut text → h", re.MULTILINE)
 PLACE = re.compile(r"(?:[^:\s]*?[:-])?\d+[:-]")
 MATCH = re.compile(r"(?:\./)?(?:(?P<path>[^:]+):)?(?P<number>\d+):(?P<text>.*)")
 
@@ -106,11 +107,17 @@ def is_shown(line: str, reply: str) -> bool:
     match = MATCH.fullmatch(line)
     name = (match["path"] or "").rpartition("/")[2] if match else ""
     if match and name in reply:
-        return match["text"].strip() in reply and match["number"] in reply
+        return match["number"] in reply and (match["text"].strip() in reply or is_cut(match["text"], reply))
     if line == "--" or (PLACE.match(line) and text_of(line) in reply):  # around a match; numbered from the first on
         return True
     last = line.rstrip("/:").rpartition("/")[2].removeprefix("├── ").removeprefix("└── ").strip()
     return line in reply or last in reply or bool(re.match(r"total \d|\d+ director", line))
+
+
+def is_cut(text: str, reply: str) -> bool:
+    """Whether the reply has a part of the text with a mark, and a handle for the whole."""
+    rows = re.findall(r"^(?:[\d,]+ | (?:.*? )?)(…?.*…|…[^…\n]*)$", reply, re.MULTILINE)
+    return bool(CUT_TEXT.search(reply)) and any(row.strip("…") in text for row in rows)
 
 
 def summary(results: Iterable[CommandResult]) -> dict[str, object]:

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["LISTS", "TEXTS", "is_listing", "program_of"]
+__all__ = ["LISTS", "MATCHING", "TEXTS", "is_listing", "program_of"]
 
 # They print files as they are: agents edit from what they read, so their output is never rearranged.
 TEXTS: Final = frozenset({"cat", "sed", "head", "tail", "nl"})
 # They print lists, which can be regrouped.
-LISTS: Final = frozenset({"rg", "grep", "egrep", "fgrep", "find", "fd", "ls", "tree"})
+MATCHING: Final = frozenset({"rg", "grep", "egrep", "fgrep"})
+LISTS: Final = MATCHING | {"find", "fd", "ls", "tree"}
 
 
 def program_of(words: Sequence[str]) -> str:

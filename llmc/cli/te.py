@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from llmc.base.listing_programs import is_listing
+from llmc.base.listing_programs import MATCHING, is_listing, program_of
 from llmc.cli._options import Options, pass_options
 from llmc.cli._tool_call import colour_reply, error_of, json_text, set_arguments, use_colour
 
@@ -134,7 +134,8 @@ def print_here(options: Options, line: list[str], process: FinishedProcess, reas
 
 
 def regrouped_here(line: list[str], process: FinishedProcess) -> str | None:
-    if process.code or not is_listing(line) or len(process.output.head) < WORTH_IMPORTS:
+    listed = is_listing(line) and (not process.code or program_of(line) in MATCHING)
+    if not listed or len(process.output.head) < WORTH_IMPORTS:
         return None
     try:
         text = process.output.head.decode()

@@ -106,8 +106,8 @@ def _short_item(item: Item) -> Item:
 def _short_row(row: Row) -> Row:
     if not 0 < row.longest < len(row.text):
         return row
-    start = _start_of_marker(row.text, _first_shown(row))
-    end = _start_of_marker(row.text, start + row.longest)
+    start = start_of_marker(row.text, _first_shown(row))
+    end = start_of_marker(row.text, start + row.longest)
     text = row.text[start:end]
     return replace(row, text=f"{'…' if start else ''}{text}{'…' if end < len(row.text) else ''}")
 
@@ -122,7 +122,7 @@ def _first_shown(row: Row) -> int:
     return 0
 
 
-def _start_of_marker(text: str, at: int) -> int:
+def start_of_marker(text: str, at: int) -> int:
     """The place itself, or the beginning of the redaction marker that it would cut in half."""
     marker = text.rfind("[redacted", 0, at + len("[redacted"))
     return marker if 0 <= marker < at <= text.find("]", marker) else at

@@ -72,6 +72,8 @@ def kept(asked: ToolRequest, wanted: Tool, fitted: Fitted, source: dict[str, Any
     envelope = fitted.whole or fitted.envelope
     start, left = next_page(envelope, fitted, source)
     data = envelope.data
+    if fitted.rest is None and data.get("cut"):
+        left = str(data["cut"])
     words = " ".join(data.get("command") or ()) or str(data.get("question") or "")
     args = {
         "command": words,

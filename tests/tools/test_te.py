@@ -178,6 +178,25 @@ def test_matches_have_each_path_once_and_a_long_list_a_handle(world: World) -> N
     (world.folder / "many").rmdir()
 
 
+def test_cut_lines_have_a_handle_for_the_whole(world: World) -> None:
+    call = "result = await client.request(method, address, timeout=limit, headers=headers_of(user))"
+    (world.folder / "calls.py").write_text("".join(f"    {call} + {at}\n" for at in range(12)))
+    try:
+        done = world.llmc("te", "grep", "-n", "request", "calls.py", "nosuchfile")
+        *rows, last = done.stdout.removesuffix("\n").split("\n")
+        assert done.returncode == 2
+        assert "nosuchfile" in done.stderr
+        assert re.fullmatch(r"\+cut text → h\w+", last)
+        path, row = rows
+        assert path == "calls.py"
+        assert re.fullmatch(r" 1,2,3,4,5,6,7,8,9,10,11,12 result = await client\.request\(method, .*…", row)
+        whole = world.llmc("read", handle_of(done.stdout)).stdout
+        assert all(f"{call} + {at}" in whole for at in range(12))
+        assert call in world.llmc("te", "--all", "grep", "-n", "request", "calls.py").stdout
+    finally:
+        (world.folder / "calls.py").unlink()
+
+
 def test_exit_codes_and_messages_are_those_of_the_command(world: World) -> None:
     missing = world.llmc("te", "grep", "-rn", "nowhere" + "atall", ".")
     assert (missing.returncode, missing.stdout) == (1, "")

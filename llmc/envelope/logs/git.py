@@ -33,12 +33,14 @@ _BRANCH: Final = re.compile(r"(?:On branch (?P<name>.+)|(?P<detached>HEAD detach
 
 @dataclass(frozen=True, slots=True)
 class Compact:
-    """A summary of the output, and its groups. `lost`: the groups omit a part of every line, which `found` names."""
+    """A summary of the output, and its groups. `lost`: the groups omit a part of every line, which `found` names.
+    `cut`: some lines are cut, and marked with `…`."""
 
     found: str
     groups: tuple[Group, ...]
     in_order: bool = False
     lost: bool = False
+    cut: bool = False
 
 
 @dataclass(slots=True)

@@ -2,25 +2,28 @@
 
     web/components/
      Sidebar.tsx:12 const { theme } = useTheme()
-     AppHeader.tsx
+     header/AppHeader.tsx
     5 import { useTheme } from '@/hooks/useTheme'
     31 const { theme, toggle } = useTheme()
     tests, docs and generated files, text omitted:
      web/tests/ theme.spec.ts:4,19 header.spec.ts:7
 
 Text is omitted only from a longer list that has matches in code too, and only of tests, docs, generated files and
-import lines; their places stay. Leading blanks are omitted unless lines around the matches were requested.
+import lines; their places stay. With a `width`, the lines of a list of more than a few matches are cut around the
+match. Leading blanks are omitted; of lines around matches, those that all lines of a file have.
 """
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from llmc.base.languages import role_of
 from llmc.envelope.envelope import Group, Item, Row
+from llmc.envelope.logs.folders import by_folder
 from llmc.envelope.logs.git import Compact
+from llmc.envelope.logs.search_pattern import cut_around, pattern_of
 from llmc.envelope.phrases import plural
 
 if TYPE_CHECKING:
@@ -33,6 +36,7 @@ _OTHER_FORMS: Final = frozenset({
     "--json", "--null", "-0", "--null-data", "-Z", "--stats", "--heading", "--pretty", "-p", "--passthru", "-b", "-V",
     "--byte-offset", "--color=always", "--colour=always", "--debug", "--trace", "--type-list", "--help", "--version",
 })  # fmt: skip
+_BY_TIME: Final = re.compile(r"--sortr?[ =](?:modified|accessed|created)\b")
 _LISTS: Final = frozenset({
     "--files", "--files-with-matches", "--files-without-match", "--count", "--count-matches", "-L",
 })  # fmt: skip
@@ -45,7 +49,9 @@ _IMPORT: Final = re.compile(
 )
 SEPARATOR: Final = "--"
 LONGEST: Final = 400  # characters of a line; more is a minified file or data
+WHOLE: Final = 4  # matches whose lines are not cut
 FEW: Final = 8  # matches of which nothing is omitted
+OTHERS: Final = "tests, docs and generated files"
 REPEATED: Final = 3  # places from which on an equal line is shown once
 
 
@@ -57,11 +63,13 @@ class _Match(NamedTuple):
 
 
 def read_matches(
-    flags: Sequence[str], lines: Sequence[str], read_paths: Callable[[Sequence[str]], Compact | None]
+    command: Sequence[str], lines: Sequence[str], read_paths: Callable[[Sequence[str]], Compact | None], width: int = 0
 ) -> Compact | None:
-    """None if the lines are of another form. `read_paths` reads the output of -l and --files."""
+    """None if the lines are of another form. `read_paths` reads the output of -l and --files. Lines are cut to about
+    `width` characters, 0 for whole lines."""
+    flags = command[1:]
     short = "".join(flag[1:] for flag in flags if re.fullmatch(r"-[A-Za-z]+", flag))
-    if any(flag in _OTHER_FORMS or flag.startswith("--vimgrep") for flag in flags):
+    if any(flag in _OTHER_FORMS or flag.startswith("--vimgrep") for flag in flags) or _BY_TIME.search(" ".join(flags)):
         return None
     if "l" in short or "c" in short or any(flag in _LISTS for flag in flags):
         return read_paths(lines)
@@ -72,10 +80,12 @@ def read_matches(
     files = {match.path for match in matches}
     found = plural(len(matches), "match") + (f" in {plural(len(files), 'file')}" if len(files) > 1 else "")
     if len(matches) < len(parsed):  # lines around the matches stay with them
-        return Compact(found, tuple(_blocks(parsed)))
-    code, *others = _by_kind([match._replace(text=match.text.strip()) for match in parsed])
-    groups = (*_repeated(code), *_by_folder(code), *(_places(kind, other) for kind, other in others if other))
-    return Compact(found, groups)
+        return Compact(found, _with_context(parsed))
+    code, *others = _by_kind(parsed)
+    shown = _cut(code, pattern_of(command) if width and len(code) > WHOLE else None, width)
+    cut = any(before.text.strip() != after.text for before, after in zip(code, shown, strict=True))
+    omitted = tuple(_places(kind, other) for kind, other in others if other)
+    return Compact(found, (*_repeated(shown), *_by_folder(shown), *omitted), cut=cut)
 
 
 def _parser(lines: Sequence[str]) -> Callable[[str], _Match | None]:
@@ -115,57 +125,82 @@ def _by_kind(matches: list[_Match]) -> tuple[list[_Match], *tuple[tuple[str, lis
         others = []
     omitted = {id(match) for match in (*imports, *others)}
     shown = [match for match in matches if id(match) not in omitted]
-    return shown, ("imports", imports), ("tests, docs and generated files", others)
+    return shown, ("imports", imports), (OTHERS, others)
 
 
 def _places(kind: str, matches: Iterable[_Match]) -> Group:
     return Group(f"{kind}, text omitted:", tuple(Item((Row(row),), level=1) for row in _place_rows(matches)))
 
 
+def _cut(matches: Iterable[_Match], pattern: Any, width: int) -> list[_Match]:
+    """The matches without outer blanks, and lines of more than `width` characters cut if there is a pattern."""
+    if pattern is None:
+        return [match._replace(text=_clip(match.text.strip())) for match in matches]
+    return [match._replace(text=_clip(cut_around(match.text, pattern, width))) for match in matches]
+
+
 def _place_rows(matches: Iterable[_Match]) -> Iterator[str]:
     """`folder/ a.py:4,19 b.py:7`, a row for each folder."""
-    folders: defaultdict[str, defaultdict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    numbers: defaultdict[str, list[str]] = defaultdict(list)
     for match in matches:
-        folder, slash, name = match.path.rpartition("/")
-        folders[folder + slash][name].append(str(match.number or ""))
-    for folder, names in folders.items():
-        files = [f"{name}:{','.join(numbers)}".rstrip(":,") for name, numbers in names.items()]
+        numbers[match.path].append(str(match.number or ""))
+    for folder, names in by_folder(numbers):
+        files = [f"{name}:{','.join(numbers[folder + name])}".rstrip(":,") for name in names]
         yield f"{folder}{' ' * (len(files) > 1 and bool(folder))}{' '.join(files)}"
 
 
 def _repeated(matches: list[_Match]) -> Iterator[Group]:
-    """Lines that occur in several places, once each; they are removed from `matches`."""
+    """Lines that occur in several files, once each; they are removed from `matches`."""
     places: defaultdict[str, list[_Match]] = defaultdict(list)
     for match in matches:
         places[match.text].append(match)
     often = {text: found for text, found in places.items() if text and len({one.path for one in found}) >= REPEATED}
     matches[:] = [match for match in matches if match.text not in often]
     for text, found in often.items():
-        yield Group("", (Item((Row(_clip(text)), *(Row(f" {row}") for row in _place_rows(found)))),))
+        yield Group("", (Item((Row(text), *(Row(f" {row}") for row in _place_rows(found)))),))
 
 
 def _by_folder(matches: Iterable[_Match]) -> Iterator[Group]:
-    folders: defaultdict[str, defaultdict[str, list[_Match]]] = defaultdict(lambda: defaultdict(list))
+    files: defaultdict[str, list[_Match]] = defaultdict(list)
     for match in matches:
-        folder, slash, name = match.path.rpartition("/")
-        folders[folder + slash][name].append(match)
-    for folder, files in folders.items():
-        if len(files) == 1:
-            ((name, found),) = files.items()
-            yield Group(folder + name, tuple(Item((_row(match),)) for match in found), len(found))
+        files[match.path].append(match)
+    for folder, names in by_folder(files):
+        if len(names) == 1:
+            rows = _rows(files[folder + names[0]])
+            yield Group(folder + names[0], tuple(Item((row,)) for row in rows), len(rows))
             continue
-        items = (item for name, found in files.items() for item in _file_items(name, found))
-        yield Group(folder, tuple(items))
+        yield Group(folder, tuple(item for name in names for item in _file_items(name, files[folder + name])))
 
 
 def _file_items(name: str, found: Sequence[_Match]) -> Iterator[Item]:
     """The matches of a file below its folder; a single one is on the line of its name."""
-    if len(found) == 1:
-        number = f":{found[0].number}" if found[0].number else ""
-        yield Item((Row(f"{name}{number} {_clip(found[0].text)}"),))
-        return
-    yield Item((_row(found[0]),), title=name)
-    yield from (Item((_row(match),)) for match in found[1:])
+    first, *rest = _rows(found)
+    if rest:
+        yield Item((first,), title=name)
+        yield from (Item((row,)) for row in rest)
+    else:
+        numbers = ",".join(str(match.number) for match in found if match.number)
+        yield Item((Row(f"{name}{':' * bool(numbers)}{numbers} {found[0].text}"),))
+
+
+def _rows(found: Iterable[_Match]) -> list[Row]:
+    """A row for each match of a file; equal lines share one, with all their numbers."""
+    lines: defaultdict[str, list[_Match]] = defaultdict(list)
+    for match in found:
+        lines[match.text].append(match)
+    return [
+        _row(same[0]) if len(same) == 1 else Row(f"{','.join(str(match.number or '') for match in same)} {text}")
+        for text, same in lines.items()
+    ]
+
+
+def _with_context(parsed: list[_Match]) -> tuple[Group, ...]:
+    """Matches with the lines around them, by file. Files of another kind than code are listed as without context."""
+    kinds = _by_kind([match for match in parsed if not match.context])
+    omitted = {match.path for kind, matches in kinds[1:] if kind == OTHERS for match in matches}
+    blocks = _blocks([match for match in parsed if match.path not in omitted])
+    others = [match for match in parsed if match.path in omitted and not match.context]
+    return (*blocks, *((_places(OTHERS, others),) if others else ()))
 
 
 def _blocks(matches: Sequence[_Match]) -> Iterator[Group]:
@@ -173,11 +208,13 @@ def _blocks(matches: Sequence[_Match]) -> Iterator[Group]:
     for match in matches:
         files[match.path].append(match)
     for path, found in files.items():
-        yield Group(path, (Item(tuple(_row(match) for match in found)),))
+        blanks = min((len(match.text) - len(match.text.lstrip()) for match in found if match.text.strip()), default=0)
+        rows = (_row(match._replace(text=_clip(match.text[blanks:]))) for match in found)
+        yield Group(path, (Item(tuple(rows)),))
 
 
 def _row(match: _Match) -> Row:
-    return Row(_clip(match.text), match.number, context=match.context, cited=not match.context)
+    return Row(match.text, match.number, context=match.context, cited=not match.context)
 
 
 def _clip(text: str) -> str:

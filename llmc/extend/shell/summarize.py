@@ -11,10 +11,10 @@ from dataclasses import asdict, dataclass, replace
 from signal import Signals
 from typing import TYPE_CHECKING, Any
 
-from llmc.base.listing_programs import is_listing
+from llmc.base.listing_programs import MATCHING, is_listing, program_of
 from llmc.envelope import Envelope, Group, Item, Row, render
 from llmc.envelope.logs import Summary, summarise
-from llmc.envelope.logs.listings import read_listing
+from llmc.envelope.logs.listings import shortest_listing
 from llmc.envelope.phrases import plural
 from llmc.envelope.redact.redactor import redactor_for
 from llmc.envelope.tokens import count, count_line
@@ -33,9 +33,8 @@ if TYPE_CHECKING:
 
 __all__ = ["FinishedCommand", "outputs_of", "page_of", "tell"]
 
-# A regrouped list must save this much, or else the agent gets what it expects.
-WORTH_IT = 0.95
-SMALL_TOKENS = 12
+SMALL_TOKENS = 12  # of a list that is printed as it is
+CUT = "cut text"  # what a handle has if every line is shown, but some are cut
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,9 +156,8 @@ def listing_envelope(request: ToolRequest, tool: Tool, finished: FinishedCommand
     """`data["store"]` is whether the whole output must be stored. With `verbatim`, that text is the reply; `raw`: it is
     what the command printed, so the client may print the bytes themselves."""
     whole = "\n".join(stored.lines)
-    if not request.flag("all") and not finished.code:
-        compact = read_listing(finished.words, stored.lines)
-        envelope = regrouped(tool, compact, whole, budget_of(request, tool)) if compact else None
+    if not request.flag("all") and (not finished.code or program_of(finished.words) in MATCHING):
+        envelope = regrouped(tool, finished.words, stored.lines, budget_of(request, tool))
         if envelope is not None:
             return envelope
     total = len(stored.lines)
@@ -169,14 +167,23 @@ def listing_envelope(request: ToolRequest, tool: Tool, finished: FinishedCommand
     return Envelope(tool.name, "", data=data)
 
 
-def regrouped(tool: Tool, compact: Compact, whole: str, budget: int) -> Envelope | None:
+def regrouped(tool: Tool, command: Sequence[str], lines: Sequence[str], budget: int) -> Envelope | None:
     """None if the list would not become shorter. A complete list has no first line, as the command has none."""
-    raw = count(whole)
-    found = compact.found if compact.lost else ""
-    envelope = Envelope(tool.name, found, compact.groups, data={"store": False}, in_order=compact.in_order)
-    tokens = count(render(envelope))
-    if raw < SMALL_TOKENS or tokens >= raw * WORTH_IT:
+
+    def envelope_of(compact: Compact) -> Envelope:
+        data = {"store": compact.cut, "cut": CUT if compact.cut else ""}
+        found = compact.found if compact.lost else ""
+        return Envelope(tool.name, found, compact.groups, data=data, in_order=compact.in_order)
+
+    def tokens_of(compact: Compact) -> int:
+        return count(render(envelope_of(compact), handle="habcd" if compact.cut else "", left=CUT))
+
+    raw = count("\n".join(lines))
+    found = shortest_listing(command, lines, raw, tokens_of) if raw >= SMALL_TOKENS else None
+    if found is None:
         return None
+    compact, tokens = found
+    envelope = envelope_of(compact)
     return envelope if tokens <= budget else replace(envelope, found=compact.found, data={"store": True})
 
 
