@@ -16,7 +16,7 @@ from llmc.cli._render import count, duration
 from llmc.cli.status import progress_text
 
 if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
+    from rich.progress import Progress, Task, TaskID
 
     from llmc.cli._options import Options
 
@@ -78,21 +78,20 @@ class ProgressLines(Silent):
 
 
 class Bars:
-    """A bar for each stage, on stderr."""
+    """A bar for the current stage of each root, on stderr."""
 
     def __init__(self) -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+        from rich.progress import BarColumn, Progress, TextColumn
 
         self._bars: Progress = Progress(
             TextColumn("{task.description:<8}"),
             BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[rest]}"),
+            TextColumn("{task.fields[counts]}"),
             console=Console(stderr=True),
             transient=True,
         )
-        self._tasks: dict[tuple[str, str], TaskID] = {}
+        self._tasks: dict[str, TaskID] = {}
         self._bars.start()
 
     def show(self, event: dict[str, Any]) -> None:
@@ -101,16 +100,28 @@ class Bars:
                 self.close()
             click.echo(_message(event), err=True)
             return
-        key = (event.get("root", ""), event["stage"])
-        if key not in self._tasks:
-            self._tasks[key] = self._bars.add_task(event["stage"], total=None, rest="")
-        rate, eta = event.get("rate"), event.get("eta")
-        rest = f"{rate:,.0f}/s" if rate else ""
-        rest += f" · {duration(eta)} left" if eta is not None else ""
-        self._bars.update(self._tasks[key], completed=event["done"], total=event.get("total") or None, rest=rest)
+        root, stage, total = event.get("root", ""), event["stage"], event.get("total") or None
+        if root not in self._tasks:
+            self._tasks[root] = self._bars.add_task(stage, total=None, counts="")
+        self._bars.update(
+            self._tasks[root], description=stage, completed=event["done"], total=total, counts=_counts(event)
+        )
+
+    @property
+    def tasks(self) -> list[Task]:
+        return self._bars.tasks
 
     def close(self) -> None:
         self._bars.stop()
+
+
+def _counts(event: dict[str, Any]) -> str:
+    """`896/5,174 · 45/s · 2 min left`, as far as it is known."""
+    done, total, rate, eta = event["done"], event.get("total"), event.get("rate"), event.get("eta")
+    parts = [f"{done:,}/{total:,}" if total else f"{done:,}" if done else ""]
+    parts += [f"{rate:,.0f}/s"] if rate else []
+    parts += [f"{duration(eta)} left"] if eta is not None else []
+    return " · ".join(part for part in parts if part)
 
 
 def _message(event: dict[str, Any]) -> str:

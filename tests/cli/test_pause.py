@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from llmc.cli._progress import Bars
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -44,6 +46,21 @@ def test_a_paused_build_stops_and_continues_where_it_was(place: Place, project: 
     assert place.llmc("index", "--once", cwd=project).returncode == 0
     after = root_of(place, project)
     assert (after["indexed"], after["state"], after["error"]) == (FILES, "ready", "")
+
+
+def test_a_root_has_one_bar_with_its_current_stage() -> None:
+    bars = Bars()
+    for event in (
+        {"stage": "scan", "root": "/a", "done": 0},
+        {"stage": "index", "root": "/a", "done": 896, "total": 5174, "rate": 45.2, "eta": 95.0},
+        {"stage": "paused", "root": "/a", "done": 0},
+        {"stage": "index", "root": "/a", "done": 1200, "total": 5174, "rate": 45.2, "eta": 88.0},
+        {"stage": "scan", "root": "/b", "done": 0},
+    ):
+        bars.show(event)
+    shown = [(task.description, task.total, task.fields["counts"]) for task in bars.tasks]
+    bars.close()
+    assert shown == [("index", 5174, "1,200/5,174 · 45/s · 1 min left"), ("scan", None, "")]
 
 
 def test_while_paused_queries_read_what_is_not_indexed(place: Place, project: Path) -> None:
