@@ -47,18 +47,22 @@ def command(options: Options, /, *, dry_run: bool, yes: bool, keep_state: bool, 
     places = client_places()
     _remove_from_clients(options, places, report, dry_run=dry_run)
     _remove_completion(options, places, report, dry_run=dry_run)
-    if not dry_run:
-        _remove_service(options, report)
-        _stop(options, report)
-    _delete_state(options, report, ask=not (yes or dry_run), delete=delete_state, keep=keep_state or dry_run)
+    _remove_service(options, report, dry_run=dry_run)
+    _stop(options, report, dry_run=dry_run)
+    if not keep_state:
+        _delete_state(options, report, ask=not yes, delete=delete_state, dry_run=dry_run)
     if options.json:
         click.echo(json.dumps(report, indent=2))
-    elif not options.quiet:
-        verb = "would be" if dry_run else "was"
+    else:
         if not report["removed"]:
-            click.echo(f"nothing {verb} removed: no client is configured")
-        click.echo(f"The program itself: {remove_command()}")
+            _say(options, f"nothing {'would be' if dry_run else 'was'} removed: no client is configured")
+        _say(options, f"To remove the program itself: {remove_command()}")
     return 2 if report["errors"] else 0
+
+
+def _say(options: Options, line: str) -> None:
+    if not options.json and not options.quiet:
+        click.echo(line)
 
 
 def _remove_from_clients(options: Options, places: ClientLocations, report: dict[str, Any], *, dry_run: bool) -> None:
@@ -74,7 +78,7 @@ def _remove_from_clients(options: Options, places: ClientLocations, report: dict
             wanted = every_entry(InstallOptions(project=project))
             for step in steps(client, wanted, places):
                 edit = partial(change, step.path, step.edit, write=not dry_run)
-                _apply(options, report, f"{client.name}: {step.what}", edit)
+                _apply(options, report, f"{client.name}: ", step.what, edit, dry_run=dry_run)
 
 
 def _remove_completion(options: Options, places: ClientLocations, report: dict[str, Any], *, dry_run: bool) -> None:
@@ -83,10 +87,13 @@ def _remove_completion(options: Options, places: ClientLocations, report: dict[s
 
     for shell in SHELLS:
         for step in completion_steps(shell, places, remove=True):
-            _apply(options, report, step.what, partial(change, step.path, step.edit, write=not dry_run))
+            edit = partial(change, step.path, step.edit, write=not dry_run)
+            _apply(options, report, "", step.what, edit, dry_run=dry_run)
 
 
-def _apply(options: Options, report: dict[str, Any], what: str, edit: Callable[[], EditOutcome]) -> None:
+def _apply(
+    options: Options, report: dict[str, Any], client: str, what: str, edit: Callable[[], EditOutcome], *, dry_run: bool
+) -> None:
     from llmc.cli.install import shortened
 
     try:
@@ -94,56 +101,59 @@ def _apply(options: Options, report: dict[str, Any], what: str, edit: Callable[[
     except LlmcError as error:
         report["errors"].append(error.as_dict())
         if not options.json:
-            click.echo(f"{what}: {error.message}{': ' if error.reason else ''}{error.reason}", err=True)
+            click.echo(f"{client}{what}: {error.message}{': ' if error.reason else ''}{error.reason}", err=True)
         return
     if outcome.changed:
-        report["removed"].append({"what": what, "path": str(outcome.path)})
-        if not options.json and not options.quiet:
-            click.echo(f"{what}: {shortened(outcome.path)}")
+        report["removed"].append({"what": f"{client}{what}", "path": str(outcome.path)})
+        verb = "would remove" if dry_run else "removed"
+        _say(options, f"{client}{verb} {what} from {shortened(outcome.path)}")
 
 
-def _remove_service(options: Options, report: dict[str, Any]) -> None:
+def _remove_service(options: Options, report: dict[str, Any], *, dry_run: bool) -> None:
     from llmc.cli._service_units import MARK, run, unit_for
 
     unit = unit_for(options.home.path, os.environ)
-    if unit.installed is not None and MARK in unit.installed:
+    if unit.installed is None or MARK not in unit.installed:
+        return
+    if not dry_run:
         for each in unit.stop:
             run(each)
         unit.path.unlink()
-        report["removed"].append({"what": "the service", "path": str(unit.path)})
-        if not options.json and not options.quiet:
-            click.echo(f"the service: {unit.path}")
+    report["removed"].append({"what": "the service", "path": str(unit.path)})
+    _say(options, f"{'would remove' if dry_run else 'removed'} the service {unit.path}")
 
 
-def _stop(options: Options, report: dict[str, Any]) -> None:
+def _stop(options: Options, report: dict[str, Any], *, dry_run: bool) -> None:
     from llmc.base.daemon_lock import read_owner
     from llmc.cli.stop import stop_daemon
 
     owner = read_owner(options.home)
     if owner is None:
         return
-    stop_daemon(options.home, owner, force=True)
+    if not dry_run:
+        stop_daemon(options.home, owner, force=True)
     report["removed"].append({"what": "the daemon", "pid": owner.pid})
-    if not options.json and not options.quiet:
-        click.echo(f"stopped the index daemon (pid {owner.pid})")
+    _say(options, f"{'would stop' if dry_run else 'stopped'} the index daemon (pid {owner.pid})")
 
 
-def _delete_state(options: Options, report: dict[str, Any], *, ask: bool, delete: bool, keep: bool) -> None:
+def _delete_state(options: Options, report: dict[str, Any], *, ask: bool, delete: bool, dry_run: bool) -> None:
     """The home folder with the index, and the user's settings."""
     folders = [folder for folder in _state_folders(options) if folder.is_dir()]
-    if not folders or keep:
+    if not folders:
+        return
+    named = " and ".join(f"{folder} ({_size(folder)})" for folder in folders)
+    if dry_run:
+        verb = "would delete" if delete else "would ask whether to delete" if ask else "would keep"
+        _say(options, f"{verb} the index, statistics and settings in {named}")
         return
     if not delete and ask and sys.stdin.isatty():
-        named = " and ".join(f"{folder} ({_size(folder)})" for folder in folders)
         delete = click.confirm(f"Delete the index, statistics and settings in {named}?", default=False, err=True)
     if not delete:
-        if not options.json and not options.quiet:
-            click.echo(f"kept {' and '.join(map(str, folders))} (delete with --delete-state)")
+        _say(options, f"kept {' and '.join(map(str, folders))} (delete with --delete-state)")
         return
     for folder in folders:
         shutil.rmtree(folder, ignore_errors=True)
-        if not options.json and not options.quiet:
-            click.echo(f"deleted {folder}")
+        _say(options, f"deleted {folder}")
     report["state"] = "deleted"
 
 

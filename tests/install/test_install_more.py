@@ -156,6 +156,19 @@ def test_a_dry_run_of_uninstall_changes_nothing(user: User) -> None:
     assert user.tree() == before
 
 
+def test_a_dry_run_also_names_the_daemon_and_the_state(user: User) -> None:
+    assert user.install("claude-code").returncode == 0
+    assert user.place.llmc("index", "--once", cwd=user.project).returncode == 0
+    shown = uninstall(user, "--dry-run").stdout
+    assert "claude-code: would remove the server from ~/.claude.json\n" in shown
+    assert "would stop the index daemon (pid " in shown
+    assert f"would ask whether to delete the index, statistics and settings in {user.place.home.path} (" in shown
+    assert "would keep" in uninstall(user, "--dry-run", "--yes").stdout
+    assert "would delete" in uninstall(user, "--dry-run", "--delete-state").stdout
+    assert "stopped" not in shown
+    assert "stopped the index daemon" in uninstall(user, "--yes").stdout
+
+
 def test_a_file_that_cannot_be_edited_is_reported_and_the_others_are_still_cleaned(user: User) -> None:
     everything(user)
     user.file("cursor").write_text("{ broken")
