@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from llmc.base.languages import language_of, role_of
 from llmc.retrieval.enclosing import symbols_of_files
 from llmc.retrieval.grep.match_lines import MatchedLine, Undecided
-from llmc.retrieval.line_kinds import DEFINITION, TEXT, USE, WRITE, is_test_symbol
+from llmc.retrieval.line_kinds import COMMENT, DEFINITION, TEXT, USE, WRITE, is_test_symbol
 from llmc.retrieval.writes import writes
 
 if TYPE_CHECKING:
@@ -95,7 +95,8 @@ def inside_symbol(one: SymbolMatches) -> SymbolMatches:
 
 
 def with_body(one: SymbolMatches, text: FileText) -> SymbolMatches:
-    """With the whole function if it is short, else with the block around each match."""
+    """With the whole function if it is short, else with the block around each match; without comments and closing
+    brackets."""
     symbol = one.symbol
     matched = {line.number: line for line in one.lines if line.matched}
     if symbol is not None and symbol.kind in BODIES and symbol.end_line - symbol.start_line < SHORT_BODY:
@@ -108,7 +109,11 @@ def with_body(one: SymbolMatches, text: FileText) -> SymbolMatches:
         wanted = {number for block in blocks for number in block}
     numbers = sorted(wanted | {*matched})
     lines = [matched.get(at) or MatchedLine(at, text.line(at), matched=False) for at in numbers]
-    lines = [line for line in lines if line.matched or line.text.strip()]
+    lines = [
+        line
+        for line in lines
+        if line.matched or (not ONLY_CLOSING.fullmatch(line.text) and text.kind(line.number) != COMMENT)
+    ]
     margin = min((len(line.text) - len(line.text.lstrip()) for line in lines), default=0)
     return replace(one, lines=tuple(replace(line, text=line.text[margin:]) for line in lines))
 
@@ -144,6 +149,7 @@ BODIES = frozenset({"function", "method", "constructor", "handler", "test", "mac
 SHORT_BODY = 30  # lines of a function that is shown whole
 NEAR_LINES = 10  # of a block in a longer one, on each side of a match
 CLOSING = re.compile(r"\s*[)\]}]")
+ONLY_CLOSING = re.compile(r"[\s)\]};,]*")
 
 
 def merged(groups: Iterable[SymbolMatches]) -> list[SymbolMatches]:
