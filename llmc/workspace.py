@@ -24,10 +24,10 @@ from llmc.base.errors import LlmcError, NotFoundError, OutsideError, QueryError
 from llmc.base.home import Home, find_home
 from llmc.base.roots import make_root
 from llmc.base.text import Binary, decode
+from llmc.indexer.changes import Discrepancy, verify_root
 from llmc.indexer.named import NamedPath, named_path
 from llmc.indexer.nesting import nested
 from llmc.indexer.registry import IndexRegistry
-from llmc.indexer.verify import Discrepancy, verify_root
 from llmc.indexer.writer_thread import REBUILDING_VECTORS
 from llmc.retrieval.dependency_cache import DependencyCache
 from llmc.retrieval.find import FindRequest, find
@@ -309,7 +309,7 @@ class Workspace:
 
 
 def parse_symbols(path: str, text: str) -> Sequence[Symbol]:
-    from llmc.indexer.chunk import symbols_in  # noqa: PLC0415 - the grammars, which only a changed file needs
+    from llmc.indexer.digest import symbols_in  # noqa: PLC0415 - the grammars, which only a changed file needs
 
     return symbols_in(path, text)
 

@@ -14,7 +14,7 @@ import re
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from llmc.embed.tokens import WORD, split
+from llmc.embed.static import WORD, split
 from training.functions import Definition, definitions, language_of, signature
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from bench.judged import GOLDEN
 from bench.packages import read_list as pinned
 from bench.packages import unpacked
 from llmc.embed import BUNDLED
-from llmc.embed.tokens import Tokenizer
+from llmc.embed.static import Tokenizer
 from training.collect import collect, read_list
 from training.examples import examples, extract, lines_of, read, write
 from training.vocabulary import choose_words

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from llmc.embed.tokens import Tokenizer
+    from llmc.embed.static import Tokenizer
     from training.examples import Example
 
     Ids = npt.NDArray[np.int32]

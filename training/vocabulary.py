@@ -1,4 +1,4 @@
-"""Which words get a row of their own, and tokenizer.json: the rules of `llmc.embed.tokens` for the Rust tokenizer.
+"""Which words get a row of their own, and tokenizer.json: the rules of `llmc.embed.static` for the Rust tokenizer.
 
 A word is kept by the number of packages that use it, so that one project's jargon does not fill the table. Every
 letter and digit is kept, hence no ASCII text is unknown. What is not ASCII shares the buckets: the vocabulary of
@@ -12,7 +12,7 @@ from collections import Counter
 from itertools import groupby, islice, product
 from typing import TYPE_CHECKING
 
-from llmc.embed.tokens import BUCKETS, HUMP, MAX_PIECE, WORD, bucket, fold, paired_letters, single_letters, split
+from llmc.embed.static import BUCKETS, HUMP, MAX_PIECE, WORD, bucket, fold, paired_letters, single_letters, split
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -3,8 +3,10 @@
 There are two implementations with the same behaviour: `by_kernel` lets Linux resolve the whole path beneath the folder
 (`openat2`); `by_component` opens one name at a time without following links, for kernels and sandboxes without that
 call and for other systems. `pick` chooses the one that works. `root_fs` decides what may be opened and how it is read.
-
 Both raise the kernel's errors: ELOOP for a link that is not followed, EXDEV for one that leads outside.
+
+Watchers list and watch folders through `open_root` and `open_below`, not through a `RootFs`: that keeps the root's
+folder open, and the kernel does not report the removal of a folder that is held open.
 """
 
 from __future__ import annotations
@@ -14,12 +16,15 @@ import errno
 import functools
 import os
 import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
-__all__ = ["READ", "Opener", "by_component", "by_kernel", "pick"]
+    from llmc.base.model import Root
+
+__all__ = ["READ", "Opener", "by_component", "by_kernel", "identity", "open_below", "open_root", "pick"]
 
 # Opening a FIFO does not wait for its other end, and a terminal does not become the controlling terminal.
 READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
@@ -31,6 +36,7 @@ _LINKS = 40  # as many links in one path as the kernel follows
 
 # Enough to traverse a folder, if the system supports it (Linux): a searchable folder need not be readable.
 _PASS = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 class Opener(Protocol):
@@ -135,3 +141,30 @@ def _back(opened: list[int]) -> None:
     if not opened:
         raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
     os.close(opened.pop())
+
+
+def identity(root: Root) -> tuple[int, int] | None:
+    """Device and inode of the folder at the root's path; None when no folder there can be listed and entered."""
+    try:
+        with open_root(root) as fd:
+            found = os.fstat(fd)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+@contextmanager
+def open_root(root: Root) -> Iterator[int]:
+    """The folder at the root's path now, so that a root that was deleted and created again is found. Keep it briefly.
+
+    The final `.` requires permission to enter the folder as well: without it nothing below can be read.
+    """
+    top = os.open(f"{root.path}/.", _FOLDER)
+    try:
+        yield top
+    finally:
+        os.close(top)
+
+
+def open_below(top: int, path: str) -> int:
+    return pick()(top, os.fsencode(path) + b"/.", _FOLDER)

@@ -83,7 +83,7 @@ def check(context: click.Context, options: Options, file: str | None) -> None:
 @command.command()
 def schema() -> None:
     """Print a JSON schema of the settings files, for editors."""
-    from llmc.settings.schema import json_schema
+    from llmc.settings.listing import json_schema
 
     _print_json(json_schema())
 

@@ -6,10 +6,10 @@ per text, for any text. An unusable embedder (a folder without a model, an endpo
 when it is opened; search then continues without vectors, and the caller reports it.
 
     builtin                the bundled model: numpy, no download (`static`)
-    hash                   sub-token hashing without training (`hashing`)
+    hash                   sub-token hashing without training (`static`)
     sentence-transformers  any such model, by folder or hub name; needs `llmc-index[transformers]` (`transformer`)
     openai                 an OpenAI-compatible embeddings endpoint (`endpoint`)
-    combined               builtin and one of the last two, concatenated in one vector (`combined`)
+    combined               builtin and one of the last two, concatenated in one vector (`vectors`)
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _builtin(settings: EmbedderSettings) -> Embedder:
 
 
 def _hash(_settings: EmbedderSettings) -> Embedder:
-    from llmc.embed.hashing import HashEmbedder  # noqa: PLC0415 - lazy, see above
+    from llmc.embed.static import HashEmbedder  # noqa: PLC0415 - lazy, see above
 
     return HashEmbedder()
 
@@ -90,8 +90,8 @@ def _endpoint(settings: EmbedderSettings) -> Embedder:
 
 
 def _combined(settings: EmbedderSettings) -> Embedder:
-    from llmc.embed.combined import CombinedEmbedder  # noqa: PLC0415 - lazy, see above
     from llmc.embed.static import StaticEmbedder  # noqa: PLC0415 - lazy, see above
+    from llmc.embed.vectors import CombinedEmbedder  # noqa: PLC0415 - lazy, see above
 
     second = _endpoint(settings) if settings.endpoint else _transformer(settings)
     return CombinedEmbedder([(StaticEmbedder.load(BUNDLED), 1.0), (second, 1.0)])

@@ -1,4 +1,8 @@
-"""Normalizes rows to finite unit vectors, whatever a model returned."""
+"""Finite unit rows, whatever a model returned, and several embedders in one vector.
+
+A combined vector is the weighted concatenation of unit vectors. The cosine of two of them is the weighted mean of the
+parts' cosines, so BM25 + static + transformer is a three-way fusion without changes to the stores.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +11,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy.typing as npt
 
-__all__ = ["unit_rows"]
+    from llmc.embed import Embedder
+
+__all__ = ["CombinedEmbedder", "unit_rows"]
 
 SHORTEST = 1e-12  # below this a direction is rounding noise
 
@@ -25,3 +33,24 @@ def unit_rows(rows: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
         rows[lost] = 1.0
         lengths[lost] = np.sqrt(rows.shape[1])
     return np.asarray(rows / lengths[:, None], dtype=np.float32)
+
+
+class CombinedEmbedder:
+    def __init__(self, parts: Sequence[tuple[Embedder, float]]) -> None:
+        total = sum(weight for _, weight in parts)
+        self._parts = [(embedder, (weight / total) ** 0.5) for embedder, weight in parts]
+        self.name = " + ".join(f"{embedder.name}*{weight:g}" for embedder, weight in parts)
+        self.dimension = sum(embedder.dimension for embedder, _ in parts)
+
+    @property
+    def trouble(self) -> str:
+        """Why a part that is an endpoint does not answer queries now; empty if it does."""
+        return next(filter(None, (getattr(embedder, "trouble", "") for embedder, _ in self._parts)), "")
+
+    def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        return unit_rows(np.hstack([factor * embedder.embed(texts) for embedder, factor in self._parts]))
+
+    def embed_query(self, text: str) -> npt.NDArray[np.float32]:
+        joined = np.concatenate([factor * embedder.embed_query(text) for embedder, factor in self._parts])
+        row: npt.NDArray[np.float32] = unit_rows(joined[None, :])[0]
+        return row

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from llmc.base.model import Reference, ResolutionLink, Symbol
-    from llmc.store.declarations import Declarations
+    from llmc.store.catalog.packing import Declarations
     from llmc.store.protocols import CatalogReader
 
 __all__ = ["CALLABLE_KINDS", "TYPE_KINDS", "VALUE_KINDS", "Facts", "FactsCache", "UsesCache"]

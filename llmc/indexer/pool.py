@@ -18,7 +18,7 @@ from llmc.base.errors import EmbedError
 from llmc.base.model import Chunk, Parsed
 from llmc.embed import open_embedder
 from llmc.indexer.digest import Digest, digest
-from llmc.store.catalog.packed import PackedLinks, PackedReferences, PackedSymbols, packed
+from llmc.store.catalog.packing import PackedLinks, PackedReferences, PackedSymbols, packed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

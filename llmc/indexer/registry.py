@@ -1,7 +1,11 @@
-"""All roots of a process: their indexes, the writer threads of their stores, and the one watcher.
+"""All roots of a process: their indexes, the writer threads of their stores, the one watcher, and the embedders.
 
 The daemon has one registry; a `Workspace` without a daemon has its own. Opening a root is cheap: its store is opened or
 created, watches are placed, and its writer thread starts to bring it up to date.
+
+Each embedder is opened once, in its own thread, so that a slow endpoint delays nothing else. Callers wait for a local
+model, and only briefly for an endpoint: until it answers, roots are indexed and searched without vectors. An endpoint
+that cannot be reached is tried again later; `on_ready` is called when it can be used.
 """
 
 from __future__ import annotations
@@ -11,7 +15,7 @@ import threading
 import time
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from llmc.base import logs, paths
 from llmc.base.concurrency import released
@@ -19,9 +23,8 @@ from llmc.base.denylist import Denylist
 from llmc.base.errors import CorruptStoreError, RootError
 from llmc.base.ignore import Rules
 from llmc.base.root_fs import RootFs
-from llmc.indexer.embedders import Embedders
 from llmc.indexer.root_index import RootIndex
-from llmc.indexer.tasks import WAIT_SECONDS
+from llmc.indexer.tasks import WAIT_SECONDS, try_embedder
 from llmc.indexer.watch import open_watcher
 from llmc.indexer.writer_thread import WriterThread, rebuild_note, vector_note
 from llmc.store import Store
@@ -38,11 +41,65 @@ if TYPE_CHECKING:
 
 __all__ = ["IndexRegistry"]
 
+
+# A local server answers within milliseconds, a remote one within a second.
+OPEN_SECONDS: Final = 3.0
+RETRY_SECONDS: Final = 60.0
 log = logs.get("registry")
 
 # The first query waits this long for the first build, which is enough for a small repository. For a larger one it is
 # answered from what is indexed so far, and the reply says how much that is.
 FIRST_BUILD_SECONDS = 4.0
+
+
+@dataclass(eq=False, slots=True)
+class Opening:
+    tried: threading.Event = field(default_factory=threading.Event)  # set after the first attempt
+    embedder: Embedder | None = None
+    trouble: str = "the embedder is being opened"
+
+
+class Embedders:
+    """By their settings; safe from many threads."""
+
+    def __init__(self, on_ready: Callable[[EmbedderSettings, Embedder], None]) -> None:
+        self._on_ready = on_ready
+        self._openings: dict[EmbedderSettings, Opening] = {}
+        self._lock = threading.Lock()
+        self._closed = threading.Event()
+
+    def get(self, settings: EmbedderSettings, seconds: float | None = None) -> tuple[Embedder | None, str]:
+        """(the embedder, why there is none). `seconds` bounds the wait; a local model is waited for by default."""
+        with self._lock:
+            opening = self._openings.get(settings)
+            if opening is None:
+                opening = self._openings[settings] = Opening()
+                threading.Thread(target=self._open, args=(settings, opening), name="llmc-embedder", daemon=True).start()
+        if not opening.tried.is_set():
+            with released():
+                opening.tried.wait(seconds if seconds is not None else OPEN_SECONDS if is_remote(settings) else None)
+        return opening.embedder, opening.trouble
+
+    def close(self) -> None:
+        self._closed.set()
+
+    def _open(self, settings: EmbedderSettings, opening: Opening) -> None:
+        while not self._closed.is_set():
+            try:
+                embedder, opening.trouble = try_embedder(settings)
+            except BaseException as error:
+                log.exception("embedder failed")
+                embedder, opening.trouble = None, f"{type(error).__name__}: {error}"
+            opening.embedder = embedder
+            opening.tried.set()
+            if embedder is not None:
+                self._on_ready(settings, embedder)
+            if embedder is not None or not is_remote(settings) or self._closed.wait(RETRY_SECONDS):
+                return
+
+
+def is_remote(settings: EmbedderSettings) -> bool:
+    return settings.kind == "openai" or (settings.kind == "combined" and bool(settings.endpoint))
 
 
 @dataclass(eq=False)

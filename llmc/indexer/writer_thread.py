@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from llmc.embed import Embedder
-    from llmc.indexer.pending import PendingBatch
-    from llmc.indexer.root_index import RootIndex
+    from llmc.indexer.root_index import PendingBatch, RootIndex
     from llmc.store import Store
 
 __all__ = ["REBUILDING_VECTORS", "WriterThread", "rebuild_note", "vector_note"]

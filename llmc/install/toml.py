@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from llmc.install.jsonc import BrokenError, nested
-from llmc.settings.line_numbers import TOKEN
+from llmc.settings.documents import TOKEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -18,8 +18,8 @@ from llmc.server.status import (
 
 if TYPE_CHECKING:
     from llmc.embed import Embedder
+    from llmc.indexer.changes import Discrepancy
     from llmc.indexer.root_index import RootIndex
-    from llmc.indexer.verify import Discrepancy
     from llmc.indexer.writer_thread import WriterThread
     from llmc.settings import EmbedderSettings
 

@@ -2,7 +2,7 @@
 
 `Settings` is the one frozen value that is passed on; `load` makes it from the layers and remembers which layer set
 what. The models are in `sections` and `entries`, built on pydantic; `layer` reads files, variables and flags against
-them, `assemble` builds the result, `schema` describes them as JSON schema.
+them, `loader` merges the layers and builds the result, `listing` shows it.
 
 Names are imported when they are first used: pydantic takes 60 to 110 ms to import, and the thin client and
 `llmc install` need only `locations` from this package.

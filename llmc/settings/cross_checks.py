@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from llmc.settings.entries import VENDORS
 from llmc.settings.problems import nearest, shown
-from llmc.settings.vendors import VENDORS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -1,7 +1,8 @@
-"""A settings file from disk: opened with care, since a workspace file may have been written by a stranger.
+"""A settings file from disk, with the line of each value. It is opened with care, since a workspace file may have been
+written by a stranger.
 
 TOML by default, JSON for `*.json`. What is wrong with the file as a whole comes back as a `SettingsProblem`; what is
-wrong with its content is found by `layer`.
+wrong with its content is found by `layer`. The parsers do not report lines, so `locate` tokenizes the text once more.
 """
 
 from __future__ import annotations
@@ -12,17 +13,161 @@ import re
 import stat
 from typing import TYPE_CHECKING, Any
 
-from llmc.settings.line_numbers import locate
 from llmc.settings.problems import SettingSource, SettingsProblem, shown
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from llmc.settings.layer import Key
 
-__all__ = ["read_document"]
+__all__ = ["TOKEN", "locate", "read_document"]
 
+KeyPath = tuple[str | int, ...]
+
+# Of TOML and JSON; `llmc install` finds the headers of TOML tables with it.
+TOKEN = re.compile(
+    r"""
+      (?P<skip> \#[^\n]* | [ \t\r]+ )
+    | (?P<line> \n )
+    | (?P<text> \"\"\"(?:\\.|[^\\])*?\"{3,5} | '''.*?'{3,5} | "(?:\\.|[^"\\\n])*" | '[^'\n]*' )
+    | (?P<mark> [\[\]{}=:,.] )
+    | (?P<bare> [^\s\#"'\[\]{}=:,.]+ )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
 MAX_BYTES = 1 << 20  # a settings file is some kilobytes; a larger one is something else under that name
+
+
+def locate(text: str, *, is_json: bool) -> dict[KeyPath, int]:
+    """The 1-based line of each key and list item, by its path."""
+    walk = _Walk(text, comments=not is_json)
+    if is_json:
+        walk.value(())
+    else:
+        walk.statements()
+    return walk.lines
+
+
+class _Walk:
+    def __init__(self, text: str, *, comments: bool) -> None:
+        self._tokens = list(_tokens(text, comments=comments))
+        self._at = 0
+        self._arrays: dict[KeyPath, int] = {}  # the last item of each array of tables
+        self.lines: dict[KeyPath, int] = {}
+
+    def statements(self) -> None:
+        table: KeyPath = ()
+        while (token := self._peek()) is not None:
+            if token[1] == "\n":
+                self._at += 1
+            elif token[1] == "[":
+                table = self._header()
+            else:
+                self._pair(table)
+
+    def value(self, path: KeyPath) -> None:
+        token = self._next()
+        if token[1] == "[":
+            self._items(path)
+        elif token[1] == "{":
+            self._table(path)
+        else:
+            while (following := self._peek()) is not None and following[1] not in ("\n", ",", "]", "}"):
+                self._at += 1
+
+    def _header(self) -> KeyPath:
+        double = self._tokens[self._at : self._at + 2]
+        is_array = len(double) > 1 and double[1][1] == "["
+        self._at += 2 if is_array else 1
+        keys, line = self._keys("]")
+        self._at += 1 if is_array else 0
+        path: KeyPath = ()
+        for key in keys[:-1]:
+            path = self._entered((*path, key), line)
+        last: KeyPath = (*path, keys[-1])
+        if is_array:
+            self._arrays[last] = self._arrays.get(last, -1) + 1
+        return self._entered(last, line)
+
+    def _entered(self, path: KeyPath, line: int) -> KeyPath:
+        self.lines.setdefault(path, line)
+        if path not in self._arrays:
+            return path
+        item: KeyPath = (*path, self._arrays[path])
+        self.lines.setdefault(item, line)
+        return item
+
+    def _pair(self, table: KeyPath) -> None:
+        keys, line = self._keys("=", ":")
+        path = table
+        for key in keys:
+            path = (*path, key)
+            self.lines.setdefault(path, line)
+        self._pass_newlines()
+        self.value(path)
+
+    def _items(self, path: KeyPath) -> None:
+        count = 0
+        while self._pass_newlines() != "]":
+            if self._tokens[self._at][1] == ",":
+                self._at += 1
+                continue
+            self.lines[(*path, count)] = self._tokens[self._at][2]
+            self.value((*path, count))
+            count += 1
+        self._at += 1
+
+    def _table(self, path: KeyPath) -> None:
+        while self._pass_newlines() != "}":
+            if self._tokens[self._at][1] == ",":
+                self._at += 1
+            else:
+                self._pair(path)
+        self._at += 1
+
+    def _keys(self, *ends: str) -> tuple[list[str], int]:
+        keys: list[str] = []
+        line = self._tokens[self._at][2]
+        while (token := self._next())[1] not in ends:
+            if token[0] == "text":
+                keys.append(_unquoted(token[1]))
+            elif token[0] == "bare":
+                keys.append(token[1])
+        return keys, line
+
+    def _peek(self) -> tuple[str, str, int] | None:
+        return self._tokens[self._at] if self._at < len(self._tokens) else None
+
+    def _next(self) -> tuple[str, str, int]:
+        self._at += 1
+        return self._tokens[self._at - 1]
+
+    def _pass_newlines(self) -> str:
+        while self._tokens[self._at][1] == "\n":
+            self._at += 1
+        return self._tokens[self._at][1]
+
+
+def _tokens(text: str, *, comments: bool) -> Iterator[tuple[str, str, int]]:
+    line = 1
+    for found in TOKEN.finditer(text):
+        kind = found.lastgroup or ""
+        if kind != "skip" and (comments or kind != "line"):
+            yield kind, found[0], line
+        line += found[0].count("\n")
+
+
+def _unquoted(text: str) -> str:
+    if text.startswith("'"):
+        return text[1:-1]
+    import json  # noqa: PLC0415 - seldom needed
+
+    try:
+        # TOML's escapes are JSON's but for \e, \xHH and \UHHHHHHHH, which no key here needs.
+        return str(json.loads(text, strict=False))
+    except ValueError:
+        return text[1:-1]
 
 
 def read_document(

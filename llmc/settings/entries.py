@@ -1,12 +1,13 @@
 """The tables that a user names freely: roots, providers, roles, agents, mcps, delegates and their parts.
 
-These are pydantic models; `load` reads each entry on its own, so that one invalid entry does not affect the others.
+These are pydantic models; `loader` reads each entry on its own, so that one invalid entry does not affect the others.
+`VENDORS` are the providers that a delegate may use without an entry; their keys come from the usual variables.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping  # noqa: TC003 - pydantic resolves the annotations of properties
-from typing import Literal, Self
+from typing import Literal, NamedTuple, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
@@ -14,6 +15,8 @@ from llmc.settings.secret import Secret
 from llmc.settings.types import Names, Object, Secrets, SettingPath, SettingsModel, Text, TextLists, Texts, inconsistent
 
 __all__ = [
+    "ADDRESS_VARIABLES",
+    "VENDORS",
     "AgentArgumentEntry",
     "AgentEntry",
     "AgentScript",
@@ -27,6 +30,35 @@ __all__ = [
     "RootEntry",
     "ToolScript",
 ]
+
+# The variables by which the vendors' own libraries take another address, by protocol.
+ADDRESS_VARIABLES = {
+    "openai": "OPENAI_BASE_URL",
+    "anthropic": "ANTHROPIC_BASE_URL",
+    "google": "GOOGLE_GEMINI_BASE_URL",
+}
+
+
+class Vendor(NamedTuple):
+    """`kind` is the protocol; an empty `base_url` is the vendor's own, as its library knows it."""
+
+    kind: Literal["openai", "anthropic", "google"]
+    base_url: str
+    variables: tuple[str, ...]
+
+
+VENDORS: dict[str, Vendor] = {
+    "openai": Vendor("openai", "", ("OPENAI_API_KEY",)),
+    "anthropic": Vendor("anthropic", "", ("ANTHROPIC_API_KEY",)),
+    "google": Vendor("google", "", ("GOOGLE_API_KEY", "GEMINI_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY")),
+    "mistral": Vendor("openai", "https://api.mistral.ai/v1", ("MISTRAL_API_KEY",)),
+    "groq": Vendor("openai", "https://api.groq.com/openai/v1", ("GROQ_API_KEY",)),
+    "deepseek": Vendor("openai", "https://api.deepseek.com/v1", ("DEEPSEEK_API_KEY",)),
+    "xai": Vendor("openai", "https://api.x.ai/v1", ("XAI_API_KEY",)),
+    "openrouter": Vendor("openai", "https://openrouter.ai/api/v1", ("OPENROUTER_API_KEY",)),
+    "ollama": Vendor("openai", "http://127.0.0.1:11434/v1", ()),
+    "lmstudio": Vendor("openai", "http://127.0.0.1:1234/v1", ()),
+}
 
 
 class RootEntry(SettingsModel):

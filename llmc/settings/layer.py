@@ -1,11 +1,13 @@
 """One layer of settings while it is read (a file, the environment, the flags): every unknown key and wrong value of it.
 
 A layer is validated value by value, before the layers are merged, so that each problem has its file and line and the
-remaining values can still be used. `load` decides which layer wins and which may set what.
+remaining values can still be used. pydantic validates a value, and its errors become sentences that name the remedy.
+`loader` decides which layer wins and which may set what.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -13,21 +15,24 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from llmc.settings.fields import SettingField, settings_of, walk
-from llmc.settings.problems import SettingSource, SettingsProblem, WrongValueError, describe_type, nearest
+from llmc.settings.problems import SettingSource, SettingsProblem, WrongValueError, describe_type, nearest, shown
 from llmc.settings.renamed import move_old_keys
 from llmc.settings.sections import Settings
 from llmc.settings.types import Kind, SettingsModel
-from llmc.settings.values import GivenText, explain, validate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from pydantic_core import ErrorDetails
 
     from llmc.settings.types import ValueContext
 
-__all__ = ["Key", "SettingsLayer", "Value", "build", "dotted", "skippable_entry"]
+__all__ = ["GivenText", "Key", "SettingsLayer", "Value", "build", "dotted", "skippable_entry"]
 
+_LISTS = frozenset({Kind.TEXTS, Kind.NAMES, Kind.PATHS, Kind.TABLES})
+_COMPOUND = _LISTS | {Kind.SECRETS, Kind.LISTS, Kind.OBJECT, Kind.ENTRIES, Kind.SECTION}
+_HIDDEN = frozenset({Kind.SECRET, Kind.SECRETS})
+_OWN_MESSAGES = frozenset({"nul", "path_type", "inconsistent"})
 Key = tuple[str | int, ...]
 Finding = tuple[Key, str, str]  # key, reason, hint
 
@@ -40,6 +45,83 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")  # it becomes part of a t
 
 # One wrong persona or server must not stop `grep`, so these entries are left out one by one.
 _SKIPPABLE: tuple[Key, ...] = (("agents", "script"), ("agents",), ("mcps",), ("delegates",), ("tools", "script"))
+
+
+@dataclass(frozen=True, slots=True)
+class GivenText:
+    """A value that a variable or flag gave as text. A flag may be repeated, and each adds to a list.
+
+    A variable holds several paths as PATH does; a flag holds one, which may contain any character.
+    """
+
+    texts: tuple[str, ...]
+    split_paths: bool
+
+    def raw(self, kind: Kind) -> Any:
+        parts = [_from_text(kind, text, split_paths=self.split_paths) for text in self.texts]
+        if all(isinstance(part, list) for part in parts):
+            return [item for part in parts for item in part]
+        return parts[-1]
+
+
+def validate(setting: SettingField, raw: Any, context: ValueContext) -> object:
+    """The typed value, or WrongValueError with the reason. Text may be "5" for 5 or "off" for false."""
+    from_text = isinstance(raw, GivenText)
+    raw = raw.raw(setting.kind) if from_text else raw
+    try:
+        return setting.adapter.validate_python(raw, strict=False if from_text else None, context=context)
+    except ValidationError as error:
+        raise WrongValueError(explain(setting, error.errors(include_url=False)[0], raw)) from None
+
+
+def explain(setting: SettingField, error: ErrorDetails, raw: Any) -> str:
+    """The end of the sentence "index.workers …"."""
+    kind, found, context = error["type"], error["input"], error.get("ctx", {})
+    if setting.kind in _HIDDEN:
+        return f"must be {setting.kind}"
+    if kind == "float_type" and type(found) is int:  # one with thousands of digits
+        kind = "finite_number"
+    reasons: dict[str, Callable[[], str]] = {
+        **dict.fromkeys(_OWN_MESSAGES, lambda: error["msg"]),
+        "literal_error": lambda: _choice(setting, raw),
+        "greater_than_equal": lambda: f"must be at least {context['ge']:,}, not {shown(found)}",
+        "less_than_equal": lambda: f"must be at most {context['le']:,}, not {shown(found)}",
+        "string_too_short": lambda: "must not contain an empty string" if error["loc"] else "must not be empty",
+        "too_short": lambda: "must not be empty",
+        "finite_number": lambda: "must be a finite number",
+    }
+    return reasons.get(kind, lambda: f"must be {setting.kind}, not {_quoted(raw)}")()
+
+
+def _choice(setting: SettingField, raw: Any) -> str:
+    meant = nearest(raw, setting.choices) if isinstance(raw, str) else ""
+    offered = f"; did you mean {meant}?" if meant else ""
+    return f"must be one of {', '.join(filter(None, setting.choices))}, not {_quoted(raw)}{offered}"
+
+
+def _quoted(raw: object) -> str:
+    if isinstance(raw, str):
+        return f'"{shown(raw)}"'
+    return shown(raw) if isinstance(raw, int | float) else describe_type(raw)
+
+
+def _from_text(kind: Kind, text: str, *, split_paths: bool) -> Any:
+    if kind not in _COMPOUND:
+        return text.strip() if kind in (Kind.SWITCH, Kind.WHOLE, Kind.NUMBER) else text
+    if text.lstrip().startswith(("[", "{")):
+        import json  # noqa: PLC0415 - rarely needed
+
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError):
+            pass  # a pattern such as `[ab]*.py` is not JSON, and is a list of one
+    if kind not in _LISTS:
+        return text
+    words = kind in (Kind.TEXTS, Kind.NAMES)
+    if not words and not split_paths:
+        return [text]
+    separator = "," if words else os.pathsep
+    return [part.strip() for part in text.split(separator) if part.strip()]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,10 @@
-"""The settings as a list of keys: the effective values and where they come from, with secrets masked."""
+"""The settings as a list and as a schema, for `llmc config`.
+
+The list has the effective values and where they come from, with secrets masked. The JSON schema is for editors and for
+programs that write settings. pydantic generates it; this module keeps it to draft-07, which the TOML and JSON
+extensions of the common editors understand, and describes files as they are written: `agents.script` inside `agents`,
+`tools.script` inside `tools`, a string for a root, no `home`.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pydantic import BaseModel, TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema
+
 from llmc.settings.fields import settings_of
 from llmc.settings.problems import SettingSource, SettingsProblem
 from llmc.settings.secret import Secret
+from llmc.settings.sections import Settings
 from llmc.settings.types import Kind, SettingsModel
 
 if TYPE_CHECKING:
@@ -16,9 +26,10 @@ if TYPE_CHECKING:
 
     from llmc.settings.loader import Loaded
 
-__all__ = ["ListedSetting", "listing", "unset_secrets"]
+__all__ = ["ListedSetting", "json_schema", "listing", "unset_secrets"]
 
 DEFAULT = SettingSource("default")
+_STRING: dict[str, Any] = {"type": "string"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,3 +81,31 @@ def _plain(value: Any) -> Any:
     if isinstance(value, SettingsModel):
         return {name: _plain(each) for name, each in value}
     return value
+
+
+class _Generator(GenerateJsonSchema):
+    """Names are the property names already, so titles only repeat them; secrets have no default worth showing."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002 - pydantic's signature
+        return False
+
+    def encode_default(self, dft: Any) -> Any:
+        return dft.model_dump(mode="json") if isinstance(dft, BaseModel) else super().encode_default(dft)
+
+
+def json_schema() -> dict[str, Any]:
+    schema = TypeAdapter(Settings).json_schema(schema_generator=_Generator, ref_template="#/definitions/{model}")
+    definitions = schema.pop("$defs")
+    for each in definitions.values():
+        each.pop("title", None)
+    properties = schema["properties"]
+    del properties["home"]  # only the environment sets it
+    for name, setting in settings_of(Settings).items():
+        if setting.shorthand:
+            properties[name]["items"] = {"anyOf": [_STRING, properties[name]["items"]]}
+        if setting.at:
+            above, _, key = setting.at.partition(".")
+            properties.setdefault(above, {}).setdefault("properties", {})[key] = properties.pop(name)
+    properties["$schema"] = _STRING
+    head = {"$schema": "http://json-schema.org/draft-07/schema#", "title": "llmc settings"}
+    return {**head, **schema, "definitions": definitions}

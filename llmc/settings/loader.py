@@ -2,6 +2,8 @@
 
 A workspace file may have come with a clone. It shapes what is indexed below it and how replies look, and no more: roots
 only inside its own folder, and no programs, endpoints or secrets, unless the user's own file trusts that folder.
+Without configured roots, the work tree of the current folder is the root; whether a folder exists and can be read is
+checked when it is opened, because one bad root must not stop the others.
 
 One invalid persona, delegate or server is left out with a notice; any other mistake is an error, because acting on the
 default of a misspelled setting could index or send what the user excluded.
@@ -11,29 +13,199 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from llmc.settings.assemble import Values, assemble
+from llmc.base.errors import RootError
+from llmc.base.home import find_home
+from llmc.settings.cross_checks import disagreements, doubts
 from llmc.settings.documents import read_document
-from llmc.settings.layer import Key, SettingsLayer, Value, dotted
-from llmc.settings.locations import FILE_NAMES, config_folder, find_file, workspace_file
+from llmc.settings.entries import ADDRESS_VARIABLES, RootEntry
+from llmc.settings.fields import SettingField, settings_of
+from llmc.settings.layer import Key, SettingsLayer, Value, build, dotted, skippable_entry
+from llmc.settings.locations import FILE_NAMES, below, config_folder, find_file, implied_root, workspace_file
 from llmc.settings.overrides import CONFIG_VARIABLE, read_environment, read_flags
 from llmc.settings.problems import SettingSource, SettingsProblem, as_error, shown
-from llmc.settings.roots import check_inside, is_trusted
-from llmc.settings.types import ValueContext, absolute
+from llmc.settings.sections import Settings
+from llmc.settings.types import Kind, SettingsModel, ValueContext, absolute
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from llmc.base.errors import RootError
-    from llmc.settings.entries import RootEntry
-    from llmc.settings.sections import Settings
-
 __all__ = ["Loaded", "examine", "load"]
 
+Values = dict[Key, Value]
+
+_NO_ROOTS = Value((), SettingSource("default"), user_only=False)
 _NOTHING = Value((), SettingSource("default"), user_only=False)
 _NOT_TAKEN = "is not taken from a workspace file"
+
+
+def settle_roots(given: Sequence[RootEntry], context: ValueContext) -> tuple[tuple[RootEntry, ...], RootError | None]:
+    """The named roots, each once and with a name of its own; without any the implied one, or why there is none."""
+    if not given:
+        implied = implied_root(context.folder, context.env)
+        return ((), implied) if isinstance(implied, RootError) else (_with_names([RootEntry(path=implied)]), None)
+    distinct = {entry.path: entry for entry in given}
+    return _with_names(list(distinct.values())), None
+
+
+def named(roots: Sequence[RootEntry], source: SettingSource) -> list[SettingsProblem]:
+    """Two roots under one name could not be told apart in a reply."""
+    names = [root.name for root in roots]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    return [SettingsProblem(source, "roots", f'two roots are named "{shown(name)}"', "rename one") for name in twice]
+
+
+def check_inside(layer: SettingsLayer, hint: str) -> None:
+    """Problems for the roots that a workspace file names outside its own folder; says nothing of what is there."""
+    value = layer.values[("roots",)].value
+    assert isinstance(value, tuple)
+    folder = Path(os.path.realpath(layer.context.folder))
+    for place, entry in enumerate(value):
+        if not below(entry.path, folder):
+            layer.report(("roots", place), "a workspace file may only name roots inside its own folder", hint)
+
+
+def is_trusted(folder: Path, trust: Sequence[str]) -> bool:
+    if not trust:
+        return False
+    real = os.path.realpath(folder)
+    return any(real == each or (each.endswith("/*") and real.startswith(each[:-1])) for each in trust)
+
+
+def _with_names(roots: list[RootEntry]) -> tuple[RootEntry, ...]:
+    taken = {root.name for root in roots if root.name}
+    made: list[RootEntry] = []
+    for root in roots:
+        name = root.name or _free(root.path.name or "root", taken)
+        taken.add(name)
+        made.append(root.model_copy(update={"name": name}))
+    return tuple(made)
+
+
+def _free(name: str, taken: set[str]) -> str:
+    numbered = (f"{name}-{number}" for number in range(2, len(taken) + 3))
+    return name if name not in taken else next(each for each in numbered if each not in taken)
+
+
+@dataclass(frozen=True, slots=True)
+class Assembled:
+    settings: Settings
+    sources: Mapping[str, SettingSource]
+    notices: tuple[SettingsProblem, ...]
+    problems: tuple[SettingsProblem, ...]
+    no_root: RootError | None
+
+
+@cache
+def _defaults() -> Settings:
+    return Settings.model_construct()
+
+
+def assemble(values: Values, context: ValueContext, skipped: set[Key], found: Sequence[SettingsProblem]) -> Assembled:
+    """`skipped` are the entries that a layer found wrong, `found` the problems of all layers."""
+    kept = {key: value for key, value in values.items() if skippable_entry(key) not in skipped} if skipped else values
+    given: Any = kept.get(("roots",), _NO_ROOTS)
+    roots, no_root = settle_roots(given.value, context)
+    builder = _Builder(kept, [*found, *named(roots, given.source)])
+    update = builder.tables() | {"home": Path(find_home(context.env).path), "roots": roots}
+    settings, addresses = with_addresses(builder.consistent(_defaults().model_copy(update=update)), context.env)
+    notices = [each for each in builder.problems if each.entry]
+    notices += [builder.problem(key, reason, hint) for key, reason, hint in doubts(settings)]
+    sources = {dotted(key): each.source for key, each in kept.items() if each.value is not None}
+    sources |= addresses
+    if context.env.get("LLMC_HOME"):
+        sources["home"] = SettingSource("environment", "LLMC_HOME")
+    return Assembled(settings, sources, tuple(notices), tuple(builder.problems), no_root)
+
+
+def with_addresses(settings: Settings, env: Mapping[str, str]) -> tuple[Settings, dict[str, SettingSource]]:
+    """Providers without an address have the one of their protocol's usual variable, such as OPENAI_BASE_URL."""
+    found: dict[str, Any] = {}
+    sources: dict[str, SettingSource] = {}
+    for name, provider in settings.providers.items():
+        variable = ADDRESS_VARIABLES[provider.kind]
+        if not provider.base_url and env.get(variable):
+            found[name] = provider.model_copy(update={"base_url": env[variable]})
+            sources[f"providers.{name}.base_url"] = SettingSource("environment", variable)
+    if not found:
+        return settings, sources
+    return settings.model_copy(update={"providers": {**settings.providers, **found}}), sources
+
+
+@dataclass(slots=True)
+class _Builder:
+    values: Values
+    problems: list[SettingsProblem] = field(default_factory=list)
+
+    def tables(self) -> dict[str, Any]:
+        """The sections and entries that have a value; the others keep their defaults."""
+        touched = {key[0] for key in self.values}
+        found = (each for each in settings_of(Settings).values() if (each.at.split(".")[0] or each.name) in touched)
+        made: dict[str, Any] = {}
+        for setting in found:
+            key: Key = tuple(setting.at.split(".")) if setting.at else (setting.name,)
+            if setting.model is not None and setting.kind is not Kind.TABLES:
+                made[setting.name] = self._table(setting, key)
+            elif key in self.values:
+                made[setting.name] = self.values[key].value
+        return made
+
+    def consistent(self, settings: Settings) -> Settings:
+        """Without the entries that refer to something that does not exist; other such references are problems."""
+        invalid: dict[str, set[str]] = {}
+        for key, reason, hint in disagreements(settings):
+            known = any(problem.key.startswith(dotted(key)) for problem in self.problems)
+            entry = skippable_entry(key)
+            if not known:
+                self.problems.append(self.problem(key, reason, hint, dotted(entry)))
+            if entry:
+                invalid.setdefault(str(entry[0]), set()).add(str(entry[-1]))
+        if not invalid:
+            return settings
+        rest = {
+            table: {name: each for name, each in getattr(settings, table).items() if name not in names}
+            for table, names in invalid.items()
+        }
+        return settings.model_copy(update=rest)
+
+    def problem(self, key: Key, reason: str, hint: str, entry: str = "") -> SettingsProblem:
+        around = (self.values[key[:end]].source for end in range(len(key), 0, -1) if key[:end] in self.values)
+        return SettingsProblem(next(around, SettingSource("default")), dotted(key), reason, hint, entry)
+
+    def _table(self, setting: SettingField, key: Key) -> Any:
+        assert setting.model is not None
+        if setting.kind is Kind.SECTION:
+            made = self._built(setting.model, self._section_values(setting.model, key), key)
+            return setting.model.model_construct() if made is None else made
+        names = [here for here, value in self.values.items() if here[:-1] == key and value.value is None]
+        entries = {str(name[-1]): self._built(setting.model, self._entry_values(name), name) for name in names}
+        return {name: entry for name, entry in entries.items() if entry is not None}
+
+    def _section_values(self, model: type[SettingsModel], key: Key) -> dict[str, Any]:
+        given: dict[str, Any] = {}
+        for name, setting in settings_of(model).items():
+            here = (*key, name)
+            if setting.kind is Kind.SECTION:
+                given[name] = self._table(setting, here)
+            elif here in self.values:
+                given[name] = self.values[here].value
+        return given
+
+    def _entry_values(self, key: Key) -> dict[str, Any]:
+        return {str(here[-1]): value.value for here, value in self.values.items() if here[:-1] == key}
+
+    def _built(self, model: type[SettingsModel], given: dict[str, Any], key: Key) -> SettingsModel | None:
+        made = build(model, given, key)
+        if isinstance(made, SettingsModel):
+            return made
+        entry = dotted(skippable_entry(key))
+        for at, reason, hint in made:
+            if not any(problem.key.startswith(dotted(at)) and problem.key != dotted(key) for problem in self.problems):
+                self.problems.append(self.problem(at, reason, hint, entry))
+        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,9 @@ Both become a table like that of a file, with `GivenText` values, and are read b
 name is the setting's in capitals with `_` for every dot. The names of entries are free, so those variables are
 recognised by what precedes and follows the name. An unknown name in a known section is refused; other `LLMC_…`
 variables belong to other programs, and only a likely misspelling is mentioned.
+
+`PRUNER_URL` and `PRUNER_TIMEOUT_MS`, which other pruners use, are read as well: an invalid timeout is replaced by a
+valid one with a notice, and an empty URL means that there is no endpoint.
 """
 
 from __future__ import annotations
@@ -11,25 +14,54 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from llmc.settings.compat_env import foreign
 from llmc.settings.fields import settings_of, walk
-from llmc.settings.layer import Key, SettingsLayer
+from llmc.settings.layer import GivenText, Key, SettingsLayer
 from llmc.settings.problems import SettingSource, SettingsProblem, nearest
 from llmc.settings.renamed import OLD_NAMES
 from llmc.settings.sections import Settings
 from llmc.settings.types import Kind
-from llmc.settings.values import GivenText
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from llmc.settings.types import ValueContext
 
-__all__ = ["CONFIG_VARIABLE", "read_environment", "read_flags", "variable"]
+__all__ = [
+    "CONFIG_VARIABLE",
+    "PRUNER_TIMEOUT",
+    "PRUNER_URL",
+    "read_environment",
+    "read_flags",
+    "timeout_ms",
+    "variable",
+]
 
+PRUNER_URL = "PRUNER_URL"
+PRUNER_TIMEOUT = "PRUNER_TIMEOUT_MS"
+USUAL_MS, LOWEST_MS, HIGHEST_MS = 30_000, 100, 300_000
 PREFIX = "LLMC_"
 CONFIG_VARIABLE = "LLMC_CONFIG"
 HOME_VARIABLE = "LLMC_HOME"  # read by llmc.base.home, which the thin client has too
+
+
+def foreign(env: Mapping[str, str]) -> Iterator[tuple[str, str, str, str]]:
+    """(variable, key, text of its value, what to say) of each that is there."""
+    if PRUNER_URL in env:
+        yield PRUNER_URL, "envelope.pruner_url", env[PRUNER_URL].strip(), ""
+    if PRUNER_TIMEOUT in env:
+        usable, said = timeout_ms(env[PRUNER_TIMEOUT])
+        yield PRUNER_TIMEOUT, "envelope.pruner_timeout_ms", str(usable), said
+
+
+def timeout_ms(text: str) -> tuple[int, str]:
+    """The milliseconds in a string, clamped to the bounds, and a warning if they were changed."""
+    try:
+        meant = int(text.strip())
+    except ValueError:
+        return USUAL_MS, f"is not a whole number; {USUAL_MS} is used"
+    usable = max(LOWEST_MS, min(HIGHEST_MS, meant))
+    said = "" if usable == meant else f"{meant} is not within {LOWEST_MS} to {HIGHEST_MS}; {usable} is used"
+    return usable, said
 
 
 def variable(key: str) -> str:

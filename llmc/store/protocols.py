@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from llmc.base.model import ChunkPlace, Document, FileState, Reference, Stamp, Symbol
     from llmc.store.catalog.document_paths import DocumentPaths
-    from llmc.store.declarations import Declarations
+    from llmc.store.catalog.packing import Declarations
     from llmc.store.values import Embedding, StoredDefinition
     from llmc.store.vectors import VectorState
 

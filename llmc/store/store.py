@@ -25,15 +25,12 @@ from typing import TYPE_CHECKING, Self
 
 from llmc.base.errors import CorruptVectorsError, StoreError, VectorsUnavailableError
 from llmc.store.catalog.writer import CatalogWriter
-from llmc.store.integrity.consistency import compare, unreadable_tables
-from llmc.store.integrity.create import check_usable, make
-from llmc.store.integrity.inspection import KEYWORD_INDEXES
-from llmc.store.integrity.main_file import MAIN
+from llmc.store.integrity.inspection import KEYWORD_INDEXES, check_usable, make
+from llmc.store.integrity.main_file import MAIN, hold, let_go
 from llmc.store.integrity.native_errors import guard
-from llmc.store.integrity.pinned_file import hold, let_go
 from llmc.store.lock import WriterLock
 from llmc.store.parts import Parts
-from llmc.store.writer import Writer
+from llmc.store.writer import Writer, compare, unreadable_tables
 
 if TYPE_CHECKING:
     import os

@@ -1,9 +1,14 @@
-"""The writer of the store: writes each change to all parts, the catalog last.
+"""The writer of the store: writes each change to all parts, the catalog last, and repairs what was interrupted.
 
 `Store` owns the parts that are read; the writer owns the order of the steps, and its own `VectorTables`, since those
 that are read follow the catalog and these run ahead of it. Each step has a name, and `reached` is called at its end:
 there the tests kill the process. After an error the numbers of the batch stay in flight, and the next call begins with
 a repair.
+
+`compare` lists the differences between the parts. Every document of the catalog, dead ones included, must have its
+chunks and its parts in the keyword store and, where the catalog says so, its rows among the vectors; and no part may
+hold any other. A repair never guesses: whatever is not whole is removed everywhere, files included, so that the next
+walk over the root finds those files new and indexes them.
 """
 
 from __future__ import annotations
@@ -13,11 +18,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from llmc.base.errors import StoreFullError, VectorsUnavailableError
+from llmc.base.errors import CorruptVectorsError, StoreFullError, VectorsUnavailableError
 from llmc.base.malloc import trim_heap
 from llmc.store.integrity.checksums import manifest_of
-from llmc.store.integrity.consistency import compare
 from llmc.store.integrity.main_file import close_sealed, seal
+from llmc.store.values import StoreDifference
 from llmc.store.vectors import engine
 from llmc.store.vectors.tables import VectorTables
 
@@ -30,7 +35,42 @@ if TYPE_CHECKING:
     from llmc.store.parts import Parts
     from llmc.store.values import Batch, Embedding, Manifests
 
-__all__ = ["Writer"]
+__all__ = ["Writer", "compare", "unreadable_tables"]
+
+
+def compare(parts: Parts) -> list[StoreDifference]:
+    """Every disagreement, by store and document. A vector table that cannot be read is passed over: its documents are
+    whole in the other stores, and `unreadable_tables` names it."""
+    catalog, keywords = parts.catalog, parts.keywords
+    chunks = catalog.chunk_counts()
+    found = counted("chunks", chunks, keywords.chunks.counts())
+    found += counted("files", dict.fromkeys(chunks, 1), dict.fromkeys(keywords.files.docs(), 1))
+    for embedding, table in parts.tables().items():
+        embedded = catalog.embedded(embedding.number)
+        with suppress(CorruptVectorsError, VectorsUnavailableError):
+            found += counted("vectors", {doc: chunks.get(doc, 0) for doc in embedded}, table.counts())
+    paths = catalog.paths({one.doc for one in found})
+    return [StoreDifference(one.store, one.problem, one.doc, paths.get(one.doc, "")) for one in found]
+
+
+def unreadable_tables(parts: Parts) -> list[StoreDifference]:
+    found = []
+    for table in parts.tables().values():
+        state = table.state()
+        if not state.answered_by:
+            found.append(StoreDifference("vectors", f"unreadable ({state.reason})", 0))
+    return found
+
+
+def counted(store: str, wanted: Mapping[int, int], found: Mapping[int, int]) -> list[StoreDifference]:
+    """Rows for each document, as they should be and as they are."""
+    differences = []
+    for doc in sorted(wanted.keys() | found.keys()):
+        rows, there = wanted.get(doc, 0), found.get(doc, 0)
+        if rows != there:
+            problem = "missing" if not there else "extra" if not rows else "count"
+            differences.append(StoreDifference(store, problem, doc))
+    return differences
 
 
 class Writer:

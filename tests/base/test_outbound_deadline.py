@@ -116,8 +116,8 @@ def test_vectors_are_made_once_the_endpoint_answers(
     from llmc.envelope.request import RunningRequest
 
     url, up = embeddings
-    monkeypatch.setattr("llmc.indexer.embedders.RETRY_SECONDS", 0.05)
-    monkeypatch.setattr("llmc.indexer.embedders.WAIT_SECONDS", 0.05)
+    monkeypatch.setattr("llmc.indexer.registry.RETRY_SECONDS", 0.05)
+    monkeypatch.setattr("llmc.indexer.registry.WAIT_SECONDS", 0.05)
     with opened(tmp_path, *configured(url)[1::2]) as (service, client):
         ask = {"name": "search", "args": {"query": "retry policy"}}
         assert "by keywords alone" in service.call("tool", ask, RunningRequest(client)).text  # type: ignore[attr-defined]

@@ -15,10 +15,8 @@ from hypothesis import strategies as st
 
 from llmc.base.errors import EmbedError
 from llmc.embed import BUNDLED, KINDS, open_embedder
-from llmc.embed.combined import CombinedEmbedder
-from llmc.embed.hashing import HashEmbedder
-from llmc.embed.static import StaticEmbedder
-from llmc.embed.vectors import unit_rows
+from llmc.embed.static import HashEmbedder, StaticEmbedder
+from llmc.embed.vectors import CombinedEmbedder, unit_rows
 from llmc.settings import EmbedderSettings
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from search_world import write
 
-from llmc.embed.hashing import HashEmbedder
+from llmc.embed.static import HashEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from llmc.base.text import count_lines
-from llmc.indexer.chunk import parse
-from llmc.indexer.digest import embedded_texts
+from llmc.indexer.digest import embedded_texts, parse
 
 ENDINGS = [
     "py", "js", "jsx", "ts", "tsx", "go", "rs", "java", "c", "h", "cpp", "cs", "rb", "php", "kt", "swift", "scala",

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from llmc.indexer.capsule import LONGEST as LONGEST_CAPSULE
-from llmc.indexer.chunk import parse
-from llmc.indexer.syntax.cut import LONGEST, MOST_LINES
+from llmc.indexer.digest import LONGEST, MOST_LINES, parse
+from llmc.indexer.digest import LONGEST as LONGEST_CAPSULE
 
 
 def lines(count: int, indent: int = 4) -> str:

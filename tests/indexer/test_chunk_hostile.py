@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from llmc.base.languages import GRAMMARS
-from llmc.indexer.chunk import parse
+from llmc.indexer.digest import parse
 from llmc.indexer.syntax import outline
 
 # One name for each language that has a reader of its own.

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from llmc.base.languages import GRAMMARS
-from llmc.indexer.chunk import parse
+from llmc.indexer.digest import parse
 from llmc.indexer.syntax import grammar
 
 SAMPLES = sorted((Path(__file__).parent / "golden_symbols").glob("*.txt"))

@@ -14,9 +14,8 @@ from watch_world import BOUND, World, held_back, ignored, root_at, watching
 
 from llmc.indexer.watch import Mode, Reason, open_watcher
 from llmc.indexer.watch.inotify import Inotify
-from llmc.indexer.watch.linux import LinuxWatcher
+from llmc.indexer.watch.linux import LinuxWatcher, silent_filesystem
 from llmc.indexer.watch.polling import PollingWatcher
-from llmc.indexer.watch.supervisor import silent_filesystem
 
 
 class Scarce(Inotify):

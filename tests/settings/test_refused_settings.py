@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from llmc.base.errors import ConfigError
 from llmc.settings import Settings, examine, load
+from llmc.settings.documents import locate
 from llmc.settings.fields import walk
-from llmc.settings.line_numbers import locate
 from llmc.settings.types import Kind
 
 if TYPE_CHECKING:

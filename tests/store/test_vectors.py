@@ -280,10 +280,10 @@ def test_a_table_of_another_model_is_never_searched(tmp_path: Path, other: Embed
 
 
 def test_a_table_of_a_newer_format_is_never_searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from llmc.store.vectors import layout
+    from llmc.store.vectors import lance_table
 
     with monkeypatch.context() as newer:
-        newer.setattr(layout, "FORMAT", 2)
+        newer.setattr(lance_table, "FORMAT", 2)
         put(VectorIndex(tmp_path, MODEL), {1: 2})
 
     state = VectorIndex(tmp_path, MODEL).state()

@@ -24,7 +24,7 @@ from llmc.envelope.redact.redactor import redactor_for
 from llmc.extend.delegates.content import lines_of
 from llmc.extend.delegates.description import arguments_of, without_external_refs
 from llmc.settings import Provider, Secret
-from llmc.settings.vendors import ADDRESS_VARIABLES, VENDORS
+from llmc.settings.entries import ADDRESS_VARIABLES, VENDORS
 from llmc.tool import FOCUS, Argument, Tool
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from llmc.base import logs
 from llmc.extend.delegates.delegate import DelegateWorker, tool_of
 from llmc.extend.delegates.passthrough import Exposed
 from llmc.extend.delegates.script_tool import ScriptTool
-from llmc.settings.vendors import VENDORS
+from llmc.settings.entries import VENDORS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from llmc.settings.compat_env import PRUNER_TIMEOUT, PRUNER_URL, USUAL_MS, timeout_ms
+from llmc.settings.overrides import PRUNER_TIMEOUT, PRUNER_URL, USUAL_MS, timeout_ms
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -1,8 +1,9 @@
 """What import statements bind, by language: (local name, `module#name`, whether it is exported again).
 
-The syntax tree says where a statement begins and ends; what is in it is read from its text, since the parts of an
-import have no pairs in a query's result. A name that stands for the module itself has nothing behind the `#`; the local
-name `*` means all that the module exports.
+The syntax tree says where a statement begins and ends; its content is read from its text, since a query's result does
+not pair the parts of an import. A name for the module itself has nothing after the `#`; the local name `*` means all
+that the module exports. `exported` does the same for export statements of JavaScript and TypeScript: (exported name,
+`#name` of this file). Exports from another module count as imports as well.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["Imported", "imported"]
+__all__ = ["Imported", "exported", "imported"]
 
 EVERYTHING = "*"
 LONGEST = 20_000  # characters of one statement
@@ -21,6 +22,11 @@ DEEPEST = 12  # nested braces of a `use`
 
 _COMMENT = re.compile(r"#[^\n]*|//[^\n]*|/\*.*?\*/", re.DOTALL)
 _SPACES = re.compile(r"\s+")
+_DEFAULT = re.compile(r"export\s+default\s+(?:abstract\s+)?(?:async\s+)?(?:(?:class|function)\b\s*\*?\s*)?([\w$]+)")
+_ASSIGNED = re.compile(r"export\s*=\s*([\w$]+)")
+_LISTED = re.compile(r"export\s+(?:type\s+)?\{([^}]*)\}")
+_WRAPPED = re.compile(r"export\s+default\s+[\w$.]+\(\s*([\w$]+)\s*\)")
+_NOT_NAMES = frozenset({"class", "function", "async", "extends", "new", "await"})
 
 
 class Imported(NamedTuple):
@@ -208,3 +214,14 @@ _READERS: dict[str, Callable[[str], Iterator[Imported]]] = {
     "c": _c,
     "cpp": _c,
 }
+
+
+def exported(text: str) -> Iterator[tuple[str, str]]:
+    if found := _WRAPPED.match(text) or _DEFAULT.match(text) or _ASSIGNED.match(text):
+        if found[1] not in _NOT_NAMES:
+            yield "default", f"#{found[1]}"
+    elif found := _LISTED.match(text):
+        for one in found[1].split(","):
+            words = one.removeprefix("type ").split()
+            if words and (words[-1] != words[0]):
+                yield words[-1], f"#{words[0]}"

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING
 from llmc.base.model import ResolutionLink
 from llmc.indexer.syntax.binding import UNWRAPPED, bindings
 from llmc.indexer.syntax.chains import GENERIC, LITERAL, UNKNOWN, chain, type_chain
-from llmc.indexer.syntax.exporting import exported
-from llmc.indexer.syntax.importing import imported
+from llmc.indexer.syntax.importing import exported, imported
 from llmc.indexer.syntax.keyed import keyed_links
 from llmc.indexer.syntax.names import CALLABLES, CLOSURE
 

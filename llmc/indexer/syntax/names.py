@@ -1,14 +1,14 @@
 """The definitions of a tree: which node is one, what it is called, of what kind, and inside which other.
 
 A query marks the extent of a definition `@def`, its name `@name.<kind>` or `@path.<kind>` (a name such as `A::b` or
-`M.f` whose front is its container), and what only lends its name to what is inside, like a Rust `impl`, `@scope`. A
-name belongs to the innermost `@def` around it. `@closure` is a function without a name, in which variables are local;
-`@not` takes a `@def` back; `@body` tells where a signature ends. `@open` is a definition that lasts until the next of
+`M.f` whose front is its container), and `@scope` for nodes such as a Rust `impl`, which only qualify the names inside
+them. A name belongs to the innermost `@def` around it. `@closure` is a function without a name, in which variables are
+local; `@not` cancels a `@def`; `@body` is where a signature ends. `@open` is a definition that lasts until the next of
 its kind (a package of Perl), `@tail` a node that belongs to the definition before it (a body of Dart). Where a
 language defines by calling (`defmodule`, `describe`), the call is `@try.<table>`, a definition only if its first word
-is in that table, which then tells the kind of `@name.word`. `@handler` is a call that is given a function without a
-name; it is called after the call and its first text, `router.post('/refresh')`. `@handler.chain` ends a chain of calls,
-and is one only if the chain names a command: `program.command('init').action(...)`.
+is in that table, which also gives the kind of `@name.word`. `@handler` is a call with an anonymous function as an
+argument; it is named after the call and its first string, `router.post('/refresh')`. `@handler.chain` ends a chain of
+calls, and counts only if the chain names a command: `program.command('init').action(...)`.
 """
 
 from __future__ import annotations
@@ -18,8 +18,6 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
-
-from llmc.indexer.syntax.keywords import DEFINING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CALLABLES",
     "CLOSURE",
+    "IMPORTING",
     "DefinitionNode",
     "DefinitionTree",
     "Named",
@@ -77,6 +76,53 @@ _COMMAND = re.compile(rb"\.\s*command\(\s*['\"`]([^'\"`]{1,60})['\"`]")
 _FIRST_WORD = re.compile(rb"[\s(@:]*([\w!?.*-]+)")
 # What may stand between the beginning of a defining call and a name: the word itself, earlier names, marks of Clojure.
 _CALL_HEAD = re.compile(rb"[(@]?[\w!?.*-]+[\s(]*(?::?\w+[?!]?,\s*|\^(?>\{[^}]*\}|\S+)\s+)*")
+
+
+def _kinds(**words: str) -> dict[bytes, str]:
+    return {word.encode(): kind.rstrip("_") for kind, several in words.items() for word in several.split()}
+
+
+# table → first word → kind of what is defined
+DEFINING: dict[str, dict[bytes, str]] = {
+    "test": _kinds(test="describe it test suite context specify bench fdescribe fit xit xdescribe"),
+    "gtest": _kinds(test="TEST TEST_F TEST_P TYPED_TEST TYPED_TEST_P"),
+    "elixir": _kinds(
+        function="def defp defdelegate defguard defguardp defn defnp",
+        macro="defmacro defmacrop",
+        module="defmodule",
+        interface="defprotocol",
+        impl="defimpl",
+        struct="defstruct defexception",
+        test="test describe property",
+    ),
+    "elixir_attribute": _kinds(type="@type @typep @opaque type typep opaque", method="callback macrocallback"),
+    "clojure": _kinds(
+        function="defn defn- defmulti defmethod deftask",
+        macro="defmacro",
+        variable="def defonce declare",
+        module="ns",
+        interface="defprotocol definterface",
+        record="defrecord",
+        class_="deftype",
+        test="deftest testing",
+    ),
+    "ruby": _kinds(
+        property="attr_accessor attr_reader attr_writer mattr_accessor cattr_accessor class_attribute"
+        " thread_mattr_accessor",
+        method="define_method delegate scope",
+        field="belongs_to has_many has_one has_and_belongs_to_many",
+        test="describe RSpec.describe context it specify test should feature scenario",
+    ),
+    "r": _kinds(class_="setClass setRefClass R6Class", function="setGeneric setMethod"),
+    "cmake": _kinds(
+        function="function macro", target="add_executable add_library add_custom_target", variable="option"
+    ),
+}
+# The front of a call that imports, perhaps after `local x =` or `const { a, b } =`.
+IMPORTING = re.compile(
+    rb"(?:[^=;()]{1,400}=\s*)?"
+    rb"(?:@|\(:)?(?:require|require_relative|autoload|load|alias|import|use|library|source|requireNamespace|include|\.)(?=[\s(\"'])"
+)
 
 
 class Named(NamedTuple):

@@ -10,7 +10,7 @@ import numpy as np
 
 from llmc.base.model import Symbol
 from llmc.indexer.syntax import grammar
-from llmc.indexer.syntax.dialects import plain
+from llmc.indexer.syntax.grammar import plain
 from llmc.indexer.syntax.links import Receivers, find_links
 from llmc.indexer.syntax.names import definitions, kind_of, parts_of
 from llmc.indexer.syntax.outline import EMPTY, Mark, Outline

@@ -13,8 +13,7 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
 from llmc.base.model import Reference
-from llmc.indexer.syntax.keywords import IMPORTING
-from llmc.indexer.syntax.names import LONGEST_NAME, text_of
+from llmc.indexer.syntax.names import IMPORTING, LONGEST_NAME, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -28,7 +28,6 @@ from __future__ import annotations
 import logging
 import sys
 
-from llmc.indexer.watch.limits import limit_hint
 from llmc.indexer.watch.polling import PollingWatcher
 from llmc.indexer.watch.protocol import (
     RULE_FILES,
@@ -39,6 +38,7 @@ from llmc.indexer.watch.protocol import (
     OnRescan,
     Reason,
     Watcher,
+    limit_hint,
 )
 
 __all__ = ["RULE_FILES", "Health", "Ignored", "Mode", "OnDirty", "OnRescan", "Reason", "Watcher", "open_watcher"]

@@ -5,32 +5,45 @@ roots share one inotify instance, whose queue keeps the order of their events, a
 before it dispatches. That makes the barrier: the kernel queues an event before the system call that caused it returns,
 so a caller asks how many bytes are queued and waits until that many have been read and dispatched. Nothing is written
 to disk for it, and an idle system has nothing to wait for.
+
+`EventSorter` interprets a batch of events: names become dirty paths, folders appear and vanish, trouble is reported to
+`linux` (`TroubleHandler`). Events are only hints: whatever one says about a name, the response is to look at what is on
+disk now. So it does not matter that the disk has moved on since, and after the last event about a name the table
+matches the disk.
 """
 
 from __future__ import annotations
 
 import logging
+import os
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from watchdog.events import DirModifiedEvent
 from watchdog.observers.api import BaseObserver, EventEmitter
 
-from llmc.indexer.watch.change_batch import ChangesByRoot
-from llmc.indexer.watch.event_sorter import EventSorter
+from llmc.indexer.watch import inotify
+from llmc.indexer.watch.protocol import RULE_FILES, ChangesByRoot, Reason, is_ignored, is_limit, join
 
 if TYPE_CHECKING:
     from watchdog.events import FileSystemEventHandler
     from watchdog.observers.api import EventQueue, ObservedWatch
 
-    from llmc.indexer.watch.change_batch import ChangeBatch
     from llmc.indexer.watch.inotify import Inotify
-    from llmc.indexer.watch.supervisor import RootSupervisor
-    from llmc.indexer.watch.watch_table import WatchedRoot
+    from llmc.indexer.watch.linux import RootSupervisor
+    from llmc.indexer.watch.protocol import ChangeBatch
+    from llmc.indexer.watch.watch_table import WatchedFolder, WatchedRoot, WatchPlacer, WatchTable
 
 __all__ = ["RootEmitter", "RootModifiedEvent", "RootObserver"]
 
+_REMOVED = inotify.MOVED_FROM | inotify.DELETE
+_SELF = inotify.DELETE_SELF | inotify.MOVE_SELF
+_SPECIAL = inotify.ISDIR | inotify.OVERFLOW | inotify.IGNORED | inotify.UNMOUNT | _SELF
+_RULES = frozenset(map(os.fsencode, RULE_FILES))
+
+# `git status` replaces the index too, and often. A checkout together with this many changed paths is worth a walk.
+_BURST = 200
 log = logging.getLogger(__name__)
 
 # Events come in bursts, and one read costs as much as a hundred of them. Only a barrier waits for the few milliseconds
@@ -39,6 +52,132 @@ _LINGER_SECONDS = 0.005
 
 # Watch numbers returned to the kernel in one go: each is answered by an event, and the queue holds 16,384.
 _RETURNED_WATCHES = 2000
+
+
+class TroubleHandler(Protocol):
+    def on_overflow(self, changes: ChangesByRoot) -> None:
+        """The kernel's queue was full: any event of any root may be missing."""
+
+    def on_root_moved(self, owner: WatchedRoot, changes: ChangesByRoot) -> None:
+        """The root's folder was moved, removed, unmounted or made unreadable, or may have been."""
+
+    def on_watch_limit(self, owner: WatchedRoot, error: OSError, changes: ChangesByRoot) -> None:
+        """No watch is left for a new folder of this root."""
+
+
+class EventSorter:
+    def __init__(self, table: WatchTable, placer: WatchPlacer, trouble: TroubleHandler) -> None:
+        self._table = table
+        self._placer = placer
+        self._trouble = trouble
+
+    def sort(self, buffer: bytes, changes: ChangesByRoot) -> None:
+        """Names are gathered first, since most occur three times, and reported before an event changes the table."""
+        names: dict[int, set[bytes]] = {}
+        for wd, mask, name in inotify.events(buffer):
+            if not mask & _SPECIAL:
+                if (same := names.get(wd)) is None:
+                    names[wd] = {name}
+                else:
+                    same.add(name)
+            else:
+                self._report_names(names, changes)
+                names.clear()
+                self._handle_special(wd, mask, name, changes)
+        self._report_names(names, changes)
+
+    def _report_names(self, names: dict[int, set[bytes]], changes: ChangesByRoot) -> None:
+        for wd, padded in names.items():
+            for folder in self._table.at(wd):
+                self._report_files(folder, {name.rstrip(b"\0") for name in padded}, changes)
+
+    def _report_files(self, folder: WatchedFolder, names: set[bytes], changes: ChangesByRoot) -> None:
+        owner = folder.owner
+        if folder.git:
+            self._handle_git(folder, names, changes)
+            return
+        names.discard(b"")  # about the folder itself: its access time or mode, which its parent reports too
+        owner.burst += len(names)
+        prefix = f"{folder.path}/" if folder.path else ""
+        found = changes[owner.root]
+        found.dirty.update([prefix + os.fsdecode(name) for name in names])
+        if not names.isdisjoint(_RULES):
+            owner.stale.add(folder.path)
+            found.rescan(folder.path, Reason.RULES)
+
+    def _handle_git(self, folder: WatchedFolder, names: set[bytes], changes: ChangesByRoot) -> None:
+        owner, checkout = folder.owner, _checkout(folder)
+        if folder.name == "info":
+            if b"exclude" in names:
+                owner.stale.add(checkout)
+                changes[owner.root].rescan(checkout, Reason.RULES)
+            return
+        if b"HEAD" in names or (b"index" in names and owner.burst >= _BURST):
+            changes[owner.root].rescan(checkout, Reason.HEAD)
+        if b"index" in names:
+            owner.burst = 0
+
+    def _handle_special(self, wd: int, mask: int, name: bytes, changes: ChangesByRoot) -> None:
+        if mask & inotify.OVERFLOW:
+            self._trouble.on_overflow(changes)
+            return
+        for folder in self._table.at(wd):
+            if not folder.live:
+                continue
+            if name:
+                self._handle_folder(folder, os.fsdecode(name.rstrip(b"\0")), mask, changes)
+            elif folder.parent is None:
+                self._handle_root(folder, mask, changes)
+            elif mask & inotify.UNMOUNT:
+                self._handle_folder(folder.parent, folder.name, inotify.MOVED_FROM, changes)
+        if mask & inotify.IGNORED:
+            self._table.mark_removed(wd)
+
+    def _handle_root(self, folder: WatchedFolder, mask: int, changes: ChangesByRoot) -> None:
+        """The inode of a removed folder may be given to a new one, so its identity proves nothing any more."""
+        owner = folder.owner
+        if mask & (inotify.IGNORED | inotify.DELETE_SELF | inotify.UNMOUNT):
+            owner.identity = None
+        self._trouble.on_root_moved(owner, changes)
+
+    def _handle_folder(self, parent: WatchedFolder, name: str, mask: int, changes: ChangesByRoot) -> None:
+        """A folder called `name` appeared, vanished, or changed its mode."""
+        owner, known = parent.owner, parent.children.get(name)
+        if parent.git and name != "info":
+            return
+        found = changes[owner.root]
+        try:
+            self._placer.update(parent, name, found)
+        except OSError as error:
+            if not is_limit(error):
+                raise
+            self._trouble.on_watch_limit(owner, error, changes)
+        if name != ".git" and not parent.git:
+            if self._must_walk(parent, name, known, mask):
+                found.rescan(join(parent.path, name), Reason.FOLDER)
+        elif parent.children.get(name) is not known:
+            checkout = _checkout(parent)
+            owner.stale.add(checkout)
+            found.rescan(checkout, Reason.RULES)
+
+    def _must_walk(self, parent: WatchedFolder, name: str, known: WatchedFolder | None, mask: int) -> bool:
+        """May the catalog, or a walk under way, hold a file of this folder whose removal no event reports?
+
+        In a new folder yes: a walk may have met a file that was removed before the folder had its watch. In a watched
+        folder that was removed no: its files were removed first, each with an event.
+        """
+        now = parent.children.get(name)
+        if now is known:
+            path = join(parent.path, name)
+            return bool(mask & _REMOVED) and (known is not None or not is_ignored(parent.owner.ignored, path))
+        return now is not None or not mask & inotify.DELETE
+
+
+def _checkout(folder: WatchedFolder) -> str:
+    """The folder that a `.git`, or the `info` in one, belongs to."""
+    while folder.git and folder.parent:
+        folder = folder.parent
+    return folder.path
 
 
 class RootModifiedEvent(DirModifiedEvent):

@@ -1,4 +1,4 @@
-"""One inotify instance: add, remove, wait, count, read. `event_sorter` interprets the events.
+"""One inotify instance: add, remove, wait, count, read. `emitter` interprets the events.
 
 The system calls and constants are watchdog's (`watchdog.observers.inotify_c`). Its reader on top of them, `InotifyFD`,
 is not used: it hides how many bytes a batch had (which the barrier needs), addresses folders by path (a rename or link

@@ -10,8 +10,7 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from llmc.indexer.watch.change_batch import ChangesByRoot
-from llmc.indexer.watch.protocol import ROOT_MISSING, RULE_FILES, Health, Mode, Reason
+from llmc.indexer.watch.protocol import ROOT_MISSING, RULE_FILES, ChangesByRoot, Health, Mode, Reason
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 from watchdog import events
 from watchdog.observers import Observer
 
-from llmc.indexer.watch.change_batch import ChangeBatch
 from llmc.indexer.watch.polling import PollingWatcher
-from llmc.indexer.watch.protocol import RULE_FILES, Health, Mode, Reason, is_ignored
+from llmc.indexer.watch.protocol import RULE_FILES, ChangeBatch, Health, Mode, Reason, is_ignored
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection

@@ -14,9 +14,8 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from llmc.indexer.watch.change_batch import ChangeBatch, join
-from llmc.indexer.watch.open_folder import open_below, open_root
-from llmc.indexer.watch.protocol import ROOT_MISSING, RULE_FILES, Health, Mode, Reason, is_ignored
+from llmc.base.openat import open_below, open_root
+from llmc.indexer.watch.protocol import ROOT_MISSING, RULE_FILES, ChangeBatch, Health, Mode, Reason, is_ignored, join
 
 if TYPE_CHECKING:
     from collections.abc import Collection

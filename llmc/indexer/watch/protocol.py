@@ -3,11 +3,18 @@
 Implementations: `linux` (watchdog emitters over inotify), `observer` (watchdog's own observer, for systems without
 inotify), `polling` (stat walks, works everywhere) and `memory` (for tests). One contract suite runs on all of them. The
 package docstring says how to use a watcher.
+
+A `ChangeBatch` holds what one read found: paths that may differ and folders that must be walked, for each root. It is
+filled while events are read and delivered afterwards, when the watcher holds no lock, so that a callback may call the
+watcher.
 """
 
 from __future__ import annotations
 
+import errno
+import logging
 import os
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -17,7 +24,7 @@ from llmc.base import ignore
 from llmc.base.errors import LlmcError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator
     from collections.abc import Set as AbstractSet
 
     from llmc.base.model import Root
@@ -25,6 +32,8 @@ if TYPE_CHECKING:
 __all__ = [
     "ROOT_MISSING",
     "RULE_FILES",
+    "ChangeBatch",
+    "ChangesByRoot",
     "Health",
     "Ignored",
     "Mode",
@@ -33,6 +42,10 @@ __all__ = [
     "Reason",
     "Watcher",
     "is_ignored",
+    "is_limit",
+    "is_within",
+    "join",
+    "limit_hint",
 ]
 
 # A change of one of these changes which files of its folder are indexed. `.git` counts when it is a file: it turns the
@@ -40,6 +53,7 @@ __all__ = [
 RULE_FILES = frozenset({*ignore.RULE_FILES, ".git"})
 
 ROOT_MISSING = "there is no folder at the root's path, or it cannot be read; waiting for it"
+_LIMITS = {errno.ENOSPC, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
 
 
 class Reason(StrEnum):
@@ -121,3 +135,82 @@ class Watcher(Protocol):
 
     def close(self) -> None:
         """No callback is called after this returns."""
+
+
+_SEVERITY = list(Reason)
+
+log = logging.getLogger(__name__)
+
+
+def join(folder: str, name: str) -> str:
+    return f"{folder}/{name}" if folder else name
+
+
+def is_within(path: str, folder: str) -> bool:
+    """Is `path` the folder itself or anywhere below it?"""
+    return not folder or path == folder or path.startswith(f"{folder}/")
+
+
+class ChangeBatch:
+    """Changes of one root. Truthy when there are any."""
+
+    def __init__(self) -> None:
+        self.dirty: set[str] = set()
+        self._rescans: dict[str, Reason] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self.dirty or self._rescans)
+
+    def rescan(self, folder: str, reason: Reason) -> None:
+        _keep_gravest(self._rescans, folder, reason)
+
+    def rescans(self) -> dict[str, Reason]:
+        """Only the topmost folders, each with the gravest reason below it: one walk covers all of them."""
+        topmost: dict[str, Reason] = {}
+        for folder, reason in self._rescans.items():
+            _keep_gravest(topmost, next((up for up in _ancestors(folder) if up in self._rescans), folder), reason)
+        return topmost
+
+    def deliver(self, root: Root, on_dirty: OnDirty, on_rescan: OnRescan) -> bool:
+        """Call the callbacks. False when one failed: this root has then lost changes, and the watcher goes on."""
+        try:
+            if self.dirty:
+                on_dirty(root, self.dirty)
+            for folder, reason in self.rescans().items():
+                on_rescan(root, folder, reason)
+        except Exception:
+            log.exception("changes below %s could not be recorded", root.path)
+            return False
+        return True
+
+
+class ChangesByRoot(defaultdict["Root", ChangeBatch]):
+    def __init__(self) -> None:
+        super().__init__(ChangeBatch)
+
+
+def _keep_gravest(folders: dict[str, Reason], folder: str, reason: Reason) -> None:
+    folders[folder] = max(folders.get(folder, reason), reason, key=_SEVERITY.index)
+
+
+def _ancestors(folder: str) -> Iterator[str]:
+    """The folders above, from the root itself ("") downwards."""
+    yield ""
+    at = folder.find("/")
+    while at >= 0:
+        yield folder[:at]
+        at = folder.find("/", at + 1)
+
+
+def is_limit(error: OSError) -> bool:
+    """Out of watches, descriptors or memory, as opposed to a folder that is missing or may not be read."""
+    return error.errno in _LIMITS
+
+
+def limit_hint(error: OSError) -> str:
+    """What ran out, and the setting that provides more of it."""
+    if error.errno == errno.ENOSPC:
+        return "out of inotify watches; raise the limit with: sysctl fs.inotify.max_user_watches=1048576"
+    if error.errno == errno.EMFILE:
+        return "out of inotify instances or open files; raise the limit with: sysctl fs.inotify.max_user_instances=512"
+    return f"the system has no room for more watches ({error.strerror})"

@@ -11,9 +11,15 @@ import os
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
-from llmc.store.catalog.connections import Connections
-from llmc.store.catalog.packing import UNREADABLE, unpack_reference_words, unpack_references, unpack_symbols
-from llmc.store.declarations import Declarations
+from llmc.store.catalog.packing import (
+    UNREADABLE,
+    Declarations,
+    index_name,
+    unpack_reference_words,
+    unpack_references,
+    unpack_symbols,
+)
+from llmc.store.catalog.schema import Connections
 from llmc.store.integrity.native_errors import guard
 from llmc.store.values import StoredDefinition
 
@@ -22,20 +28,14 @@ if TYPE_CHECKING:
 
     from llmc.base.model import Reference, Symbol
 
-__all__ = ["DefinitionReader", "SymbolQueries", "index_name"]
+__all__ = ["DefinitionReader", "SymbolQueries"]
 
-LONGEST_NAME = 120
 LAST_CHARACTER = "\U0010ffff"
 
 
 def spellings(name: str) -> set[str]:
     """How the index spells a name, and the last part of a qualified one."""
     return {index_name(name), index_name(_last(name))}
-
-
-def index_name(name: str) -> str:
-    """How the name table spells a name: without case, and no longer than a key should be."""
-    return name.casefold()[:LONGEST_NAME]
 
 
 class SymbolQueries(ABC):

@@ -1,7 +1,8 @@
-"""Where the documents of one root stand: document number → path, for tens of thousands of files in little memory.
+"""Which path has each document of one root: document number → path, for tens of thousands of files in little memory.
 
 An array of numbers, one of starts and one run of bytes: 30,000 files take 2 MB where a dict of strings takes 7, and a
-text that is looked for in all of them is found in a millisecond.
+string is found in all of them in a millisecond. `PathWords` counts how often a word occurs in the paths, once for each
+distinct word: among 6,500 words that takes 40 µs, over all paths 1.1 ms, and a ranking needs several counts.
 """
 
 from __future__ import annotations
@@ -9,15 +10,15 @@ from __future__ import annotations
 import os
 import re
 import sys
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Mapping
 from functools import cached_property
+from itertools import accumulate
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
-
-from llmc.store.catalog.path_words import PathWords
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -26,11 +27,53 @@ if TYPE_CHECKING:
 
 __all__ = ["DocumentPaths"]
 
+SEPARATOR: Final = "\0"
+_WORD: Final = re.compile(r"[^\W_]+")
+# For ASCII text, replacing other characters by spaces and splitting takes a third of the pattern's time.
+_ASCII_WORDS: Final = "".join(c if c.isalnum() else " " for c in map(chr, range(128)))
 # Between two paths: no name holds it.
 END = b"\0"
 NAMES = sys.getfilesystemencoding()
 # After a checkout of another branch all words are counted again, in 25 ms for 30,000 files.
 MOST_CHANGED = 2_000
+
+
+def _words(text: str) -> list[str]:
+    return text.translate(_ASCII_WORDS).split() if text.isascii() else _WORD.findall(text)
+
+
+class PathWords:
+    """It never changes. Texts are lower-case paths with anything but letters and digits between them."""
+
+    def __init__(self, counts: Counter[str]) -> None:
+        self._counts = counts
+        self._text = SEPARATOR.join(counts)
+        self._repeated = list(counts.values())
+        self._starts = [0, *accumulate(len(word) + 1 for word in counts)]
+
+    @classmethod
+    def of(cls, text: str) -> PathWords:
+        return cls(Counter(_words(text)))
+
+    def changed(self, added: Iterable[str], removed: Iterable[str]) -> PathWords:
+        """After some paths were added and others removed."""
+        difference = Counter(_words(SEPARATOR.join(added)))
+        difference.subtract(_words(SEPARATOR.join(removed)))
+        if not any(difference.values()):  # as after most saves
+            return self
+        counts = Counter(self._counts)
+        counts.update(difference)
+        return PathWords(+counts)
+
+    def mentions(self, part: str) -> int | None:
+        """How often this part of a word occurs; None if it is not part of one word."""
+        if not _WORD.fullmatch(part):
+            return None
+        total, at = 0, self._text.find(part)
+        while at >= 0:
+            total += self._repeated[bisect_right(self._starts, at) - 1]
+            at = self._text.find(part, at + len(part))
+        return total
 
 
 class DocumentPaths(Mapping[int, str]):

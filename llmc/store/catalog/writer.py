@@ -3,26 +3,166 @@
 A batch takes two of them. `reserve` takes numbers for the new documents and notes them as in flight, before any other
 part is touched. `settle`, the last step, makes the batch visible: documents, files, manifest and generation at once.
 From the first `reserve` until `rest` the other parts are *moving*: tantivy merges in the background.
+
+The functions write single rows inside such a transaction; each statement uses a key.
 """
 
 from __future__ import annotations
 
+import os
+import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from llmc.store.catalog import rows as entries
-from llmc.store.catalog.schema import connect
+from llmc.store.catalog.packing import (
+    clean,
+    defined_names,
+    link_blob,
+    pack_chunks,
+    reference_blob,
+    symbol_blob,
+    tight,
+    unpack_symbols,
+)
+from llmc.store.catalog.reader import INODES, STATUSES
+from llmc.store.catalog.schema import connect, listed
 from llmc.store.integrity.native_errors import guard
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
     from pathlib import Path
+    from sqlite3 import Connection
 
-    from llmc.base.model import Document, Root
+    from llmc.base.model import Document, FileState, Root
     from llmc.store.values import Batch, Embedding, Manifests
 
 __all__ = ["CatalogWriter"]
+
+
+def step(db: Connection) -> int:
+    """The next generation."""
+    db.execute("UPDATE meta SET value = value + 1 WHERE key = 'generation'")
+    (generation,) = db.execute("SELECT value FROM meta WHERE key = 'generation'").fetchone()
+    return int(generation)
+
+
+def put_root(db: Connection, root: Root) -> None:
+    db.execute(
+        "INSERT INTO roots (path, name, family) VALUES (?, ?, ?)"
+        " ON CONFLICT (path) DO UPDATE SET name = excluded.name, family = excluded.family",
+        (os.fsencode(root.path), clean(root.name), clean(root.family)),
+    )
+
+
+def root_number(db: Connection, root: str) -> int:
+    row = (os.fsencode(root), clean(os.path.basename(root)))  # noqa: PTH119 a name, not a path to open
+    db.execute("INSERT OR IGNORE INTO roots (path, name, family) VALUES (?, ?, '')", row)
+    (number,) = db.execute("SELECT root FROM roots WHERE path = ?", row[:1]).fetchone()
+    return int(number)
+
+
+def drop_root(db: Connection, root: str) -> None:
+    number = root_number(db, root)
+    docs = db.execute("SELECT doc FROM files WHERE root = ? AND doc IS NOT NULL", (number,)).fetchall()
+    db.execute("DELETE FROM files WHERE root = ?", (number,))
+    db.execute("DELETE FROM roots WHERE root = ?", (number,))
+    mark_dead(db, [doc for (doc,) in docs])
+
+
+def put_document(db: Connection, doc: int, document: Document, embedder: int) -> None:
+    """It is dead until a file holds it."""
+    parsed = document.parsed
+    db.execute(
+        "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            doc, tight(document.key), tight(document.content_hash), os.fsencode(document.path), clean(parsed.language),
+            document.size, parsed.lines, len(parsed.chunks), len(parsed.symbols), time.time(),
+        ),
+    )  # fmt: skip
+    db.execute(
+        "INSERT INTO bodies VALUES (?, ?, ?, ?, ?)",
+        (
+            doc, pack_chunks(parsed.chunks), symbol_blob(parsed.symbols), reference_blob(parsed.references),
+            link_blob(parsed.links),
+        ),
+    )  # fmt: skip
+    db.executemany("INSERT INTO names VALUES (?, ?)", ((name, doc) for name in defined_names(parsed.symbols)))
+    if document.vectors is not None:
+        db.execute("INSERT INTO embeddings (embedder, doc) VALUES (?, ?)", (embedder, doc))
+
+
+def put_files(db: Connection, batch: Batch) -> None:
+    """The rows of a batch, written and removed; whatever they no longer hold may die."""
+    root = root_number(db, batch.root)
+    keys = [tight(state.key) for state in batch.states if state.key is not None]
+    docs = dict(listed(db, "SELECT key, doc FROM documents WHERE key IN ({})", keys))
+    rows = {os.fsencode(state.path): row_of(state, docs) for state in batch.states}
+    gone = [os.fsencode(path) for path in batch.gone]
+    before = held(db, root, [*rows, *gone])
+    db.executemany("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", with_root(root, rows))
+    db.executemany("DELETE FROM files WHERE root = ? AND path = ?", ((root, path) for path in gone))
+    wake(db, docs.values())
+    for path in gone:
+        rows.pop(path, None)
+    mark_dead(db, before.union(docs.values()).difference(row[DOC] for row in rows.values()))
+
+
+# Where in a row without its key the document stands.
+DOC = 5
+
+
+def row_of(state: FileState, docs: Mapping[str | bytes, int]) -> tuple[Any, ...]:
+    stamp = state.stamp
+    doc = docs[tight(state.key)] if state.key is not None else None
+    inode = stamp.inode if stamp.inode < INODES // 2 else stamp.inode - INODES
+    return stamp.size, stamp.mtime_ns, stamp.ctime_ns, inode, STATUSES.index(state.status), doc, clean(state.reason)
+
+
+def with_root(root: int, rows: Mapping[bytes, tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+    return ((root, path, *row) for path, row in rows.items())
+
+
+def held(db: Connection, root: int, paths: Collection[bytes]) -> set[int]:
+    """The documents at these paths of the root."""
+    rows = listed(db, "SELECT doc FROM files WHERE root = ? AND doc IS NOT NULL AND path IN ({})", paths, root)
+    return {doc for (doc,) in rows}
+
+
+def wake(db: Connection, docs: Iterable[int]) -> None:
+    statement = "UPDATE documents SET dead_since = NULL WHERE doc = ? AND dead_since IS NOT NULL"
+    db.executemany(statement, ((doc,) for doc in docs))
+
+
+def mark_dead(db: Connection, docs: Iterable[int]) -> None:
+    """Of these documents, those that no root holds any more. A document's path is its file's, so the key finds it."""
+    now = time.time()
+    db.executemany(
+        "UPDATE documents SET dead_since = ? WHERE doc = ? AND NOT EXISTS (SELECT 1 FROM roots r JOIN files f"
+        " ON f.root = r.root AND f.path = documents.path AND f.doc = documents.doc)",
+        ((now, doc) for doc in docs),
+    )
+
+
+def drop_document(db: Connection, doc: int) -> None:
+    """Forget a document and every file that holds it."""
+    found = db.execute("SELECT path FROM documents WHERE doc = ?", (doc,)).fetchone()
+    if found is None:
+        return
+    db.execute("DELETE FROM files WHERE root IN (SELECT root FROM roots) AND path = ? AND doc = ?", (found[0], doc))
+    (symbols,) = db.execute("SELECT symbols FROM bodies WHERE doc = ?", (doc,)).fetchone()
+    names = defined_names(unpack_symbols(symbols))
+    db.executemany("DELETE FROM names WHERE name = ? AND doc = ?", ((name, doc) for name in names))
+    db.execute("DELETE FROM embeddings WHERE embedder IN (SELECT embedder FROM embedders) AND doc = ?", (doc,))
+    db.execute("DELETE FROM bodies WHERE doc = ?", (doc,))
+    db.execute("DELETE FROM documents WHERE doc = ?", (doc,))
+
+
+def put_manifests(db: Connection, manifests: Manifests) -> None:
+    for store, files in manifests.items():
+        db.execute("DELETE FROM manifest WHERE store = ?", (store,))
+        rows = ((store, extent.file, extent.size, extent.crc) for extent in files.values())
+        db.executemany("INSERT INTO manifest VALUES (?, ?, ?, ?)", rows)
 
 
 class CatalogWriter:
@@ -60,12 +200,12 @@ class CatalogWriter:
 
     def put_root(self, root: Root) -> None:
         with self.transaction("adding a root") as db:
-            entries.put_root(db, root)
+            put_root(db, root)
 
     def drop_root(self, root: str) -> int:
         with self.transaction("removing a root") as db:
-            entries.drop_root(db, root)
-            return entries.step(db)
+            drop_root(db, root)
+            return step(db)
 
     def put_embedder(self, name: str, dimension: int) -> None:
         """The first one ever answers from the start."""
@@ -81,7 +221,7 @@ class CatalogWriter:
             for table in ("embeddings", "embedders"):
                 db.execute(f"DELETE FROM {table} WHERE embedder <> ?", (embedding.number,))  # noqa: S608 names of ours
             db.execute("DELETE FROM manifest WHERE store GLOB 'vectors/*' AND store <> ?", (embedding.store,))
-            return entries.step(db)
+            return step(db)
 
     # --- batches
 
@@ -97,24 +237,24 @@ class CatalogWriter:
     def settle(self, batch: Batch, fresh: Mapping[int, Document], embedder: int, manifests: Manifests) -> int:
         with self.transaction("ending a batch") as db:
             for doc, document in fresh.items():
-                entries.put_document(db, doc, document, embedder)
-            entries.put_files(db, batch)
+                put_document(db, doc, document, embedder)
+            put_files(db, batch)
             db.execute("DELETE FROM inflight")
-            entries.put_manifests(db, manifests)
-            return entries.step(db)
+            put_manifests(db, manifests)
+            return step(db)
 
     def settle_vectors(self, docs: Collection[int], embedder: int, manifests: Manifests) -> int:
         with self.transaction("adding vectors") as db:
             rows = ((embedder, doc) for doc in docs)
             db.executemany("INSERT INTO embeddings (embedder, doc) VALUES (?, ?)", rows)
-            entries.put_manifests(db, manifests)
-            return entries.step(db)
+            put_manifests(db, manifests)
+            return step(db)
 
     def put_manifests(self, manifests: Manifests) -> int:
         """Other files hold the same rows. A new generation, so that readers look at them."""
         with self.transaction("noting the files of the index") as db:
-            entries.put_manifests(db, manifests)
-            return entries.step(db)
+            put_manifests(db, manifests)
+            return step(db)
 
     def forget_vectors(self, embedding: Embedding) -> int:
         """Every document needs its vectors of this embedder again. They go to a table of another number: LanceDB caches
@@ -126,14 +266,14 @@ class CatalogWriter:
             row = (embedding.name, embedding.dimension)
             new = db.execute("INSERT INTO embedders (name, dimension) VALUES (?, ?)", row).lastrowid
             db.execute("UPDATE meta SET value = ? WHERE key = 'answering' AND value = ?", (new, *old))
-            entries.put_manifests(db, {embedding.store: {}})
-            return entries.step(db)
+            put_manifests(db, {embedding.store: {}})
+            return step(db)
 
     def rest(self, manifests: Manifests) -> None:
         """The other stores have come to rest: from here on their files are held against these."""
         with self.transaction("closing the index") as db:
             db.execute("UPDATE meta SET value = 0 WHERE key = 'moving'")
-            entries.put_manifests(db, manifests)
+            put_manifests(db, manifests)
 
     # --- removal
 
@@ -145,11 +285,11 @@ class CatalogWriter:
             db.execute("UPDATE meta SET value = 1 WHERE key = 'moving'")
             db.execute("UPDATE meta SET value = max(value, ?) WHERE key = 'next_doc'", (max(docs) + 1,))
             for doc in docs:
-                entries.drop_document(db, doc)
+                drop_document(db, doc)
 
     def clear(self, manifests: Manifests) -> int:
         """The other stores hold nothing in flight any more."""
         with self.transaction("removing documents") as db:
             db.execute("DELETE FROM inflight")
-            entries.put_manifests(db, manifests)
-            return entries.step(db)
+            put_manifests(db, manifests)
+            return step(db)

@@ -1,4 +1,4 @@
-"""Checks the store: completely when it is opened or has changed, by file stamps before each answer.
+"""Checks the store: completely when it is opened or has changed, by file stamps before each answer. Creates one, too.
 
 `checksums` knows what an intact file is. This module decides when to check and what a difference means: a writer in
 another process may be between two steps, and then the files are ahead of the catalog. Only a difference that persists
@@ -7,16 +7,18 @@ while the catalog does not change is damage.
 
 from __future__ import annotations
 
+import shutil
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING
 
-from llmc.base.errors import CorruptStoreError
-from llmc.store.catalog.schema import refuse_newer
+from llmc.base.errors import CorruptStoreError, StoreError
+from llmc.store.catalog.schema import check_version, connect, create, refuse_newer, version_on_disk
 from llmc.store.integrity.checksums import Checksums, check_files, check_moving, live_files, signature
-from llmc.store.integrity.main_file import MAIN, SEAL
+from llmc.store.integrity.main_file import MAIN, SEAL, crc_of_main
 from llmc.store.integrity.native_errors import corrupt, guard
-from llmc.store.integrity.pinned_file import crc_of_main
+from llmc.store.keywords.keyword_store import TantivyKeywords
+from llmc.store.lock import LOCK_FILES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from llmc.store.integrity.checksums import Signature
     from llmc.store.values import Moment
 
-__all__ = ["KEYWORD_INDEXES", "Inspector", "check_main_file"]
+__all__ = ["KEYWORD_INDEXES", "Inspector", "check_main_file", "check_usable", "make"]
 
 KEYWORD_INDEXES = ("chunks", "files")
 # A writer passes from one sound state to the next within milliseconds of its commit's end.
@@ -94,3 +96,49 @@ class Inspector:
         with suppress(OSError):
             return all(signature(path) == seen for path, seen in self._seen.items())
         return False
+
+
+def make(folder: Path, *, rebuild: bool) -> None:
+    """Create an empty store if there is none, or if `rebuild` is set. The caller holds the lock."""
+    main = folder / MAIN
+    if rebuild:
+        empty(folder)
+    sealed = (folder / SEAL).exists()
+    if sealed and not main.exists():
+        raise corrupt("the index does not check out", "its catalog is missing", folder)
+    if not sealed and version_on_disk(main) is None:  # the seal is the last thing that is made
+        empty(folder)
+        with guard(folder, "making the index"):
+            for name in KEYWORD_INDEXES:
+                (folder / name).mkdir()
+            TantivyKeywords(folder).close()
+            new = folder / f"{MAIN}.new"
+            with closing(connect(new, write=True)) as db:
+                create(db)
+            new.rename(main)  # a half-written catalog is never visible
+            Checksums(0, crc_of_main(main)).write(folder / SEAL)
+
+
+def empty(folder: Path) -> None:
+    """Everything but the locks. What a newer llmc wrote stays."""
+    main = folder / MAIN
+    with guard(folder, "emptying the index"):
+        refuse_newer(main)
+        for path in folder.iterdir():
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            elif path.name not in LOCK_FILES:
+                path.unlink()
+
+
+def check_usable(folder: Path) -> None:
+    """StoreError when there is nothing, CorruptStoreError when it is damaged or old, NewerFormatError when it is too
+    new."""
+    main = folder / MAIN
+    if not main.exists() and not (folder / SEAL).exists():
+        raise StoreError("there is no index yet", hint="Create one with `llmc index`.", folder=str(folder))
+    sealed = check_main_file(folder)
+    with guard(folder, "opening the catalog"), closing(connect(main)) as db:
+        check_version(db)
+        if not sealed and db.execute("PRAGMA integrity_check").fetchall() != [("ok",)]:
+            raise corrupt("the index does not check out", "the catalog is malformed", folder)

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 
 from llmc.base.errors import CorruptStoreError
 from llmc.base.model import HOLDS_NUL, FileState, FileStatus, Stamp
-from llmc.store.catalog.definitions import LAST_CHARACTER, SymbolQueries, index_name
-from llmc.store.catalog.packing import UNREADABLE, unpack_chunks, unpack_references
-from llmc.store.declarations import Declarations
+from llmc.store.catalog.definitions import LAST_CHARACTER, SymbolQueries
+from llmc.store.catalog.packing import UNREADABLE, Declarations, index_name, unpack_chunks, unpack_references
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from llmc.base import words
-from llmc.store.catalog.packed import defined_names, link_blob, reference_blob, symbol_blob
-from llmc.store.catalog.packing import clean, pack_chunks
+from llmc.store.catalog.packing import clean, defined_names, link_blob, pack_chunks, reference_blob, symbol_blob
 from llmc.store.keywords.trigrams import parts
 from llmc.store.shared.documents import DocumentFacts
 from llmc.store.shared.grams import gram_terms

@@ -13,7 +13,7 @@ import numpy as np
 from llmc.store.protocols import ChunkHit
 from llmc.store.shared.database import quoted
 from llmc.store.shared.keywords import DOCS_IN_FILTER, document_filters
-from llmc.store.vectors.layout import vectors_of
+from llmc.store.vectors.lance_table import vectors_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -1,7 +1,7 @@
 """vectors: which chunks are nearest to this vector?
 
-One LanceDB table per embedding model holds every vector of a store. `layout` defines the format on disk, `lance_table`
-reads and writes it, `exact_copy` answers for small tables from memory, `vector_index` combines them into the
+One LanceDB table per embedding model holds every vector of a store. `lance_table` defines the format
+on disk, reads and writes it, `exact_copy` answers for small tables from memory, `vector_index` combines them into the
 `VectorStore` that the rest of the store uses, and `engine` imports LanceDB without making a query wait for it.
 
     import lancedb

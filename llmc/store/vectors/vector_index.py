@@ -20,8 +20,7 @@ import numpy as np
 from llmc.base.errors import CorruptVectorsError, StoreError
 from llmc.store.vectors import engine
 from llmc.store.vectors.exact_copy import ExactCopy, best_first, best_hits
-from llmc.store.vectors.lance_table import LanceTable, table_errors, version_count
-from llmc.store.vectors.layout import files_of, manifest_of_table, sync
+from llmc.store.vectors.lance_table import LanceTable, files_of, manifest_of_table, sync, table_errors, version_count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
