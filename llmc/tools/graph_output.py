@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from llmc.base.sections import section_of
 from llmc.envelope import Group, Item
 from llmc.envelope.phrases import freshness_notes
 from llmc.graph.lookup import find_targets
@@ -61,8 +62,10 @@ def looked_up(asked: ToolRequest, text: str) -> Lookup:
 
 
 def limited(lookup: Lookup) -> tuple[Sequence[LookupTarget], str]:
-    """The definitions that are answered for, and a note on the others: those of tests if there are any elsewhere."""
-    code = [one for one in lookup.targets if not one.graph.in_test(one.node)] or list(lookup.targets)
+    """The definitions that are answered for, and a note on the others: those of tests and migrations if there are any
+    elsewhere."""
+    code = [one for one in lookup.targets if not one.graph.in_test(one.node) and section_of(one.path) != "migrations"]
+    code = code or list(lookup.targets)
     shown = code[:MOST_TARGETS]
     rest = [one for one in lookup.targets if one not in shown]
     if not rest and lookup.complete:

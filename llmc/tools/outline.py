@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
-from llmc.base.errors import NotFoundError
+from llmc.base.errors import NotFoundError, QueryError
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.phrases import freshness_notes, plural
 from llmc.retrieval.enclosing import symbols_of
@@ -13,12 +13,14 @@ from llmc.retrieval.outline import FEW_FILES, OutlineRequest, outline
 from llmc.retrieval.targets import Target, parse_target
 from llmc.tool import ALL, BUDGET, Argument, Tool, ToolRequest
 from llmc.tools.outline_layout import FileLayout, file_layout, folder_groups
+from llmc.tools.outline_type import find_types, outline_types
 from llmc.workspace import shown_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from llmc.base.model import Symbol
+    from llmc.graph.lookup import Lookup
     from llmc.retrieval.outline import FileOutline
     from llmc.retrieval.view import View
     from llmc.workspace import Workspace
@@ -28,6 +30,8 @@ LONGEST_SIGNATURE = 120
 
 def run(asked: ToolRequest) -> Envelope:
     workspace = asked.workspace
+    if (types := named_types(asked)) is not None:
+        return outline_types(asked, types)
     targets, missing = existing(workspace, [parse_target(text) for text in asked.texts("path")])
     names = tuple(one.symbol.replace("::", ".") for one in targets if one.symbol)
     paths = workspace.path_filter([one.path for one in targets])
@@ -51,6 +55,25 @@ def run(asked: ToolRequest) -> Envelope:
         data={"files": [data_of(file) for file in result.files], "languages": result.languages},
         folded=layout.folded,
     )
+
+
+def named_types(asked: ToolRequest) -> Lookup | None:
+    """The types that are meant where the only target is no path, or where inherited members are asked for."""
+    texts = asked.texts("path")
+    if len(texts) != 1:
+        if asked.flag("inherited"):
+            raise QueryError("inherited members are those of one class", hint="outline Class --inherited")
+        return None
+    try:
+        asked.workspace.path_filter([parse_target(texts[0]).path])
+    except NotFoundError:
+        return find_types(asked, texts[0])
+    if not asked.flag("inherited"):
+        return None
+    found = find_types(asked, texts[0]) if parse_target(texts[0]).symbol else None
+    if found is None:
+        raise QueryError(f"{texts[0]} is not a class", hint="Name one: outline Class --inherited, or path::Class.")
+    return found
 
 
 def existing(workspace: Workspace, targets: list[Target]) -> tuple[list[Target], list[str]]:
@@ -137,13 +160,14 @@ TOOL = Tool(
         Argument(
             "path",
             "strings",
-            "A file, path:100-400, a folder, or path::Class; without one, everything.",
+            "A file, path:100-400, a folder, Class or path::Class; without one, everything.",
             text="path",
         ),
         Argument("deep", "boolean", "Include members, not only top-level symbols."),
+        Argument("inherited", "boolean", "Of a class: also the members that it inherits, by base."),
         Argument("fields", "strings", "A table of only these: path, name, kind, start_line; * is all."),
         BUDGET,
         ALL,
     ),
-    examples=("outline src/server.py::Server", "outline src --deep"),
+    examples=("outline src/server.py::Server", "outline Server --inherited", "outline src --deep"),
 )

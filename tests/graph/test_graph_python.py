@@ -9,6 +9,7 @@ from graph_world import GraphWorld, graph_world
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 FILES = {
     "src/depot/__init__.py": "from .courier import Courier as Courier\nfrom .routes import plan\n",
@@ -288,3 +289,34 @@ def test_a_call_of_a_variable_that_holds_a_wrapped_function_is_an_edge(
     with graph_world(tmp_path_factory.mktemp("wrapped"), files) as world:
         assert world.callees("go") == {"policies.py:fetch": "exact"}
         assert "_fetch" in world.text("calls", name="go")
+
+
+SHAPES = {
+    "shop/base.py": "from outside import Model\n\n\nclass Base(Model):\n    def save(self): ...\n"
+    "\n    def load(self): ...\n",
+    "shop/mixins.py": "from shop.base import Base\n\n\nclass Locked(Base):\n    def save(self): ...\n"
+    "\n    def lock(self): ...\n\n\nclass Dated(Base):\n    def load(self): ...\n\n    def date(self): ...\n",
+    "shop/order.py": "from shop.mixins import Dated, Locked\n\n\nclass Order(Locked, Dated):\n    def pay(self): ...\n",
+    "shop/odd.py": "class First(Second): ...\n\n\nclass Second(First): ...\n",
+}
+
+
+def test_a_class_has_its_bases_in_the_order_of_lookup_and_what_it_inherits_from_each(tmp_path: Path) -> None:
+    with graph_world(tmp_path, SHAPES) as world:
+        assert world.text("outline", path=["Order"], inherited=True).split("\n") == [
+            "1 member, 4 inherited",
+            "shop/order.py:4 Order",
+            " looked up in: Locked ./mixins.py:4, Dated ./mixins.py:10, Base ./base.py:4, Model (outside)",
+            "5 def pay(self)",
+            "from Locked ./mixins.py:4",
+            " save 5, lock 7",
+            "from Dated ./mixins.py:10",
+            " load 11, date 13",
+        ]
+        data = world.ask("outline", path=["shop/order.py::Order"], inherited=True).data["types"][0]
+        assert [one["name"] for one in data["bases"]] == ["Locked", "Dated", "Base", "Model"]
+        assert data["inherited"] == {"Locked": ["save", "lock"], "Dated": ["load", "date"]}
+        assert "from " not in world.text("outline", path=["Order"])
+        assert "looked up in: Second :4" in world.text("outline", path=["First"])
+        assert "not a class" in world.ask("outline", path=["shop/order.py"], inherited=True).text
+        assert world.ask("outline", path=["Nothing"]).error

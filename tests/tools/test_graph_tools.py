@@ -53,6 +53,10 @@ def test_grep_shows_the_function_around_a_match(typed: CommandLine) -> None:
     assert "9     self.policy = RetryPolicy()" in text
 
 
+def test_outline_of_a_class_lists_its_members(typed: CommandLine) -> None:
+    assert "src/depot/courier.py:6 Courier" in typed.text("outline", "Courier", "--inherited")
+
+
 def test_refs_take_the_new_kinds(typed: CommandLine) -> None:
     writes = typed.json("refs", "policy", "--kind", "write")["references"]
     assert [(one["path"], one["line"]) for one in writes] == [
@@ -69,6 +73,7 @@ def test_refs_take_the_new_kinds(typed: CommandLine) -> None:
         ("calls", {"name": "Courier.deliver", "all": True}),
         ("callers", {"name": "RetryPolicy.delay", "depth": 2}),
         ("impls", {"name": "RetryPolicy"}),
+        ("outline", {"path": "Courier", "inherited": True}),
         ("tests", {"name": "RetryPolicy.delay"}),
         ("path", {"source": "Courier.deliver", "target": "Courier.ring"}),
         ("impact", {"name": "RetryPolicy.delay"}),
