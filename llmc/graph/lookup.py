@@ -1,7 +1,8 @@
 """Which definitions does a person mean by `name`, `Class.method` or `path:name`?
 
-Members that a class only inherits are found through its bases. Where a name has many definitions, product code comes
-before tests, and a bound holds for names that thousands of files define.
+Members that a class only inherits are found through its bases, and names in another case where nothing else fits.
+Where a name has many definitions, product code comes before tests, and a bound holds for names that thousands of files
+define.
 """
 
 from __future__ import annotations
@@ -67,6 +68,7 @@ def find_targets(projects: Sequence[Project], text: str, kinds: frozenset[str] =
             list(_defined(project, docs[:MOST_DEFINING], name))
             or list(_inherited(graph, name, path))
             or list(_in_module(project, docs[:MOST_DEFINING], name))
+            or list(_in_any_case(project, docs[:MOST_DEFINING], name))
         )
         found += [LookupTarget(graph, node) for node in nodes]
     wanted = [one for one in found if not kinds or _kind(one) in kinds] or found
@@ -114,6 +116,16 @@ def _defined(project: Project, docs: Iterable[int], name: str) -> Iterable[Graph
         names = facts.by_name.get(parts[-1], ()) if facts else ()
         for qualified in names:
             if qualified == dotted or qualified.endswith(f".{dotted}"):
+                yield GraphNode(doc, qualified)
+
+
+def _in_any_case(project: Project, docs: Iterable[int], name: str) -> Iterable[GraphNode]:
+    """`service.updatetask` for `Service.UpdateTask`: the catalog finds names in any case."""
+    dotted = ".".join(_parts(name, project)).casefold()
+    for doc in docs:
+        facts = project.facts(doc)
+        for qualified in facts.by_qualified if facts else ():
+            if (folded := qualified.casefold()) == dotted or folded.endswith(f".{dotted}"):
                 yield GraphNode(doc, qualified)
 
 

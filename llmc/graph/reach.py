@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from llmc.graph.entities import Edge, Precision, Site
+from llmc.graph.facts import CALLABLE_KINDS, TYPE_KINDS
 from llmc.graph.implementations import calls_of_bases, implementations, implementing_members, overridden
 from llmc.graph.testing import is_test, is_test_case
 from llmc.graph.trees import CALLS, body_of
@@ -24,6 +25,7 @@ MOST_NODES = 300
 MOST_STEPS = 4_000
 MOST_MOCK_FILES = 400
 MOST_OVERRIDES = 40
+MOST_METHODS = 40  # of a type whose tests are looked for
 _MOCKS = r"(?:patch|mock|spy|stub|fake|monkeypatch|setattr|when|verify|EXPECT_CALL|substitute|double)"
 
 
@@ -39,15 +41,17 @@ class TestReach:
 @dataclass
 class Tests:
     tests: list[TestReach] = field(default_factory=list)
+    by_name: list[TestReach] = field(default_factory=list)  # tests that call something of this name on a value
     mocks: list[tuple[int, int]] = field(default_factory=list)  # (document, line) where it is replaced
     complete: bool = True
 
 
 def tests_of(graph: Graph, node: GraphNode, depth: int, *, mocks: bool) -> Tests:
-    """Breadth first through callers: the shortest chain of each test. `mocks` reads test files to find replacements."""
+    """Breadth first through callers: the shortest chain of each test. Of a type the tests of its methods, too. `mocks`
+    reads test files to find replacements."""
     found = Tests()
-    chains: dict[GraphNode, tuple[GraphNode, ...]] = {node: ()}
-    waiting = deque([node])
+    chains: dict[GraphNode, tuple[GraphNode, ...]] = {node: (), **{one: (one,) for one in _methods(graph, node)}}
+    waiting = deque(chains)
     seen_tests: set[GraphNode] = set()
     while waiting:
         current = waiting.popleft()
@@ -71,8 +75,21 @@ def tests_of(graph: Graph, node: GraphNode, depth: int, *, mocks: bool) -> Tests
                     continue
                 chains[edge.source] = (edge.source, *chains[current])
                 waiting.append(edge.source)
+        if current == node:
+            named = ((_case(graph, edge.source), edge.site.line) for edge in edges.guesses)
+            found.by_name = [TestReach(case, line, ()) for case, line in named if case is not None]
+    found.by_name = [one for one in found.by_name if one.test not in seen_tests]
     found.mocks = _mocks(graph, node) if mocks else []
     return found
+
+
+def _methods(graph: Graph, node: GraphNode) -> list[GraphNode]:
+    """Those of a type in its file; none of anything else."""
+    facts = graph.project.facts(node.doc)
+    if facts is None or facts.kind(node.qualified) not in TYPE_KINDS:
+        return []
+    methods = (one.qualified for one in facts.symbols if one.container == node.qualified and one.kind in CALLABLE_KINDS)
+    return [facts.node(one) for one in dict.fromkeys(methods)][:MOST_METHODS]
 
 
 def _case(graph: Graph, node: GraphNode) -> GraphNode | None:

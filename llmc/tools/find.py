@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import time
 from typing import TYPE_CHECKING
 
+from llmc.base.languages import role_of
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.phrases import freshness_notes, plural
+from llmc.graph.facts import CALLABLE_KINDS, TYPE_KINDS
 from llmc.retrieval.find import FindRequest, find, parse_age, parse_size
 from llmc.tool import BUDGET, FOCUS, Argument, Tool, ToolRequest, budget_of
 from llmc.tools.folder_counts import files_by_folder
@@ -15,7 +18,10 @@ from llmc.tools.scope import scope_of
 from llmc.workspace import shown_path
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from llmc.retrieval.find import FindResult, FoundFile
+    from llmc.retrieval.view import View
     from llmc.workspace import Workspace
 
 
@@ -39,9 +45,29 @@ def run(asked: ToolRequest) -> Envelope:
         found += " with these letters in order"
     freshness = freshness_notes(result.pending, result.share, unsure=result.unsure, scanned=True)
     data = {"files": [file._asdict() for file in result.files]} if asked.wants_data else {}
-    return Envelope(
-        "find", found, groups, (*freshness, *scope.notes), data=data, folded=folded, provisional=bool(result.unsure)
-    )
+    notes = (*freshness, *scope.notes, *symbol_notes(asked, scope.views, name))
+    return Envelope("find", found, groups, notes, data=data, folded=folded, provisional=bool(result.unsure))
+
+
+def symbol_notes(asked: ToolRequest, views: Sequence[View], name: str) -> tuple[str, ...]:
+    """Where code defines this very name, if that is in few places: it may be what is looked for."""
+    if not IDENTIFIER.fullmatch(name):
+        return ()
+    last = name.rpartition(".")[2]
+    places = [
+        f"{shown_path(asked.workspace, view.root.id, path)}:{one.symbol.start_line}"
+        for view in views
+        for one in view.store.catalog.symbols(name=name)
+        if one.symbol.name == last
+        and one.symbol.kind in CALLABLE_KINDS | TYPE_KINDS
+        and (path := view.store.catalog.places(view.root.id).get(one.doc)) is not None
+        and role_of(path) == "code"
+    ]
+    return (f"{name} is defined in {', '.join(places)}",) if 0 < len(places) <= MOST_SYMBOLS else ()
+
+
+IDENTIFIER = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
+MOST_SYMBOLS = 3
 
 
 def group_of(file: FoundFile, workspace: Workspace, *, long: bool) -> Group:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from llmc.graph.reach import TestReach, Tests
 
 DEPTH = 4
+MOST_BY_NAME = 4  # tests of one file that are named where only the name of a call fits
 
 
 def run(asked: ToolRequest) -> Envelope:
@@ -27,9 +28,11 @@ def run(asked: ToolRequest) -> Envelope:
     found = [(one.graph, tests_of(one.graph, one.node, asked.number("depth", DEPTH), mocks=True)) for one in shown]
     direct = sum(not test.chain for _, one in found for test in one.tests)
     through = sum(bool(test.chain) for _, one in found for test in one.tests)
+    named = sum(len(one.by_name) for _, one in found)
     mocks = sum(len(one.mocks) for _, one in found)
     said = [f"{plural(direct, 'test')} directly"]
     said += [f"{through} through callers"] if through else []
+    said += [f"{named} by name alone"] if named else []
     said += [f"replaced by a mock in {plural(mocks, 'place')}"] if mocks else []
     cut = "" if all(one.complete for _, one in found) else "not all callers were followed"
     return Envelope(
@@ -37,7 +40,10 @@ def run(asked: ToolRequest) -> Envelope:
         ", ".join(said),
         groups=tuple(group for graph, one in found for group in groups(lines, graph, one)),
         notes=notes_of(asked, more, cut),
-        data={"tests": [data_of(lines, graph, test) for graph, one in found for test in one.tests]},
+        data={
+            "tests": [data_of(lines, graph, test) for graph, one in found for test in one.tests],
+            "by_name": [data_of(lines, graph, test) for graph, one in found for test in one.by_name],
+        },
     )
 
 
@@ -54,6 +60,16 @@ def groups(lines: Lines, graph: Graph, found: Tests) -> Iterator[Group]:
         items = tuple(item_of(lines, graph, test, suite) for test in several)
         via = f" via {' → '.join(node.name for node in chain)}" if chain else ""
         yield Group(f"{lines.path(graph, doc)} {suite}".rstrip(" .") + via, items, len(several))
+    by_file: dict[int, list[str]] = {}
+    for test in dict.fromkeys(found.by_name):
+        by_file.setdefault(test.test.doc, []).append(f"{test.line} {test.test.qualified}")
+    project = graph.project
+    unverified = [
+        Item((), f"{lines.path(graph, doc)} {listed(places)}", project.root.id, project.path(doc))
+        for doc, places in by_file.items()
+    ]
+    if unverified:
+        yield Group("by name, unverified", tuple(unverified))
     mocked: dict[int, list[int]] = {}
     for doc, line in found.mocks:
         mocked.setdefault(doc, []).append(line)
@@ -63,6 +79,11 @@ def groups(lines: Lines, graph: Graph, found: Tests) -> Iterator[Group]:
     ]
     if replaced:
         yield Group("replaced by a mock", tuple(replaced))
+
+
+def listed(places: list[str]) -> str:
+    left = len(places) - MOST_BY_NAME
+    return f"{', '.join(places[:MOST_BY_NAME])}{f' and {left} more' if left > 0 else ''}"
 
 
 def merged(

@@ -320,3 +320,22 @@ def test_a_class_has_its_bases_in_the_order_of_lookup_and_what_it_inherits_from_
         assert "looked up in: Second :4" in world.text("outline", path=["First"])
         assert "not a class" in world.ask("outline", path=["shop/order.py"], inherited=True).text
         assert world.ask("outline", path=["Nothing"]).error
+
+
+def test_tests_of_a_class_are_those_of_its_methods_and_calls_by_name_are_marked(tmp_path: Path) -> None:
+    files = {
+        "shop/box.py": "class Box:\n    def weigh_all(self): ...\n\n    def seal_box(self): ...\n",
+        "shop/crate.py": "class Crate:\n    def weigh_all(self): ...\n",
+        "tests/test_box.py": "from shop.box import Box\n\n\ndef make() -> Box:\n    return load()\n\n\n"
+        "def test_seal():\n    make().seal_box()\n\n\ndef test_weigh(thing):\n    thing.weigh_all()\n",
+    }
+    with graph_world(tmp_path, files) as world:
+        text = world.text("tests", name="Box")
+        assert "tests/test_box.py via seal_box\n8 test_seal" in text
+        named = world.ask("tests", name="Box.weigh_all")
+        assert "by name, unverified\n tests/test_box.py 13 test_weigh" in named.text
+        assert [one["name"] for one in named.data["by_name"]] == ["test_weigh"]
+
+
+def test_names_are_found_in_another_case(world: GraphWorld) -> None:
+    assert "Courier.deliver" in world.text("calls", name="courier.DELIVER", depth=1)

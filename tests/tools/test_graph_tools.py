@@ -57,6 +57,10 @@ def test_outline_of_a_class_lists_its_members(typed: CommandLine) -> None:
     assert "src/depot/courier.py:6 Courier" in typed.text("outline", "Courier", "--inherited")
 
 
+def test_find_says_where_a_definition_has_the_name(typed: CommandLine) -> None:
+    assert "RetryPolicy is defined in src/depot/" in typed("find", "RetryPolicy").stdout
+
+
 def test_refs_take_the_new_kinds(typed: CommandLine) -> None:
     writes = typed.json("refs", "policy", "--kind", "write")["references"]
     assert [(one["path"], one["line"]) for one in writes] == [
