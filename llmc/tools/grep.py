@@ -130,7 +130,7 @@ TOOL = Tool(
         Argument("fixed", "boolean", "Treat the pattern as plain text."),
         Argument("invert", "boolean", "Lines that do not match."),
         Argument("multiline", "boolean", "A match may span lines."),
-        Argument("body", "boolean", "Show the function around each match if it is short, else the block, without comments."),
+        Argument("body", "boolean", "The function around each match if it is short, else the block, without comments."),
         Argument("context", "integer", "Lines around each match, of the same function."),
         Argument("before", "integer", "Lines before each match."),
         Argument("after", "integer", "Lines after each match."),

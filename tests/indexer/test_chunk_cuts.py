@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from llmc.indexer.digest import LONGEST, MOST_LINES, parse
-from llmc.indexer.digest import LONGEST as LONGEST_CAPSULE
+from llmc.indexer.digest import LONGEST_CAPSULE, LONGEST_CHUNK, MOST_LINES, parse
 
 
 def lines(count: int, indent: int = 4) -> str:
@@ -60,7 +59,7 @@ def test_no_chunk_is_longer_than_the_cap_unless_it_is_one_line() -> None:
     for path in ("a.py", "a.txt", "a.unknown"):
         for chunk in parse(path, text).chunks:
             count = chunk.end_line - chunk.start_line + 1
-            assert count == 1 or (len(chunk.text) <= LONGEST and count <= MOST_LINES)
+            assert count == 1 or (len(chunk.text) <= LONGEST_CHUNK and count <= MOST_LINES)
 
 
 def test_prose_is_cut_at_its_headings() -> None:
