@@ -20,7 +20,7 @@ from typing import Any
 
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.reply import Reply
-from llmc.envelope.token_accounting import plain_size, weigh
+from llmc.envelope.tokens import plain_size, weigh
 from llmc.state.connected_sessions import ConnectedSession
 from llmc.state.ledger import Ledger, LedgerDatabase, LedgerFilter, figures
 

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from llmc.cli._options import Options, pass_options
-from llmc.cli._research_call import ask_report, report_options
+from llmc.cli._tool_call import ask_report, report_options
 
 
 @click.command()

@@ -60,7 +60,6 @@ def _examine(options: Options) -> Iterator[CheckResult]:
 
 def _checks() -> list[Check]:
     from llmc.cli import _checks as checks
-    from llmc.cli import _index_checks as index_checks
 
     return [
         checks.check_python,
@@ -68,12 +67,12 @@ def _checks() -> list[Check]:
         checks.check_home,
         checks.check_daemon,
         checks.check_log,
-        index_checks.check_settings,
-        index_checks.check_roots,
-        index_checks.check_watching,
-        index_checks.check_grammars,
-        index_checks.check_embedder,
-        index_checks.check_stores,
+        checks.check_settings,
+        checks.check_roots,
+        checks.check_watching,
+        checks.check_grammars,
+        checks.check_embedder,
+        checks.check_stores,
     ]
 
 

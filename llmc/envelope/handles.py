@@ -6,6 +6,10 @@ page can report changes.
 
 The user's own processes share their handles (owner `local`). Any other owner is a client over the network: its handles
 have 128 secret bits, and only that client can open them.
+
+Rows are stored by diskcache through `TextDisk`, which stores only text and never executes anything: by default each row
+selects its decoder, and one of them is pickle, so a process that can write a row could execute code (CVE-2025-69872, no
+fixed version).
 """
 
 from __future__ import annotations
@@ -26,7 +30,6 @@ from typing import TYPE_CHECKING, Any, Final
 from llmc.base.errors import NotFoundError, StoreFullError
 from llmc.envelope.fit import leave
 from llmc.envelope.packing import VERSION, decode, encode, pack, unpack
-from llmc.envelope.text_disk import open_cache
 from llmc.envelope.tokens import count
 
 if TYPE_CHECKING:
@@ -50,6 +53,58 @@ HEAD: Final = frozenset({"version", "letters", "owner", "tool", "args", "items",
 AMOUNTS: Final = frozenset({"budget", "all", "fresh"})
 
 Place = tuple[str, str, str]  # root, path, stamp
+
+
+def open_cache(folder: str, max_bytes: int) -> Any:
+    """A cache in a private folder; the least recently used entries are deleted first."""
+    import diskcache  # noqa: PLC0415 - 40 ms, only for truncated replies
+
+    os.makedirs(folder, mode=0o700, exist_ok=True)  # noqa: PTH103 - strings, as in Home
+    return diskcache.Cache(
+        folder, disk=text_disk(), size_limit=max_bytes, eviction_policy="least-recently-used", timeout=5
+    )
+
+
+def text_disk() -> type:
+    import diskcache  # noqa: PLC0415 - see `open_cache`
+
+    class TextDisk(diskcache.Disk):  # type: ignore[misc]
+        def put(self, key: object) -> tuple[str, bool]:
+            return checked(key), True
+
+        def get(self, key: object, raw: bool) -> str:
+            """The key of a row, or an empty string for a row of another program. It is never decoded."""
+            return key if raw and isinstance(key, str) else ""
+
+        def store(self, value: object, read: bool, key: object = None) -> Any:
+            if read:
+                raise TypeError("streams cannot be stored")
+            # Files are written as bytes: diskcache writes text line by line, which takes twice as long.
+            text = checked(value)
+            return super().store(text if len(text) < self.min_file_size else text.encode(), False, key=key)
+
+        def fetch(self, mode: int, filename: str | None, value: object, read: bool) -> str | None:
+            """Ignores `mode`, the decoder that the row selects."""
+            del mode
+            text = value if filename is None else read_below(self._directory, filename)
+            return text if isinstance(text, str) and not read else None
+
+    return TextDisk
+
+
+def checked(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError("only strings can be stored")
+    return value
+
+
+def read_below(folder: str, name: str) -> str | None:
+    top = Path(folder).resolve()
+    full = (top / name).resolve()
+    try:
+        return full.read_text("utf-8") if full.is_relative_to(top) else None
+    except (OSError, UnicodeDecodeError):
+        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from llmc.envelope.token_accounting import weigh
+from llmc.envelope.tokens import weigh
 
 if TYPE_CHECKING:
-    from llmc.envelope.token_accounting import TokenAccount
+    from llmc.envelope.tokens import TokenAccount
 
 __all__ = ["Reply", "tokens_of", "weight_of"]
 

@@ -16,7 +16,7 @@ from llmc.retrieval.candidate import Candidate, Fused
 from llmc.retrieval.layout import layout_of, naming
 from llmc.retrieval.query import QueryRoute
 from llmc.retrieval.results import Share
-from llmc.retrieval.uses import compound_names, count_uses
+from llmc.retrieval.tested import compound_names, count_uses
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from llmc.retrieval.query_features import QueryFeatures
     from llmc.retrieval.recall import Recalled
     from llmc.retrieval.scope import Scope
-    from llmc.retrieval.uses import DocumentNames
+    from llmc.retrieval.tested import DocumentNames
     from llmc.retrieval.view import View
     from llmc.store.protocols import CatalogReader
 

@@ -60,7 +60,7 @@ _BUNDLED = re.compile(r"(?:\.(?:cjs|esm|umd|mjs|global|iife))*\.(?:c|m)?js$|\.cs
 @dataclass(slots=True)
 class CheckoutLayout:
     places: DocumentPaths
-    uses: dict[int, int] = field(default_factory=dict)  # document → how often its names are used, see `uses`
+    uses: dict[int, int] = field(default_factory=dict)  # document → how often its names are used, see `tested`
     _rarity: dict[str, float] = field(default_factory=dict)
     _superseded: dict[str, str] = field(default_factory=dict)
     _platforms: dict[str, str] = field(default_factory=dict)

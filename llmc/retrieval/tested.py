@@ -1,9 +1,15 @@
-"""What do the tests that match a query use? A test says in words what the code that it calls does.
+"""Two signals from uses of names: what the tests that match a query use, and how much a file is used.
 
-Of the best test files in each root, the names that they use are compared with the names that the shortlisted files
-define. A name counts if only one of these files defines it. The *strength* of a file is the score of the best test that
-uses it, against the best file of any role. Its *nearness* says how many of the tests use something in its folders: of
-several packages in a checkout, tests that match show which one the question is about.
+A test says in words what the code that it calls does. Of the best test files in each root, the names that they use are
+compared with the names that the shortlisted files define. A name counts if only one of these files defines it. The
+*strength* of a file is the score of the best test that uses it, relative to the best file of any role. Its *nearness*
+is how many of the tests use something in its folders: of several packages in a checkout, tests that match show which
+one the question is about.
+
+How much a file is used is the number of chunks of its root that hold one of the names that it defines. A name counts if
+it is a compound (`routesReloader`, `base_model`), since a plain word may be prose, and if at most two files define it.
+The most used name decides. The numbers come from the statistics of the keyword index and are kept with the layout of
+the root, which is computed again when the index changes.
 """
 
 from __future__ import annotations
@@ -13,21 +19,62 @@ from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
-from llmc.retrieval.uses import chunk_names
+from llmc.base import words
+from llmc.store.catalog.packing import ChunkPlaces
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+    from llmc.base.model import ChunkPlace
     from llmc.retrieval.candidate import Candidate
     from llmc.retrieval.view import View
+    from llmc.store.protocols import StoreReader
 
-__all__ = ["Tested", "with_tests"]
+__all__ = ["DocumentNames", "Tested", "compound_names", "count_uses", "with_tests"]
 
+# Two microseconds each; 10 names rank as 24 do, since the first names of a file are its types and entry points.
+MOST_NAMES = 10
+MOST_DEFINING = 2
+
+
+DocumentNames = dict[int, dict[str, str]]
 # Each takes some 50 microseconds; 5 to 15 rank the same.
 MOST_TESTS = 6
 SHORTEST_NAME = 3
 # A folder that no test uses counts as this share of the tests, and files as if this share used each of their folders.
 UNUSED, EVERYWHERE = 0.02, 0.05
+
+
+def compound_names(chunks: Mapping[int, Sequence[ChunkPlace]], known: Collection[int]) -> DocumentNames:
+    """document → name → index term, of those that are not known yet."""
+    return {doc: dict(_compounds(places)) for doc, places in chunks.items() if doc not in known}
+
+
+def count_uses(store: StoreReader, names: DocumentNames, known: dict[int, int]) -> None:
+    """Add to `known`: document → the number of other chunks that hold its most used name."""
+    terms = {name: term for of_doc in names.values() for name, term in of_doc.items()}
+    defining = store.catalog.defining_each(terms) if terms else {}
+    own = {name: term for name, term in terms.items() if len(defining[name]) <= MOST_DEFINING}
+    held = store.keywords.frequencies(set(own.values()))[1] if own else {}
+    for doc, of_doc in names.items():
+        known[doc] = max((held[own[name]] - 1 for name in of_doc if name in own), default=0)
+
+
+def chunk_names(chunks: Sequence[ChunkPlace]) -> Collection[str]:
+    """The qualified name of each chunk, without making the chunks."""
+    return chunks.names if isinstance(chunks, ChunkPlaces) else [chunk.name for chunk in chunks]
+
+
+def _compounds(chunks: Sequence[ChunkPlace]) -> Iterator[tuple[str, str]]:
+    """(name, index term) of the first compound names."""
+    found = 0
+    for name in dict.fromkeys(qualified.rpartition(".")[2] for qualified in chunk_names(chunks)):
+        parts = words.name(name).split()
+        if len(parts) > 1:
+            yield name, parts[0]
+            found += 1
+            if found == MOST_NAMES:
+                return
 
 
 class Tested(NamedTuple):

@@ -16,7 +16,7 @@ from llmc.envelope.handles import LOCAL
 from llmc.envelope.redact.redactor import redactor_for
 from llmc.envelope.reply import Reply
 from llmc.envelope.request import RunningRequest
-from llmc.envelope.token_accounting import weigh
+from llmc.envelope.tokens import weigh
 from llmc.extend.pruner.actions import Contained, Free
 from llmc.extend.pruner.config import Config, config_of
 from llmc.extend.pruner.contract import INVALID, NAME, TOOLS, VERSION, ActionError, ProgramResult, call, definitions
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from llmc.state.connected_sessions import RequestContext
 
 __all__ = ["PrunerSurface"]
-
 
 INVALID_PARAMS: Final = -32602
 

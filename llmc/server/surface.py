@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from llmc.tool import Tool
     from llmc.workspace import Workspace
 
-__all__ = ["Surface", "ToolSurface"]
+__all__ = ["Surface", "ToolSurface", "surface_for"]
 
 PROGRESS_SECONDS = 0.2
 LONGEST_NAME = 80
@@ -235,3 +235,12 @@ def wait_for_first_build(workspace: Workspace, call: RunningRequest) -> None:
         while not root_index.built and report(root_index) and time.monotonic() < last:
             if root_index.pending.wait_settled(PROGRESS_SECONDS):
                 break
+
+
+def surface_for(service: Service, profile: str, *, data: bool = True, persona_instructions: str = "") -> Surface:
+    """`data`: replies contain structured data besides the text, which MCP does not use."""
+    if profile == "pruner":
+        from llmc.server.pruner_surface import PrunerSurface  # noqa: PLC0415 - imports this module
+
+        return PrunerSurface(service)
+    return ToolSurface(service, profile, data, persona_instructions=persona_instructions)

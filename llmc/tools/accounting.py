@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from llmc.envelope.differential import REPEATED
 from llmc.envelope.reply import weight_of
-from llmc.envelope.token_accounting import weigh
-from llmc.envelope.tokens import count
+from llmc.envelope.tokens import count, weigh
 from llmc.state.connected_sessions import RequestContext
 from llmc.state.sessions.join import record_call
 from llmc.state.topics import question_of, topics_of

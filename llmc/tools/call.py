@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 
 from llmc.base.concurrency import slot
 from llmc.base.errors import LlmcError, QueryError
-from llmc.state.metrics import METER
-from llmc.state.recent_calls import RECENT
+from llmc.state.metrics import METER, RECENT
 from llmc.tool import budget_of
 from llmc.tools.accounting import account
 from llmc.tools.registry import ALIASES, TOOLS, is_offered, require_offered, tool

@@ -20,7 +20,7 @@ from llmc.envelope.packing import pack
 from llmc.envelope.redact.redactor import redactor_for
 from llmc.envelope.render import frame_of, number_items
 from llmc.envelope.reply import Reply
-from llmc.envelope.token_accounting import plain_size
+from llmc.envelope.tokens import plain_size
 from llmc.tool import FOCUS, LEAST_BUDGET, budget_of
 from llmc.tools.accounting import with_weight
 from llmc.tools.command_output import build_output_reply

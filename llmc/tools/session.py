@@ -11,8 +11,7 @@ from llmc.envelope.fields import columns
 from llmc.envelope.phrases import plural
 from llmc.state.sessions import Draft, SessionEntry, memory_of
 from llmc.state.sessions.checkpoint import checkpoint, one_line, value_lines
-from llmc.state.sessions.join import join, owner_of
-from llmc.state.sessions.spending import budget_of
+from llmc.state.sessions.join import budget_of, join, owner_of
 from llmc.state.sessions.values import CHECKPOINTS, LOG, TOOLS
 from llmc.tool import ALL, BUDGET, Argument, Tool, ToolRequest
 from llmc.tools.handle import minutes

@@ -12,9 +12,9 @@ from llmc.envelope.clean import without_secrets
 from llmc.envelope.redact.redactor import redactor_for
 from llmc.settings import EmbedderSettings
 from llmc.state.sessions.checkpoint import one_line, value_lines
+from llmc.state.sessions.database import unknown
 from llmc.state.sessions.join import join, joined, memory_of, owner_of, place_of
 from llmc.state.sessions.recall import Remembered, recall
-from llmc.state.sessions.rows import unknown
 from llmc.state.sessions.values import SHARED, TOOLS
 
 if TYPE_CHECKING:

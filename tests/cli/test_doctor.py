@@ -12,7 +12,6 @@ import pytest
 from daemons import Place, private_place
 
 from llmc.cli import _checks as checks
-from llmc.cli import _index_checks as index_checks
 from llmc.cli._checks import CheckContext, CheckResult
 from llmc.cli._options import Options
 from llmc.settings import examine
@@ -130,10 +129,10 @@ def test_errors_in_the_log_are_counted(look: Callable[..., list[CheckResult]], p
 def test_a_root_that_is_gone_and_a_work_tree_without_its_repository_are_named(
     look: Callable[..., list[CheckResult]], tmp_path: Path
 ) -> None:
-    (gone,) = look(index_checks.check_roots, f"roots={tmp_path}/gone")
+    (gone,) = look(checks.check_roots, f"roots={tmp_path}/gone")
     assert (gone.state, "does not exist" in gone.text) == ("fail", True)
     (tmp_path / ".git").write_text("gitdir: /no/such/.git/worktrees/here\n")
-    findings = look(index_checks.check_roots)
+    findings = look(checks.check_roots)
     assert [(each.name, each.state) for each in findings] == [("root", "ok"), ("git", "warn")]
 
 
@@ -141,14 +140,14 @@ def test_too_few_watches_are_a_warning(
     look: Callable[..., list[CheckResult]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "limit").write_text("0\n")
-    monkeypatch.setattr(index_checks, "WATCH_LIMIT", str(tmp_path / "limit"))
-    (finding,) = look(index_checks.check_watching)
+    monkeypatch.setattr(checks, "WATCH_LIMIT", str(tmp_path / "limit"))
+    (finding,) = look(checks.check_watching)
     assert (finding.state, "max_user_watches" in finding.fix) == ("warn", True)
 
 
 def test_an_embedder_that_cannot_be_opened_fails(look: Callable[..., list[CheckResult]], tmp_path: Path) -> None:
     flags = ("embedder.kind=openai", "embedder.endpoint=http://127.0.0.1:9/v1", "embedder.model=m")
-    (finding,) = look(index_checks.check_embedder, f"roots={tmp_path}", *flags)
+    (finding,) = look(checks.check_embedder, f"roots={tmp_path}", *flags)
     assert finding.state == "fail"
 
 
@@ -157,6 +156,6 @@ def test_a_corrupt_store_fails(look: Callable[..., list[CheckResult]], place: Pl
     catalog = Path(place.home.stores, "family", "catalog.db")
     catalog.parent.mkdir(parents=True)
     catalog.write_bytes(b"rubbish" * 1000)
-    (finding,) = look(index_checks.check_stores)
+    (finding,) = look(checks.check_stores)
     assert finding.state == "fail"
     assert finding.fix

@@ -112,7 +112,7 @@ def test_sessions_that_no_one_uses_make_room_for_new_clients(tmp_path: Path, mon
 
 
 def test_a_session_that_was_only_opened_ends_after_a_while(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("llmc.server.http.mcp_sessions.UNUSED_SECONDS", 0.0)
+    monkeypatch.setattr("llmc.server.http.app.UNUSED_SECONDS", 0.0)
 
     async def ask() -> None:
         with opened(tmp_path) as (service, client):

@@ -21,7 +21,7 @@ from llmc.server.http.page.code import highlighted, terms_of
 from llmc.server.http.page.reply import parsed
 from llmc.server.http.page.routes import drawn, link
 from llmc.server.http.page.symbols import Neighbour, picture
-from llmc.state.ledger.stats_schema import TimeSlot
+from llmc.state.ledger.figures import TimeSlot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from llmc.envelope.reply import Reply
-from llmc.envelope.token_accounting import TokenAccount, plain_size, weigh
+from llmc.envelope.tokens import TokenAccount, plain_size, weigh
 from llmc.state.connected_sessions import ConnectedSession
 from llmc.state.ledger import CallEntry, Ledger, LedgerDatabase, LedgerFilter, figures
 from llmc.state.ledger.ledger import CLIENT_TOKENS

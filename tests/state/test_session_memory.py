@@ -17,7 +17,7 @@ from llmc.envelope.request import ClientInfo, RunningRequest
 from llmc.envelope.tokens import count
 from llmc.settings import SessionSettings
 from llmc.state.connected_sessions import ConnectedSession, RequestContext
-from llmc.state.sessions import Draft, Memory, SessionEntry, rows
+from llmc.state.sessions import Draft, Memory, SessionEntry, database
 from llmc.state.sessions import memory as memory_module
 from llmc.state.sessions.checkpoint import MOST_TOKENS, checkpoint
 from llmc.state.sessions.join import memory_of, record_call
@@ -130,8 +130,8 @@ def test_what_belongs_to_another_is_not_there(memory: Memory) -> None:
 
 
 def test_everything_has_a_bound(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rows, "MOST_KEYS", 3)
-    monkeypatch.setattr(rows, "MOST_ENTRIES", 120)
+    monkeypatch.setattr(database, "MOST_KEYS", 3)
+    monkeypatch.setattr(database, "MOST_ENTRIES", 120)
     monkeypatch.setattr(memory_module, "MOST_SESSIONS", 2)
     kept = memory.open("local", "a")
     for number in range(3):
@@ -144,7 +144,7 @@ def test_everything_has_a_bound(memory: Memory, monkeypatch: pytest.MonkeyPatch)
         memory.append(kept, SessionEntry("log", "x" * 20_000))
     memory.append(kept, *(SessionEntry("log", f"entry {number}") for number in range(400)))
     left = memory.entries(kept)
-    assert len(left) <= 120 + rows.TRIM_EVERY
+    assert len(left) <= 120 + database.TRIM_EVERY
     assert left[-1].text == "entry 399"
     assert memory.find("local", "a").lost == 400 - len(left)
     for name in ("b", "c"):

@@ -17,8 +17,7 @@ from llmc.retrieval.passages.prune import prune, pruned
 from llmc.retrieval.passages.score import scores
 from llmc.retrieval.passages.units import cut
 from llmc.tools.focus import Block, read_blocks
-from llmc.tools.focus.align import aligned
-from llmc.tools.focus.apply import focus
+from llmc.tools.focus.apply import aligned, focus
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,8 +11,7 @@ redact.
 from __future__ import annotations
 
 from llmc.envelope.logs.problem import LogLines, LogProblem, LogReport
-from llmc.envelope.logs.reading import READERS, read
-from llmc.envelope.logs.summary import Summary, summarise
+from llmc.envelope.logs.summary import READERS, Summary, read, summarise
 from llmc.envelope.logs.terminal import as_shown
 
 __all__ = ["READERS", "LogLines", "LogProblem", "LogReport", "Summary", "as_shown", "read", "summarise"]

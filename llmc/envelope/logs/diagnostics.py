@@ -10,8 +10,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from llmc.envelope.logs.places import is_foreign, one_line
-from llmc.envelope.logs.problem import LogLines, LogProblem, LogReport
+from llmc.envelope.logs.problem import LogLines, LogProblem, LogReport, is_foreign, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

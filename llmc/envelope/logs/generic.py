@@ -9,8 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from llmc.envelope.logs.places import clip, is_foreign, one_line, tracebacks
-from llmc.envelope.logs.problem import LogLines, LogProblem, LogReport
+from llmc.envelope.logs.problem import LogLines, LogProblem, LogReport, clip, is_foreign, one_line, tracebacks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from llmc.envelope.envelope import Group, Item, Row
-from llmc.envelope.logs.places import clip
+from llmc.envelope.logs.problem import clip
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,8 +7,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from llmc.envelope.logs.places import StackFrame, is_foreign, one_line
-from llmc.envelope.logs.problem import LogLines, LogProblem, LogReport
+from llmc.envelope.logs.problem import LogLines, LogProblem, LogReport, StackFrame, is_foreign, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

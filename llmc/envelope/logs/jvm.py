@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from llmc.envelope.logs.places import one_line
-from llmc.envelope.logs.problem import LogLines, LogProblem, LogReport
+from llmc.envelope.logs.problem import LogLines, LogProblem, LogReport, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

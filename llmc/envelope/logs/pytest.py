@@ -11,8 +11,7 @@ from collections import defaultdict, deque
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from llmc.envelope.logs.places import StackFrame, is_foreign, one_line, tracebacks
-from llmc.envelope.logs.problem import LogLines, LogProblem, LogReport
+from llmc.envelope.logs.problem import LogLines, LogProblem, LogReport, StackFrame, is_foreign, one_line, tracebacks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from llmc.envelope.logs.places import StackFrame, is_foreign, one_line, tracebacks
-from llmc.envelope.logs.problem import LogLines, LogProblem, LogReport
+from llmc.envelope.logs.problem import LogLines, LogProblem, LogReport, StackFrame, is_foreign, one_line, tracebacks
 from llmc.envelope.logs.pytest import plain
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 BM25 over the units of the one file, for their text and for their names, and the score of the chunk that a unit stands
 in, by which the file was found. Weights are those that did best on the 60 questions of `bench.research`, rounded;
-cosines of the units themselves (`semantic`) found the answer no more often and took ten times as long.
+cosines of the units themselves (`score`) found the answer no more often and took ten times as long.
 """
 
 from __future__ import annotations

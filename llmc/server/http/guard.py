@@ -156,7 +156,7 @@ ALWAYS = [(b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff
 
 class Admission:
     """A client is the owner of a token at an address. Health checks are never refused, and neither are the long-lived
-    streams of MCP sessions, which cost nothing; `mcp_sessions` limits the number of sessions."""
+    streams of MCP sessions, which cost nothing; `app.McpSessions` limits the number of sessions."""
 
     def __init__(self, most: int = MOST_REQUESTS, of_client: int = MOST_OF_CLIENT) -> None:
         self._most = most

@@ -7,10 +7,8 @@ or content, and nothing leaves the machine.
 
 from __future__ import annotations
 
-from llmc.state.ledger.database import LedgerDatabase
-from llmc.state.ledger.entry import CallEntry, ToolListEntry
-from llmc.state.ledger.figures import LedgerFilter, figures
+from llmc.state.ledger.database import CallEntry, LedgerDatabase, ToolListEntry
+from llmc.state.ledger.figures import Figures, LedgerFilter, figures
 from llmc.state.ledger.ledger import Ledger
-from llmc.state.ledger.stats_schema import Figures
 
 __all__ = ["CallEntry", "Figures", "Ledger", "LedgerDatabase", "LedgerFilter", "ToolListEntry", "figures"]

@@ -1,4 +1,4 @@
-"""The SQLite file of the ledger: schema, format version, reading, writing, and recovery from damage.
+"""The SQLite file of the ledger: a record per call and per tool list sent to a client, the schema, and its recovery.
 
 The ledger must never fail a call. When the disk is full, records are dropped and counted. A damaged file, or one of
 another version, is set aside and replaced by a new one, with a note that `llmc stats` shows.
@@ -10,17 +10,16 @@ import os
 import sqlite3
 import threading
 import time
-from dataclasses import astuple, fields
+from dataclasses import astuple, dataclass, fields
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from llmc.base import logs
 from llmc.base.sqlite_file import SqliteFile, connect, create_private, format_version
-from llmc.state.ledger.entry import CallEntry, ToolListEntry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["LedgerDatabase"]
+__all__ = ["CallEntry", "LedgerDatabase", "ToolListEntry"]
 
 log = logs.get("ledger")
 
@@ -31,6 +30,42 @@ TYPES: Final = {"float": "REAL", "int": "INTEGER", "bool": "INTEGER", "str": "TE
 DAY: Final = 86_400.0
 # Old rows are deleted once per this many new rows, since finding them walks an index.
 PRUNE_EVERY: Final = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class CallEntry:
+    """Sizes in tokens. `surface` is mcp, http or cli. `raw` is the output of a plain tool, capped at what a client
+    would have shown; 0 when the call `fetched` content that was counted when it was withheld. `handle` is the
+    beginning of the handle of a shortened reply, and empty for a complete one.
+    """
+
+    at: float
+    session: str
+    client: str
+    surface: str
+    tool: str
+    seconds: float
+    content: int
+    frame: int
+    raw: int
+    fetched: bool = False
+    cached: bool = False
+    pending: bool = False
+    error: str = ""
+    handle: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolListEntry:
+    """What a model reads before its first call: tool definitions and instructions."""
+
+    at: float
+    session: str
+    client: str
+    surface: str
+    profile: str
+    definitions: int
+    instructions: int
 
 
 def table(kind: type[CallEntry | ToolListEntry]) -> str:

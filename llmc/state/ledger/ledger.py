@@ -22,13 +22,13 @@ from typing import TYPE_CHECKING, Final
 from llmc.envelope.clean import clean_text
 from llmc.envelope.reply import weight_of
 from llmc.envelope.tokens import count
-from llmc.state.ledger.entry import CallEntry, ToolListEntry
+from llmc.state.ledger.database import CallEntry, ToolListEntry
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from llmc.envelope.reply import Reply
-    from llmc.envelope.token_accounting import TokenAccount
+    from llmc.envelope.tokens import TokenAccount
     from llmc.envelope.tool_definition import ToolDefinition
     from llmc.state.connected_sessions import ConnectedSession
     from llmc.state.ledger.database import LedgerDatabase

@@ -6,8 +6,8 @@
 
 A persistent session is stored in SQLite in the home: versioned keys, lists of entries, the history of tool calls, and
 token totals. A `ConnectedSession` exists per connection and joins a persistent one when a request names it or a tool
-needs it (`join`). `recall` searches a session, `checkpoint` summarizes it in 300 tokens, and `spending` warns when it
-has used its token budget. Callers redact what they write.
+needs it (`join`). `recall` searches a session, `checkpoint` summarizes it in 300 tokens, and a reply warns when it has
+used its token budget. Callers redact what they write.
 """
 
 from __future__ import annotations

@@ -13,12 +13,11 @@ import time
 from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
-from llmc.state.sessions.database import SessionDatabase
-from llmc.state.sessions.recall import Recalls
-from llmc.state.sessions.rows import (
+from llmc.state.sessions.database import (
     COLUMNS,
     ENTRY,
     MOST_ENTRIES,
+    SessionDatabase,
     add,
     cell_of,
     check_name,
@@ -30,6 +29,7 @@ from llmc.state.sessions.rows import (
     require_session,
     unknown,
 )
+from llmc.state.sessions.recall import Recalls
 from llmc.state.sessions.values import SHARED, TOOLS, Draft, SessionEntry, SessionRecord, SessionValue
 
 if TYPE_CHECKING:

@@ -4,11 +4,17 @@
 
 What is kept stays in the order of the text; what is left out is in `whole` beside it, so that a handle leads to all of
 it. Long texts are pruned line by line (`prune`); lists of small places (matches, hits) place by place. The envelope
-must be clean: an endpoint is given what it shows.
+must be clean, since its text may be sent to an endpoint.
+
+An endpoint returns shortened text without line numbers. Its lines are matched in order, each at the nearest place after
+the previous one. Lines that it added (marks of omission, a fence around code) match nothing and are dropped: it may
+choose what to leave out, but cannot add words to a file.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections import defaultdict
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
@@ -20,7 +26,6 @@ from llmc.retrieval.passages.choose import choose
 from llmc.retrieval.passages.prune import FEWEST, SHARE, estimate, pruned
 from llmc.retrieval.passages.score import bundled, likelihoods
 from llmc.retrieval.passages.units import TextUnit
-from llmc.tools.focus.align import aligned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -32,13 +37,37 @@ if TYPE_CHECKING:
 
     BlocksOf = Callable[[str, str], Sequence[Block] | None]
 
-__all__ = ["Focused", "focus", "marked"]
+__all__ = ["Focused", "aligned", "focus", "marked"]
 
+FARTHEST: Final = 3  # a short line (a brace, `return`) is everywhere, and must not carry the rest far away
 MARK: Final = "…"
 MOST_NAMED: Final = 3  # places that were left out and may be meant
 UNSURE: Final = "unsure: no part stands out, other lines may answer too"
 MOST_SCORED: Final = 3_000  # items; of more, those that contain most words of the question
 FEW_ROWS: Final = 12  # an item of more lines is a text by itself
+
+
+def aligned(lines: Sequence[str], pruned: Sequence[str]) -> list[int]:
+    """The numbers, from 1, of the lines that the pruned text kept."""
+    where: defaultdict[str, list[int]] = defaultdict(list)
+    for number, line in enumerate(lines, 1):
+        where[line.strip()].append(number)
+    found: list[int] = []
+    last = 0
+    for line in pruned:
+        bare = line.strip()
+        known = where.get(bare, ())
+        at = bisect_right(known, last)
+        if not bare:
+            at = at if at < len(known) and known[at] == last + 1 else len(known)
+        if at < len(known) and (known[at] - last <= FARTHEST or len(known) == 1 or is_telling(bare)):
+            last = known[at]
+            found.append(last)
+    return found
+
+
+def is_telling(bare: str) -> bool:
+    return sum(letter.isalnum() for letter in bare) > FARTHEST * 2
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from llmc.state.ledger.stats_schema import TimeSlot, ToolStats
+    from llmc.state.ledger.figures import TimeSlot, ToolStats
 
 __all__ = ["LARGE", "SMALL", "BarChart", "Chart", "savings_chart", "short_number", "tool_chart"]
 

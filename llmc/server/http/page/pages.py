@@ -24,7 +24,7 @@ from llmc.server.personas import Personas
 from llmc.server.report import root_status, store_status
 from llmc.server.surface import ToolSurface
 from llmc.state.ledger import LedgerFilter, figures
-from llmc.state.recent_calls import RECENT
+from llmc.state.metrics import RECENT
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from llmc.envelope.reply import Reply
     from llmc.server.http.request_context import RequestContexts
     from llmc.server.status import RootStatus, StatusReport
-    from llmc.state.ledger.stats_schema import Figures, SessionStats
+    from llmc.state.ledger.figures import Figures, SessionStats
     from llmc.workspace import Workspace
 
     Shown = tuple[str, dict[str, Any]]
