@@ -21,15 +21,19 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 from bench.fixed import at_home
 from bench.servers import PEERS, replaced, started
 from bench.stdio import Server
+from llmc.envelope.request import ClientInfo, RunningRequest
 from llmc.retrieval.grep import ripgrep
+from llmc.server.surface import ToolSurface
+from llmc.state.connected_sessions import ConnectedSession, RequestContext
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
     from bench.ground import Ground
+    from llmc.server.service import Service
 
-__all__ = ["ACTORS", "OF_PEERS", "Actor", "Said", "open_actor"]
+__all__ = ["ACTORS", "OF_PEERS", "Actor", "LlmcInProcess", "Said", "open_actor"]
 
 SHELL_CHARACTERS = 30_000
 READ_LINES = 2_000
@@ -80,8 +84,7 @@ class OfServer:
 
     def call(self, tool: str, **arguments: Any) -> Said:
         answer = self._server.call(tool, arguments, RUN_SECONDS)
-        asked = json.dumps({"name": tool, "arguments": arguments}, separators=(",", ":"), ensure_ascii=False)
-        return Said(asked, answer.text, answer.seconds)
+        return Said(asked_for(tool, arguments), answer.text, answer.seconds)
 
 
 class DesktopCommander(OfServer):
@@ -198,6 +201,25 @@ class Llmc(OfServer):
         return {key: replaced(value, names) if isinstance(value, str) else value for key, value in arguments.items()}
 
 
+class LlmcInProcess(Llmc):
+    """The same tools without processes: a task has a session of its own in a service that is open."""
+
+    def __init__(self, service: Service, ground: Ground) -> None:
+        self._ground = ground
+        self._surface = ToolSurface(service, "lean", data=False)
+        root = {"LLMC_ROOTS": str(ground.folder)}
+        self.client = ClientInfo(os.getpid(), "bench", str(ground.folder), root, ("shell.enabled=true",))
+        self.forget()
+
+    def forget(self) -> None:
+        self._visit = RequestContext(self.client, ConnectedSession("bench"))
+
+    def call(self, tool: str, **arguments: Any) -> Said:
+        began = time.perf_counter()
+        reply = self._surface.call(self._visit, tool, arguments, RunningRequest(self.client))
+        return Said(asked_for(tool, arguments), reply.text, time.perf_counter() - began)
+
+
 class Shell:
     """What an agent has without any server: `rg -n`, a reader that numbers lines, and commands."""
 
@@ -248,6 +270,10 @@ class Shell:
         )
         text = both_ends((done.stdout + done.stderr).decode("utf-8", "replace"))
         return Said(json.dumps({"run": " ".join(shown)}), text, time.perf_counter() - began)
+
+
+def asked_for(tool: str, arguments: dict[str, Any]) -> str:
+    return json.dumps({"name": tool, "arguments": arguments}, separators=(",", ":"), ensure_ascii=False)
 
 
 def both_ends(text: str) -> str:

@@ -1,10 +1,10 @@
 """Has anything become worse? Token and quality figures against `baseline.json`: they do not depend on the machine.
 
-    python -m bench.check [--quick] [--write]
+    python -m bench.check [--quick] [--fresh] [--write]
 
 It fails when definitions or frame grow, when evidence is lost, when the ranking falls or a first reply has the answer
-less often, and names the figure.
-`--quick` leaves out what needs the network: the workload's repositories and the golden packages. `--write` takes
+less often, and names the figure. `--quick` leaves out what needs the network: the workload's repositories and the
+golden packages. Indexes are kept for as long as no file of llmc changes; `--fresh` builds them again. `--write` takes
 today's figures as the new baseline, for a change that is wanted; the diff of that file is then part of its review.
 """
 
@@ -12,16 +12,21 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
 import sys
 import tempfile
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from bench import logs
-from bench.corpus import indexed
+from bench import logs, trees
+from bench.checkouts import indexed_at
 from bench.fixed import DEMO, PROFILES, counted
+from bench.ground import ground
+from bench.homes import HOMES, fingerprint, home_of
 from bench.judged import GOLDEN, demo, golden
 from bench.quality import ask, bundled, ndcg
 from bench.session import Length, opened, play, settle
@@ -32,6 +37,9 @@ from llmc.tools.profiles import instructions_of, listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from bench.judged import Corpus
+    from llmc.embed import Embedder
 
 __all__ = ["BASELINE", "compare", "figures"]
 
@@ -89,7 +97,7 @@ def definitions() -> Iterator[tuple[str, float]]:
 
 def frame() -> Iterator[tuple[str, float]]:
     """A session on the demo workspace: what is ours as a share of what is not."""
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, opened(Path(folder)) as service:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, opened(Path(folder) / "home") as service:
         tree = Path(folder) / "demo"
         shutil.copytree(DEMO, tree)
         flags = ("embedder.kind=hash",)
@@ -107,49 +115,65 @@ def of_logs() -> Iterator[tuple[str, float]]:
 
 
 def demo_ranking() -> Iterator[tuple[str, float]]:
-    with tempfile.TemporaryDirectory() as stores:
-        corpus = demo(GOLDEN.parent / "demo")
-        answers = ask(corpus, indexed(corpus.folder, Path(stores), None))
-        yield "ndcg demo", round(sum(map(ndcg, answers)) / len(answers), 4)
+    corpus = demo(GOLDEN.parent / "demo")
+    yield "ndcg demo", mean_ndcg([corpus], None)
 
 
 def golden_ranking() -> Iterator[tuple[str, float]]:
-    from bench import trees
+    yield "ndcg golden", mean_ndcg(golden(trees.cache() / "packages"), bundled())
 
-    with tempfile.TemporaryDirectory() as stores:
-        embedder = bundled()
-        answers = [
-            answer
-            for corpus in golden(trees.cache() / "packages")
-            for answer in ask(corpus, indexed(corpus.folder, Path(stores), embedder))
-        ]
-        yield "ndcg golden", round(sum(map(ndcg, answers)) / len(answers), 4)
+
+def mean_ndcg(corpora: list[Corpus], embedder: Embedder | None) -> float:
+    scores: list[float] = []
+    for corpus in corpora:
+        with home_of(corpus.folder) as home:
+            view = indexed_at(corpus.folder, home.with_name("store"), embedder, label=corpus.name)
+            scores += map(ndcg, ask(corpus, view))
+    return round(fmean(scores), 4)
 
 
 def quoted() -> Iterator[tuple[str, float]]:
     """How often a first reply has the answer."""
-    from bench import trees
     from bench.excerpts import measure
 
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
-        for name, found in measure(trees.cache() / "packages", Path(scratch)).items():
-            yield f"answered {name}, %", round(100 * found["answered"], 1)
+    for name, found in measure(trees.cache() / "packages").items():
+        yield f"answered {name}, %", round(100 * found["answered"], 1)
 
 
 def workload() -> Iterator[tuple[str, float]]:
     """Our own scripts, without the tests that Django's runner would have to run first, and without the held-out set:
     what a guard watches is soon tuned for."""
+    from bench.actors import ACTORS, LlmcInProcess
     from bench.tasks import tasks
-    from bench.workload import measure
+    from bench.workload import run
 
     for name in TUNED:
-        wanted = [task.id for task in tasks(name) if task.ground == name]
-        measured = measure([name], ("llmc", "llmc untrained"), wanted, show=False)
-        for actor in dict.fromkeys(row.actor for row in measured):
-            rows = [row for row in measured if row.actor == actor]
-            yield f"evidence {name} {actor}", sum(row.found for row in rows)
-            yield f"first {name} {actor}", sum(row.first == row.evidence for row in rows)
-            yield f"tokens {name} {actor}", sum(row.tokens for row in rows)
+        here = ground(name)
+        wanted = [task for task in tasks(name) if task.ground == name]
+        with home_of(here.folder) as home, opened(home) as service:
+            actor = LlmcInProcess(service, here)
+            settle(service, here.folder, actor.client.flags)
+            for script in ("llmc", "llmc untrained"):
+                print(f"    {name}: {script}", file=sys.stderr, flush=True)
+                rows = [run(script, actor, task, here, show=False) for task in wanted if ACTORS[script] in task.scripts]
+                yield f"evidence {name} {script}", sum(row.found for row in rows)
+                yield f"first {name} {script}", sum(row.first == row.evidence for row in rows)
+                yield f"tokens {name} {script}", sum(row.tokens for row in rows)
+
+
+@contextmanager
+def kept_indexes(*, fresh: bool) -> Iterator[None]:
+    """Those of other versions of llmc are removed."""
+    if fresh:
+        with tempfile.TemporaryDirectory(prefix="llmc-bench-", ignore_cleanup_errors=True) as empty:
+            os.environ[HOMES] = empty
+            yield
+        return
+    folder = trees.cache() / "check" / fingerprint()
+    for other in set(folder.parent.glob("*")) - {folder}:
+        shutil.rmtree(other, ignore_errors=True)
+    os.environ[HOMES] = str(folder)
+    yield
 
 
 def compare(now: dict[str, float], before: dict[str, float]) -> list[str]:
@@ -167,9 +191,11 @@ def compare(now: dict[str, float], before: dict[str, float]) -> list[str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="only what needs no network")
+    parser.add_argument("--fresh", action="store_true", help="build all indexes again")
     parser.add_argument("--write", action="store_true", help="take today's figures as the baseline")
     given = parser.parse_args()
-    now = figures(quick=given.quick)
+    with kept_indexes(fresh=given.fresh):
+        now = figures(quick=given.quick)
     before: dict[str, Any] = json.loads(BASELINE.read_text("utf-8")) if BASELINE.exists() else {}
     if given.write:
         BASELINE.write_text(json.dumps({**before, **now}, indent=1) + "\n", "utf-8")

@@ -22,7 +22,6 @@ import random
 import re
 import shutil
 import sys
-import tempfile
 from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -181,7 +180,7 @@ def summary(told: Sequence[Told]) -> dict[str, float]:
     return {"questions": len(told), **{name: fmean(getattr(one, name) for one in told) for name in names}}
 
 
-def measure(cache: Path, scratch: Path) -> dict[str, dict[str, float]]:
+def measure(cache: Path) -> dict[str, dict[str, float]]:
     sets: dict[str, list[Told]] = defaultdict(list)
     for package in read_list(DATA / "packages.tsv"):
         asked = [
@@ -198,10 +197,12 @@ def measure(cache: Path, scratch: Path) -> dict[str, dict[str, float]]:
             source = unpacked(package, cache)
             drawn = sentences(source, package.name)
             print(f"  {package.name}: {len(drawn)} sentences", file=sys.stderr, flush=True)
-            home = scratch / "homes" / package.name
-            sets["documented"] += ask_all(source, documented(drawn, package.name), home)
-            copy = shutil.copytree(source, scratch / "without" / package.name)
-            sets["undocumented"] += ask_all(copy, undocumented(drawn, copy), home)
+            with home_of(source) as home:
+                sets["documented"] += ask_all(source, documented(drawn, package.name), home)
+                copy = home.with_name("without")
+                shutil.rmtree(copy, ignore_errors=True)
+                shutil.copytree(source, copy)
+                sets["undocumented"] += ask_all(copy, undocumented(drawn, copy), home)
     return {name: summary(told) for name, told in sets.items()}
 
 
@@ -210,8 +211,7 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, default=Path("build/corpora"))
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="llmc-bench-", ignore_cleanup_errors=True) as scratch:
-        results = measure(given.cache, Path(scratch))
+    results = measure(given.cache)
     if given.json:
         print(json.dumps(results, indent=1))
         return

@@ -1,6 +1,7 @@
-"""Indexes that the measurements of one run share: a state folder for each tree, built by the first that needs it.
+"""Indexes that several measurements share: a state folder for each tree, filled by the first that needs it.
 
-A run names a folder for them in `LLMC_BENCH_HOMES`; a measurement that is started by itself has a fresh one.
+`LLMC_BENCH_HOMES` names the folder for them. A whole run has one of its own, the regression check one for each version
+of llmc's code; a measurement that is started by itself makes its index from nothing.
 """
 
 from __future__ import annotations
@@ -13,23 +14,42 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import llmc
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["HOMES", "home_of"]
+__all__ = ["HOMES", "fingerprint", "home_of"]
 
 HOMES = "LLMC_BENCH_HOMES"
 
 
 @contextmanager
 def home_of(tree: Path) -> Iterator[Path]:
-    """For one measurement at a time. Whoever uses it indexes the tree: what is there already takes no time."""
+    """For one measurement at a time. Whoever uses it indexes the tree: what is there already takes no time. Beside it
+    is room for what belongs to the tree."""
     if not (folder := os.environ.get(HOMES)):
         with tempfile.TemporaryDirectory(prefix="llmc-bench-", ignore_cleanup_errors=True) as fresh:
-            yield Path(fresh)
+            yield made(Path(fresh) / "home")
         return
-    home = Path(folder) / blake2b(str(tree.resolve()).encode(), digest_size=8).hexdigest()
-    home.mkdir(parents=True, exist_ok=True)
-    with home.with_suffix(".lock").open("w") as lock:
+    place = Path(folder) / blake2b(str(tree.resolve()).encode(), digest_size=8).hexdigest()
+    place.mkdir(parents=True, exist_ok=True)
+    with (place / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        yield home
+        yield made(place / "home")
+
+
+def made(folder: Path) -> Path:
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+def fingerprint() -> str:
+    """Changes with any file of the installed llmc, and so with what an index may contain."""
+    top = Path(llmc.__file__).parent
+    found = blake2b(digest_size=8)
+    for path in sorted(top.rglob("*")):
+        if path.is_file() and path.suffix != ".pyc":
+            found.update(f"{path.relative_to(top)}\0{path.stat().st_size}\0".encode())
+            found.update(path.read_bytes())
+    return found.hexdigest()

@@ -30,7 +30,6 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from bench.checkouts import indexed_at, trees_in, write_trees
-from bench.corpus import indexed
 from bench.judged import GOLDEN, demo, golden, judged, pasted
 from llmc.base.errors import EmbedError
 from llmc.embed import open_embedder
@@ -235,7 +234,11 @@ def main() -> None:
                 shutil.rmtree(stores / "source", ignore_errors=True)
             views = views_of(corpora, stores, embedder, source=options.source)
         else:
-            views = [indexed(corpus.folder, stores, embedder) for corpus in corpora]
+            shutil.rmtree(stores / title, ignore_errors=True)
+            views = [
+                indexed_at(corpus.folder, stores / title / corpus.name, embedder, label=corpus.name)
+                for corpus in corpora
+            ]
         report, answers = measure(corpora, views, embedder, ablate=options.ablate)
         reports[title] = report
         if title in RANKS and options.write:

@@ -49,11 +49,22 @@ def of_trials(arms: list[dict[str, Any]]) -> Iterator[tuple[str, str, str, str]]
         own = {one["trial"]: one for one in arms if one["arm"] == arm}
         plain = {one["trial"]: one for one in arms if one["arm"] == "plain" and one["trial"] in own}
         if own:
-            questions = sum(one["questions"] for one in plain.values())
-            ours, theirs = (sum(one["tokens"] for one in found.values()) for found in (own, plain))
             names = ", ".join(name.split("-", 3)[3] for name in own)
+            questions = sum(one["questions"] for one in plain.values())
             question = f"{questions} questions about {names}: tokens that a real agent reads ({how})"
-            yield question, f"{ours:,}", f"{theirs:,} by one with `rg` and `sed` ({ours / theirs:.0%})", "trials"
+            ours, theirs = summed(own), summed(plain)
+            share = f"{ours['tokens'] / theirs['tokens']:.0%}"
+            facts = ours["facts"]
+            yield (
+                question,
+                f"{ours['tokens']:,}; {ours['facts named']:.0f} of {facts} facts named",
+                f"with `rg` and `sed` {theirs['tokens']:,} (llmc {share}); {theirs['facts named']:.0f} of {facts}",
+                "trials",
+            )
+
+
+def summed(trials: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    return {key: sum(one[key] for one in trials.values()) for key in ("tokens", "facts named", "facts")}
 
 
 def of_workload(answers: dict[str, dict[str, Any]]) -> Iterator[tuple[str, str, str, str]]:
@@ -89,11 +100,14 @@ def of_grep(grep: dict[str, dict[str, dict[str, Any]]]) -> Iterator[tuple[str, s
 
 
 def of_build(build: dict[str, dict[str, Any]]) -> Iterator[tuple[str, str, str, str]]:
-    if OURS in build and not build[OURS]["problem"]:
-        costs = {name: one for name, one in build.items() if not one["problem"]}
-        for key, what, unit in (("cpu_seconds", "CPU", "s"), ("peak_mb", "peak memory", "MB")):
-            against = ", ".join(f"{name} {one[key]:,.0f} {unit}" for name, one in costs.items() if name != OURS)
-            yield f"indexing Django: {what}", f"{costs[OURS][key]:,.0f} {unit}", against or "no peer ran", "peers"
+    costs = {
+        name: f"{one['cpu_seconds']:,.0f} s, {one['peak_mb']:,.0f} MB"
+        for name, one in build.items()
+        if not one["problem"]
+    }
+    if OURS in costs:
+        against = "; ".join(f"{name} {cost}" for name, cost in costs.items() if name != OURS)
+        yield "indexing Django: CPU, peak memory", costs[OURS], against or "no peer ran", "peers"
 
 
 def put(readme: Path, found: dict[str, Any], run: str) -> bool:

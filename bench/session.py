@@ -193,7 +193,7 @@ def measure(source: Path, lengths: Sequence[Length]) -> list[dict[str, Any]]:
     with tempfile.TemporaryDirectory(prefix="llmc-bench-", ignore_cleanup_errors=True) as name:
         tree = Path(name) / "tree"
         shutil.copytree(source, tree, symlinks=True, ignore=shutil.ignore_patterns(".git"))
-        with opened(Path(name)) as service:
+        with opened(Path(name) / "home") as service:
             return [one_length(service, tree, length) for length in lengths]
 
 
@@ -208,9 +208,9 @@ def one_length(service: Service, tree: Path, length: Length) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def opened(folder: Path) -> Iterator[Service]:
+def opened(home: Path) -> Iterator[Service]:
     """The daemon's service in this process, with a home of its own."""
-    environ = {"LLMC_HOME": str(folder / "home"), "XDG_CONFIG_HOME": str(folder)}
+    environ = {"LLMC_HOME": str(home), "XDG_CONFIG_HOME": str(home)}
     service: Any = open_service(Home(environ["LLMC_HOME"]), environ).handler
     service.start()
     try:

@@ -88,15 +88,19 @@ def spread(values: list[int]) -> str:
     return middle if len(values) == 1 else f"{middle} ({min(values):,} to {max(values):,})"
 
 
-def facts_of(trial: Path, arm: str) -> str:
-    """`71, 68, 70 of 71`: each run; one number if they are equal."""
+def facts_of(trial: Path, arm: str) -> tuple[list[int], int]:
+    """(facts that each run named, all facts)."""
     file = trial / "score.json"
     scores = json.loads(file.read_text("utf-8")) if file.exists() else {}
     named = [facts.split(" of ") for name, facts in scores.items() if name.startswith(arm)]
+    return [int(found) for found, _ in named], max((int(wanted) for _, wanted in named), default=0)
+
+
+def told(named: list[int], wanted: int) -> str:
+    """`71, 68, 70 of 71`; one number if they are equal."""
     if not named:
         return ""
-    found = [one[0] for one in named]
-    return f"{found[0] if len(set(found)) == 1 else ', '.join(found)} of {named[0][1]}"
+    return f"{named[0] if len(set(named)) == 1 else ', '.join(map(str, named))} of {wanted}"
 
 
 def folders() -> list[Path]:
@@ -120,7 +124,7 @@ def table() -> list[str]:
             totals = [run.total for run in runs]
             share = median(total.tokens for total in totals) / base
             calls, tokens = spread([one.calls for one in totals]), spread([one.tokens for one in totals])
-            facts = facts_of(trial, arm)
+            facts = told(*facts_of(trial, arm))
             lines.append(f"| {trial.name} | {arm} | {len(totals)} | {calls} | {tokens} | {share:.0%} | {facts} |")
     return lines
 
@@ -132,6 +136,7 @@ def figures() -> list[dict[str, Any]]:
         base = median(run.total.tokens for run in arms[PLAIN])
         for arm, runs in arms.items():
             tokens = round(median(run.total.tokens for run in runs))
+            named, wanted = facts_of(trial, arm)
             found.append(
                 {
                     "trial": trial.name,
@@ -141,7 +146,8 @@ def figures() -> list[dict[str, Any]]:
                     "calls": round(median(run.total.calls for run in runs)),
                     "tokens": tokens,
                     "share": round(tokens / base, 3),
-                    "facts": facts_of(trial, arm),
+                    "facts named": median(named) if named else 0,
+                    "facts": wanted,
                 }
             )
     return found

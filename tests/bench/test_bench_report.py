@@ -156,7 +156,7 @@ def test_a_shell_keeps_both_ends() -> None:
 
 def test_a_session_is_as_long_as_it_is_said_to_be(tmp_path: Path) -> None:
     tree, flags = write(tmp_path / "tree"), ("embedder.kind=hash",)
-    with opened(tmp_path) as service:
+    with opened(tmp_path / "home") as service:
         settle(service, tree, flags)
         assert [one.tool for one in play(service, tree, Length.of("3 questions"), *flags)].count("search") == 3
         assert len(play(service, tree, Length.of("3 calls"), *flags)) == 3

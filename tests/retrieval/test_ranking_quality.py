@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from locations import DEMO
 
-from bench.corpus import indexed
+from bench.checkouts import indexed_at
 from bench.judged import GOLDEN, demo, pasted
 from bench.packages import read_list
 from bench.quality import Answer, ask, ndcg, rank_rows
@@ -30,7 +30,7 @@ def corpus() -> Corpus:
 @pytest.fixture(scope="module")
 def answers(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> list[Answer]:
     """By keywords alone: the same on every machine and with every model."""
-    return ask(corpus, indexed(corpus.folder, tmp_path_factory.mktemp("stores"), None))
+    return ask(corpus, indexed_at(corpus.folder, tmp_path_factory.mktemp("stores") / "demo", None, label="demo"))
 
 
 def test_wanted_places_rank_where_the_file_in_git_says(answers: list[Answer]) -> None:
@@ -39,7 +39,7 @@ def test_wanted_places_rank_where_the_file_in_git_says(answers: list[Answer]) ->
 
 def test_pasted_text_ranks_where_the_file_in_git_says(tmp_path: Path) -> None:
     corpus = pasted(DEMO)
-    answers = ask(corpus, indexed(corpus.folder, tmp_path, None))
+    answers = ask(corpus, indexed_at(corpus.folder, tmp_path / "demo", None, label="demo"))
     assert rank_rows(answers) == (GOLDEN / "pasted-ranks.tsv").read_text("utf-8").splitlines()
     assert fmean(map(ndcg, answers)) >= 0.9
 
