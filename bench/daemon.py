@@ -10,8 +10,9 @@ import os
 import resource
 import subprocess
 import sys
+import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -27,10 +28,11 @@ if TYPE_CHECKING:
 
     from llmc.client.daemon_client import DaemonConnection
 
-__all__ = ["Daemon", "children_cpu"]
+__all__ = ["Daemon", "Usage", "children_cpu", "first_line"]
 
 # A reply can come before the daemon has put away what it took to make it.
 SETTLE_SECONDS = 0.2
+SAMPLE_SECONDS = 0.02
 
 
 @dataclass
@@ -88,6 +90,60 @@ class Daemon:
     def stop(self) -> None:
         command = [sys.executable, "-m", "llmc", "stop"]
         subprocess.run(command, env=self.environ, capture_output=True, check=False)
+
+
+class Usage:
+    """CPU and peak memory of a process with all below it, and of the daemon of `home`, sampled."""
+
+    def __init__(self, home: Path | None = None) -> None:
+        self._home = str(home) if home else ""
+        self._seen: dict[tuple[int, float], float] = {}
+        self.peak = 0
+
+    @property
+    def cpu(self) -> float:
+        return sum(self._seen.values())
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """While the caller waits for commands to end."""
+        ended = threading.Event()
+
+        def sample() -> None:
+            while not ended.wait(SAMPLE_SECONDS):
+                self.look()
+
+        thread = threading.Thread(target=sample, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()
+
+    def look(self, pid: int | None = None) -> None:
+        total = 0
+        for process in self._processes(pid):
+            with suppress(psutil.Error):
+                total += process.memory_info().rss
+                self._seen[process.pid, process.create_time()] = sum(process.cpu_times()[:2])
+        self.peak = max(self.peak, total)
+
+    def _processes(self, pid: int | None) -> list[psutil.Process]:
+        found: list[psutil.Process] = []
+        if pid is not None:
+            with suppress(psutil.Error):
+                top = psutil.Process(pid)
+                found = [top, *top.children(recursive=True)]
+        known = {process.pid for process in found}
+        if self._home:
+            found += [one for one in psutil.process_iter() if one.pid not in known and self._is_daemon(one)]
+        return found
+
+    def _is_daemon(self, process: psutil.Process) -> bool:
+        with suppress(psutil.Error):
+            return process.environ().get("LLMC_HOME") == self._home
+        return False
 
 
 def children_cpu() -> float:

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 import psutil
 
+from bench.daemon import Daemon
 from bench.indexing import Bench, save_to_searchable
 from bench.memory import Measured, vocabulary
 from bench.server import PYTHON, Peer, percentile
@@ -161,7 +162,7 @@ class Engine:
         self.note(**{f"idle_{name}": value for name, value in Measured(self.home).memory().items()})
 
     def saves(self) -> None:
-        bench = Bench(self.tree, self.home)
+        bench = Bench(Daemon(self.home, [self.tree]))
         save_to_searchable(bench, saves=20)
         self.figures.update(bench.figures)
 

@@ -10,12 +10,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import random
 import shutil
 import statistics
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -23,29 +21,27 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import psutil
-
 from bench import trees
+from bench.daemon import Daemon, Usage
 
 DJANGO = ("django", "5.2.7")
 
 
 @dataclass
 class Bench:
-    tree: Path
-    home: Path
+    daemon: Daemon
     figures: dict[str, Any] = field(default_factory=dict)
 
-    def llmc(self, *arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "llmc", *arguments]
-        environment = {**os.environ, "LLMC_HOME": str(self.home), "LLMC_ROOTS": str(cwd or self.tree)}
-        return subprocess.run(
-            command, cwd=cwd or self.tree, env=environment, capture_output=True, text=True, check=True
-        )
+    @property
+    def tree(self) -> Path:
+        return self.daemon.roots[0]
 
-    def status(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self.llmc("status", "--json").stdout)
-        return found
+    @property
+    def scratch(self) -> Path:
+        return self.daemon.home.parent
+
+    def index(self, tree: Path | None = None) -> None:
+        Daemon(self.daemon.home, [tree or self.tree]).run("index", "--once")
 
     def note(self, **figures: Any) -> None:
         self.figures.update(figures)
@@ -55,12 +51,12 @@ class Bench:
 
 def full_build(bench: Bench) -> None:
     """From nothing to everything searchable, vectors included, by the command a user types; the daemon starts too."""
-    peak = Peak()
+    usage = Usage(bench.daemon.home)
     started = time.monotonic()
-    with peak.of_home(bench.home):
-        bench.llmc("index", "--once")
+    with usage.watching():
+        bench.index()
     seconds = time.monotonic() - started
-    status = bench.status()
+    status = bench.daemon.status()
     root, store = status["roots"][0], status["stores"][0]
     disk = store["catalog_bytes"] + store["keyword_bytes"] + store["vector_bytes"]
     bench.note(
@@ -68,10 +64,10 @@ def full_build(bench: Bench) -> None:
         text_mb=store["text_bytes"] / 1e6,
         chunks=store["chunks"],
         build_seconds=seconds,
-        build_cpu_seconds=peak.cpu,
+        build_cpu_seconds=usage.cpu,
         build_files_per_second=root["indexed"] / seconds,
         build_mb_per_second=store["text_bytes"] / 1e6 / seconds,
-        build_peak_rss_mb=peak.rss / 1e6,
+        build_peak_rss_mb=usage.peak / 1e6,
         disk_to_text=disk / store["text_bytes"],
         **stages(bench),
     )
@@ -79,47 +75,36 @@ def full_build(bench: Bench) -> None:
 
 def stages(bench: Bench) -> dict[str, float]:
     """CPU seconds by stage, as the worker told the log."""
-    lines = (bench.home / "logs" / "daemon.log").read_text("utf-8").splitlines()
+    lines = (bench.daemon.home / "logs" / "daemon.log").read_text("utf-8").splitlines()
     told = [json.loads(line) for line in lines if '"cpu_seconds"' in line]
     return {f"build_cpu_{name}": seconds for name, seconds in told[-1]["cpu_seconds"].items()} if told else {}
 
 
 def nothing_changed(bench: Bench) -> None:
     """`llmc index --once` again, against `git status` on the same tree; both walk and stat every file."""
-    copy = bench.home.parent / "git"
+    copy = bench.scratch / "git"
     shutil.copytree(bench.tree, copy, symlinks=True, ignore=shutil.ignore_patterns(".git"))
     trees.commit(copy)
     git = best(lambda: subprocess.run(["git", "status", "--porcelain"], cwd=copy, check=True, capture_output=True))
-    again = best(lambda: bench.llmc("index", "--once"))
+    again = best(bench.index)
     bench.note(git_status_seconds=git, again_seconds=again, again_to_git_status=again / git)
 
 
 def second_work_tree(bench: Bench) -> None:
     """The first and the second work tree of one repository, each by `llmc index --once` with a warm daemon."""
-    main, second = bench.home.parent / "git", bench.home.parent / "second"
+    main, second = bench.scratch / "git", bench.scratch / "second"
     subprocess.run(["git", "worktree", "add", "-q", str(second)], cwd=main, check=True, capture_output=True)
-    first = timed(lambda: bench.llmc("index", "--once", cwd=main))
-    other = timed(lambda: bench.llmc("index", "--once", cwd=second))
+    first = timed(lambda: bench.index(main))
+    other = timed(lambda: bench.index(second))
     bench.note(first_tree_seconds=first, second_tree_seconds=other, first_to_second=first / other)
 
 
 def save_to_searchable(bench: Bench, saves: int = 40) -> None:
     """From the end of a save until `status` reports it committed; asked with a unique word, through the warm daemon."""
-    from llmc.base.home import Home
-    from llmc.client.daemon_client import Caller
-
-    caller = Caller(
-        Home(str(bench.home)),
-        os.environ,
-        cwd=str(bench.tree),
-        flags=[f"roots={bench.tree}"],
-        config="",
-        notify=lambda _text: None,
-    )
     target = bench.tree / "llmc_bench_save.py"
     seconds = []
     try:
-        with caller.connect() as connection:
+        with bench.daemon.connected() as connection:
             for number in range(saves):
                 word = f"zq{number}x{random.randrange(1 << 30)}"
                 target.write_text(f"def {word}():\n    return {number}\n")
@@ -141,25 +126,24 @@ def hits(connection: Any, word: str) -> bool:
 
 def idle(bench: Bench, seconds: float = 30.0) -> None:
     """CPU and memory of the daemon when nobody asks and nothing changes."""
-    pid = bench.status()["daemon"]["pid"]
-    process = psutil.Process(pid)
     time.sleep(2)
-    before = sum(process.cpu_times()[:2])
+    before = bench.daemon.cpu()
     time.sleep(seconds)
-    used = sum(process.cpu_times()[:2]) - before
-    bench.note(idle_cpu_percent=100 * used / seconds, idle_rss_mb=process.memory_info().rss / 1e6)
+    used = bench.daemon.cpu() - before
+    resident = bench.daemon.process.memory_info().rss / 1e6
+    bench.note(idle_cpu_percent=100 * used / seconds, idle_rss_mb=resident)
 
 
 def queries_while_building(bench: Bench, queries: int = 60) -> None:
     """The same queries on one tree, idle and while another tree of the same size is built by the same daemon."""
     words = ["request", "cache backend", "how are passwords hashed", "QuerySet.filter", "migration autodetector"]
     quiet = latencies(bench, words, queries)
-    other = bench.home.parent / "other"
+    other = bench.scratch / "other"
     shutil.copytree(bench.tree, other, symlinks=True)
     for path in other.rglob("*.py"):
         with path.open("ab") as file:
             file.write(b"\n# another\n")
-    builder = threading.Thread(target=lambda: bench.llmc("index", "--once", cwd=other))
+    builder = threading.Thread(target=bench.index, args=(other,))
     builder.start()
     time.sleep(1.5)
     busy = latencies(bench, words, queries)
@@ -174,23 +158,11 @@ def queries_while_building(bench: Bench, queries: int = 60) -> None:
 
 
 def latencies(bench: Bench, words: list[str], queries: int) -> list[float]:
-    from llmc.base.home import Home
-    from llmc.client.daemon_client import Caller
-
-    caller = Caller(
-        Home(str(bench.home)),
-        os.environ,
-        cwd=str(bench.tree),
-        flags=[f"roots={bench.tree}"],
-        config="",
-        notify=lambda _text: None,
-    )
-
     def ask(number: int) -> float:
         params = {"name": "search", "args": {"query": words[number % len(words)]}}
         return timed(lambda: connection.call("tool", params))
 
-    with caller.connect() as connection:
+    with bench.daemon.connected() as connection:
         return [ask(number) for number in range(queries)]
 
 
@@ -208,41 +180,6 @@ def best(act: Any, times: int = 5) -> float:
     return min(timed(act) for _ in range(times))
 
 
-class Peak:
-    """Peak memory and CPU of every process that belongs to a home, sampled."""
-
-    def __init__(self) -> None:
-        self.rss = 0
-        self.cpu = 0.0
-        self._cpu: dict[int, float] = {}
-        self._stop = threading.Event()
-
-    def of_home(self, home: Path) -> Peak:
-        self._home = str(home)
-        return self
-
-    def __enter__(self) -> None:
-        self._thread = threading.Thread(target=self._sample, daemon=True)
-        self._thread.start()
-
-    def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        self._thread.join()
-        self.cpu = sum(self._cpu.values())
-
-    def _sample(self) -> None:
-        while not self._stop.wait(0.05):
-            total = 0
-            for process in psutil.process_iter():
-                try:
-                    if process.environ().get("LLMC_HOME") == self._home:
-                        total += process.memory_info().rss
-                        self._cpu[process.pid] = sum(process.cpu_times()[:2])
-                except psutil.Error:
-                    continue
-            self.rss = max(self.rss, total)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tree", type=Path, help="what to index (default: a pinned source archive of Django)")
@@ -252,7 +189,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="llmc-bench-") as folder:
         work = Path(folder) / "tree"
         shutil.copytree(tree, work, symlinks=True)
-        bench = Bench(work, Path(folder) / "home")
+        bench = Bench(Daemon(Path(folder) / "home", [work]))
         try:
             full_build(bench)
             nothing_changed(bench)
@@ -261,7 +198,7 @@ def main() -> None:
             queries_while_building(bench)
             idle(bench)
         finally:
-            bench.llmc("stop")
+            bench.daemon.stop()
     if arguments.json:
         arguments.json.write_text(json.dumps(bench.figures, indent=1) + "\n")
 

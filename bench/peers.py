@@ -29,10 +29,8 @@ from statistics import fmean
 from tempfile import TemporaryDirectory, TemporaryFile
 from typing import TYPE_CHECKING, Any
 
-import psutil
-
 from bench import trees
-from bench.daemon import Daemon
+from bench.daemon import SAMPLE_SECONDS, Daemon, Usage
 from bench.judged import golden
 from bench.quality import Answer, ndcg
 from bench.servers import PEERS, CannotRun, installed
@@ -52,7 +50,6 @@ DJANGO = ("django", "5.2.7")
 SECONDS = 600
 TOP = 10
 WORD_LETTERS = 4
-SAMPLE_SECONDS = 0.02
 QUIET = {"DO_NOT_TRACK": "1", "CODEGRAPH_TELEMETRY": "0"}
 NOT_COMPARED = {
     "serena": "has no index of its own: language servers, which it downloads, answer while it runs",
@@ -246,42 +243,6 @@ def run(
     if code is None:
         return Cost(problem=f"not finished after {SECONDS} s"), ""
     return Cost(usage.cpu, usage.peak / 1e6), text
-
-
-class Usage:
-    """CPU and peak memory of a process with all below it, sampled."""
-
-    def __init__(self, home: Path | None) -> None:
-        self._home = str(home) if home else ""
-        self._seen: dict[tuple[int, float], float] = {}
-        self.peak = 0
-
-    @property
-    def cpu(self) -> float:
-        return sum(self._seen.values())
-
-    def look(self, pid: int) -> None:
-        total = 0
-        for process in self._processes(pid):
-            with suppress(psutil.Error):
-                total += process.memory_info().rss
-                self._seen[process.pid, process.create_time()] = sum(process.cpu_times()[:2])
-        self.peak = max(self.peak, total)
-
-    def _processes(self, pid: int) -> list[psutil.Process]:
-        with suppress(psutil.Error):
-            top = psutil.Process(pid)
-            found = [top, *top.children(recursive=True)]
-            known = {process.pid for process in found}
-            return found + [
-                one for one in psutil.process_iter() if self._home and one.pid not in known and self._is_daemon(one)
-            ]
-        return []
-
-    def _is_daemon(self, process: psutil.Process) -> bool:
-        with suppress(psutil.Error):
-            return process.environ().get("LLMC_HOME") == self._home
-        return False
 
 
 def size_mb(folder: Path) -> float:

@@ -21,18 +21,17 @@ import random
 import shutil
 import sys
 import time
-import warnings
 from collections import defaultdict
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bench.checkouts import indexed_at, trees_in, write_trees
 from bench.judged import GOLDEN, demo, golden, judged, pasted
 from llmc.base.errors import EmbedError
 from llmc.embed import open_embedder
+from llmc.envelope.tokens import count
 from llmc.retrieval.search import SearchRequest, search
 from llmc.retrieval.signals import SIGNALS
 from llmc.settings import EmbedderSettings
@@ -82,23 +81,10 @@ def _tokens(result: SearchResult, question: Question) -> int | None:
     """What a model reads when it is given the best place of each file in turn."""
     spent = 0
     for file in result.files:
-        spent += tokens_of(f"{file.path}:{file.hits[0].start_line}\n{file.hits[0].text}\n")
+        spent += count(f"{file.path}:{file.hits[0].start_line}\n{file.hits[0].text}\n")
         if file.path in question.wanted:
             return spent
     return None
-
-
-@cache
-def encoding() -> Any:
-    with warnings.catch_warnings():  # the package opens its data by a function that Python 3.11 calls old
-        warnings.simplefilter("ignore", DeprecationWarning)
-        from bpe_openai import get_encoding
-
-        return get_encoding("o200k_base")
-
-
-def tokens_of(text: str) -> int:
-    return len(encoding().encode(text))
 
 
 def ndcg(answer: Answer) -> float:
