@@ -46,6 +46,8 @@ NAMELESS: Final = re.compile(
     r"""(?im)^[ \t]*-?[ \t]*["']?(?:value|val|default|string)["']?[ \t]*[:=]|<(?:value|string|data)>|"""
     r"""^[ \t]+\S{6,}$|^[ \t]*[\w.-]+:[ \t]*["']?[a-z0-9+/]{8,}={0,2}["']?$"""
 )
+# A line that a tool truncated. One that is nothing but the mark stands for lines that a tool left out.
+_TRUNCATED: Final = re.compile(r"(?m)^(?!…$).*…")
 _EXACT: Final = frozenset({"root", "path", "root_id", "folder"})
 # A shorter secret may be a common word of the same file.
 SHORTEST_ELSEWHERE: Final = 8
@@ -272,7 +274,9 @@ def plain_name(title: str) -> bool:
 def is_doubtful(text: str, path: str) -> bool:
     """Whether the whole file must be checked for the context of these lines."""
     # For 200 KB of matches, RE2 takes a tenth of the 4 ms of Python's `re`, which tries every position.
-    if "…" in text or compiled(DOUBTFUL).search(text.encode("utf-8", "surrogatepass")):
+    if "…" in text and _TRUNCATED.search(text):
+        return True
+    if compiled(DOUBTFUL).search(text.encode("utf-8", "surrogatepass")):
         return True
     return kind_of(path) is not ContentKind.CODE and bool(NAMELESS.search(text))
 
