@@ -9,12 +9,12 @@ they are written. A question in a person's own words has hardly a run that is in
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from llmc.base.languages import role_of
 from llmc.base.words import query_words
 from llmc.retrieval.freshness import read
-from llmc.retrieval.layout import naming
 from llmc.retrieval.query import EvidenceKind, QueryRoute
 
 if TYPE_CHECKING:
@@ -91,30 +91,32 @@ def _likely(view: View, query: Query, scope: Scope) -> LikelyFiles | None:
     if len(runs) < LEAST_RUNS:
         return None
     holding: dict[str, frozenset[int]] = {}  # run → documents that may hold it, unless they are many
-    rarity: Counter[int] = Counter()
-    chunks: dict[tuple[int, int], set[str]] = defaultdict(set)
-    for run in runs:
+    chunks: dict[tuple[int, int], int] = {}  # chunk → the runs whose words it has, a bit for each
+    for at, run in enumerate(runs):
         held = view.store.keywords.chunks_with({word.term for word in query_words(run)}, MOST_CHUNKS + 1)
-        docs = frozenset(doc for doc, _ in held)
+        docs = frozenset([doc for doc, _ in held])
         if len(held) <= MOST_CHUNKS and len(docs) <= MOST_HOLDING:
             holding[run] = docs
-            rarity.update(dict.fromkeys(docs, MOST_HOLDING // max(1, len(docs))))
             for chunk in held:
-                chunks[chunk].add(run)
+                chunks[chunk] = chunks.get(chunk, 0) | 1 << at
     near = _together(chunks, max(LEAST_RUNS, round(LEAST_SHARE * len(holding))))
-    paths = scope.places.named(sorted(scope.keep(near)))
-    kept = [doc for doc, path in paths.items() if naming(path).role in SOURCES]
     most = min(MOST_READ, MOST_CHECKS // len(runs))
-    likely = sorted(kept, key=lambda doc: (-near[doc], -rarity[doc], doc))[:most]
-    return LikelyFiles(runs, {doc: paths[doc] for doc in likely}, holding)
+
+    def rarity(doc: int) -> int:
+        return sum(MOST_HOLDING // len(docs) for docs in holding.values() if doc in docs)
+
+    ranked = sorted(scope.keep(near), key=lambda doc: (-near[doc], -rarity(doc), doc))
+    paths = scope.places.named(ranked)
+    sources = (doc for doc in ranked if role_of(paths[doc]) in SOURCES)
+    return LikelyFiles(runs, {doc: paths[doc] for doc in islice(sources, most)}, holding)
 
 
-def _together(chunks: Mapping[tuple[int, int], set[str]], least: int) -> dict[int, int]:
+def _together(chunks: Mapping[tuple[int, int], int], least: int) -> dict[int, int]:
     """document → the most runs whose words one of its chunks has, or two neighbours have, if so many are enough."""
     found: dict[int, int] = {}
     for (doc, ordinal), runs in chunks.items():
-        count = len(runs | chunks[doc, ordinal + 1]) if (doc, ordinal + 1) in chunks else len(runs)
-        if count >= max(least, found.get(doc, 0)):
+        count = (runs | chunks.get((doc, ordinal + 1), 0)).bit_count()
+        if count >= least and count > found.get(doc, 0):
             found[doc] = count
     return found
 
