@@ -171,7 +171,8 @@ class Engine:
         cosine of the same half-precision rows; the answers are those of `VectorIndex`, which every search uses."""
         database = next(self.home.glob("stores/*/vectors"))
         name = next(database.glob("*.lance")).stem
-        stored = engine.connect(database).open_table(name).search().select(["vector"]).limit(None).to_arrow()
+        table = engine.run(engine.connect(database).open_table(name))
+        stored = engine.run(table.query().select(["vector"]).to_arrow())
         real = stored["vector"].combine_chunks().flatten().to_numpy().reshape(stored.num_rows, -1).astype(np.float32)
         chance = np.random.default_rng(1)
         more = real[chance.integers(0, len(real), max(0, rows - len(real)))]

@@ -129,17 +129,16 @@ def test_zero_and_broken_vectors_are_far_from_everything(vectors: VectorStore) -
 
 def traced(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The limits of the searches that reach LanceDB from now on."""
-    from lancedb.table import LanceTable
+    from lancedb.table import AsyncTable
 
     limits: list[int] = []
-    search = LanceTable.search
+    search = AsyncTable.vector_search
 
-    def spy(self: Any, query: Any = None, *arguments: Any, **options: Any) -> Any:
-        if query is not None:
-            limits.append(len(query))
-        return search(self, query, *arguments, **options)
+    def spy(self: Any, query: Any) -> Any:
+        limits.append(len(query))
+        return search(self, query)
 
-    monkeypatch.setattr(LanceTable, "search", spy)
+    monkeypatch.setattr(AsyncTable, "vector_search", spy)
     return limits
 
 

@@ -3,25 +3,33 @@
 `import lancedb` takes 1.3 s of CPU and 80 MB (lancedb 0.40, mostly its generated REST client), so a daemon calls
 `preload` at start and answers from keywords until `is_loaded`. Callers that need the module at once use `load`. A
 failed import is remembered: it would fail again, as slowly.
+
+Tables are used through LanceDB's asynchronous interface, which `run` bridges with one change of threads. Its
+synchronous interface changes threads six times for a query, and each change waits for the interpreter lock: 1.2 ms of
+CPU more, and many milliseconds while another thread is computing.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
 import threading
 import warnings
+from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from llmc.base import logs
 from llmc.base.cache_budget import cache_share
 from llmc.base.errors import VectorsUnavailableError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Coroutine
     from pathlib import Path
 
-__all__ = ["cache_bytes", "connect", "failure", "is_loaded", "load", "preload"]
+__all__ = ["cache_bytes", "connect", "failure", "is_loaded", "load", "preload", "run"]
+
+Result = TypeVar("Result")
 
 log = logs.get("vectors")
 
@@ -61,7 +69,22 @@ def load() -> Any:
 
 
 def connect(database: Path) -> Any:
-    return load().connect(str(database), session=_session)
+    """An `AsyncConnection`, for use in `run`."""
+    module = load()
+    return run(module.connect_async(str(database), session=_session))
+
+
+def run(coroutine: Coroutine[Any, Any, Result]) -> Result:
+    """Wait for what LanceDB does in the loop's thread."""
+    return asyncio.run_coroutine_threadsafe(coroutine, _loop_of(os.getpid())).result()
+
+
+@cache
+def _loop_of(_process: int) -> asyncio.AbstractEventLoop:
+    """A process that was forked has no threads of its parent, and gets a loop of its own."""
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, name="llmc-lancedb", daemon=True).start()
+    return loop
 
 
 def preload(then: Callable[[], None] = lambda: None) -> threading.Thread:

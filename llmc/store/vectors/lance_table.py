@@ -24,6 +24,7 @@ from llmc.store.integrity.checksums import crc_of
 from llmc.store.integrity.native_errors import guard
 from llmc.store.values import Extent
 from llmc.store.vectors import engine
+from llmc.store.vectors.engine import run
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -151,53 +152,53 @@ class LanceTable:
         database = engine.connect(folder.parent)
         with table_errors(folder, "opening the vectors"):
             if create and not folder.exists():
-                self._table = database.create_table(folder.stem, schema=schema_of(embedding))
+                self._table = run(database.create_table(folder.stem, schema=schema_of(embedding)))
             else:
-                self._table = database.open_table(folder.stem)
-            check_schema(self._table.schema, embedding)
+                self._table = run(database.open_table(folder.stem))
+            check_schema(run(self._table.schema()), embedding)
 
     def refresh(self) -> None:
         """Read the newest version from now on."""
         with table_errors(self.folder, "reading the vectors"):
-            self._table.checkout_latest()
+            run(self._table.checkout_latest())
 
     # --- writing
 
     def add(self, documents: Sequence[tuple[int, Floats]]) -> None:
         with table_errors(self.folder, "writing vectors"):
-            self._table.add(arrow_rows(documents, self._embedding))
+            run(self._table.add(arrow_rows(documents, self._embedding)))
 
     def delete(self, docs: Collection[int]) -> None:
         with table_errors(self.folder, "deleting vectors"):
             for statement in _among(docs):
-                self._table.delete(statement)
+                run(self._table.delete(statement))
 
     def optimize(self, *, indexed: bool) -> None:
         """Join fragments, bring the indexes up to date (and make them, if the table is to be `indexed` and is not), and
         remove older versions."""
         with table_errors(self.folder, "optimizing the vectors"):
-            self._table.optimize()
+            run(self._table.optimize())
             if indexed and not self.is_indexed():
                 self._create_indexes()
             # Old versions are removed before the indexes are brought up to date, so once more for what that leaves.
             for _ in range(2):
-                self._table.optimize(cleanup_older_than=OLD_VERSIONS, delete_unverified=True)
+                run(self._table.optimize(cleanup_older_than=OLD_VERSIONS, delete_unverified=True))
 
     def _create_indexes(self) -> None:
         from lancedb.index import BTree, IvfSq  # noqa: PLC0415 - after `engine.load`
 
         # L2 orders unit vectors as the cosine does, and is what `table.search(vector)` uses when nothing is said.
-        self._table.create_index(VECTOR, config=IvfSq(distance_type="l2"))
-        self._table.create_index(DOC, config=BTree())
+        run(self._table.create_index(VECTOR, config=IvfSq(distance_type="l2")))
+        run(self._table.create_index(DOC, config=BTree()))
 
     def is_indexed(self) -> bool:
-        return any(VECTOR in index.columns for index in self._table.list_indices())
+        return any(VECTOR in index.columns for index in run(self._table.list_indices()))
 
     # --- reading
 
     def row_count(self) -> int:
         with table_errors(self.folder, "reading the vectors"):
-            return int(self._table.count_rows())
+            return int(run(self._table.count_rows()))
 
     def nearest(
         self, query: Floats, limit: int, docs: Collection[int] | None = None, *, indexed_only: bool = False
@@ -205,28 +206,27 @@ class LanceTable:
         """Some `limit` rows (of `docs`, or of all) that are probably nearest. With `indexed_only`, rows that were
         added since the last `optimize` are not compared."""
         with table_errors(self.folder, "searching the vectors"):
-            # Without the column's name LanceDB looks for it in the schema, for half a millisecond.
-            search = self._table.search(query, vector_column_name=VECTOR).distance_type("l2").nprobes(PROBES)
+            search = self._table.vector_search(query).column(VECTOR).distance_type("l2").nprobes(PROBES)
             if indexed_only:
                 search = search.fast_search()
             if docs is not None:
-                search = search.where(" OR ".join(_among(docs)), prefilter=True)
-            found = search.select([DOC, "ordinal", VECTOR, "_distance"]).limit(limit).to_arrow()
-            return self._rows(found)
+                search = search.where(" OR ".join(_among(docs)))
+            return self._rows(run(search.select([DOC, "ordinal", VECTOR, "_distance"]).limit(limit).to_arrow()))
 
     def unindexed_count(self) -> int | None:
         """How many rows the vector index does not cover; None without an index."""
         with table_errors(self.folder, "reading the vectors"):
-            named = next((index.name for index in self._table.list_indices() if VECTOR in index.columns), None)
-            found = self._table.index_stats(named) if named else None
+            indexes = run(self._table.list_indices())
+            named = next((index.name for index in indexes if VECTOR in index.columns), None)
+            found = run(self._table.index_stats(named)) if named else None
             return None if found is None else int(found.num_unindexed_rows)
 
     def newest_rows(self, count: int) -> Rows | None:
         """The `count` rows that were added last; None unless they are whole commits. The upper half of a row id is the
         number of its fragment, and each commit adds a fragment with a higher number."""
         with table_errors(self.folder, "reading the vectors"):
-            scan = self._table.search().select([DOC]).with_row_id(True).limit(None)
-            fragments, counts = np.unique(scan.to_arrow()["_rowid"].to_numpy() >> 32, return_counts=True)
+            rows = run(self._table.query().select([DOC]).with_row_id().to_arrow())
+            fragments, counts = np.unique(rows["_rowid"].to_numpy() >> 32, return_counts=True)
         newest = np.cumsum(counts[::-1])
         at = int(np.searchsorted(newest, count))
         if at == len(newest) or newest[at] != count:
@@ -246,13 +246,12 @@ class LanceTable:
     def docs(self) -> Numbers:
         """The document of each row."""
         with table_errors(self.folder, "reading the vectors"):
-            found = self._table.search().select([DOC]).limit(None).to_arrow()
+            found = run(self._table.query().select([DOC]).to_arrow())
             return np.asarray(found[DOC].to_numpy(), np.int64)
 
     def _scan(self, where: str) -> Rows:
         with table_errors(self.folder, "reading the vectors"):
-            scan = self._table.search().where(where).select([DOC, "ordinal", VECTOR]).limit(None)
-            return self._rows(scan.to_arrow())
+            return self._rows(run(self._table.query().where(where).select([DOC, "ordinal", VECTOR]).to_arrow()))
 
     def _rows(self, found: Any) -> Rows:
         docs, ordinals = (np.asarray(found[name].to_numpy(), np.int64) for name in (DOC, "ordinal"))
