@@ -208,6 +208,10 @@ class SharedWorkspace(Workspace):
     def store_of(self, root_index: RootIndex) -> StoreReader:
         return self._chosen.store(root_index.root.id)
 
+    def root_name(self, root: str) -> str:
+        head = self._chosen.heads.get(root)
+        return head.name if head is not None else ""
+
     def root_index(self, root: str) -> RootIndex:
         """Of a ref that this call did not choose as well, if the caller may read it: a handle may lead there."""
         if root not in self._chosen.heads:

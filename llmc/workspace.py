@@ -259,6 +259,10 @@ class Workspace:
         """The store that holds the index of a root."""
         return self.registry.writer_thread(root_index).store
 
+    def root_name(self, root: str) -> str:
+        """Empty for a root of another workspace."""
+        return next((root_index.root.name for root_index in self.root_indexes if root_index.root.id == root), "")
+
     def root_index(self, root: str) -> RootIndex:
         for root_index in self.root_indexes:
             if root_index.root.id == root:
@@ -350,5 +354,4 @@ def shown_path(workspace: Workspace, root: str, path: str) -> str:
     """Root-relative; with several roots the root's name comes first."""
     if len(workspace.root_indexes) == 1:
         return path
-    names = {root_index.root.id: root_index.root.name for root_index in workspace.root_indexes}
-    return f"{names.get(root, '')}:{path}"
+    return f"{workspace.root_name(root)}:{path}"

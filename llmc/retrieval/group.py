@@ -147,7 +147,14 @@ def look_up(
     for file in listed:
         if file.doc:
             file.view.store.expect((file.doc,))
-    found = [_view_files(view, scope, listed, asked) for view, scope in zip(views, scopes, strict=True)]
+    by_view: dict[int, list[Candidate]] = {}
+    for file in listed:
+        by_view.setdefault(id(file.view), []).append(file)
+    found = [
+        _view_files(view, scope, by_view[id(view)], asked)
+        for view, scope in zip(views, scopes, strict=True)
+        if id(view) in by_view  # of a hundred repositories few have anything
+    ]
     for view, scope, own, chunks, names in found:
         docs = {file.doc for file in own if file.doc}
         indexed = view.store.catalog.indexed(view.root.id, docs)
@@ -178,14 +185,13 @@ class ViewFiles(NamedTuple):
     names: DocumentNames
 
 
-def _view_files(view: View, scope: Scope, listed: Sequence[Candidate], asked: QueryFeatures) -> ViewFiles:
+def _view_files(view: View, scope: Scope, own: list[Candidate], asked: QueryFeatures) -> ViewFiles:
     """The files of one view, and the names that the catalog will be asked for, so that it hears of those of all views
     before the first question."""
-    own = [file for file in listed if file.view is view]
     chunks = view.store.catalog.chunks_of({file.doc for file in own if file.doc})
     code = {file.doc: chunks[file.doc] for file in own if file.role == "code" and file.doc in chunks}
     names = compound_names(code, layout_of(scope.places).uses)
-    view.store.expect(names={*asked.symbols, *(name for of_doc in names.values() for name in of_doc)} if own else ())
+    view.store.expect(names={*asked.symbols, *(name for of_doc in names.values() for name in of_doc)})
     return ViewFiles(view, scope, own, chunks, names)
 
 

@@ -127,8 +127,9 @@ class CheckoutLayout:
         return stem in self._minified
 
 
-# What was learnt of the paths is kept for the next search, as long as the catalog gives out the same `places`.
-MOST_KEPT = 8
+# What was learnt of the paths is kept for the next search, as long as the catalog gives out the same `places`. A shared
+# server has a hundred roots.
+MOST_KEPT = 256
 ENTRY_BYTES = 150
 _kept: OrderedDict[int, CheckoutLayout] = OrderedDict()
 _keeping = Lock()

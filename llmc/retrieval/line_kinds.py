@@ -106,7 +106,8 @@ class FileText:
 
     @cached_property
     def _starts(self) -> list[int]:
-        return list(accumulate((len(line) + 1 for line in self._text.split("\n")), initial=0))
+        lengths = list(map(len, self._text.split("\n")))
+        return [start + at for at, start in enumerate(accumulate(lengths, initial=0))]
 
     @property
     def line_count(self) -> int:

@@ -9,6 +9,7 @@ they are written. A question in a person's own words has hardly a run that is in
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -93,7 +94,7 @@ def _likely(view: View, query: Query, scope: Scope) -> LikelyFiles | None:
     holding: dict[str, frozenset[int]] = {}  # run → documents that may hold it, unless they are many
     chunks: dict[tuple[int, int], int] = {}  # chunk → the runs whose words it has, a bit for each
     for at, run in enumerate(runs):
-        held = view.store.keywords.chunks_with({word.term for word in query_words(run)}, MOST_CHUNKS + 1)
+        held = view.store.keywords.chunks_with(_terms(run), MOST_CHUNKS + 1)
         docs = frozenset([doc for doc, _ in held])
         if len(held) <= MOST_CHUNKS and len(docs) <= MOST_HOLDING:
             holding[run] = docs
@@ -111,6 +112,11 @@ def _likely(view: View, query: Query, scope: Scope) -> LikelyFiles | None:
     return LikelyFiles(runs, {doc: paths[doc] for doc in islice(sources, most)}, holding)
 
 
+@lru_cache(maxsize=4 * MOST_RUNS)
+def _terms(run: str) -> frozenset[str]:
+    return frozenset(word.term for word in query_words(run))
+
+
 def _together(chunks: Mapping[tuple[int, int], int], least: int) -> dict[int, int]:
     """document → the most runs whose words one of its chunks has, or two neighbours have, if so many are enough."""
     found: dict[int, int] = {}
@@ -125,15 +131,15 @@ def _runs(query: Query) -> list[str]:
     """Three words each, as they are written, spread over the text."""
     if query.route not in {QueryRoute.WORDS, QueryRoute.TEXT}:
         return []
-    quoted = [one.text for one in query.evidence if one.kind is EvidenceKind.STRING]
-    found = _runs_of(quoted)
+    found = _runs_of(tuple(one.text for one in query.evidence if one.kind is EvidenceKind.STRING))
     if len(found) < LEAST_RUNS and len(query.asked.split(maxsplit=MOST_WORDS)) <= MOST_WORDS:
-        found = _runs_of([query.asked])
+        found = _runs_of((query.asked,))
     step = max(1, -(-len(found) // MOST_RUNS))
     return found[::step]
 
 
-def _runs_of(texts: list[str]) -> list[str]:
+@lru_cache(maxsize=16)  # one root after the other is asked
+def _runs_of(texts: tuple[str, ...]) -> list[str]:
     found: dict[str, None] = {}
     for text in texts:
         for stretch in _STRETCH.findall(text):

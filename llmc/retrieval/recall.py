@@ -55,18 +55,24 @@ class Recalled:
 _BESIDE = ThreadPoolExecutor(6, "llmc-recall")
 
 
-class QueryVectors:
-    """The query as an embedder sees it, embedded once for all views: with an endpoint that is a request."""
+class AskedOnce:
+    """The query as the stores see it, made once for all views."""
 
-    def __init__(self, text: str) -> None:
-        self._text = text
+    def __init__(self, query: Query) -> None:
+        self.query = query
+        self._words: dict[frozenset[str], KeywordQuery] = {}
         self._made: dict[str, Vectors | None] = {}
 
-    def of(self, embedder: Embedder) -> Vectors | None:
-        """None if it cannot be embedded; the reply says so: see `vector_notes`."""
+    def words(self, languages: frozenset[str]) -> KeywordQuery:
+        if languages not in self._words:
+            self._words[languages] = keyword_query(self.query, languages)
+        return self._words[languages]
+
+    def vector(self, embedder: Embedder) -> Vectors | None:
+        """None if it cannot be embedded; the reply says so: see `vector_notes`. With an endpoint it is a request."""
         if embedder.name not in self._made:
             try:
-                self._made[embedder.name] = embedder.embed_query(self._text)
+                self._made[embedder.name] = embedder.embed_query(self.query.text)
             except EmbedError:
                 self._made[embedder.name] = None
         return self._made[embedder.name]
@@ -75,12 +81,12 @@ class QueryVectors:
 def recall_views(
     views: Sequence[View], query: Query, scopes: Sequence[Scope], *, vectors: bool, evidence: bool = True
 ) -> list[Recalled]:
-    asked = QueryVectors(query.text) if vectors else None
+    once = AskedOnce(query)
     found = []
     for at, (view, scope) in enumerate(zip(views, scopes, strict=True)):
         # The first published view asks the storage for all of them.
         submit = _BESIDE.submit if at == 0 or not view.root_fs.is_virtual else _at_once
-        found.append(_recall(view, query, scope, asked, submit, evidence=evidence))
+        found.append(_recall(view, once, scope, submit, vectors=vectors, evidence=evidence))
     return found
 
 
@@ -90,12 +96,11 @@ def _at_once(act: Callable[..., Found], *args: Any) -> Future[Found]:
     return done
 
 
-def _recall(
-    view: View, query: Query, scope: Scope, vectors: QueryVectors | None, submit: Any, *, evidence: bool
-) -> Recalled:
-    keyword = submit(_by_words, view, query, scope)
+def _recall(view: View, once: AskedOnce, scope: Scope, submit: Any, *, vectors: bool, evidence: bool) -> Recalled:
+    query = once.query
+    keyword = submit(_by_words, view, once, scope)
     body = submit(_by_body, view, query, scope) if query.body else None
-    asked, trouble = _embedded(view, vectors) if vectors is not None else (None, "")
+    asked, trouble = _embedded(view, once) if vectors else (None, "")
     near = submit(_nearest, view, asked, scope) if asked is not None else None
     pointers = point(view, query, scope) if evidence else {}
     vector, trouble = near.result() if near else ({}, trouble)
@@ -106,9 +111,9 @@ def _by_body(view: View, query: Query, scope: Scope) -> Scores:
     return _by_keyword(view, body_query(query, view.store.keywords.frequencies, scope.languages), scope)
 
 
-def _by_words(view: View, query: Query, scope: Scope) -> Scores:
-    found = _by_keyword(view, path_query(query), scope) if query.route is QueryRoute.PATH else {}
-    return found or _by_keyword(view, keyword_query(query, scope.languages), scope)
+def _by_words(view: View, once: AskedOnce, scope: Scope) -> Scores:
+    found = _by_keyword(view, path_query(once.query), scope) if once.query.route is QueryRoute.PATH else {}
+    return found or _by_keyword(view, once.words(scope.languages), scope)
 
 
 def _by_keyword(view: View, asked: KeywordQuery, scope: Scope) -> Scores:
@@ -125,14 +130,14 @@ def _by_keyword(view: View, asked: KeywordQuery, scope: Scope) -> Scores:
         limit *= 4
 
 
-def _embedded(view: View, vectors: QueryVectors) -> tuple[Vectors | None, str]:
+def _embedded(view: View, once: AskedOnce) -> tuple[Vectors | None, str]:
     """(the query as a vector, why there is none). In the call's own thread: an endpoint may be slow."""
     if view.embedder is None or view.embedder.name != view.store.embedding.name:
         return None, ""  # none, or another embedder's vectors are still being made
     state = view.store.vector_state(wait=view.wait_for_vectors)
     if not state.answered_by:
         return None, state.reason
-    return vectors.of(view.embedder), ""
+    return once.vector(view.embedder), ""
 
 
 def _nearest(view: View, asked: Vectors, scope: Scope) -> tuple[Scores, str]:

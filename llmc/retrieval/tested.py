@@ -100,6 +100,8 @@ def with_tests(
     listed = list(shortlist)
     for view in views:
         own = [file for file in listed if file.view is view]
+        if not own:
+            continue
         tests = [file for file in files if file.view is view and file.role == "test" and file.doc][:MOST_TESTS]
         words = view.store.catalog.words_of_references({file.doc for file in tests}) if tests else {}
         found = [_Test(file.path, _without_role(file) / best, words[file.doc]) for file in tests if file.doc in words]

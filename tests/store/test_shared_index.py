@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from llmc.store.protocols import Clause, KeywordQuery
 from llmc.store.shared import maintenance
 from llmc.store.shared.access import EVERYTHING, NOTHING, Access, matches
 from llmc.store.shared.database import SharedDatabase, SharedTable
-from llmc.store.shared.documents import ByteCache
+from llmc.store.shared.documents import ByteCache, DocumentCaches
 from llmc.store.shared.grams import gram_terms
 from llmc.store.shared.index import SharedIndex
 from llmc.store.shared.maintenance import GRACE_SECONDS, drop, needs_optimize, optimize
@@ -28,6 +29,8 @@ from llmc.store.shared.verify import verify
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from llmc.shared_workspace import SharedSite
 
 
 @pytest.fixture
@@ -305,6 +308,96 @@ def test_what_was_published_is_loaded_ahead_of_queries(tmp_path: Path, url: str)
     (head,) = index.select(EVERYTHING).heads
     until(lambda: index._manifests.get(head.nonce) is not None and index._statistics.get(head.nonce) is not None)
     index.close()
+
+
+QUESTIONS: list[tuple[str, dict[str, Any]]] = [
+    ("search", {"query": "how is the zebra fed"}),
+    ("grep", {"pattern": "zebra"}),
+    ("refs", {"name": "feed"}),
+    ("read", {"target": "acme/web:a.py"}),
+]
+
+
+def answers(site: SharedSite, access: Access = EVERYTHING) -> list[str]:
+    """What every tool replies, without the names of handles."""
+    return [re.sub(r"\bh[a-z0-9]{4,}\b", "", reply(site, tool, access, **args).text) for tool, args in QUESTIONS]
+
+
+def load_everything(site: SharedSite) -> None:
+    for shard in site.index._shards_in_memory():
+        site.index.load(shard)
+
+
+def test_replies_are_the_same_with_everything_in_memory_and_read_no_documents(
+    tmp_path: Path, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "def zebra(food):\n    return feed(food)\n\n\ndef feed(zebra):\n    return {}\n"
+    published(tmp_path, url, "acme/api", a=text.format(1), b="def other():\n    return zebra(2)\n")
+    monkeypatch.setattr("llmc.store.shared.publishing.SHARD_CHUNKS", 1)
+    published(tmp_path, url, "acme/web", a=text.format(2))
+    some = Access.of(["acme/web"])
+    with shared_site(url, tmp_path / "tables") as site:
+        from_tables = answers(site), answers(site, some)
+    read: list[str] = []
+    original = SharedTable.scan
+
+    def noted(self: SharedTable, *args: Any, **options: Any) -> Any:
+        read.append(self.name.rpartition("_")[0])
+        return original(self, *args, **options)
+
+    with shared_site(url, tmp_path / "memory") as site:
+        load_everything(site)
+        monkeypatch.setattr(SharedTable, "scan", noted)
+        from_memory = answers(site), answers(site, some)
+
+    assert from_memory == from_tables
+    assert all("acme/api" not in text for text in from_memory[1])
+    assert "documents" not in read
+
+
+def test_what_is_published_or_moved_after_loading_is_found(tmp_path: Path, url: str) -> None:
+    checkout = published(tmp_path, url, "acme/api", a="def zebra():\n    return 1\n")
+    with shared_site(url, tmp_path / "site") as site:
+        load_everything(site)
+        checkout.commit({"b.py": "def zebra_two():\n    return 2\n"})
+        checkout.publish(url)
+        site.index.refresh()
+        assert "b.py" in reply(site, "grep", pattern="zebra_two").text
+        assert "b.py" in reply(site, "search", query="zebra two").text
+        load_everything(site)
+        assert len(site.index.caches.loaded[0]) == 2
+        optimize(site.index.database)
+        site.index.database.refresh(0)
+        for _ in range(2):
+            assert {"a.py", "b.py"} <= set(re.findall(r"\w\.py", reply(site, "grep", pattern="zebra").text))
+            load_everything(site)
+
+
+def test_loaded_documents_belong_to_their_repository(tmp_path: Path, url: str) -> None:
+    published(tmp_path, url, "acme/api", a="def zebra():\n    return 1\n")
+    published(tmp_path, url, "acme/web", a="def zebra():\n    return 2\n")
+    with shared_site(url, tmp_path / "site") as site:
+        load_everything(site)
+        loaded = site.index.caches.loaded[0]
+        (own,) = site.index.select(EVERYTHING, ["acme/api"]).heads
+        docs = site.index.manifest(own, site.index.selection([own]).readable).docs()
+
+        assert loaded.get("acme/api", docs, "content").keys() == docs
+        assert loaded.get("acme/web", docs, "content") == {}
+        assert loaded.get("acme/none", docs, "facts") == {}
+
+
+@pytest.mark.parametrize(("room", "held"), [(1 << 30, ("facts", "content")), (0, ())])
+def test_documents_are_loaded_as_far_as_there_is_room(
+    tmp_path: Path, url: str, room: int, held: tuple[str, ...]
+) -> None:
+    published(tmp_path, url, "acme/api", a="def zebra():\n    return 1\n")
+    database = SharedDatabase.open(url)
+    caches = DocumentCaches(1 << 20, room)
+    caches.load(0, database.table("documents"))
+
+    loaded = caches.loaded.get(0)
+    assert tuple(column for column in ("facts", "content") if loaded is not None and loaded.holds(column)) == held
 
 
 def test_a_term_weighs_as_if_the_selected_repository_were_alone(tmp_path: Path, url: str) -> None:

@@ -159,5 +159,6 @@ def shared_metrics(index: SharedIndex) -> Iterator[Metric]:
     yield gauge("llmc_shared_trouble", "1 while the storage cannot be read.", [({}, float(bool(index.trouble)))])
     caches = index.caches
     used = {"facts": caches.facts.bytes, "references": caches.references.bytes, "contents": caches.contents.bytes}
+    used["loaded"] = sum(one.size for one in caches.loaded.values())
     sizes = [({"cache": name}, float(size)) for name, size in used.items()]
     yield gauge("llmc_shared_cache_bytes", "Memory of the caches of documents.", sizes)

@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING
 from llmc.base.errors import CorruptStoreError
 from llmc.base.model import HOLDS_NUL, FileState, FileStatus, Stamp
 from llmc.store.catalog.definitions import LAST_CHARACTER, SymbolQueries
-from llmc.store.catalog.packing import UNREADABLE, Declarations, index_name, unpack_chunks, unpack_references
+from llmc.store.catalog.packing import (
+    UNREADABLE,
+    Declarations,
+    index_name,
+    unpack_chunks,
+    unpack_reference_words,
+    unpack_references,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -71,10 +78,10 @@ class PublishedCatalog(SymbolQueries):
         return ()
 
     def holding_nul(self, root: str) -> tuple[str, ...]:  # noqa: ARG002
-        return tuple(entry.path for entry in self.manifest.entries() if entry.holds_nul)
+        return self.manifest.holding_nul
 
     def without_document(self, root: str) -> tuple[str, ...]:  # noqa: ARG002
-        return tuple(entry.path for entry in self.manifest.entries() if entry.doc <= 0)
+        return self.manifest.without_text
 
     def stamps(self, root: str) -> dict[str, tuple[int, int, int, int]]:  # noqa: ARG002
         return {entry.path: self._stamp_fields(entry) for entry in self.manifest.entries()}
@@ -150,9 +157,13 @@ class PublishedCatalog(SymbolQueries):
             raise self._damaged() from error
         return {doc: references for doc, references in found.items() if references}
 
-    def words_of_references(self, docs: Collection[int]) -> dict[int, frozenset[str]]:  # noqa: ARG002 - as local
-        """None: every search would send one more request to the storage for them."""
-        return {}
+    def words_of_references(self, docs: Collection[int]) -> dict[int, frozenset[str]]:
+        """Of documents that are in memory: otherwise every search would send one more request to the storage."""
+        blobs = self._selection.documents.loaded_references(self._repo, docs)
+        try:
+            return {doc: unpack_reference_words(blob) for doc, blob in blobs.items()}
+        except UNREADABLE as error:
+            raise self._damaged() from error
 
     def declarations(self, docs: Collection[int]) -> dict[int, Declarations]:
         return {

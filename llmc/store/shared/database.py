@@ -17,12 +17,13 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from llmc.base.errors import ConflictError, NotFoundError, StoreError
+from llmc.store.shared.loaded import ROW_ID, LoadedRows
 from llmc.store.shared.schema import CONTENT_TABLES, MANIFESTS, Description, index_configs, schema_of
 from llmc.store.shared.storage import OPTIONS, Storage, storage_errors
 from llmc.store.vectors import engine
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Mapping, Sequence
+    from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 
     import numpy as np
     import numpy.typing as npt
@@ -80,6 +81,18 @@ def wait_for(coroutine: Coroutine[Any, Any, Found]) -> Found:
     return asyncio.run_coroutine_threadsafe(coroutine, event_loop()).result()
 
 
+# The columns that hits are told by. A server keeps them in memory for all rows: 24 bytes for each, which takes one or
+# two requests, while reading them for the hits of one query takes up to eighty.
+LOADED_COLUMNS: Final = {
+    "chunks": ("repo", "doc", "ordinal"),
+    "vectors": ("repo", "doc", "ordinal"),
+    "trigrams": ("repo", "doc"),
+    "symbols": ("repo", "name", "doc"),
+}
+# More rows than this that are not in memory yet are read with all others, column by column.
+MOST_ADDED = 20_000
+
+
 class SharedTable:
     """One table, from any thread."""
 
@@ -87,6 +100,7 @@ class SharedTable:
         self.name = name
         self._table = table
         self._url = url
+        self._loaded: LoadedRows | None = None
 
     @property
     def version(self) -> int:
@@ -103,33 +117,58 @@ class SharedTable:
     def scan(
         self, where: str, columns: Sequence[str], limit: int | None = None, *, with_row_id: bool = False
     ) -> pa.Table:
-        async def run() -> pa.Table:
-            search = self._table.query().where(where).select(list(columns))
+        async def run(chosen: Sequence[str], *, row_ids: bool) -> pa.Table:
+            search = self._table.query().where(where).select(list(chosen))
             search = search.limit(limit) if limit is not None else search
-            return await (search.with_row_id() if with_row_id else search).to_arrow()
+            return await (search.with_row_id() if row_ids else search).to_arrow()
 
-        return self._read(run)
+        return self._read(lambda: run(columns, row_ids=True)) if with_row_id else self._answered(run, columns)
 
     def match(self, query: Any, where: str, columns: Sequence[str], limit: int) -> pa.Table:
         """The best rows of a full-text query, best first, with their `_score`."""
 
-        async def run() -> pa.Table:
+        async def run(chosen: Sequence[str], *, row_ids: bool) -> pa.Table:
             search = self._table.query().where(where).nearest_to_text(query)
-            return await search.select([*columns, "_score"]).limit(limit).to_arrow()
+            search = search.select([*chosen, "_score"]).limit(limit)
+            return await (search.with_row_id() if row_ids else search).to_arrow()
 
-        return self._read(run)
+        return self._answered(run, columns)
 
     def nearest(self, query: npt.NDArray[np.float32], where: str, columns: Sequence[str], limit: int) -> pa.Table:
         """The rows whose vector is nearest, nearest first, with their `_distance`."""
 
-        async def run() -> pa.Table:
+        async def run(chosen: Sequence[str], *, row_ids: bool) -> pa.Table:
             search = self._table.query().where(where).nearest_to(query).distance_type(DISTANCE).nprobes(PROBES)
-            return await search.select([*columns, "_distance"]).limit(limit).to_arrow()
+            search = search.select([*chosen, "_distance"]).limit(limit)
+            return await (search.with_row_id() if row_ids else search).to_arrow()
 
-        return self._read(run)
+        return self._answered(run, columns)
+
+    def batches(self, where: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """The rows in batches, for what is too large to be held at once."""
+
+        async def start() -> Any:
+            return await self._table.query().where(where).select(list(columns)).to_batches()
+
+        async def following(reader: Any) -> pa.RecordBatch | None:
+            return await anext(reader, None)
+
+        reader = self._read(start)
+        with storage_errors(self._url, f"reading {self.name}"):
+            while (batch := wait_for(following(reader))) is not None:
+                yield batch
 
     def count(self, where: str | None = None) -> int:
         return int(self._read(lambda: self._table.count_rows(where)))
+
+    def _answered(self, run: Callable[..., Coroutine[Any, Any, pa.Table]], columns: Sequence[str]) -> pa.Table:
+        """The rows of a query with these columns: from memory, or read with the query where they are not there."""
+        loaded = self._loaded
+        if loaded is not None and loaded.holds(columns):
+            named = loaded.named(self._read(lambda: run((), row_ids=True)), columns)
+            if named is not None:
+                return named
+        return self._read(lambda: run(columns, row_ids=False))
 
     def _read(self, run: Callable[[], Coroutine[Any, Any, Found]]) -> Found:
         try:
@@ -171,6 +210,21 @@ class SharedTable:
         with storage_errors(self._url, f"reading {self.name}"):
             for index in wait_for(self._table.list_indices()):
                 wait_for(self._table.prewarm_index(index.name))
+        self._load_rows()
+
+    def _load_rows(self) -> None:
+        """Bring the columns in memory up to date. A row keeps its id; `optimize` gives all rows new ones."""
+        columns = LOADED_COLUMNS.get(self.name.rpartition("_")[0])
+        if columns is None:
+            return
+        known, total = self._loaded, self.count()
+        since = known.next_id if known is not None else 0
+        added = self.count(f"{ROW_ID} >= {since}") if known is not None else total
+        if known is not None and added <= MOST_ADDED and len(known) + added <= 2 * total:
+            if added:
+                self._loaded = known.extend(self.scan(f"{ROW_ID} >= {since}", columns, with_row_id=True))
+        else:
+            self._loaded = LoadedRows(self.scan("true", columns, with_row_id=True))
 
     def stats(self) -> Mapping[str, Any]:
         with storage_errors(self._url, f"reading {self.name}"):

@@ -3,24 +3,27 @@
 A document never changes, so what was fetched stays true. Three columns are cached apart, since graph queries read the
 facts (chunks, symbols, declarations) of thousands of documents, and their references and contents only of some. A
 caller that will need several documents one by one announces them (`expect`): the first fetch then brings all of them
-whole, so that one round trip to the storage does the work of many.
+whole, so that one round trip to the storage does the work of many. A server loads the documents of whole shards ahead.
 """
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar
 
 import orjson
 
 from llmc.base.errors import CorruptStoreError
 from llmc.store.shared.keywords import document_filters
+from llmc.store.shared.loaded import LoadedDocuments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Mapping
 
     from llmc.store.shared.access import Readable
+    from llmc.store.shared.database import SharedTable
 
 __all__ = ["ByteCache", "DocumentCaches", "DocumentFacts", "DocumentReader"]
 
@@ -29,6 +32,10 @@ Key = tuple[str, int]
 # Announced documents that are fetched whole in one request, and how large they may be together.
 MOST_ANNOUNCED = 512
 ANNOUNCED_BYTES = 16 << 20
+# What of documents is loaded ahead: all of it, or what every search needs.
+WHOLE, BRIEF = ("facts", "refs", "content"), ("facts", "refs")
+# Contents are compressed to a third, and take four times as much as facts and references.
+BRIEF_SHARE = 0.3
 
 
 class ByteCache(Generic[Value]):
@@ -114,7 +121,9 @@ def _unchanged(value: bytes) -> bytes:
 class DocumentCaches:
     """One for each process; keys are (repository, document)."""
 
-    def __init__(self, most_bytes: int) -> None:
+    def __init__(self, most_bytes: int, loaded_bytes: int = 0) -> None:
+        self.loaded: dict[int, LoadedDocuments] = {}  # by shard; replaced, never changed
+        self._room = loaded_bytes
         self.facts: ByteCache[DocumentFacts] = ByteCache(most_bytes // 4, _facts_size)
         self.references: ByteCache[bytes] = ByteCache(most_bytes // 4, len)
         self.contents: ByteCache[bytes] = ByteCache(most_bytes // 2, len)
@@ -127,6 +136,49 @@ class DocumentCaches:
     @property
     def columns(self) -> tuple[str, ...]:
         return tuple(self._columns)
+
+    def load(self, shard: int, documents: SharedTable) -> None:
+        """Load what the table of a shard has and memory does not, contents included if there is room for them."""
+        docs = documents.scan("true", ("doc",))["doc"].to_numpy()
+        known = self.loaded.get(shard)
+        if known is not None and len(known) > 2 * len(docs):  # most have been removed since
+            known = None
+        added = known.without(docs) if known is not None else docs
+        columns = self._loaded_columns(shard, known, documents) if len(added) else ()
+        if columns:
+            filters = document_filters(added.tolist()) if known is not None else ["true"]
+            batches = chain.from_iterable(documents.batches(where, ("repo", "doc", *columns)) for where in filters)
+            self.loaded[shard] = LoadedDocuments.of(batches, known)
+
+    def _loaded_columns(self, shard: int, known: LoadedDocuments | None, documents: SharedTable) -> Collection[str]:
+        if known is not None:
+            return WHOLE if known.holds("content") else BRIEF
+        room = self._room - sum(one.size for other, one in self.loaded.items() if other != shard)
+        size = int(documents.stats()["total_bytes"])
+        return WHOLE if size <= room else BRIEF if size * BRIEF_SHARE <= room else ()
+
+    def keep_loaded(self, shards: Collection[int]) -> None:
+        """Forget the documents of all other shards."""
+        self.loaded = {shard: one for shard, one in self.loaded.items() if shard in shards}
+
+    def find(self, repo: str, docs: Collection[int], column: str) -> dict[int, Any]:
+        """document → its facts, references or content, of those that are in memory."""
+        cache, made = self._columns[column]
+        found: dict[int, Any] = {}
+        for one in self.loaded.values():
+            found.update((doc, made(value)) for doc, value in one.get(repo, docs, column).items())
+        if len(found) < len(docs):
+            rest = ((doc, cache.get((repo, doc))) for doc in docs if doc not in found)
+            found.update((doc, value) for doc, value in rest if value is not None)
+        return found
+
+    def absent(self, repo: str, docs: Collection[int]) -> set[int]:
+        """Those of these documents that are not loaded whole."""
+        missing = set(docs)
+        for one in self.loaded.values():
+            if one.holds("content") and missing:
+                missing -= one.rows_of(repo, missing).keys()
+        return missing
 
     def lacks(self, key: Key) -> bool:
         return any(key not in cache for cache, _ in self._columns.values())
@@ -152,22 +204,30 @@ class DocumentReader:
 
     def expect(self, repo: str, sizes: Mapping[int, int]) -> None:
         """These documents (number → size) will be asked for soon."""
-        with self._lock:
-            self._expected.update({(repo, doc): size for doc, size in sizes.items()})
+        absent = self._caches.absent(repo, sizes.keys())
+        if absent:
+            with self._lock:
+                self._expected.update({(repo, doc): sizes[doc] for doc in absent})
 
     def facts(self, repo: str, docs: Collection[int]) -> dict[int, DocumentFacts]:
         """Unknown documents are left out."""
-        return self._get(repo, docs, "facts", self._caches.facts)
+        return self._get(repo, docs, "facts")
 
     def references(self, repo: str, docs: Collection[int]) -> dict[int, bytes]:
-        return self._get(repo, docs, "refs", self._caches.references)
+        return self._get(repo, docs, "refs")
+
+    def loaded_references(self, repo: str, docs: Collection[int]) -> dict[int, bytes]:
+        """Of documents that are in memory."""
+        return self._caches.find(repo, docs, "refs")
 
     def contents(self, repo: str, docs: Collection[int]) -> dict[int, bytes]:
-        return self._get(repo, docs, "content", self._caches.contents)
+        return self._get(repo, docs, "content")
 
-    def _get(self, repo: str, docs: Collection[int], column: str, cache: ByteCache[Value]) -> dict[int, Value]:
+    def _get(self, repo: str, docs: Collection[int], column: str) -> dict[int, Any]:
+        if not docs:
+            return {}
         docs = set(docs)
-        found = {doc: value for doc in docs if (value := cache.get((repo, doc))) is not None}
+        found = self._caches.find(repo, docs, column)
         missing = {(repo, doc) for doc in docs if doc not in found}
         if not missing:
             return found

@@ -37,8 +37,10 @@ log = logs.get("shared")
 
 POLL_SECONDS = 1.0
 CLOSE_SECONDS = 5.0
-# Contents and facts of documents, manifests, statistics: together about half a gigabyte at most.
-DOCUMENT_BYTES = 256 << 20
+# Documents of shards that are loaded ahead: some 700 bytes for each chunk.
+LOADED_BYTES = 512 << 20
+# Other documents, manifests, statistics: together about 300 MB at most.
+DOCUMENT_BYTES = 128 << 20
 MANIFEST_BYTES = 128 << 20
 STATISTICS_BYTES = 64 << 20
 MOST_SELECTIONS = 64
@@ -61,7 +63,7 @@ class SharedIndex:
 
     def __init__(self, database: SharedDatabase) -> None:
         self.database = database
-        self.caches = DocumentCaches(DOCUMENT_BYTES)
+        self.caches = DocumentCaches(DOCUMENT_BYTES, LOADED_BYTES)
         self.snapshot = PublishedHeads()
         self.trouble = ""
         self._manifests: ByteCache[Manifest] = ByteCache(MANIFEST_BYTES, lambda one: one.size)
@@ -110,15 +112,22 @@ class SharedIndex:
             self._changed.clear()
             try:
                 self._prefetch()
-                for shard in self._shards_in_memory():
+                shards = self._shards_in_memory()
+                self.caches.keep_loaded(shards)
+                for shard in shards:
                     versions = self.database.versions(shard)
                     if versions != warm.get(shard) and not self._closed.is_set():
-                        self.database.prewarm(shard)
+                        self.load(shard)
                         warm[shard] = versions
             except LlmcError as error:
                 log.warning("the shared index cannot be loaded ahead", error=str(error))
             except Exception:
                 log.exception("loading the shared index ahead failed")
+
+    def load(self, shard: int) -> None:
+        """Load the indexes of a shard into memory, and its documents as far as there is room."""
+        self.database.prewarm(shard)
+        self.caches.load(shard, self.database.table("documents", shard))
 
     def _prefetch(self) -> None:
         """Files and words of what was published, so that no query waits for them."""

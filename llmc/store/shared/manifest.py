@@ -205,6 +205,22 @@ class Manifest:
         at = self._positions.get(path)
         return None if at is None else self._entry(at)
 
+    def documents_at(self, paths: Iterable[str]) -> dict[int, int]:
+        """document → size of the files with text at these paths."""
+        found = (at for path in paths if (at := self._positions.get(path)) is not None)
+        places = np.fromiter(found, np.int64)
+        places = places[self._docs[places] > 0]
+        return dict(zip(self._docs[places].tolist(), self._sizes[places].tolist(), strict=True))
+
+    @cached_property
+    def holding_nul(self) -> tuple[str, ...]:
+        """The paths of files that hold a NUL byte."""
+        return tuple(self.paths[at] for at in np.flatnonzero(self._flags & HOLDS_NUL).tolist())
+
+    @cached_property
+    def without_text(self) -> tuple[str, ...]:
+        return tuple(self.paths[at] for at in np.flatnonzero(self._docs <= 0).tolist())
+
     def entries(self) -> Iterator[ManifestEntry]:
         return map(self._entry, range(len(self.paths)))
 

@@ -20,7 +20,7 @@ from llmc.base.model import Stamp
 from llmc.base.root_fs import DirectoryEntry, FileKind, ReadRefusal, RootFs, StatResult
 from llmc.store.catalog.definitions import spellings
 from llmc.store.shared.catalog import PublishedCatalog, stamp_of
-from llmc.store.shared.keywords import containing, word_hits
+from llmc.store.shared.keywords import word_hits
 from llmc.store.shared.vectors import stored_vectors, vector_hits
 from llmc.store.vectors import VectorState
 
@@ -64,7 +64,8 @@ class PublishedKeywords:
         return self._selection.frequencies(self._head, terms)
 
     def chunks_with(self, terms: Collection[str], limit: int) -> list[tuple[int, int]]:
-        return [(hit.doc, hit.ordinal) for hit in self.search(containing(terms), limit)]
+        found = self._selection.containing(frozenset(terms), limit).get(self._head.repo, ())
+        return [(hit.doc, hit.ordinal) for hit in found]
 
     def candidates(self, condition: Trigrams, limit: int | None = None, *, across_lines: bool = False) -> list[int]:
         places = self._selection.manifest(self._head).places
@@ -141,16 +142,15 @@ class PublishedFs(RootFs):
         return self._selection.manifest(self._head)
 
     def expect(self, paths: Iterable[str]) -> None:
-        entries = (self._manifest.find(path) for path in paths)
-        sizes = {entry.doc: entry.size for entry in entries if entry is not None and entry.doc > 0}
-        self._selection.documents.expect(self._head.repo, sizes)
+        self._selection.documents.expect(self._head.repo, self._manifest.documents_at(paths))
 
     def read(self, path: str, limit: int, *, follow: bool = False, walking: bool = False) -> tuple[bytes, Stamp]:  # noqa: ARG002
         if (refusal := self.refusal(path)) is not None:
             raise refusal
-        entry = self._manifest.find(path)
+        manifest = self._manifest
+        entry = manifest.find(path)
         if entry is None:
-            if self._manifest.below(path):
+            if manifest.below(path):
                 raise self._refused(path, ReadRefusal.FOLDER)
             raise NotFoundError(f"{paths.shown(path)} does not exist", path=path)
         if entry.doc <= 0:

@@ -11,12 +11,13 @@ import math
 import threading
 from collections import OrderedDict, defaultdict
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from llmc.store.shared.access import Readable
 from llmc.store.shared.database import match_query, quoted
 from llmc.store.shared.documents import DocumentReader
-from llmc.store.shared.keywords import candidate_rows, word_hits
+from llmc.store.shared.keywords import candidate_rows, containing, word_hits
 from llmc.store.shared.vectors import vector_hits
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ class Selection:
         self._names: dict[str, dict[str, set[int]]] = {}
         self._expected_names: set[str] = set()
         self._lock = threading.Lock()
+        self._asked: tuple[KeywordQuery | None, int, Hits] = (None, 0, {})
         self._by_repo: dict[str, list[Head]] = defaultdict(list)
         for head in heads:
             self._by_repo[head.repo].append(head)
@@ -88,12 +90,22 @@ class Selection:
     # --- words
 
     def words(self, query: KeywordQuery, limit: int) -> Hits:
-        """repository → its part of the best chunks of all."""
+        """repository → its part of the best chunks of all. View after view asks the same, which is not compared term
+        by term each time."""
+        asked, most_asked, hits = self._asked
+        if asked is query and most_asked == limit:
+            return hits
 
         def found(most: int) -> list[WordHit]:
             return word_hits(self.readable, self._weighted(query), most, None)
 
-        return self._remembered(("words", query, limit), lambda: self._best(found, limit))
+        hits = self._remembered(("words", query, limit), lambda: self._best(found, limit))
+        self._asked = (query, limit, hits)
+        return hits
+
+    def containing(self, terms: frozenset[str], limit: int) -> Hits:
+        """repository → chunks that contain every term."""
+        return self._remembered(("containing", terms, limit), lambda: self.words(containing(sorted(terms)), limit))
 
     def nearest(self, query: npt.NDArray[np.float32], limit: int) -> Hits:
         def found(most: int) -> list[WordHit]:
@@ -173,7 +185,7 @@ class Selection:
     def frequencies(self, head: Head, terms: Collection[str]) -> tuple[int, dict[str, int]]:
         """The number of chunks of a repository, and how many of them have each term. Where there are many
         repositories, the largest stand for all."""
-        if head not in self._counted:
+        if head.nonce not in self._counted_nonces:
             return 0, dict.fromkeys(terms, 0)
         statistics = self.statistics(head)
         counts = statistics.count("body", terms)
@@ -181,11 +193,13 @@ class Selection:
             counts = {term: count or int(self._occurs(term)) for term, count in counts.items()}
         return statistics.chunks, counts
 
-    @property
+    @cached_property
     def _counted(self) -> list[Head]:
-        return self._remembered(
-            "counted", lambda: sorted(self.heads, key=lambda head: (-head.chunks, head.name))[:MOST_STATISTICS]
-        )
+        return sorted(self.heads, key=lambda head: (-head.chunks, head.name))[:MOST_STATISTICS]
+
+    @cached_property
+    def _counted_nonces(self) -> frozenset[str]:
+        return frozenset(head.nonce for head in self._counted)
 
     def _occurs(self, term: str) -> bool:
         """Whether any chunk has a term, also in repositories that are not counted."""
@@ -200,7 +214,7 @@ class Selection:
         if not query.any or not all(map(self._index.is_indexed, shards)):
             return query
         around = self._index.largest_heads(shards, MOST_STATISTICS)
-        everything = [*self._counted, *(head for head in around if head not in self._counted)]
+        everything = [*self._counted, *(head for head in around if head.nonce not in self._counted_nonces)]
         if len(everything) == len(self._counted):
             return query
         own = self._index.term_counts(self._counted, query.any)
@@ -209,9 +223,9 @@ class Selection:
 
     def _remembered(self, key: Hashable, make: Callable[[], Value]) -> Value:
         with self._lock:
-            if key in self._answers:
+            found: Value | None = self._answers.get(key)
+            if found is not None:
                 self._answers.move_to_end(key)
-                found: Value = self._answers[key]
                 return found
         value = make()
         with self._lock:
