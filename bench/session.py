@@ -139,7 +139,8 @@ class Agent:
             file.write_bytes(data)
 
 
-def play(service: Service, tree: Path, length: Length, *flags: str) -> list[Told]:
+def play(service: Service, tree: Path, length: Length, *flags: str, settled: bool = False) -> list[Told]:
+    """`settled`: no call begins before all edits are indexed, so that no reply depends on how busy the machine is."""
     client = ClientInfo(os.getpid(), "bench", str(tree), {"LLMC_ROOTS": str(tree)}, flags)
     session = ConnectedSession("bench")
     visit, surface = RequestContext(client, session), ToolSurface(service, "lean", data=False)
@@ -152,6 +153,8 @@ def play(service: Service, tree: Path, length: Length, *flags: str) -> list[Told
         if done == length.number:
             break
         asked = json.dumps({"name": tool, "arguments": args}, separators=(",", ":"))
+        if settled:
+            settle(service, tree, flags)
         began = time.process_time()
         reply = surface.call(visit, tool, args, RunningRequest(client))
         told.append(of(tool, asked, reply, time.process_time() - began, again=asked in seen))
