@@ -16,10 +16,12 @@ from daemons import until
 from http_world import Served, served
 from page_world import HOSTILE, PAGES, Seen, visitor
 
+from llmc.envelope.reply import Reply
 from llmc.server.http.page.charts import SMALL, nice_step, savings_chart
 from llmc.server.http.page.code import highlighted, terms_of
 from llmc.server.http.page.reply import parsed
-from llmc.server.http.page.routes import drawn, link
+from llmc.server.http.page.results import result_files
+from llmc.server.http.page.routes import drawn, link, took
 from llmc.server.http.page.symbols import Neighbour, picture
 from llmc.state.ledger.figures import TimeSlot
 
@@ -105,6 +107,20 @@ def test_every_way_of_searching_opens_code(browser: httpx.Client, tool: str, que
     assert shown in seen.text
     opened = next(url for url in seen.links() if url.startswith(("/page/code", "/page/symbol")))
     assert browser.get(opened).status_code == 200
+
+
+def test_an_outline_indents_members_and_results_drop_shared_indentation() -> None:
+    outline = Reply("", {"files": [{"path": "a.py", "symbols": [
+        {"name": "Policy", "start_line": 1, "end_line": 9, "signature": "class Policy"},
+        {"name": "next", "container": "Policy", "start_line": 2, "end_line": 4, "signature": "def next(self)"},
+    ]}]})  # fmt: skip
+    (file,) = result_files("outline", outline, frozenset(), {}) or []
+    assert [str(place.lines[0].html).startswith("    ") for place in file.places] == [False, True]
+    hit = {"start_line": 2, "end_line": 4, "text": "\n    def next(self):\n        return 1\n", "lines": [3]}
+    found = Reply("", {"files": [{"path": "a.py", "hits": [hit]}]})
+    (file,) = result_files("search", found, frozenset(), {}) or []
+    assert [line.number for line in file.places[0].lines] == [3, 4]
+    assert not str(file.places[0].lines[0].html).startswith(" ")
 
 
 def test_what_did_not_fit_is_read_by_its_handle(server: Served, browser: httpx.Client) -> None:
@@ -330,8 +346,14 @@ def test_a_chart_has_saved_above_and_wasted_below_the_line() -> None:
     assert saved.height / wasted.height == pytest.approx(800 / 50)
     assert all(chart.left <= tick.at <= chart.right for tick in chart.times)
     assert 2 <= len(chart.times) <= 8
+    assert chart.values[0].text.startswith("−")
+    assert chart.each == "1 h"
     assert nice_step(10) == 2.5
     assert savings_chart([]).bars == ()
+
+
+def test_times_are_short() -> None:
+    assert (took(0.0234), took(1.634), took(12)) == ("23 ms", "1.6 s", "12.0 s")
 
 
 def test_a_picture_counts_what_it_does_not_draw() -> None:

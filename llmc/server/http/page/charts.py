@@ -49,6 +49,7 @@ class Chart:
     zero: float
     width: int
     height: int
+    each: str  # how long the time of a bar is
     left: int = LEFT
 
     @property
@@ -87,9 +88,9 @@ def savings_chart(slots: Sequence[TimeSlot], size: tuple[int, int] = LARGE) -> C
         bars.append(Bar(x, zero - saved[at] * scale, wide, saved[at] * scale, "saved", text))
         bars.append(Bar(x, zero, wide, wasted[at] * scale, "wasted", text))
     levels = [step * number for number in range(int(-bottom // step), int(top // step) + 1)]
-    values = tuple(Tick(zero - level * scale, short_number(abs(level))) for level in levels)
+    values = tuple(Tick(zero - level * scale, short_number(level).replace("-", "−")) for level in levels)
     label = f"Tokens over time: {sum(saved):,} saved, {sum(wasted):,} wasted"
-    return Chart(label, tuple(bars), values, tuple(time_ticks(slots, width)), zero, width, height)
+    return Chart(label, tuple(bars), values, tuple(time_ticks(slots, width)), zero, width, height, slot_length(slots))
 
 
 def nice_step(span: float) -> float:
@@ -114,6 +115,13 @@ def time_ticks(slots: Sequence[TimeSlot], width: int) -> Iterator[Tick]:
         x = LEFT + (width - LEFT - RIGHT) * (at - first) / (last - first)
         yield Tick(x, time.strftime(form, time.localtime(at)))
         at += step
+
+
+def slot_length(slots: Sequence[TimeSlot]) -> str:
+    """`30 min`, `1 h`, `1 d`."""
+    length = slots[1].at - slots[0].at if len(slots) > 1 else HOUR
+    unit, name = (DAY, "d") if length >= DAY else (HOUR, "h") if length >= HOUR else (60, "min")
+    return f"{length / unit:.1f}".removesuffix(".0") + f" {name}"
 
 
 def clock(at: float) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import time
 from functools import cached_property
+from textwrap import dedent
 from typing import TYPE_CHECKING, Any, Final
 
 from llmc.base.errors import LlmcError
@@ -41,7 +42,7 @@ __all__ = ["SPANS", "TOOLS", "Pages"]
 
 # tool → (its name, the argument that the box fills, what to write there)
 TOOLS: Final = {
-    "search": ("Search", "query", "words, a symbol, a question, a pasted error"),
+    "search": ("Search", "query", "a name, a question, an error"),
     "grep": ("Grep", "pattern", "a regular expression, as in ripgrep"),
     "find": ("Files", "name", "part of a file's name, or a glob"),
     "refs": ("Uses", "name", "a function, a class, a method"),
@@ -170,7 +171,7 @@ class Pages:
             "target": f"{one['root']}/{path}",
             "first": line,
             "last": end,
-            "lines": list(enumerate(highlighted(text.removesuffix("\n"), path), line)) if text else [],
+            "lines": list(enumerate(highlighted(dedent(text.removesuffix("\n")), path), line)) if text else [],
             "callers": by_path(callers),
             "callees": by_path(callees),
             "caller_count": len(callers),

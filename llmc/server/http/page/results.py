@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
+from textwrap import dedent
 from typing import TYPE_CHECKING, Any, Final
 
 from llmc.server.http.page.code import highlighted
@@ -20,6 +21,7 @@ __all__ = ["FileResult", "Place", "ShownLine", "result_files"]
 WHOLE_PLACE: Final = 16  # lines; a longer place is shown in part
 MOST_LINES: Final = 400
 SHARE: Final = 3
+INDENT: Final = "    "  # of a member in an outline
 SYMBOL_KINDS: Final = frozenset({"function", "method", "class", "struct", "interface", "trait", "enum", "type"})
 
 
@@ -82,12 +84,15 @@ def search_files(data: dict[str, Any], terms: frozenset[str], roots: dict[str, s
 
 
 def search_place(hit: dict[str, Any], path: str, terms: frozenset[str]) -> Place:
-    """The whole place if it is short, or else the lines that the model was shown, with a line around each."""
+    """The whole place if it is short, or else the lines that the model was shown, with a line around each. Indentation
+    that all lines share is left out, since a phone shows 40 characters."""
     first, name = int(hit["start_line"]), str(hit.get("name") or "")
-    lines = list(enumerate(highlighted(str(hit.get("text", "")).removesuffix("\n"), path, terms), first))
+    lines = list(enumerate(highlighted(dedent(str(hit.get("text", "")).removesuffix("\n")), path, terms), first))
     wanted = {near for number in hit.get("lines", ()) for near in range(int(number) - 1, int(number) + 2)}
     if len(lines) > WHOLE_PLACE and wanted:
         lines = [(number, html) for number, html in lines if number in wanted]
+    while lines and not lines[0][1].strip():
+        del lines[0]
     symbol = f"{path}:{name}" if name and hit.get("kind") in SYMBOL_KINDS else ""
     return Place(list(with_gaps(lines[:WHOLE_PLACE])), name, symbol, first, int(hit["end_line"]))
 
@@ -107,7 +112,7 @@ def grep_files(data: dict[str, Any], terms: frozenset[str], roots: dict[str, str
         path = str(entry["path"])
         lines = [(int(number), str(text)) for number, text, *_ in entry.get("lines", ())][: max(0, room)]
         room -= len(lines)
-        html = highlighted("\n".join(text for _, text in lines), path, terms) if lines else []
+        html = highlighted(dedent("\n".join(text for _, text in lines)), path, terms) if lines else []
         shown = [ShownLine(number, one) for (number, _), one in zip(lines, html, strict=True)]
         count = int(entry.get("count", len(lines)))
         more = f" · {count:,}" if count > len(lines) else ""
@@ -143,7 +148,7 @@ def outline_place(symbol: dict[str, Any], path: str, terms: frozenset[str]) -> P
     name = ".".join(filter(None, (str(symbol.get("container", "")), str(symbol["name"]))))
     first = int(symbol["start_line"])
     signature = str(symbol.get("signature") or name).replace("\n", " ")
-    (html,) = highlighted(signature, path, terms)
+    (html,) = highlighted(INDENT * name.count(".") + signature, path, terms)
     return Place([ShownLine(first, html)], name, f"{path}:{name}", first, int(symbol["end_line"]))
 
 

@@ -160,7 +160,13 @@ def templates() -> Environment:
         undefined=StrictUndefined,
         finalize=encodable,
     )
-    made.filters |= {"ago": ago, "short": short_number, "size": size, "number": lambda value: f"{value:,}"}
+    made.filters |= {
+        "ago": ago,
+        "short": short_number,
+        "size": size,
+        "took": took,
+        "number": lambda value: f"{value:,}",
+    }
     made.globals |= {"link": link, "navigation": NAVIGATION, "tools": TOOLS, "version": __version__}
     return made
 
@@ -193,6 +199,10 @@ def ago(when: float | None) -> str:
         if seconds >= length:
             return f"{seconds / length:.0f} {unit} ago"
     return f"{seconds:.0f} s ago"
+
+
+def took(seconds: float) -> str:
+    return f"{seconds:.1f} s" if seconds >= 1 else f"{seconds * 1_000:.0f} ms"
 
 
 KILO, MEGA = 1e3, 1e6
