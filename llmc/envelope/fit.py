@@ -55,10 +55,16 @@ class Fitted:
             return f"{self.lines_left} line{'' if self.lines_left == 1 else 's'}"
         if self.rest.unit:
             rows = (row for item in self.rest.items() for row in item.rows)
-            sections = {section_of(item.path) for item in self.rest.items() if item.rows}
-            where = "more" if "code" in sections else f"in {' and '.join(one for one in ORDER if one in sections)}"
-            return f"{sum(not row.context and row.number is not None for row in rows)} {where}"
+            return f"{sum(not row.context and row.number is not None for row in rows)} {self._where_left(self.rest)}"
         return f"{sum(len(group.items) for group in self.rest.groups)} more"
+
+    def _where_left(self, rest: Envelope) -> str:
+        """`in tests and docs` where nothing else is left and something else is shown; else `more`."""
+        left = {section_of(item.path) for item in rest.items() if item.rows}
+        shown = {section_of(item.path) for item in self.envelope.items() if item.path}
+        if "code" in left or shown <= left:
+            return "more"
+        return f"in {' and '.join(one for one in ORDER if one in left)}"
 
 
 def shorten(envelope: Envelope) -> Envelope:
