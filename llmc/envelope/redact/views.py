@@ -30,7 +30,10 @@ _SPELLED: Final = re.compile(
     r"|\\u(?:200[b-fB-F]|202[a-eA-E]|206[0-9a-fA-F]|00[aA][dD]|[fF][eE][fF][fF])"
 )
 # What every match of the two holds, for RE2 and bytes.
-_NEAR: Final = {_HIDDEN: rb"[\x00-\x08\x0e-\x1b\x7f-\xff]", _SPELLED: rb"\[[0-9][0-9;:]*m|\\u[02fF]"}
+_NEAR: Final = {
+    _HIDDEN: rb"[\x00-\x08\x0e-\x1b\x7f-\xff]",
+    _SPELLED: rb"\[[0-9][0-9;:]*m|\\u(?:20[026]|00[aA]|[fF][eE])",
+}
 _ESCAPED_SPACE: Final = (b"\\n", b"\\t", b"\\r")
 _PERCENT_ESCAPE: Final = re.compile(rb"%(?:0[AaDd]|2[02567]|3[AaBbDdFf])(?=[A-Za-z0-9])")
 _BOUNDARY: Final = b"\x01"
