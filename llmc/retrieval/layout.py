@@ -49,6 +49,7 @@ def naming(path: str) -> PathFacts:
 
 
 _VERSION = re.compile(r"(?P<prefix>_|.*[._-])?v(?P<number>\d{1,3})(?:(?:alpha|beta|rc)\d*)?", re.IGNORECASE)
+_MAY_BE_VERSION = re.compile(r"v\d[^/]*/", re.IGNORECASE)
 # So many files of a versioned folder must also stand beside it before the folder counts as a copy.
 LEAST_COPIES = 2
 _WINDOWS = re.compile(r"(?:^|/)(?:win|win32|win64|windows|nt)/", re.IGNORECASE)
@@ -81,6 +82,8 @@ class CheckoutLayout:
 
     def current_version(self, path: str) -> str:
         """The folder that holds the current version of what this path is an older version of; empty if it is none."""
+        if not _MAY_BE_VERSION.search(path):
+            return ""
         folders = path.split("/")[:-1]
         for depth, folder in enumerate(folders):
             if match := _VERSION.fullmatch(folder):
@@ -119,8 +122,10 @@ class CheckoutLayout:
 
     def is_bundle(self, path: str) -> bool:
         """Whether a minified build of the same name stands beside it."""
+        if not path.endswith(("js", "css")) or ".min." in path:
+            return False
         stem = _BUNDLED.sub("", path)
-        if stem == path or ".min." in path:
+        if stem == path:
             return False
         if self._minified is None:
             self._minified = frozenset(one.partition(".min.")[0] for one in self.places.holding(".min.")[1])
