@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
     Build = Callable[[Home, Mapping[str, str]], Opened]
 
+# How long a thread that computes may keep others from the interpreter. Every answer of LanceDB and every request passes
+# through several threads, each of which waits so long (5 ms by default) while a search computes.
+SWITCH_SECONDS = 0.0005
+
 
 def main(build: Build | None = None) -> None:
     """`build` opens another handler than the service; tests have one."""
@@ -34,6 +38,7 @@ def main(build: Build | None = None) -> None:
     from llmc.server.daemon import Daemon, end_now  # noqa: PLC0415 - asyncio is imported after the fork
     from llmc.server.local import open_service  # noqa: PLC0415 - loaded on first use
 
+    sys.setswitchinterval(SWITCH_SECONDS)
     home = find_home(os.environ)
     ready = partial(_say, arguments.ready_fd, {"pid": os.getpid()})
     command = "started on demand" if arguments.detach else "python -m llmc.server"
