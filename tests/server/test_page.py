@@ -348,6 +348,7 @@ def test_a_chart_has_saved_above_and_wasted_below_the_line() -> None:
     assert 2 <= len(chart.times) <= 8
     assert chart.values[0].text.startswith("−")
     assert chart.each == "1 h"
+    assert all(tick.at + 20 <= chart.width for tick in chart.times)
     assert nice_step(10) == 2.5
     assert savings_chart([]).bars == ()
 

@@ -19,6 +19,7 @@ HOUR, DAY = 3_600, 86_400
 # Distances between ticks on the time axis, in seconds.
 STEPS: Final = (300, 900, 1_800, HOUR, 2 * HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, DAY, 2 * DAY, 7 * DAY, 14 * DAY)
 TICK_WIDTH: Final = 90
+HALF_LABEL: Final = 20  # of a tick's text, which is centred below it
 NICE: Final = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 
@@ -113,7 +114,8 @@ def time_ticks(slots: Sequence[TimeSlot], width: int) -> Iterator[Tick]:
     form = "%H:%M" if step < DAY else "%d %b"
     while at < last:
         x = LEFT + (width - LEFT - RIGHT) * (at - first) / (last - first)
-        yield Tick(x, time.strftime(form, time.localtime(at)))
+        if x <= width - HALF_LABEL:
+            yield Tick(x, time.strftime(form, time.localtime(at)))
         at += step
 
 

@@ -42,7 +42,7 @@ __all__ = ["SPANS", "TOOLS", "Pages"]
 
 # tool → (its name, the argument that the box fills, what to write there)
 TOOLS: Final = {
-    "search": ("Search", "query", "a name, a question, an error"),
+    "search": ("Search", "query", "name, question or error"),
     "grep": ("Grep", "pattern", "a regular expression, as in ripgrep"),
     "find": ("Files", "name", "part of a file's name, or a glob"),
     "refs": ("Uses", "name", "a function, a class, a method"),
