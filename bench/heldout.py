@@ -75,7 +75,7 @@ def held_out(corpus: Path, split: str) -> Iterator[HeldOut]:
     for package in read_list():
         if package.split == split and package.name in LANGUAGES:
             language = LANGUAGES[package.name]
-            found = extract(package, corpus / package.folder)
+            found = extract(corpus / package.folder)
             found = [d for d in found if d.language == language and d.kind == "definition"]
             yield _set(package.name, language, _distinct(found))
 

@@ -77,19 +77,15 @@ def _exclusions() -> list[tuple[str, list[str]]]:
 
 def _excluded_folders() -> frozenset[str]:
     """Base names of the excluded projects that are not words of the trade: a folder so called is a vendored copy."""
-    ordinary = {
-        "json",
-        "framework",
-        "plug",
-        "cats",
-        "chi",
-        "click",
-        "rack",
-        "express",
-        "requests",
-        "exposed",
-        "phoenix",
-    }
+    ordinary = set(
+        """
+        airflow babel backend black brew cargo cassandra cats celery chi click client compose composer core cython
+        dask deno django docker electron etcd exposed express fd flask fluent framework frontend git go grafana grpc
+        hyper istio jax jest json julia kafka keras klein koin kotlin laravel linux lua moment mongo nest nginx node
+        otp phoenix pip plug polars postgres protobuf rack rails ray react redis requests rq ruby runtime rust salt
+        scala sentry server spark sqlite superset svelte swift terraform vault
+        """.split()  # noqa: SIM905 - a column of quoted words would hide the list
+    )
     return frozenset(repo.split("/")[1].lower() for repo, _ in _exclusions()) - ordinary
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from training.collect import Package
 
-__all__ = ["Example", "capsule", "documented", "extract", "first_sentence", "lines_of", "read", "write"]
+__all__ = ["Example", "capsule", "documented", "extract", "file_lines", "first_sentence", "lines_of", "read", "write"]
 
 DOCUMENTED = 3_000  # for one package: the largest must not be most of what is learned
 NAMED = 700  # definitions without prose, learned by their names alone
@@ -72,6 +72,10 @@ def lines_of(code: str) -> set[int]:
     return {hash_of(line) for line in plain if len(line) >= 12}
 
 
+def file_lines(path: Path) -> set[int]:
+    return lines_of(path.read_text(errors="replace"))
+
+
 def hash_of(text: str) -> int:
     return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).digest(), "little")
 
@@ -80,7 +84,7 @@ def documented(definition: Definition) -> bool:
     return bool(first_sentence(definition.doc)[0])
 
 
-def extract(package: Package, folder: Path) -> list[Definition]:
+def extract(folder: Path) -> list[Definition]:
     """Every definition of a package, in the order of the paths."""
     found: list[Definition] = []
     for path in sorted(folder.rglob("*")):
@@ -88,7 +92,7 @@ def extract(package: Package, folder: Path) -> list[Definition]:
             try:
                 found += definitions(path, str(path.relative_to(folder)))
             except (RecursionError, ValueError) as error:
-                print(f"{package.folder}: {path.name}: {error}")
+                print(f"{folder.name}: {path.name}: {error}")
     return found
 
 

@@ -16,6 +16,7 @@ import pickle
 import time
 from collections import Counter
 from dataclasses import asdict
+from multiprocessing import Pool
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,7 +28,7 @@ from bench.packages import unpacked
 from llmc.embed import BUNDLED
 from llmc.embed.static import Tokenizer
 from training.collect import collect, read_list
-from training.examples import examples, extract, lines_of, read, write
+from training.examples import examples, extract, file_lines, lines_of, read, write
 from training.vocabulary import choose_words
 
 if TYPE_CHECKING:
@@ -49,17 +50,18 @@ def examples_step(work: Path) -> None:
     """Training examples, without whatever copies the dev and test packages (or any folder below WORK/against)."""
     packages = [package for package in read_list() if (work / "corpus" / package.folder / ".done").exists()]
     held_out: set[int] = set()
-    for package in packages:
-        if package.split != "train":
-            held_out.update(*(lines_of(found.code) for found in extract(package, work / "corpus" / package.folder)))
-    for path in (work / "against").rglob("*"):
-        if path.is_file() and path.stat().st_size < 1_000_000:
-            held_out |= lines_of(path.read_text(errors="replace"))
     target, seen = work / "examples.jsonl", set[int]()
     target.unlink(missing_ok=True)
-    for package in packages:
-        if package.split == "train":
-            write(target, examples(package, extract(package, work / "corpus" / package.folder), held_out, seen))
+    with Pool() as pool:
+        apart = [work / "corpus" / package.folder for package in packages if package.split != "train"]
+        for found in pool.imap(extract, apart):
+            held_out.update(*(lines_of(definition.code) for definition in found))
+        against = [path for path in (work / "against").rglob("*") if path.is_file() and path.stat().st_size < 1_000_000]
+        held_out.update(*pool.imap_unordered(file_lines, against, chunksize=64))
+        train = [package for package in packages if package.split == "train"]
+        folders = [work / "corpus" / package.folder for package in train]
+        for package, definitions in zip(train, pool.imap(extract, folders), strict=True):
+            write(target, examples(package, definitions, held_out, seen))
     languages = Counter((example.language, bool(example.sentence)) for example in read(target))
     (work / "examples.json").write_text(
         json.dumps({f"{name} {doc}": n for (name, doc), n in sorted(languages.items())})
