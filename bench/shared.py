@@ -1,6 +1,9 @@
 """How a shared index grows: search, grep and publishing at 10 and 100 repositories, with one to four servers.
 
-    LLMC_TEST_WEED=… python -m bench.shared --source PATH … --repos 10 100 --servers 1 2 4 --out FILE
+    LLMC_TEST_WEED=… python -m bench.shared --source PATH … --repos 10 100 --servers 1 2 4 --out FILE [--keep FOLDER]
+
+With `--keep` storage, trees and local indexes stay in a folder, so that a second run builds nothing; the result is
+written after each measurement, and a run that was interrupted continues behind the last one.
 
 Real work trees are repeated with modified content, so that no two repositories share a document. Everything runs on one
 machine against SeaweedFS on loopback, and the local engine has the same trees in the same run: ratios are fair, and
@@ -16,7 +19,6 @@ import os
 import random
 import re
 import resource
-import shutil
 import statistics
 import subprocess
 import sys
@@ -44,6 +46,7 @@ from llmc.envelope.redact.redactor import Redactor  # noqa: E402
 from llmc.server.shared.token_file import add_token  # noqa: E402
 from llmc.settings import load  # noqa: E402
 from llmc.store.shared.database import SharedDatabase  # noqa: E402
+from llmc.store.shared.publishing import all_heads  # noqa: E402
 from llmc.store.shared.schema import Description  # noqa: E402
 from llmc.workspace import Workspace  # noqa: E402
 
@@ -64,12 +67,15 @@ def main() -> int:
     parser.add_argument("--latency", type=float, default=0.03, help="seconds that the proxy adds to each request")
     parser.add_argument("--queries", type=int, default=40)
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--keep", type=Path, help="a folder for storage, trees and local indexes; deleted if not given")
+    parser.add_argument("--build", action="store_true", help="build everything in --keep, and measure nothing")
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="llmc-growth-") as folder, seaweed(Path(folder) / "storage") as storage:
-        os.environ.update(storage.environ)
-        found = Growth(Path(folder), storage, given).run()
     given.out.parent.mkdir(parents=True, exist_ok=True)
-    given.out.write_text(json.dumps(found, indent=2) + "\n")
+    with ExitStack() as stack:
+        folder = given.keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="llmc-growth-")))
+        storage = stack.enter_context(seaweed(folder / "storage"))
+        os.environ.update(storage.environ)
+        found = Growth(folder, storage, given).run()
     print(json.dumps(found, indent=2))
     return 0
 
@@ -79,60 +85,70 @@ class Growth:
         self._folder = folder
         self._storage = storage
         self._given = given
-        self._url = f"{storage.base}/growth"
         self._home = {**os.environ, "LLMC_HOME": str(folder / "home"), "XDG_CONFIG_HOME": str(folder / "config")}
         self._tokens = str(folder / "tokens.toml")
+        Path(self._tokens).unlink(missing_ok=True)
         self._token = add_token(self._tokens, "bench", ["**"], metrics=True)
         self._random = random.Random(24)
         self._made: list[Path] = []
+        self._url = ""
         settings = load("/", {}).settings
         redactor = Redactor.of(settings.redaction.model_copy(update={"enabled": True}))
         self._embedder = open_embedder(settings.embedder)
         self._description = Description(self._embedder.name, self._embedder.dimension, redactor.fingerprint)
 
     def run(self) -> dict[str, Any]:
-        steps = []
+        out = self._given.out
+        found: dict[str, Any] = json.loads(out.read_text()) if out.exists() else {}
+        found |= {"cores": os.cpu_count(), "storage": "SeaweedFS on loopback"}
         for count in self._given.repos:
-            steps.append(self._step(count))
-            print(json.dumps(steps[-1]), file=sys.stderr, flush=True)
-        return {"cores": os.cpu_count(), "load": os.getloadavg(), "storage": "SeaweedFS on loopback", "steps": steps}
+            self._grow(count)
+            step = found.setdefault(f"{count} repositories", {})
+            for name, measure in self._measurements(count):
+                if name in step:
+                    continue
+                began = time.monotonic()
+                step[name] = {**measure(), "load": os.getloadavg()[0]}
+                print(count, name, step[name], f"{time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+                out.write_text(json.dumps(found, indent=2) + "\n")
+        return found
 
-    def _step(self, count: int) -> dict[str, Any]:
-        began = time.monotonic()
-        self._grow(count)
-        self._llmc("shared", "optimize")
-        published = time.monotonic() - began
-        status = json.loads(self._llmc("shared", "status", "--json"))
+    def _measurements(self, count: int) -> Iterator[tuple[str, Callable[[], dict[str, Any]]]]:
+        local = self._folder / f"local{count}"
+        if self._given.build:
+            with self._local_index(local):
+                return
+        yield "index", self._status
         words = self._words()
-        return {
-            "repositories": count,
-            "chunks": status["chunks"],
-            "documents": status["documents"],
-            "bytes": status["bytes"],
-            "objects": status["objects"],
-            "shards": status["shards"],
-            "publish_and_optimize_seconds": round(published, 1),
-            "load": os.getloadavg()[0],
-            "local": self._local(words),
-            "shared": self._shared(words),
-            "commit": self._commit(),
-            "throughput": [self._throughput(servers, words) for servers in self._given.servers],
-        }
+        yield "local", lambda: self._local(local, words)
+        yield "shared", lambda: self._shared(words)
+        for servers in self._given.servers:
+            yield f"throughput of {servers}", partial(self._throughput, servers, words)
+        yield "commit", self._commit
+
+    def _status(self) -> dict[str, Any]:
+        status = json.loads(self._llmc("shared", "status", "--json"))
+        return {name: status[name] for name in ("repositories", "chunks", "documents", "bytes", "objects", "shards")}
 
     # ---- repositories
 
     def _grow(self, count: int) -> None:
-        """Publish copies until there are so many repositories; each source is digested once for a step."""
-        sources = self._given.source
+        """Publish copies to an index of so many repositories, unless they are there; each source is digested once."""
+        self._url = f"{self._storage.base}/growth{count}"
+        trees = self._folder / f"trees{count}"
         database = SharedDatabase.create(self._url, self._description)
+        known = {repo for repo, _ in all_heads(database)}
+        missing = [number for number in range(count) if f"team/r{number:04d}" not in known][: count - len(known)]
+        sources = self._given.source
         for at, source in enumerate(sources):
-            wanted = [number for number in range(len(self._made), count) if number % len(sources) == at]
+            wanted = [number for number in missing if number % len(sources) == at]
             files = list(digested(source, self._embedder)) if wanted else []
             for number in wanted:
-                made = self._folder / "trees" / f"r{number:04d}"
-                write_copy(files, number, made)
-                publish_copy(database, f"team/{made.name}", files, number)
-        self._made = [self._folder / "trees" / f"r{number:04d}" for number in range(count)]
+                write_copy(files, number, trees / f"r{number:04d}")
+                publish_copy(database, f"team/r{number:04d}", files, number)
+        if missing:
+            self._llmc("shared", "optimize")
+        self._made = sorted(trees.iterdir())
 
     def _publish(self, tree: Path) -> None:
         self._llmc("publish", str(tree), "--repo", f"team/{tree.name}", "--ref", "main", "--no-optimize")
@@ -144,6 +160,7 @@ class Growth:
     def _words(self) -> list[str]:
         """Names that occur in the trees, the same for every engine."""
         found: set[str] = set()
+        self._random.seed(24)
         for tree in self._random.sample(self._made, min(5, len(self._made))):
             files = sorted(path for path in tree.rglob("*.*") if path.suffix in {".py", ".rs", ".go", ".js", ".ts"})
             for path in self._random.sample(files, min(30, len(files))):
@@ -153,18 +170,22 @@ class Growth:
 
     # ---- engines
 
-    def _local(self, words: list[str]) -> dict[str, float]:
+    @contextmanager
+    def _local_index(self, home: Path) -> Iterator[Workspace]:
         """The same trees as roots of one workspace, in this process."""
-        home = self._folder / f"local{len(self._made)}"
         with Workspace.open(*map(str, self._made), home=str(home), settings=load("/", {}).settings) as workspace:
             workspace.index()
             workspace.wait_for_vectors()
+            yield workspace
+
+    def _local(self, home: Path, words: list[str]) -> dict[str, float]:
+        with self._local_index(home) as workspace:
+            workspace.search(phrase(words, words[0])), workspace.grep(words[0], stop=200)
             before = process_seconds()
             search = timed([partial(workspace.search, phrase(words, word)) for word in self._some(words)])
             between = process_seconds()
             grep = timed([partial(workspace.grep, word, stop=200) for word in self._some(words)])
             cpu = {"search": between - before, "grep": process_seconds() - between}
-        shutil.rmtree(home, ignore_errors=True)
         return {**figures("search", search, cpu["search"]), **figures("grep", grep, cpu["grep"])}
 
     def _shared(self, words: list[str]) -> dict[str, float]:
@@ -183,7 +204,8 @@ class Growth:
         return {**found, "resident_mb": round(memory / 1e6)}
 
     def _some(self, words: list[str]) -> list[str]:
-        return self._random.sample(words, min(self._given.queries, len(words)))
+        """The same of every engine."""
+        return random.Random(24).sample(words, min(self._given.queries, len(words)))
 
     def _commit(self) -> dict[str, float]:
         """A commit with 50 changed files: how long publishing takes, and when another server shows it."""
