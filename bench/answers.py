@@ -106,6 +106,7 @@ def cited(text: str) -> Iterator[tuple[str, int, int]]:
         elif "/" in line.split(" ")[0] or "." in line.split(" ")[0]:
             path = line.split(" ")[0].rstrip(":")
         for found in _CITED.finditer(line):
+            path = found["path"] if line.lstrip().startswith(found[0]) else path
             for part in found["lines"].split(","):
                 first, _, last = part.strip().partition("-")
                 yield found["path"], int(first), int(last or first)

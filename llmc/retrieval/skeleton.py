@@ -84,6 +84,17 @@ _MOST_NAMES = 6  # of calls in lines that are left out
 _FEW = 3  # so many folded lines need no mark of their own: the line numbers show them
 
 
+def logs(text: str) -> bool:
+    """Whether a line only writes a log."""
+    return _LOGS.match(text) is not None
+
+
+def decides(text: str) -> bool:
+    """Whether a line begins a branch or leaves the function."""
+    bare = text.lstrip(" \t})")
+    return _CONDITION.match(bare) is not None or _RESULT.match(bare) is not None
+
+
 class Fold(int):
     """A number of lines that are left out. `names` are functions that they call, where statements were left out."""
 

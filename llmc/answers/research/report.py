@@ -200,5 +200,7 @@ def item_of(place: ResultPlace, shown: Mapping[str, str]) -> Item:
     head = f"{shown.get(place.root, '')}{place.path}:{place.line}"
     name = "" if place.section == "data" else place.name
     first = " ".join(part for part in (head, name, f"· {place.says}" if place.says else "") if part)
-    rows = (Row(first), *(Row(f"  {text}") for _, text in place.rows))
+    # Lines of a definition are picked out of it, so each says which one it is.
+    numbered = place.section == "definition"
+    rows = (Row(first), *(Row(f"  {number} {text}" if numbered else f"  {text}") for number, text in place.rows))
     return Item(rows, "", place.root, place.path, place.line, place.end)

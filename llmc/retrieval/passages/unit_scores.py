@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from llmc.retrieval.query_features import QueryFeatures
 
-__all__ = ["mentions", "named_like", "weigh"]
+__all__ = ["mentions", "named_like", "scaled", "weigh"]
 
 BODY, NAME, CHUNK = 2.0, 2.0, 9.0
 

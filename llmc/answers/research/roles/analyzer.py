@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from llmc.answers.research.evidence import cited_line, terms_of
+from llmc.answers.research.evidence import TYPES, cited_line, terms_of
 from llmc.answers.research.finders.usages import unresolved
 from llmc.answers.research.matches import GraphTarget
 from llmc.answers.research.prose import doc_sentence, exit_lines, one_line
@@ -20,6 +20,8 @@ from llmc.graph.trees import callees as graph_callees
 from llmc.graph.trees import callers as graph_callers
 from llmc.retrieval.passages.documentation import documentation
 from llmc.retrieval.passages.lexical import compared, wanted
+from llmc.retrieval.passages.segments import is_comment
+from llmc.retrieval.skeleton import decides, logs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,11 +29,10 @@ if TYPE_CHECKING:
     from llmc.answers.research.toolbox import RoleToolbox
     from llmc.base.model import Symbol
 
-TYPES = frozenset(
-    {"class", "struct", "interface", "enum", "trait", "protocol", "module", "object", "type", "record", "impl"}
-)
 MOST_CALLERS, MOST_CALLEES, MOST_MEMBERS, MOST_CONSTANTS, MOST_EXITS = 3, 5, 4, 2, 2
-MOST_INNER, MOST_DECIDING = 6, 4
+MOST_INNER, MOST_DECIDING, LONGEST_COMMENT = 6, 4, 6
+# What a branch or an exit is worth, relative to the line that says most of the question.
+DECIDES = 0.3
 SECTIONS = ("definition", "member", "entry", "guess", "calls", "data", "config")
 _CONSTANT = re.compile(r"_{0,2}[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|[A-Z]{4,}")
 _CONFIGURED = re.compile(
@@ -177,15 +178,39 @@ def callees(brief: Brief, target: GraphTarget, toolbox: RoleToolbox) -> Iterator
 
 
 def deciding_lines(brief: Brief, symbol: Symbol, lines: Sequence[str]) -> tuple[tuple[int, str], ...]:
-    """The lines of a body that say most of the question, rare words first; without documentation and messages."""
+    """The lines of a body that say most of the question, rare words first, each with the comment above it. Branches and
+    exits rank before other lines and fill up what words leave, since they decide. Without documentation and logging."""
     body = range(symbol.start_line, min(symbol.end_line, len(lines)))
     prose = set(documentation((number, lines[number]) for number in body))
-    numbers = [number for number in body if number not in prose and lines[number].strip(" )]}\"',")]
-    numbers = [number for number in numbers if not lines[number].lstrip().startswith(('"', "'", 'f"'))]
-    scores = compared([lines[number] for number in numbers], wanted(to_base_form(brief.question.text)))
+    numbers = [number for number in body if number not in prose and is_statement(lines[number])]
+    texts = [" ".join([*comment_above(lines, number, symbol.start_line), lines[number]]) for number in numbers]
+    found = compared(texts, wanted(to_base_form(brief.question.text)))
+    most = max(found, default=0.0) or 1.0
+    scores = [
+        score / most + (DECIDES if decides(lines[number]) else 0.0)
+        for score, number in zip(found, numbers, strict=True)
+    ]
     best = sorted(zip(scores, numbers, strict=True), key=lambda one: (-one[0], one[1]))[:MOST_DECIDING]
     chosen = sorted(number for score, number in best if score > 0)
     return tuple((number + 1, one_line(lines[number], 100)) for number in chosen)
+
+
+def is_statement(text: str) -> bool:
+    bare = text.strip()
+    return (
+        bool(bare.strip(" ()[]{}\"',;"))
+        and not bare.startswith(('"', "'", 'f"'))
+        and not is_comment(bare)
+        and not logs(text)
+    )
+
+
+def comment_above(lines: Sequence[str], number: int, first: int) -> list[str]:
+    """The comment directly above a line, which says what the line is for."""
+    start = number
+    while start > max(first, number - LONGEST_COMMENT) and is_comment(lines[start - 1].strip()):
+        start -= 1
+    return list(lines[start:number])
 
 
 def exits(symbol: Symbol, target: ResultPlace, lines: Sequence[str]) -> Iterator[ResultPlace]:

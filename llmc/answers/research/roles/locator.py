@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import replace
+from math import exp
 from typing import TYPE_CHECKING
 
-from llmc.answers.research.evidence import ScoredUnit, place_of, score_places, terms_of
+from llmc.answers.research.evidence import ScoredUnit, place_of, rank_units, score_places, terms_of
 from llmc.answers.research.finders import find
 from llmc.answers.research.finders.documents import documented
 from llmc.answers.research.matches import category_of
@@ -29,6 +30,7 @@ SEARCHED_WHOLE = 6
 MOST_PLACES = 13
 MOST_NAMED = 6
 MOST_BEST = 6
+MOST_LIKELY = 2
 MOST_OF_FILE = 3
 USES = frozenset({"call", "use", "inherit", "type", "import"})
 # Weight of each further place in a file relative to the previous one. With 0.4 to 0.6 the cited line is right for
@@ -115,7 +117,8 @@ def rank_places(question: Question, defined: Sequence[DefinitionMatch], toolbox:
     places = [
         place_of(one.area.view.root.id, one.path, one.symbol, lines_of(one, toolbox)) for one in meant[:MOST_NAMED]
     ]
-    ordered = list({place.key: place for place in [*places, *in_order(by_file)]}.values())
+    likely = likely_places(by_file, question) if question.type is QuestionType.HOW and not named else []
+    ordered = list({place.key: place for place in [*places, *likely, *in_order(by_file)]}.values())
     tests = "test" in terms  # else they only repeat what the code does
     ranked = [units[0].place for file, units in by_file if units and (tests or file.role != "test")]
     return [*spread(ordered, ranked)[:MOST_PLACES], *(further_place(file) for file in result.files)]
@@ -153,6 +156,13 @@ def trim_hits(file: FileHits, rank: int) -> FileHits:
 
 def lines_of(one: DefinitionMatch, toolbox: RoleToolbox) -> list[str]:
     return toolbox.lines(one.area, one.path) or []
+
+
+def likely_places(by_file: Sequence[tuple[FileHits, list[ScoredUnit]]], question: Question) -> list[ResultPlace]:
+    """The definitions that explain what a question without a name asks; `weight` is relative to the best one. Not for
+    questions for a place, which often mean a type: `rank_units` ranks types low."""
+    ranked = rank_units([units for file, units in by_file if str(file.role) not in BEHIND], question.text)
+    return [replace(one.place, weight=exp(one.score - ranked[0].score)) for one in ranked[:MOST_LIKELY]]
 
 
 def in_order(by_file: Sequence[tuple[FileHits, list[ScoredUnit]]]) -> list[ResultPlace]:
