@@ -185,10 +185,11 @@ class Graph:
             if kind in CALLABLE_KINDS and (facts.is_member(qualified) or not reference.receiver or not origin.path):
                 yield facts.node(qualified)
 
-    def structural(self, node: GraphNode) -> list[GraphNode]:
-        """The types that implement an interface without naming it, where the language has that."""
+    def structural(self, node: GraphNode, most: int = MOST_DOCS) -> list[GraphNode]:
+        """The types that implement an interface without naming it, where the language has that; none if more than
+        `most` files define the rarest of its methods."""
         facts = self.project.facts(node.doc)
-        return self.resolver.dialect(facts).implementing(self.resolver, facts, node.qualified) if facts else []
+        return self.resolver.dialect(facts).implementing(self.resolver, facts, node.qualified, most) if facts else []
 
     def told_implementations(self, node: GraphNode) -> list[GraphNode]:
         """What the index of a compiler names as implementations."""
@@ -254,6 +255,11 @@ class Graph:
                     ):
                         locals_.setdefault(doc, []).append(link.name)
         return locals_
+
+    def mentions(self, name: str) -> int:
+        """How many documents may hold a name."""
+        wanted = trigrams(name)
+        return len(self.project.keywords.candidates(Trigrams(all=wanted))) if wanted else len(self.project.places)
 
     def _holding(self, name: str, origin: Facts, found: Edges) -> list[int]:
         """The documents that may hold a name: from the trigram index, nearest first where they are too many."""

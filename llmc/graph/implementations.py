@@ -22,6 +22,9 @@ MOST_TYPES = 1_000
 MOST_INTERFACES = 8
 MOST_BASES = 4
 INTERFACE_KINDS = frozenset({"interface", "trait", "protocol"})
+# Files that are looked at for what a call through an interface may run: those that define the rarest of its methods, or
+# that mention it where the language names the bases of a type.
+FEW_FILES, FEW_MENTIONS = 30, 300
 ABSTRACT_LINES = 8  # an abstract method of Python has a docstring and raises
 
 
@@ -70,13 +73,25 @@ def implementing_members(graph: Graph, node: GraphNode) -> list[GraphNode]:
     if facts is None or symbol is None or symbol.kind not in CALLABLE_KINDS or facts.kind(owner) not in TYPE_KINDS:
         return []
     is_short = symbol.end_line - symbol.start_line < ABSTRACT_LINES
-    if facts.kind(owner) not in INTERFACE_KINDS and not is_short:
+    is_structural = graph.resolver.dialect(facts).is_structural
+    if facts.kind(owner) not in INTERFACE_KINDS and (is_structural or not is_short):
         return []
     key = ("implementing", node)
     if key not in graph.project.memo:
-        graph.project.memo[key] = [one for one in _overriding(graph, node)[0] if not graph.in_test(one)]
+        types = _few_subtypes(graph, facts.node(owner), is_structural=is_structural)
+        members = [member for one in types for member in _own(graph, one, node.name)]
+        members += graph.told_implementations(node)
+        graph.project.memo[key] = [one for one in dict.fromkeys(members) if not graph.in_test(one)]
     found: list[GraphNode] = graph.project.memo[key]
     return found
+
+
+def _few_subtypes(graph: Graph, owner: GraphNode, *, is_structural: bool) -> list[GraphNode]:
+    """The subtypes of a type that are found by looking at few files: a flow through an interface that hundreds of files
+    mention goes everywhere, and finding them takes seconds on a large repository."""
+    if is_structural:
+        return graph.structural(owner, FEW_FILES)
+    return subtypes(graph, owner)[0] if graph.mentions(owner.name) <= FEW_MENTIONS else []
 
 
 def _decorators(graph: Graph, node: GraphNode) -> Iterator[tuple[int, str]]:

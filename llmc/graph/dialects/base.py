@@ -99,8 +99,8 @@ class Dialect:
         """(facts, scope, chain) of the bases of a type, wherever they are declared."""
         return [(facts, qualified.rpartition(".")[0], one) for one in facts.links.bases.get(qualified, ())]
 
-    def implementing(self, resolver: Resolver, facts: Facts, qualified: str) -> list[GraphNode]:  # noqa: ARG002 - likewise
-        """Types that implement an interface without naming it."""
+    def implementing(self, resolver: Resolver, facts: Facts, qualified: str, most: int) -> list[GraphNode]:  # noqa: ARG002 - others look for them
+        """Types that implement an interface without naming it; none if more than `most` files would be looked at."""
         return []
 
     def imported(self, resolver: Resolver, facts: Facts, target: str) -> Resolution:

@@ -88,7 +88,7 @@ class Go(Dialect):
         package = self._of_package(facts.path.rpartition("/")[0], name)
         return [(one, inner) for one in package if inner in one.by_qualified][:1]
 
-    def implementing(self, resolver: Resolver, facts: Facts, qualified: str) -> list[GraphNode]:
+    def implementing(self, resolver: Resolver, facts: Facts, qualified: str, most: int) -> list[GraphNode]:
         """Types whose methods include all those of an interface."""
         if facts.kind(qualified) != "interface":
             return []
@@ -96,12 +96,13 @@ class Go(Dialect):
         if not methods:
             return []
         ordered = sorted(methods, key=lambda name: len(self.project.defining(name)))
+        if len(self.project.defining(ordered[0])) > most:
+            return []
         candidates = self._having(ordered[0])
-        candidates |= self._embedding(resolver, ordered, candidates)
+        candidates |= self._embedding(resolver, ordered, candidates, min(most, MOST_EMBEDDING))
         for name in ordered[1:]:
-            if not candidates:
-                return []
-            candidates &= self._having(name) | {one for one in candidates if self._promotes(resolver, one, name)}
+            # Only the packages of the candidates are looked at: thousands of files define a method `Get`.
+            candidates = {one for one in candidates if self._has(*one, name) or self._promotes(resolver, one, name)}
         found = [self._type(folder, name) for folder, name in sorted(candidates)]
         return [node for node in found if node is not None]
 
@@ -127,12 +128,19 @@ class Go(Dialect):
                     found.add((facts.path.rpartition("/")[0], owner))
         return found
 
-    def _embedding(self, resolver: Resolver, methods: list[str], known: set[tuple[str, str]]) -> set[tuple[str, str]]:
+    def _has(self, folder: str, owner: str, name: str) -> bool:
+        return any(f"{owner}.{name}" in facts.by_qualified for facts in self._of_package(folder, name))
+
+    def _embedding(
+        self, resolver: Resolver, methods: list[str], known: set[tuple[str, str]], most: int
+    ) -> set[tuple[str, str]]:
         """Types that define some of the methods and have the rarest one through what they embed."""
         others: set[tuple[str, str]] = set()
+        if any(len(self.project.defining(name)) > most for name in methods[1:]):
+            return others
         for name in methods[1:]:
             others |= self._having(name) - known
-            if len(others) > MOST_EMBEDDING:
+            if len(others) > most:
                 return set()
         return {one for one in others if self._promotes(resolver, one, methods[0])}
 
