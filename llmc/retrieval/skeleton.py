@@ -34,9 +34,13 @@ _FLOW_HEAD = re.compile(r"(?:if|elif|else|elsif|for|foreach|while|until|unless|d
 _CONDITION = re.compile(r"(?:else\s+)?(?:if|elif|elsif|unless|while|until|switch|match|case|when|assert)\b")
 _RESULT = re.compile(r"(?:return|raise|throw|yield|break)\b")
 _LONG_STRING = re.compile(r"\"[^\"\n]{50,}\"|'[^'\n]{50,}'|`[^`\n]{50,}`")
+# Calls on a logger. A function called `log` may be an audit log, and `log.Fatal` leaves.
 _LOGS = re.compile(
-    r"\s*(?:const|let|var)?\s*\w*(?:this\.|self\.)?_?(?:log|logger|logging|console|tracing|slog|klog|LOG)\b"
-    r"(?:\s*:?=|\.\w+|\(\w*\)\.\w+)?[^=]*\(|\s*(?:trace|debug|info|warn|error|println|eprintln)!\("
+    r"\s*(?:\w+\.)*_?(?:use|get)?(?:log|logger|logging|console|tracing|slog|klog)(?:\([^()]*\))?(?:\.\w+\([^()]*\))?(?:\.|::)"
+    r"(?:trace|debug|info|warn|warning|error|exception|critical|log|print|notice|verbose)(?:f|ln|s|w)?\b!?[^=]*\("
+    r"|\s*(?:trace|debug|info|warn|error|println|eprintln)!\("
+    r"|\s*(?:const|let|var)?\s*_?log(?:ger)?\s*:?=\s*(?:\w+\.)*\w*log",
+    re.IGNORECASE,
 )
 _GO_CHECK = re.compile(r"if (\w*[eE]rr\w*) != nil")
 _GO_GROUP = re.compile(r"\s*(?:const|var|type|import)\s*\(\s*")  # of declarations

@@ -48,8 +48,8 @@ __all__ = [
 ALIKE_FILES = 4
 FEW_DEFINED = 0.05  # of all matches: among a hundred TODOs one constant is called so, too
 QUOTED = 3  # matches of one symbol that are quoted where there is not room for all
-LONG_LINE = 60  # characters of a line that is not repeated in full
-REPEATED_LINE = 36  # of it, where it is listed again: enough to recognise it
+LONG_LINE = 60  # characters of a line that is not repeated where it follows itself
+AS_ABOVE = "as above"
 LISTED_LINE = 160  # characters of a line where there is not room for all
 MOST_IN_FOLDER = 12  # files below one heading, unless they lie in the same folder
 MARK_TOKENS = 16
@@ -72,9 +72,9 @@ def kind_counts(files: Iterable[FileGroups]) -> Counter[str]:
 
 
 def listed_lines(files: Sequence[FileGroups], names: Names, *, named: bool = True) -> list[Group]:
-    """Every match on a line, by folder and file; `named`: with the symbol that it is in. Of a long line that was listed
-    before there is the beginning."""
-    return list(by_folder_groups(files, names, partial(line_items, named=named, seen=set())))
+    """Every match on a line, by folder and file; `named`: with the symbol that it is in. A long line that follows
+    itself is not repeated."""
+    return list(by_folder_groups(files, names, partial(line_items, named=named, above=[""])))
 
 
 def merged_lines(files: Sequence[FileGroups], names: Names, *, named: bool) -> tuple[list[Group], list[Group]]:
@@ -141,17 +141,17 @@ def shared_folder(files: list[FileGroups]) -> str:
     return commonpath([file.path.rpartition("/")[0] for file in files])
 
 
-def line_items(file: FileGroups, *, named: bool, seen: set[str] | None = None) -> list[Item]:
+def line_items(file: FileGroups, *, named: bool, above: list[str] | None = None) -> list[Item]:
     """One for each symbol. What is in no symbol comes first: further down it would read as part of the symbol above
-    it. `seen` has the lines that were listed before, and takes those of this file."""
-    rows = partial(line_rows, named=named, used=is_used(file), seen=set() if seen is None else seen)
+    it. `above` has the line that was listed last, and takes the last one of this file."""
+    rows = partial(line_rows, named=named, used=is_used(file), above=[""] if above is None else above)
     return [
         Item(tuple(rows(one)), "", file.root, file.path, min(one.kinds), max(one.kinds))
         for one in sorted(file.symbols, key=lambda each: each.symbol is not None)
     ]
 
 
-def line_rows(one: SymbolMatches, *, named: bool, used: bool, seen: set[str]) -> Iterator[Row]:
+def line_rows(one: SymbolMatches, *, named: bool, used: bool, above: list[str]) -> Iterator[Row]:
     """`used`: the file does more than import it."""
     before = ""
     for line in one.lines:
@@ -160,10 +160,8 @@ def line_rows(one: SymbolMatches, *, named: bool, used: bool, seen: set[str]) ->
         name = symbol_name(one, line.number) if named else ""
         text = "import" if used and one.kinds[line.number] == IMPORT else redactable_part(line).lstrip()
         end = one.ends.get(line.number, 0)
-        if len(text) >= LONG_LINE and not end:
-            whole = text
-            text = f"{text[:REPEATED_LINE].rstrip()}…" if whole in seen else text
-            seen.add(whole)
+        whole, text = text, AS_ABOVE if len(text) >= LONG_LINE and text == above[0] and not end else text
+        above[0] = whole
         text = f"{name} · {text}" if name not in {"", before} else text
         yield Row(text, line.number, longest=LISTED_LINE, end=end, cited=True, around=(line.around,))
         before = name

@@ -339,7 +339,7 @@ def as_asked(  # noqa: PLR0917 - what is known of these lines
         return rows, ()
     if asked.flag("skeleton"):
         return None
-    is_long = target.kind in CALLABLE and len(rows) > long and not asked.flag("all")
+    is_long = target.kind in CALLABLE and len(rows) > long and not (asked.flag("all") or asked.flag("code"))
     is_condensed = asked.flag("code") or is_long or LONG_OF_SEVERAL <= len(rows) <= WHOLE_LINES
     code = code_rows(rows, lines, path) if is_condensed else rows
     if is_long and len(code) > most:

@@ -278,3 +278,22 @@ def test_plain_calls_go_before_what_sets_a_field() -> None:
     kept = shape(f"def f(self):\n    if a:\n{body}    return 1\n", most=14)
     assert sum("self.f" in one for one in kept) == 10
     assert not any("call_" in one for one in kept)
+
+
+@pytest.mark.parametrize(
+    ("statement", "is_left_out"),
+    [
+        ("logger.info('a')", True),
+        ('log.Error("x: %v", err)', True),
+        ("this.logger.warn(`a`)", True),
+        ('klog.V(4).Infof("x")', True),
+        ("logging.getLogger(__name__).debug('a')", True),
+        ("log(instance=page, action='publish')", False),  # an entry of an audit log
+        ('log.Fatal("x")', False),
+        ("self.log.append(x)", False),
+        ("catalog.info(x)", False),
+    ],
+)
+def test_only_calls_on_a_logger_are_logging(statement: str, *, is_left_out: bool) -> None:
+    text = f"function f() {{\n  {statement}\n  go()\n}}"
+    assert any(statement in line for line in every_statement(text)) is not is_left_out
