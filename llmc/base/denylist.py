@@ -43,8 +43,15 @@ _PLACES: Final = frozenset(
 # `.env.example` lists variable names without secret values.
 _HARMLESS: Final = frozenset({"example", "sample", "template"})
 _SECRETS: Final = "secrets"
-# Below `secrets/` only data is denied: a package with that name contains source code and documentation.
+# Below `secrets/` only data is denied: a package with that name contains source code, page templates and documentation.
 _DATA: Final = frozenset({"csv", "ini", "json", "jsonl", "properties", "text", "toml", "xml", "yaml"})
+# Page templates, as in `templates/secrets/list.tmpl`, are source code; `prod.yml.tmpl` is a template of data.
+_PAGES: Final = frozenset(
+    {
+        *("tmpl", "gotmpl", "gohtml", "tpl", "ejs", "liquid", "pug", "jade", "haml", "slim", "handlebars"),
+        *("cshtml", "vbhtml", "razor", "aspx", "jsp", "ftl", "mako", "marko", "templ", "latte"),
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -98,7 +105,13 @@ def _is_denied(path: str, *, is_folder: bool) -> bool:
         return True
     if folders and (folders[-1], name) in _PLACES:
         return True
-    return _SECRETS in folders and (language_of(name) in _DATA or name.endswith(".tfvars"))
+    return _SECRETS in folders and not _is_page(name) and (language_of(name) in _DATA or name.endswith(".tfvars"))
+
+
+def _is_page(name: str) -> bool:
+    """`list.tmpl`, `list.html.tmpl`; not `prod.yml.tmpl` or `.tmpl`."""
+    stem, _, ending = name.rpartition(".")
+    return bool(stem) and ending in _PAGES and ("." not in stem or language_of(stem) == "html")
 
 
 def _is_environment(name: str) -> bool:

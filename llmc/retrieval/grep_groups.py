@@ -200,7 +200,7 @@ def symbol_groups(lines: Sequence[MatchedLine], known: FileSymbols, matcher: Mat
         if defined is not None and defined.end_line > defined.start_line:
             chain = [one for one in chain if one.start_line < defined.start_line or one.end_line > defined.end_line]
             chain.append(defined)
-        here = (chain[-1] if chain else None), is_test_symbol(chain, known.language, known.text)
+        here = (chain[-1] if chain else None), is_test_symbol(chain, known)
         if owner is not None and here != owner and kinds:
             before = [one for one in taken if one.number < line.number and not one.matched and one.number > max(kinds)]
             context = leading(before, line.number)

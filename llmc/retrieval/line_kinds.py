@@ -2,7 +2,7 @@
 
 Comments and import statements are recognised with one regular expression for each family of languages, since a syntax
 tree would take milliseconds a file. Definitions come from the symbols of the file. Test code is recognised by the
-frameworks' own marks (`#[test]`, `@Test`, `def test_`, `it(...)`), not only by the path.
+frameworks' own marks (`#[test]`, `@Test`, `func TestX`, `it(...)`), not only by the path.
 """
 
 from __future__ import annotations
@@ -13,10 +13,13 @@ from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
+from llmc.base.languages import role_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from llmc.base.model import Symbol
+    from llmc.retrieval.enclosing import FileSymbols
 
 __all__ = ["COMMENT", "DEFINITION", "IMPORT", "KINDS", "TEXT", "USE", "WRITE", "FileText", "is_test_symbol"]
 
@@ -174,9 +177,11 @@ def _inside(spans: list[tuple[int, int]], at: int) -> bool:
     return place >= 0 and at < spans[place][1]
 
 
-def is_test_symbol(chain: Iterable[Symbol], language: str, text: FileText | None) -> bool:
-    """Whether code inside these symbols, from the outermost to the innermost, is test code."""
-    named = _TEST_NAMES.get(language)
+def is_test_symbol(chain: Iterable[Symbol], file: FileSymbols) -> bool:
+    """Whether code inside these symbols of the file, from the outermost to the innermost, is test code."""
+    text = file.text
+    # The runners of Python collect test files only: `test_permission` in a module of the product is no test.
+    named = None if file.language == "python" and role_of(file.path) == "code" else _TEST_NAMES.get(file.language)
     for symbol in chain:
         if symbol.kind == "test" or (named and named.search(symbol.qualified)):
             return True

@@ -71,7 +71,7 @@ def placed(symbols: Sequence[Symbol], known: FileSymbols) -> list[Placed]:
         while stack and (stack[-1].end_line < symbol.end_line or stack[-1].end_line < symbol.start_line):
             stack.pop()
         chain = tuple(one for one in stack if one.end_line > one.start_line)
-        found.append(Placed(symbol, chain, is_test_symbol((*chain, symbol), known.language, known.text)))
+        found.append(Placed(symbol, chain, is_test_symbol((*chain, symbol), known)))
         stack.append(symbol)
     return found
 

@@ -71,6 +71,9 @@ mod tests {
 """,
     "docs/guide.md": "# Guide\n\nA cookie is baked.\n",
     "tool.py": '"""Bakes a cookie."""\n\nfrom jar import cookie\n\n\n@retry\ndef bake():\n    return cookie()\n',
+    "site/tags.py": "def test_page(page):\n    return page.lockable\n",
+    "site/test_tags.py": "def test_it():\n    assert tags.lockable\n",
+    "site/test/testapp/models.py": "class Page:\n    lockable = True\n",
     **{f"src/routes/r{at}.ts": f"export const r{at} = () => {{\n\treturn widget({at});\n}};\n" for at in range(60)},
 }
 
@@ -141,6 +144,14 @@ def test_tests_are_recognised_inside_files_and_filters_hold_for_lists_and_counts
         assert places(no_tests=True, **form) == code
     listed = ask("grep", pattern="cookie", only_tests=True, files=True).text.split("\n")
     assert sorted(listed[1:]) == ["src/auth.test.ts", "src/lib.rs"]
+
+
+def test_python_tests_are_those_in_test_files_and_test_applications_are_test_code(ask: Callable[..., Reply]) -> None:
+    def places(**args: Any) -> list[str]:
+        return sorted(file["path"] for file in ask("grep", pattern="lockable", **args).data["files"])
+
+    assert places(no_tests=True) == ["site/tags.py"]
+    assert places(only_tests=True) == ["site/test/testapp/models.py", "site/test_tags.py"]
 
 
 @pytest.mark.parametrize(

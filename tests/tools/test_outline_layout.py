@@ -42,11 +42,8 @@ router.post(
 @app.route("/health")
 def health():
     return "ok"
-
-
-def test_health():
-    assert health() == "ok"
 """,
+    "pkg/disk.go": "package disk\n\nfunc Free() int {\n\treturn 1\n}\n\nfunc TestFree(t *testing.T) {\n\tFree()\n}\n",
     "src/lib.rs": "pub fn one() -> u8 {\n    1\n}\n\n"
     "#[cfg(test)]\nmod tests {\n    #[test]\n    fn is_one() {\n    }\n}\n",
     "long.py": "".join(f"def step_{at:03}(x):\n    return x + {at}\n\n\n" for at in range(300)),
@@ -83,7 +80,7 @@ def test_functions_classes_and_routes_come_first_and_fields_last(outline: Callab
 def test_a_decorated_route_is_named_and_tests_are_apart(outline: Callable[..., Reply]) -> None:
     lines = outline("web/app.py").text.split("\n")
     assert '4-6 @app.route("/health") def health()' in lines
-    assert " tests: 1 function: test_health 9" in lines
+    assert " tests: 1 function: TestFree 7" in outline("pkg/disk.go").text.split("\n")
     assert " tests: 1 function: is_one 7" in outline("src/lib.rs").text.split("\n")
 
 
