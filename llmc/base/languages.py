@@ -384,10 +384,12 @@ _OF_DATA = frozenset({"translation", "snapshot"})
 
 @lru_cache(maxsize=4096)
 def _folder_roles(path: str) -> tuple[tuple[str, bool], ...]:
-    """The roles that the folders of a path give to the files below them. The second value is set for a folder called
-    `test` inside another one, which may be a package about tests."""
+    """The roles that the folders of a path give to the files below them. The second value is set for files directly in
+    a folder called `test` inside another one, which may be a package about tests; packages inside `test`, as in
+    `wagtail/test/demosite`, are used by tests."""
     found: list[tuple[str, bool]] = []
-    for depth, folder in enumerate(path.split("/")):
+    folders = path.split("/")
+    for depth, folder in enumerate(folders):
         lowered = folder.lower()
         role = _BY_FOLDER.get(lowered)
         if role is None and len(parts := _JOINTS.split(lowered)) > 1 and _BY_PART.get(parts[-1]) == "test":
@@ -397,7 +399,7 @@ def _folder_roles(path: str) -> tuple[tuple[str, bool], ...]:
         if depth and _RELEASE.fullmatch(folder):
             role = "vendored"
         if role:
-            found.append((role, folder == "test" and depth > 0))
+            found.append((role, folder == "test" and 0 < depth == len(folders) - 1))
     return tuple(found)
 
 

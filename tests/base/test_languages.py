@@ -23,7 +23,7 @@ ROLE_OF = {
         "tests/model/x.py", "src/test/java/FooTest.java", "lib/foo_test.go", "FooTests.swift", "spec/foo_spec.rb",
         "a.spec.ts", "src/Shop.Tests/Cart.cs", "common/androidTest/X.kt", "conftest.py", "benches/speed.rs",
         "t/basic.t", "shop/tests.py", "src/tests.rs", "wagtail/test/testapp/models.py", "test_project/urls.py",
-        "pkg/testsite/views.py",
+        "pkg/testsite/views.py", "wagtail/test/demosite/models.py",
     ],
     "example": ["examples/a.py", "samples/x/Main.java", "config.example.yaml"],
     "stub": ["a.pyi", "types/index.d.ts"],
