@@ -22,11 +22,10 @@ _ZERO_SHARE = 0.7  # of the high bytes in UTF-16 text that is mostly Latin
 
 @dataclass(frozen=True, slots=True)
 class DecodedText:
-    """`encoding` is a codec's name. `lossy`: invalid bytes were replaced by U+FFFD."""
+    """`encoding` is a codec's name. Invalid bytes became U+FFFD."""
 
     text: str
     encoding: str
-    lossy: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +89,7 @@ def _utf8(data: bytes, encoding: str) -> DecodedText:
     whole = len(text) - len(text.encode("ascii", "ignore")) - broken
     # A few invalid bytes in a UTF-8 file must not turn all its other letters into pairs of Latin-1 characters.
     if whole >= broken or encoding == "utf-8-sig":
-        return DecodedText(text, encoding, lossy=True)
+        return DecodedText(text, encoding)
     return DecodedText(data.decode("latin-1"), "latin-1")
 
 
@@ -100,7 +99,7 @@ def _marked_utf16(data: bytes) -> DecodedText | Binary:
     broken = text.count("\ufffd")
     if "\0" in text[:_HEAD] or broken > max(1, len(text) * _BROKEN_SHARE):
         return Binary("invalid UTF-16 after a UTF-16 mark")
-    return DecodedText(text, encoding, lossy=broken > 0)
+    return DecodedText(text, encoding)
 
 
 def _unmarked_utf16(data: bytes) -> DecodedText | None:

@@ -58,13 +58,8 @@ def combined(edits: Sequence[Edit]) -> Edit:
 # ---- entries of JSON and TOML files (`form` is `jsonc` or `toml`) ----
 
 
-def set_entry(form: ModuleType, path: Sequence[str], value: dict[str, Any], base: dict[str, Any] | None = None) -> Edit:
-    """`base` are further top-level keys that a new file needs."""
-
+def set_entry(form: ModuleType, path: Sequence[str], value: dict[str, Any]) -> Edit:
     def apply(text: str | None) -> str | None:
-        if base and jsonc.is_blank(text or ""):
-            for key, constant in base.items():
-                text = form.put(text or "", (key,), constant)
         edited: str = form.put(text or "", path, value)
         return edited
 

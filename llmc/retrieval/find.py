@@ -192,12 +192,12 @@ def parse_size(text: str) -> int:
     return int(float(match[1]) * UNITS[match[2]])
 
 
-def parse_age(text: str, now: float | None = None) -> float:
+def parse_age(text: str) -> float:
     """`2h`, `3d`, `1w` ago, or a date such as 2026-01-31, as seconds since the epoch."""
     text = text.strip()
     match = re.fullmatch(r"(\d+)\s*([smhdw])", text.lower())
     if match and len(match[1]) <= LONGEST_NUMBER:
-        return (time.time() if now is None else now) - int(match[1]) * AGES[match[2]]
+        return time.time() - int(match[1]) * AGES[match[2]]
     try:
         return time.mktime(time.strptime(text, "%Y-%m-%d"))
     except ValueError:

@@ -49,7 +49,6 @@ class ConnectedSession:
     listed: tuple[str, ...] = ()
     changed: bool = False
     content_tokens: int = 0
-    frame_tokens: int = 0
     sent: SentLines = field(default_factory=SentLines)
     replies: SentReplies = field(default_factory=SentReplies)
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -57,12 +56,11 @@ class ConnectedSession:
     def may(self, tool: str) -> bool:
         return self.allowed is None or tool in self.allowed
 
-    def record(self, content: int, frame: int) -> None:
-        """Add one reply to the totals, in tokens."""
+    def record(self, content: int) -> None:
+        """Add one reply to the totals; `content` is in tokens."""
         with self.lock:
             self.calls += 1
             self.content_tokens += content
-            self.frame_tokens += frame
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,7 +72,7 @@ def without_repetition(request: ToolRequest, session: ConnectedSession, reply: R
 def remember(session: ConnectedSession, name: str, args: Mapping[str, Any], reply: Reply) -> None:
     """What the reply cost, what it was about, and its handle."""
     weight = weight_of(reply)
-    session.record(weight.content, weight.frame)
+    session.record(weight.content)
     session.topics.update(topics_of(name, args))
     if reply.handle:
         session.handles.append((reply.handle, question_of(name, args)))

@@ -37,12 +37,12 @@ def test_each_encoding_is_known_by_its_bytes(data: bytes, wanted: DecodedText) -
 
 
 def test_a_few_bad_bytes_do_not_spoil_the_rest_of_a_utf8_file() -> None:
-    assert decode("größe grün ".encode() + b"\xff") == DecodedText("größe grün \ufffd", "utf-8", lossy=True)
+    assert decode("größe grün ".encode() + b"\xff") == DecodedText("größe grün \ufffd", "utf-8")
 
 
 def test_utf16_with_half_a_pair_is_still_text() -> None:
     data = codecs.BOM_UTF16_LE + "class A {}\r\n".encode("utf-16-le") + b"\x00\xd8"
-    assert decode(data) == DecodedText("class A {}\r\n\ufffd", "utf-16-le", lossy=True)
+    assert decode(data) == DecodedText("class A {}\r\n\ufffd", "utf-16-le")
 
 
 @pytest.mark.parametrize(

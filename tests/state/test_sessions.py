@@ -13,24 +13,17 @@ from llmc.tools.registry import TOOLS, tool
 from llmc.tools.routing import fitting
 
 
-def test_a_reply_is_counted_as_content_and_frame() -> None:
+def test_session_counts_content_tokens_without_the_frame() -> None:
     session = ConnectedSessions().enter("s")
     text = "12 matches in 3 files · showing 1\na.py\n1 x\n+11 more → h4k2"
     frame = " · showing 1\n+11 more → h4k2"
     remember(session, "grep", {"pattern": "x"}, Reply(text, handle="h4k2", frame=frame))
     assert session.calls == 1
-    assert session.frame_tokens == count(frame)
-    assert session.content_tokens + session.frame_tokens == count(text)
+    assert session.content_tokens == count(text) - count(frame)
     assert list(session.handles) == [("h4k2", "grep x")]
 
 
-def test_a_reply_that_fits_whole_has_no_frame() -> None:
-    session = ConnectedSessions().enter("s")
-    remember(session, "grep", {"pattern": "x"}, Reply("1 match in 1 file\na.py\n1 x"))
-    assert session.frame_tokens == 0
-
-
-def test_a_list_that_would_be_another_is_noticed() -> None:
+def test_changed_profile_marks_the_tool_list_as_changed() -> None:
     session = ConnectedSessions().enter("s")
     plain = Settings()
     session.listed = ("search", "grep", "read", "llmc")

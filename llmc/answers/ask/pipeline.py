@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ask"]
 
+MOST_PLACES = 8
+
 
 def ask(request: ToolRequest, question: str, remembered: tuple[str, ...] = ()) -> Answer:
     settings, client = request.workspace.settings, request.session
@@ -80,8 +82,8 @@ def research_first(context: AskContext) -> tuple[ResearchReport, RoleOutcome]:
     return report, RoleOutcome(bounded(value), unique_places(places))
 
 
-def unique_places(places: tuple[ResultPlace, ...], most: int = 8) -> tuple[ResultPlace, ...]:
-    return tuple({place.key: place for place in places}.values())[:most]
+def unique_places(places: tuple[ResultPlace, ...]) -> tuple[ResultPlace, ...]:
+    return tuple({place.key: place for place in places}.values())[:MOST_PLACES]
 
 
 def answer_without_models(context: AskContext, baseline: RoleOutcome) -> Result:

@@ -117,8 +117,8 @@ class RoleToolbox:
 
     # ---- symbols ----
 
-    def define(self, name: str, near: str = "", most: int = MOST_DEFINING) -> list[DefinitionMatch]:
-        """Definitions of a name, which may be qualified; code before tests, then those closest to the path `near`."""
+    def define(self, name: str, most: int = MOST_DEFINING) -> list[DefinitionMatch]:
+        """Definitions of a name, which may be qualified; code before tests."""
         self._authorize("symbols")
         if JOINTS.search(name):  # the qualifier decides, however many documents define the last part
             return [
@@ -129,13 +129,13 @@ class RoleToolbox:
         found: list[DefinitionMatch] = []
         for area in self.areas:
             catalog, places = area.view.store.catalog, self.places(area)
-            nearest = self._nearest_first(area, places.keep(catalog.defining(name)), near)[:most]
+            nearest = self._nearest_first(area, places.keep(catalog.defining(name)), near="")[:most]
             kept = {doc for _, doc in nearest}
             found += [
                 DefinitionMatch(area, one.doc, places[one.doc], one.symbol)
                 for one in catalog.symbols(name=name, docs=kept)
             ]
-        return sorted(found, key=lambda one: (*nearness(one.path, near), one.path, one.symbol.start_line))
+        return sorted(found, key=lambda one: (*nearness(one.path, ""), one.path, one.symbol.start_line))
 
     def targets(self, name: str) -> list[GraphTarget]:
         """The definitions that a name means, with members that a class only inherits; code before tests."""

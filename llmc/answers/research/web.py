@@ -18,8 +18,6 @@ from llmc.envelope.clean import clean_text
 from llmc.envelope.redact.redactor import Redactor
 
 if TYPE_CHECKING:
-    import httpx
-
     from llmc.settings import Settings, WebResearch
 
 __all__ = ["WebResult", "web_search"]
@@ -36,14 +34,14 @@ class WebResult:
     snippet: str
 
 
-def web_search(query: str, settings: Settings, transport: httpx.BaseTransport | None = None) -> list[WebResult]:
+def web_search(query: str, settings: Settings) -> list[WebResult]:
     web = settings.web_research
     if not web.enabled:
         raise ConfigError(
             "web research is switched off", hint="The user can set web_research.enabled and web_research.endpoint."
         )
     cleaned = clean_text(query, Redactor.of(settings.redaction))[:LONGEST_QUERY]
-    return results(fetch(address(web, cleaned), web, transport))[: web.max_results]
+    return results(fetch(address(web, cleaned), web))[: web.max_results]
 
 
 def address(web: WebResearch, query: str) -> str:
@@ -58,10 +56,10 @@ def address(web: WebResearch, query: str) -> str:
     return f"{web.endpoint}{'&' if parts.query else '?'}q={quote(query, safe='')}"
 
 
-def fetch(url: str, web: WebResearch, transport: httpx.BaseTransport | None) -> bytes:
+def fetch(url: str, web: WebResearch) -> bytes:
     key = web.api_key.reveal()
     headers = {"Accept": "application/json", **({"Authorization": f"Bearer {key}"} if key else {})}
-    exchanger = Exchanger(headers, transport)
+    exchanger = Exchanger(headers)
     try:
         status, body = exchanger.exchange("GET", url, seconds=web.timeout_ms / 1000, most=web.max_bytes)
     except ExchangeError as error:

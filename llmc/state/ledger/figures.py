@@ -156,7 +156,7 @@ SESSION: Final = "session, max(client), max(surface), min(at), max(at), count(*)
 ONE: Final = "at, session, tool, seconds, content, frame, raw, handle"
 
 
-def figures(database: LedgerDatabase, selection: LedgerFilter, *, slots: int = SLOTS) -> Figures:
+def figures(database: LedgerDatabase, selection: LedgerFilter) -> Figures:
     where, values = selection.where()
     (total,) = database.rows(f"SELECT {SUMS} FROM calls WHERE {where}", values) or [()]
     tokens = TokenStats(*total)
@@ -178,7 +178,7 @@ def figures(database: LedgerDatabase, selection: LedgerFilter, *, slots: int = S
         sessions=by_session(database, selection),
         slowest=top_calls(database, where, values, "seconds"),
         largest=top_calls(database, where, values, "content + frame"),
-        slots=by_time(database, selection, slots),
+        slots=by_time(database, selection),
         unwritten=database.lost,
         notes=notes_of(database),
     )
@@ -234,10 +234,10 @@ def top_calls(database: LedgerDatabase, where: str, values: list[Any], by: str) 
     return tuple(CallStats(*row) for row in database.rows(query, values))
 
 
-def by_time(database: LedgerDatabase, selection: LedgerFilter, slots: int) -> tuple[TimeSlot, ...]:
+def by_time(database: LedgerDatabase, selection: LedgerFilter) -> tuple[TimeSlot, ...]:
     """Totals per time slot of equal length, including empty slots."""
     first, now = first_of(database, selection), time.time()
-    length = max(60.0, (now - first) / slots)
+    length = max(60.0, (now - first) / SLOTS)
     sums = (
         "count(*), sum(content), sum(frame), sum(max(0, raw - content)), sum(fetched * content), "
         "sum((NOT fetched) * max(0, content + frame - raw))"

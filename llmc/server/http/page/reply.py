@@ -69,14 +69,11 @@ def parsed(text: str) -> ParsedReply:
     return ParsedReply(head, found, rest["left"] if rest else "", rest["handle"] if rest else "")
 
 
-def page_groups(
-    reply: ParsedReply, roots: Mapping[str, str], terms: Collection[str] = (), *, path: str = ""
-) -> Iterator[PageGroup]:
-    """`roots` maps names to folders if there are several; titles then start with the name. `path` is the file of lines
-    that stand below no title."""
+def page_groups(reply: ParsedReply, roots: Mapping[str, str], terms: Collection[str] = ()) -> Iterator[PageGroup]:
+    """`roots` maps names to folders if there are several; titles then start with the name."""
     for title, lines in reply.groups:
         named = TITLE.fullmatch(title)
-        whole = named["path"] if named else path
+        whole = named["path"] if named else ""
         root, _, inner = whole.partition(":")
         if inner and root in roots:
             group = PageGroup(inner, f"{roots[root]}/{inner}", root, (named and named["more"]) or "")
