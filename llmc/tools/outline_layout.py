@@ -1,6 +1,6 @@
 """How an outline is laid out. One file: functions and classes with their members, routes and commands, then constants,
-types and fields as names, tests apart; what does not fit is thinned evenly. A folder: the functions and classes of each
-file on one line.
+types and fields as names, tests apart. Where that is too much, fields and constants are only counted, then private
+members are left out, then the rest is thinned evenly. A folder: the functions and classes of each file on one line.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ CALLABLE = frozenset({"function", "method", "constructor", "macro", "handler", "
 TYPES = frozenset({"class", "struct", "trait", "object", "record", "actor", "protocol", "impl", "mixin", "union"})
 VALUES = frozenset({"field", "property", "constant", "variable"})
 DECLARED = frozenset({"type", "interface", "enum"})
-LAST = 10  # the level of what every class writes for itself
+# Added to the levels of private members, and of what every class writes for itself.
+PRIVATE, LAST = 10, 20
+_PRIVATE = re.compile(r"(?:private|protected)\b")
 _EXPORTED = re.compile(r"export\b|pub\b|public\b|module\.exports")
 
 
@@ -94,10 +96,15 @@ def file_layout(file: FileOutline, known: FileSymbols, title: str, budget: int, 
         ]
     items.sort(key=lambda item: item.start)
     others = [one for one in rest if one not in main]
-    extra = [*name_groups(file, others), *test_groups(file, tests)]
-    shown, folded = thinned(items, budget - cost(extra))
+    members = members_of(others)
+    names, tested = name_groups(file, members), test_groups(file, tests)
+    if cost([Group("", tuple(items)), *names, *tested]) <= budget:
+        return FileLayout((*([Group(title, tuple(items))] if items else []), *names, *tested))
+    counts = count_groups(file, members)
+    shown, folded = thinned(items, budget - cost([*counts, *tested]))
     groups = [Group(title, tuple(shown))] if shown else []
-    return FileLayout((*groups, *extra), (Group(title, tuple(folded)),) if folded else ())
+    left_out = [Group(title, tuple(folded))] if folded else []
+    return FileLayout((*groups, *counts, *tested), (*left_out, *names))
 
 
 def is_declared_module(symbol: Symbol) -> bool:
@@ -116,6 +123,8 @@ def symbol_item(file: FileOutline, one: Placed, known: FileSymbols) -> Item:
         cited=True,
     )
     level = 2 * depth + (0 if depth or is_exported(symbol, known.language) else 1)
+    if depth and is_private(symbol):
+        level += PRIVATE
     level += LAST * (symbol.name in BOILERPLATE)
     return Item((row,), "", file.root, file.path, symbol.start_line, symbol.end_line, level)
 
@@ -149,20 +158,39 @@ def is_exported(symbol: Symbol, language: str) -> bool:
     return True
 
 
-def name_groups(file: FileOutline, others: Sequence[Placed]) -> list[Group]:
-    """Constants and types of the file, and the fields of each class, as names. Members of interfaces and enums are left
-    out: their declaration says as much."""
+def is_private(symbol: Symbol) -> bool:
+    """A member for the class alone, or a method with a name such as `__len__`, which says what it does."""
+    return symbol.name.startswith(("_", "#")) or bool(_PRIVATE.match(symbol.signature))
+
+
+def members_of(others: Sequence[Placed]) -> dict[str, list[str]]:
+    """Names and lines of the constants and types of the file, and of the fields of each class. Members of interfaces
+    and enums are left out: their declaration says as much."""
     members: defaultdict[str, list[str]] = defaultdict(list)
     for one in others:
         parent = one.parent
         if parent.kind not in TYPES if parent else one.symbol.container:
             continue
         kind = "types" if one.symbol.kind in DECLARED else "modules" if one.symbol.kind == "module" else "constants"
-        members[f"{parent.name} fields" if parent else kind].append(f"{one.symbol.name} {one.symbol.start_line}")
-    return [
-        Group("", (Item((Row(f"{name}: {listed(names)}"),), "", file.root, file.path, level=4),))
-        for name, names in members.items()
-    ]
+        members[f"{parent.name}{FIELDS}" if parent else kind].append(f"{one.symbol.name} {one.symbol.start_line}")
+    return members
+
+
+def name_groups(file: FileOutline, members: dict[str, list[str]]) -> list[Group]:
+    return [names_group(file, f"{name}: {listed(names)}") for name, names in members.items()]
+
+
+def count_groups(file: FileOutline, members: dict[str, list[str]]) -> list[Group]:
+    """All on one line, where there is no room for the names."""
+    counts = {name: len(names) for name, names in members.items()}
+    fields = [f"{name.removesuffix(FIELDS)} {count}" for name, count in counts.items() if name.endswith(FIELDS)]
+    others = [f"{name} {count}" for name, count in counts.items() if not name.endswith(FIELDS)]
+    parts = [*others, *([f"fields: {listed(fields, MOST_COUNTS)}"] if fields else [])]
+    return [names_group(file, ", ".join(parts))] if parts else []
+
+
+def names_group(file: FileOutline, text: str) -> Group:
+    return Group("", (Item((Row(text),), "", file.root, file.path, level=4),))
 
 
 def test_groups(file: FileOutline, tests: Sequence[Placed]) -> list[Group]:
@@ -175,6 +203,8 @@ def test_groups(file: FileOutline, tests: Sequence[Placed]) -> list[Group]:
 
 
 MOST_NAMES = 30
+MOST_COUNTS = 12  # classes with the number of their fields
+FIELDS = " fields"
 
 
 def listed(names: Sequence[str], most: int = MOST_NAMES) -> str:
@@ -183,7 +213,7 @@ def listed(names: Sequence[str], most: int = MOST_NAMES) -> str:
 
 
 def thinned(items: list[Item], budget: int) -> tuple[list[Item], list[Item]]:
-    """(shown, folded): what matters most first, and of what is too much an even share, with a mark in each gap."""
+    """(shown, folded): what matters most first, and of what is too much an even share, with a mark in each wide gap."""
     costs = [cost([Group("", (item,))]) for item in items]
     if sum(costs) <= budget:
         return items, []
