@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from llmc.base.languages import language_of, role_of
 from llmc.graph.dialects import family_of
 from llmc.graph.dialects.base import shared_folders
-from llmc.graph.entities import Edge, EntityKind, GraphNode, Precision, Site
+from llmc.graph.entities import Edge, EntityKind, GraphNode, Implementing, Precision, Site
 from llmc.graph.events import Events
 from llmc.graph.facts import CALLABLE_KINDS, TYPE_KINDS, VALUE_KINDS
 from llmc.graph.library_names import LIBRARY_NAMES
@@ -35,6 +35,8 @@ __all__ = ["Edges", "Graph"]
 
 # Documents whose references are looked through for one name; the nearest come first.
 MOST_DOCS = 6_000
+# Documents that define a method; an interface whose every method is more common has no list of implementations.
+MOST_DEFINING = 1_500
 # Documents that define a name: beyond so many, one more guess tells nothing.
 MOST_GUESSES = 60
 # A call by name is listed if at most so many files define the name.
@@ -185,11 +187,13 @@ class Graph:
             if kind in CALLABLE_KINDS and (facts.is_member(qualified) or not reference.receiver or not origin.path):
                 yield facts.node(qualified)
 
-    def structural(self, node: GraphNode, most: int = MOST_DOCS) -> list[GraphNode]:
+    def structural(self, node: GraphNode, most: int = MOST_DEFINING) -> Implementing:
         """The types that implement an interface without naming it, where the language has that; none if more than
         `most` files define the rarest of its methods."""
         facts = self.project.facts(node.doc)
-        return self.resolver.dialect(facts).implementing(self.resolver, facts, node.qualified, most) if facts else []
+        if facts is None:
+            return Implementing()
+        return self.resolver.dialect(facts).implementing(self.resolver, facts, node.qualified, most)
 
     def told_implementations(self, node: GraphNode) -> list[GraphNode]:
         """What the index of a compiler names as implementations."""

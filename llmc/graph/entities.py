@@ -13,6 +13,7 @@ __all__ = [
     "Entity",
     "EntityKind",
     "GraphNode",
+    "Implementing",
     "Precision",
     "Resolution",
     "Site",
@@ -84,6 +85,13 @@ class Resolution(NamedTuple):
 
 UNRESOLVED = Resolution()
 EXTERNAL = Resolution((EXTERNAL_ENTITY,), closed=True)
+
+
+class Implementing(NamedTuple):
+    """Types or members that implement something. `unread` are files that may have more, too many to look at."""
+
+    nodes: tuple[GraphNode, ...] = ()
+    unread: int = 0
 
 
 class Site(NamedTuple):

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from llmc.graph.dialects.base import shared_folders
-from llmc.graph.entities import Entity, EntityKind, GraphNode, Precision
+from llmc.graph.entities import Entity, EntityKind, GraphNode, Implementing, Precision
 from llmc.graph.facts import CALLABLE_KINDS, TYPE_KINDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from llmc.graph.edges import Graph
     from llmc.graph.entities import Edge
@@ -65,33 +65,45 @@ def _overriding(graph: Graph, node: GraphNode) -> tuple[list[GraphNode], bool]:
     return list(dict.fromkeys([*members, *graph.told_implementations(node)])), complete
 
 
-def implementing_members(graph: Graph, node: GraphNode) -> list[GraphNode]:
+def implementing_members(graph: Graph, node: GraphNode) -> Implementing:
     """What a call of a member without a body may run: of an interface, a trait, or abstract; not in tests."""
     facts = graph.project.facts(node.doc)
     symbol = facts.symbol(node.qualified) if facts else None
     owner = node.qualified.rpartition(".")[0]
     if facts is None or symbol is None or symbol.kind not in CALLABLE_KINDS or facts.kind(owner) not in TYPE_KINDS:
-        return []
+        return Implementing()
     is_short = symbol.end_line - symbol.start_line < ABSTRACT_LINES
     is_structural = graph.resolver.dialect(facts).is_structural
     if facts.kind(owner) not in INTERFACE_KINDS and (is_structural or not is_short):
-        return []
+        return Implementing()
     key = ("implementing", node)
     if key not in graph.project.memo:
-        types = _few_subtypes(graph, facts.node(owner), is_structural=is_structural)
+        types, unread = _few_subtypes(graph, facts.node(owner), node, is_structural=is_structural)
         members = [member for one in types for member in _own(graph, one, node.name)]
         members += graph.told_implementations(node)
-        graph.project.memo[key] = [one for one in dict.fromkeys(members) if not graph.in_test(one)]
-    found: list[GraphNode] = graph.project.memo[key]
+        kept = tuple(one for one in dict.fromkeys(members) if not graph.in_test(one))
+        graph.project.memo[key] = Implementing(kept, unread)
+    found: Implementing = graph.project.memo[key]
     return found
 
 
-def _few_subtypes(graph: Graph, owner: GraphNode, *, is_structural: bool) -> list[GraphNode]:
+def _few_subtypes(graph: Graph, owner: GraphNode, member: GraphNode, *, is_structural: bool) -> Implementing:
     """The subtypes of a type that are found by looking at few files: a flow through an interface that hundreds of files
     mention goes everywhere, and finding them takes seconds on a large repository."""
     if is_structural:
         return graph.structural(owner, FEW_FILES)
-    return subtypes(graph, owner)[0] if graph.mentions(owner.name) <= FEW_MENTIONS else []
+    if graph.mentions(owner.name) <= FEW_MENTIONS:
+        types, complete = subtypes(graph, owner)
+        return Implementing(tuple(types), 0 if complete else _overriding_files(graph, member))
+    return Implementing(unread=_overriding_files(graph, member))
+
+
+def _overriding_files(graph: Graph, member: GraphNode) -> int:
+    """Files that may override a member: those that define its name once more."""
+    docs = graph.project.defining(member.name)
+    facts = graph.project.facts(member.doc)
+    is_once = facts is not None and len(facts.by_name.get(member.name, ())) == 1
+    return sum(doc != member.doc or not is_once for doc in docs)
 
 
 def _decorators(graph: Graph, node: GraphNode) -> Iterator[tuple[int, str]]:
@@ -123,7 +135,9 @@ def subtypes(graph: Graph, node: GraphNode) -> tuple[list[GraphNode], bool]:
         edges = graph.incoming(current, frozenset({"inherit"}))
         complete = complete and edges.complete
         direct = [_type_of(graph, edge) for edge in edges.edges]
-        direct += graph.structural(current)
+        structural = graph.structural(current)
+        complete = complete and not structural.unread
+        direct += structural.nodes
         for one in dict.fromkeys(direct):
             if one is not None and one not in found and one != node:
                 if len(found) >= MOST_TYPES:
@@ -175,11 +189,11 @@ def _declared(graph: Graph, node: GraphNode) -> Iterator[GraphNode]:
             interface = qualified.rpartition(".")[0]
             if other and seen < MOST_INTERFACES and other.kind(interface) == "interface":
                 seen += 1
-                if owner in _folded(graph, graph.structural(other.node(interface)), owner):
+                if owner in _folded(graph, graph.structural(other.node(interface)).nodes, owner):
                     yield other.node(qualified)
 
 
-def _folded(graph: Graph, types: list[GraphNode], owner: GraphNode) -> list[GraphNode]:
+def _folded(graph: Graph, types: Iterable[GraphNode], owner: GraphNode) -> list[GraphNode]:
     """Types of the owner's package by its document: a method may be in another file than its type."""
     folder = graph.project.path(owner.doc).rpartition("/")[0]
     same = [one for one in types if graph.project.path(one.doc).rpartition("/")[0] == folder]

@@ -123,38 +123,43 @@ def _in_tests(graph: Graph, doc: int) -> bool:
 
 @dataclass(frozen=True)
 class Chain:
-    """`edges` lead from one definition to the other; empty if no chain was found."""
+    """`edges` lead from one definition to the other; empty if no chain was found. `unread` maps the members that were
+    not followed to the number of files that may implement them."""
 
     edges: tuple[Edge, ...]
     complete: bool
+    unread: dict[GraphNode, int] = field(default_factory=dict)
 
 
 def find_chain(graph: Graph, source: GraphNode, goals: set[GraphNode], *, guesses: bool = False) -> Chain:
     """The shortest chain of calls, breadth first."""
     before: dict[GraphNode, Edge | None] = {source: None}
     waiting = deque([source])
+    unread: dict[GraphNode, int] = {}
     while waiting:
         current = waiting.popleft()
         edges = graph.outgoing(body_of(graph, current), CALLS, guesses=guesses)
-        for edge in [*edges.edges, *edges.guesses] or _implementations(graph, current):
+        for edge in [*edges.edges, *edges.guesses] or _implementations(graph, current, unread):
             if edge.target in before:
                 continue
             before[edge.target] = edge
             if edge.target in goals:
                 return Chain(_back(before, edge.target, source), complete=True)
             if len(before) > MOST_STEPS:
-                return Chain((), complete=False)
+                return Chain((), complete=False, unread=unread)
             waiting.append(edge.target)
-    return Chain((), complete=True)
+    return Chain((), complete=not unread, unread=unread)
 
 
-def _implementations(graph: Graph, node: GraphNode) -> list[Edge]:
-    """From a member without a body to what implements it."""
+def _implementations(graph: Graph, node: GraphNode, unread: dict[GraphNode, int]) -> list[Edge]:
+    """From a member without a body to what implements it; it is added to `unread` if there may be more."""
     facts = graph.project.facts(node.doc)
     symbol = facts.symbol(node.qualified) if facts else None
     site = Site(node.doc, symbol.start_line if symbol else 1, "call", node.qualified)
-    members = implementing_members(graph, node)
-    return [Edge(node, one, site, Precision.LIKELY, "implementation") for one in members]
+    found = implementing_members(graph, node)
+    if found.unread:
+        unread[node] = found.unread
+    return [Edge(node, one, site, Precision.LIKELY, "implementation") for one in found.nodes]
 
 
 def _back(before: dict[GraphNode, Edge | None], goal: GraphNode, source: GraphNode) -> tuple[Edge, ...]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from llmc.graph.edges import Edges, Graph
-    from llmc.graph.entities import Edge
+    from llmc.graph.entities import Edge, Implementing
 
 __all__ = ["Tree", "TreeEdge", "callees", "callers"]
 
@@ -49,6 +49,7 @@ class TreeEdge:
     children: tuple[TreeEdge, ...] = ()
     through: tuple[str, ...] = ()
     implemented: int = 0  # definitions that a call of this one may run; a few are its children
+    unread: int = 0  # files that may have more of them, too many to look at
     repeated: tuple[GraphNode, ...] = ()  # children that are listed elsewhere in the tree
 
     @property
@@ -91,13 +92,12 @@ def _grown(
     inner = _level(graph, tree, bodies, guesses=guesses)
     fresh: dict[GraphNode, list[TreeEdge]] = {}
     repeated: dict[GraphNode, list[GraphNode]] = {}
-    implemented: dict[GraphNode, int] = {}
+    implemented: dict[GraphNode, Implementing] = {}
     for branch in branches:
         called = inner.get(branch.node, [])
         if not called and branch.node in inner:
-            called = _implementations(graph, branch.node)
-        implemented[branch.node] = len(called) if called and called[0].through == (IMPLEMENTS,) else 0
-        called = called if implemented[branch.node] <= MOST_IMPLEMENTATIONS else []
+            found = implemented[branch.node] = implementing_members(graph, branch.node)
+            called = _implementations(graph, branch.node, found) if len(found.nodes) <= MOST_IMPLEMENTATIONS else []
         fresh[branch.node] = [one for one in called if one.node not in shown]
         repeated[branch.node] = [one.node for one in called if one.node in shown and one.node != branch.node]
         shown |= {one.node for one in fresh[branch.node]}
@@ -109,7 +109,8 @@ def _grown(
             branch,
             children=children[branch.node],
             repeated=tuple(dict.fromkeys(repeated[branch.node])),
-            implemented=implemented[branch.node],
+            implemented=len(implemented[branch.node].nodes) if branch.node in implemented else 0,
+            unread=implemented[branch.node].unread if branch.node in implemented else 0,
         )
         for branch in branches
     )
@@ -128,13 +129,13 @@ def _level(
     return found
 
 
-def _implementations(graph: Graph, node: GraphNode) -> list[TreeEdge]:
+def _implementations(graph: Graph, node: GraphNode, found: Implementing) -> list[TreeEdge]:
     facts = graph.project.facts(node.doc)
     symbol = facts.symbol(node.qualified) if facts else None
     lines = (symbol.start_line if symbol else 1,)
     return [
         TreeEdge(one, lines, frozenset({"call"}), Precision.LIKELY, node.doc, through=(IMPLEMENTS,))
-        for one in implementing_members(graph, node)
+        for one in found.nodes
     ]
 
 

@@ -92,6 +92,18 @@ def through(branch: TreeEdge) -> str:
     return f" through {', '.join(branch.through)}" if branch.through else ""
 
 
+def implemented(branch: TreeEdge) -> str:
+    """How many definitions a call may run; `impls` lists those that are not followed."""
+    if branch.unread and not branch.implemented:
+        return f"{plural(branch.unread, 'file')} may implement it: impls"
+    if not branch.implemented:
+        return ""
+    counted = (
+        f"{branch.implemented}+ implementations" if branch.unread else plural(branch.implemented, "implementation")
+    )
+    return counted if branch.children else f"{counted}: impls"
+
+
 @dataclass(frozen=True)
 class CallLayout:
     """Calls in one line each: line, name, place. `signatures` adds arguments and results; `everything` has a line for
@@ -117,8 +129,8 @@ class CallLayout:
         if branch.by_value:
             text += " passed as a value"
         text += through(branch)
-        if branch.implemented:
-            text += f" · {plural(branch.implemented, 'implementation')}{'' if branch.children else ': impls'}"
+        if told_of := implemented(branch):
+            text += f" · {told_of}"
         told = [child for child in branch.children if not self._is_minor(graph, child)]
         minor = [
             child.node.qualified for child in branch.children if child not in told and _does_something(graph, child)
@@ -178,6 +190,8 @@ def branch_data(lines: Lines, graph: Graph, branch: TreeEdge) -> dict[str, Any]:
         "precision": branch.precision.label,
         "through": list(branch.through),
         "calls": [branch_data(lines, graph, child) for child in branch.children],
+        "implementations": branch.implemented,
+        "files_not_read": branch.unread,
         "also": [node.qualified for node in branch.repeated],
     }
 

@@ -17,22 +17,39 @@ if TYPE_CHECKING:
 
 # Definitions of the first name from which a chain is looked for.
 MOST_SOURCES = 5
+MOST_UNREAD = 4  # members whose implementations were not followed that are named
 
 
 def run(asked: ToolRequest) -> Envelope:
     sources, goals = looked_up(asked, asked.text("source")), looked_up(asked, asked.text("target"))
     lines = Lines(asked)
     complete = True
+    unread: dict[str, int] = {}
     for source in sources.targets[:MOST_SOURCES]:
         project = source.graph.project
         wanted = {one.node for one in goals.targets if one.graph.project is project}
         chain = find_chain(source.graph, source.node, wanted, guesses=asked.flag("guesses"))
         complete = complete and chain.complete
+        unread |= {node.qualified: files for node, files in chain.unread.items()}
         if chain.edges:
             return found(asked, lines, source.graph, chain.edges)
     why = "" if complete else ", and not all calls were followed"
     hint = "" if asked.flag("guesses") else "--guesses also follows calls that match by name alone"
-    return Envelope("path", f"no chain of calls was found{why}", notes=notes_of(asked, hint), data={"path": []})
+    return Envelope(
+        "path",
+        f"no chain of calls was found{why}",
+        notes=notes_of(asked, not_followed(unread), hint),
+        data={"path": [], "files_not_read": unread},
+    )
+
+
+def not_followed(unread: dict[str, int]) -> str:
+    """The members that many files may implement, in the order in which they were reached."""
+    if not unread:
+        return ""
+    names = [f"{name} (in {plural(files, 'file')})" for name, files in list(unread.items())[:MOST_UNREAD]]
+    more = f" and {len(unread) - MOST_UNREAD} more" if len(unread) > MOST_UNREAD else ""
+    return f"not all implementations were followed of {', '.join(names)}{more}: impls lists them"
 
 
 def found(asked: ToolRequest, lines: Lines, graph: Graph, edges: tuple[Edge, ...]) -> Envelope:

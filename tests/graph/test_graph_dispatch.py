@@ -7,8 +7,12 @@ from typing import TYPE_CHECKING
 import pytest
 from graph_world import GraphWorld, graph_world
 
+from llmc.graph.implementations import FEW_FILES, FEW_MENTIONS
+from llmc.graph.trees import MOST_IMPLEMENTATIONS
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 FILES = {
     "Cargo.toml": '[package]\nname = "depot"\n',
@@ -167,3 +171,66 @@ def test_a_definition_in_tests_is_only_named_beside_one_in_code(world: GraphWorl
 
 def test_uses_in_one_definition_share_a_line(world: GraphWorld) -> None:
     assert "5 test_all also 6" in world.text("impact", name="Base.all", all=True)
+
+
+def many_implementations() -> dict[str, str]:
+    """A Go interface and a base class of Python, each with more implementations than a call is followed to."""
+    files = {
+        "go.mod": "module shop\n",
+        "web/web.go": "package web\n\ntype Handler interface {\n\tServe(text string)\n}\n\n"
+        'func Run(handler Handler) {\n\thandler.Serve("a")\n}\n',
+        "lib/base.py": "class Job:\n    def work(self):\n        raise NotImplementedError\n\n"
+        "    def stop(self):\n        return 1\n\n\n"
+        "def start(job: Job):\n    job.work()\n    job.stop()\n",
+    }
+    for number in range(FEW_FILES):
+        files[f"site/p{number}/page.go"] = (
+            f"package p{number}\n\ntype Page struct{{}}\n\n"
+            f"func (p Page) Serve(text string) {{\n\tshow{number}()\n}}\n\nfunc show{number}() {{}}\n"
+        )
+    for number in range(FEW_MENTIONS):
+        work = "    def work(self):\n        return 1\n" if number < MOST_IMPLEMENTATIONS else "    pass\n"
+        files[f"lib/job{number}.py"] = f"from lib.base import Job\n\n\nclass Job{number}(Job):\n{work}"
+    return files
+
+
+@pytest.fixture(scope="module")
+def crowd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GraphWorld]:
+    with graph_world(tmp_path_factory.mktemp("crowd"), many_implementations()) as made:
+        yield made
+
+
+def test_an_interface_that_is_not_followed_says_how_many_files_may_implement_it(crowd: GraphWorld) -> None:
+    assert f"8 Handler.Serve :4 · {FEW_FILES + 1} files may implement it: impls" in crowd.text("calls", name="Run")
+    assert crowd.text("impls", name="Handler.Serve").startswith(f"{FEW_FILES} overrides")
+
+
+def test_a_base_that_is_not_followed_says_how_many_files_may_override_it(crowd: GraphWorld) -> None:
+    text = crowd.text("calls", name="lib/base.py:start")
+    assert f"10 Job.work :2 · {MOST_IMPLEMENTATIONS} files may implement it: impls" in text
+    assert "11 Job.stop :5\n" in f"{text}\n"  # no other file defines it
+
+
+def test_a_path_that_ends_at_an_interface_names_it(crowd: GraphWorld) -> None:
+    text = crowd.text("path", source="Run", target="show3")
+    assert text.startswith("no chain of calls was found, and not all calls were followed")
+    assert (
+        f"not all implementations were followed of Handler.Serve (in {FEW_FILES + 1} files): impls lists them" in text
+    )
+    assert "show3" in crowd.text("path", source="site/p3/page.go:Page.Serve", target="show3")
+
+
+def test_what_embeds_an_implementation_may_be_left_out(tmp_path: Path) -> None:
+    """`Get` is defined in too many files to look for a type that has `Rare` through what it embeds."""
+    files = {
+        f"p{number}/p.go": f"package p{number}\n\ntype T struct{{}}\n\nfunc (t T) Get() {{}}\n"
+        for number in range(FEW_FILES)
+    }
+    files |= {
+        "go.mod": "module shop\n",
+        "store/store.go": "package store\n\ntype Store interface {\n\tGet()\n\tRare()\n}\n\n"
+        "type Disk struct{}\n\nfunc (d Disk) Get() {}\n\nfunc (d Disk) Rare() {}\n\n"
+        "func Use(store Store) {\n\tstore.Get()\n}\n",
+    }
+    with graph_world(tmp_path, files) as world:
+        assert "Store.Get :4 · 1+ implementations" in world.text("calls", name="Use")

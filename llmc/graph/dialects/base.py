@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmc.graph.entities import NOWHERE, UNRESOLVED, Entity, EntityKind, Resolution
+from llmc.graph.entities import NOWHERE, UNRESOLVED, Entity, EntityKind, Implementing, Resolution
 
 if TYPE_CHECKING:
     from llmc.graph.entities import GraphNode
@@ -99,9 +99,9 @@ class Dialect:
         """(facts, scope, chain) of the bases of a type, wherever they are declared."""
         return [(facts, qualified.rpartition(".")[0], one) for one in facts.links.bases.get(qualified, ())]
 
-    def implementing(self, resolver: Resolver, facts: Facts, qualified: str, most: int) -> list[GraphNode]:  # noqa: ARG002 - others look for them
+    def implementing(self, resolver: Resolver, facts: Facts, qualified: str, most: int) -> Implementing:  # noqa: ARG002 - others look for them
         """Types that implement an interface without naming it; none if more than `most` files would be looked at."""
-        return []
+        return Implementing()
 
     def imported(self, resolver: Resolver, facts: Facts, target: str) -> Resolution:
         """What `module#name` of an import or export of this file stands for."""

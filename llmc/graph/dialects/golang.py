@@ -6,7 +6,16 @@ import re
 from typing import TYPE_CHECKING
 
 from llmc.graph.dialects.base import Dialect, module_entity
-from llmc.graph.entities import EXTERNAL, UNRESOLVED, Entity, EntityKind, GraphNode, Precision, Resolution
+from llmc.graph.entities import (
+    EXTERNAL,
+    UNRESOLVED,
+    Entity,
+    EntityKind,
+    GraphNode,
+    Implementing,
+    Precision,
+    Resolution,
+)
 from llmc.graph.facts import TYPE_KINDS
 
 if TYPE_CHECKING:
@@ -16,8 +25,6 @@ if TYPE_CHECKING:
 __all__ = ["Go"]
 
 MODULE = re.compile(r"^module\s+(\S+)", re.MULTILINE)
-# Documents that define one method; an interface whose every method is more common has no list of implementations.
-MOST_DEFINING = 1_500
 # Types with one of the methods of an interface; with more of them these names are too common to look at each type.
 MOST_EMBEDDING = 200
 DEEPEST = 8
@@ -88,23 +95,26 @@ class Go(Dialect):
         package = self._of_package(facts.path.rpartition("/")[0], name)
         return [(one, inner) for one in package if inner in one.by_qualified][:1]
 
-    def implementing(self, resolver: Resolver, facts: Facts, qualified: str, most: int) -> list[GraphNode]:
+    def implementing(self, resolver: Resolver, facts: Facts, qualified: str, most: int) -> Implementing:
         """Types whose methods include all those of an interface."""
         if facts.kind(qualified) != "interface":
-            return []
+            return Implementing()
         methods = self._methods(resolver, facts, qualified, DEEPEST)
         if not methods:
-            return []
-        ordered = sorted(methods, key=lambda name: len(self.project.defining(name)))
-        if len(self.project.defining(ordered[0])) > most:
-            return []
+            return Implementing()
+        defining = {name: len(self.project.defining(name)) for name in methods}
+        ordered = sorted(methods, key=lambda name: (defining[name], name))
+        if defining[ordered[0]] > most:
+            return Implementing(unread=defining[ordered[0]])
         candidates = self._having(ordered[0])
-        candidates |= self._embedding(resolver, ordered, candidates, min(most, MOST_EMBEDDING))
+        embedding = self._embedding(resolver, ordered, candidates, min(most, MOST_EMBEDDING))
+        unread = defining[ordered[-1]] if embedding is None else 0
+        candidates |= embedding or set()
         for name in ordered[1:]:
             # Only the packages of the candidates are looked at: thousands of files define a method `Get`.
             candidates = {one for one in candidates if self._has(*one, name) or self._promotes(resolver, one, name)}
         found = [self._type(folder, name) for folder, name in sorted(candidates)]
-        return [node for node in found if node is not None]
+        return Implementing(tuple(node for node in found if node is not None), unread)
 
     def _methods(self, resolver: Resolver, facts: Facts, qualified: str, depth: int) -> set[str]:
         own = {one.name for one in facts.symbols if one.container == qualified and one.kind == "method"}
@@ -117,7 +127,7 @@ class Go(Dialect):
 
     def _having(self, name: str) -> set[tuple[str, str]]:
         """(folder, type) of every type with a method of this name."""
-        docs = self.project.defining(name)[:MOST_DEFINING]
+        docs = self.project.defining(name)
         self.project.load(docs)
         found = set()
         for doc in docs:
@@ -133,15 +143,16 @@ class Go(Dialect):
 
     def _embedding(
         self, resolver: Resolver, methods: list[str], known: set[tuple[str, str]], most: int
-    ) -> set[tuple[str, str]]:
-        """Types that define some of the methods and have the rarest one through what they embed."""
+    ) -> set[tuple[str, str]] | None:
+        """Types that define some of the methods and have the rarest one through what they embed; None if the names are
+        too common to look at each type."""
         others: set[tuple[str, str]] = set()
         if any(len(self.project.defining(name)) > most for name in methods[1:]):
-            return others
+            return None
         for name in methods[1:]:
             others |= self._having(name) - known
             if len(others) > most:
-                return set()
+                return None
         return {one for one in others if self._promotes(resolver, one, methods[0])}
 
     def _promotes(self, resolver: Resolver, candidate: tuple[str, str], name: str) -> bool:

@@ -95,7 +95,7 @@ def subtypes(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome | None:
         sites = {edge.source: edge.site for edge in target.graph.incoming(target.node, frozenset({"inherit"})).edges}
         named = {one.node for one in targets}
         # Types that only have the methods of an interface are likely, and not declared, to implement it.
-        inferred = inferred or bool(target.graph.structural(target.node))
+        inferred = inferred or bool(target.graph.structural(target.node).nodes)
         for node in [*(found.types or found.members), *(one for one in sites if one not in found.types)]:
             other = type(target)(target.area, target.graph, node)
             if target.graph.in_test(node):
