@@ -62,7 +62,15 @@ _ERRORS = re.compile(r"(?:Error|Exception|Failure)$|^(?:Is)?Err[A-Z]|^(?:[Nn]ew|
 _MEASURES = re.compile(
     r"(?:Measurement|Telemetry|Metrics?|HwCounter|CounterCell|MeasurementAcc|Stopwatch|Histogram)\w*$"
 )
-_LOGS = re.compile(r"(?:log|logger|logging|get_?[lL]ogger|log_\w+|\w+_log|debug|trace|warn|warning)$")
+# Calls on a logger: a function or method called `log` of anything else may be an audit log.
+_LOGGERS = re.compile(r"(?!.*audit)(?:\w*logg(?:er|ing)|[ks]?log|console)$", re.IGNORECASE)
+_LEVELS = re.compile(
+    r"(?:log|trace|debug|info|notice|verbose|warn|warning|error|exception|critical|fatal|panic|print)(?:f|ln|w|s|Context)?$",
+    re.IGNORECASE,
+)
+_MAKES_LOGGER = re.compile(r"(?:get_?logger|logger|logging)$", re.IGNORECASE)
+_PRINTS = re.compile(r"(?:e?print(?:f|ln)?|debug|warn|warning)$")
+_LOG = re.compile(r"log(?:_\w+|[A-Z]\w*)?$")
 _CHECKS = re.compile(r"(?:assert|panic|get_?env|env_?or)(?:[A-Z_]\w*)?$", re.IGNORECASE)
 
 
@@ -75,7 +83,9 @@ def is_incidental(node: GraphNode) -> bool:
         return True
     if _MEASURES.search(kind):
         return name in _CREATES or name.startswith("new_")
-    return bool(_LOGS.match(name) or (not owner and _CHECKS.match(name)))
+    if owner:
+        return bool((_LOGGERS.match(kind) and _LEVELS.match(name)) or _MAKES_LOGGER.match(name))
+    return bool(_PRINTS.match(name) or _MAKES_LOGGER.match(name) or _CHECKS.match(name))
 
 
 def is_plumbing(project: Project, node: GraphNode, caller: int) -> bool:
@@ -85,6 +95,8 @@ def is_plumbing(project: Project, node: GraphNode, caller: int) -> bool:
         return True
     facts = project.facts(node.doc)
     if facts is None or node.doc == caller or facts.kind(node.qualified) not in CALLABLE_KINDS:
+        return False
+    if _LOG.match(node.qualified) and not _is_in_package(facts, node):  # called as log(…), not on a logger
         return False
     folder, stem = _place(facts.path)
     same_folder = facts.path.rpartition("/")[0] == project.path(caller).rpartition("/")[0]

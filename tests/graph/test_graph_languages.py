@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
 from graph_world import graph_world
+
+from llmc.graph.entities import GraphNode
+from llmc.graph.incidental import is_incidental
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -552,3 +556,47 @@ def test_a_type_is_not_a_member_of_the_same_name(tmp_path: Path) -> None:
         assert "Shop.cs:Shop" in world.callers("Colour")
         assert "Shape.java:Shape.Round" in world.callers("Shape")
         assert world.callees("User.use") == {"Settings.java:Settings.proxy": "exact"}
+
+
+@pytest.mark.parametrize(
+    ("qualified", "is_logging"),
+    [
+        ("Logger.info", True),
+        ("AppLogger.warning", True),
+        ("console.log", True),
+        ("Log.Error", True),
+        ("klog.Infof", True),
+        ("get_logger", True),
+        ("Factory.getLogger", True),
+        ("println", True),
+        ("warn", True),
+        ("log", False),
+        ("log_action", False),
+        ("append_log", False),
+        ("trace", False),
+        ("LogActionRegistry.log", False),
+        ("AuditLogger.log", False),
+        ("Log.append", False),
+        ("Job.debug", False),
+    ],
+)
+def test_only_calls_on_a_logger_and_printing_are_logging(qualified: str, *, is_logging: bool) -> None:
+    assert is_incidental(GraphNode(1, qualified)) is is_logging
+
+
+def test_an_audit_log_is_a_step_of_a_flow(tmp_path: Path) -> None:
+    """`log(…)` writes a record, wherever it is defined and however many files call it."""
+    files = {
+        "audit/log.py": "def log(instance, action):\n    save(instance)\n\n\ndef save(instance): ...\n",
+        "app/logger.py": "class Logger:\n    def info(self, text): ...\n\n\nlogger = Logger()\n",
+        "app/order.py": "from app.logger import logger\nfrom audit.log import log\n\n\ndef place(order):\n"
+        "    logger.info('a')\n    log(instance=order, action='placed')\n",
+        **{
+            f"part{at}.py": f"from audit.log import log\n\n\ndef use{at}(one):\n    log(one, 'used')\n"
+            for at in range(20)
+        },
+    }
+    with graph_world(tmp_path, files) as world:
+        reply = world.ask("calls", name="place")
+        assert "7 log audit/log.py:1" in reply.text
+        assert reply.data["definitions"][0]["plumbing"] == {"Logger.info": 1}
