@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from llmc.base.globbing import Patterns
 
-__all__ = ["DENIED", "EXCLUDED", "Denylist", "hint_for", "is_key_file"]
+__all__ = ["DENIED", "EXCLUDED", "Denylist", "hint_for", "is_environment_file", "is_key_file"]
 
 DENIED: Final = "environment, key and credential files are on the denylist"
 EXCLUDED: Final = "excluded by index.exclude"
@@ -86,6 +86,12 @@ def is_key_file(path: str) -> bool:
     """Whether it is a key or a certificate, or a folder of them, rather than a file with settings."""
     *folders, name = path.lower().split("/")
     return not _FOLDERS.isdisjoint((*folders, name)) or name.startswith("id_") or name.endswith(_ENDINGS)
+
+
+def is_environment_file(path: str) -> bool:
+    """Whether it is a file with environment variables."""
+    name = path.rpartition("/")[2].lower()
+    return name in {".env", ".envrc"} or _is_environment(name)
 
 
 def hint_for(reason: str, path: str) -> str:

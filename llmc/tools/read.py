@@ -315,7 +315,8 @@ def read_lines(asked: ToolRequest, root_index: RootIndex, path: str, target: Tar
         span = f"{start}-{end}" if end > start else str(start)
         found = f"{title}:{span} of {plural(len(lines), 'line')}"
     is_shared_range = bool(target.start) and not alone  # what is named exactly is shown in full
-    long = len(rows) > WHOLE_LINES and not is_shared_range and not asked.flag("all") and not asked.text(FOCUS.name)
+    wanted = asked.flag("all") or asked.flag("code") or asked.text(FOCUS.name)
+    long = len(rows) > WHOLE_LINES and not is_shared_range and not wanted
     if long and alone and not target.start:
         from llmc.tools.read_log import log_envelope  # noqa: PLC0415 - the readers of logs, which few need
 

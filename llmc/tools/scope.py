@@ -15,7 +15,7 @@ from collections import Counter, deque
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from llmc.base.denylist import is_key_file
+from llmc.base.denylist import is_environment_file, is_key_file
 from llmc.base.errors import LlmcError, NotFoundError
 from llmc.base.root_fs import FileKind
 from llmc.envelope.phrases import plural
@@ -53,7 +53,9 @@ def scope_of(
     denied. `listing`: the reply is a list of files, so that a few denied ones are named. ReadError if nothing is named
     but what the denylist refuses."""
     workspace = asked.workspace
-    named, missing = existing_paths(workspace, typed)
+    excluded = tuple(part for path in typed if path.startswith("!") for part in path.split())
+    conditions["globs"] = (*conditions.get("globs", ()), *excluded)  # `!tests` is what it is as a glob
+    named, missing = existing_paths(workspace, [path for path in typed if not path.startswith("!")])
     refused = [(root_index.root.id, one) for root_index, one in named if one.refusal is not None]
     if refused and len(refused) == len(named) and (refusal := refused[0][1].refusal) is not None:
         raise refusal
@@ -74,7 +76,8 @@ def scope_of(
         )
     skipped = [(root_index.root.id, path) for root_index, one in named for path in sorted(one.skipped)]
     absent = (f"no such path: {', '.join(missing)}",) if missing else ()
-    kept_out = denied_notes(workspace, views, filtered, denied, by_name=bool(name), listing=listing)
+    sought = asked.text("pattern")
+    kept_out = denied_notes(workspace, views, filtered, denied, sought=sought, by_name=bool(name), listing=listing)
     notes = (*absent, *kept_out, *counted(workspace, "skipped", skipped))
     return CallScope(views, filtered, (*notes, *unread_notes(workspace, filtered)))
 
@@ -145,16 +148,22 @@ def denied_notes(
     paths: PathFilter,
     named: Sequence[tuple[str, str]] = (),
     *,
+    sought: str = "",
     by_name: bool = False,
     listing: bool = False,
 ) -> tuple[str, ...]:
     """The files in scope that the denylist keeps out, those that are asked for by name first. Keys and certificates
-    are only named where files are listed: nothing that is searched for is in them."""
+    are only named where files are listed: nothing that is searched for is in them. Files with environment variables
+    are named where a variable may be `sought`."""
     found = dict.fromkeys(named)
     for view in views:
         accepts = paths.of(view.root.id).accepts if view.denied else bool
         found |= {(view.root.id, path): None for path in sorted(view.denied) if accepts(path)}
-    kept = [place for place in found if listing or by_name or place in named or not is_key_file(place[1])]
+
+    def may_match(path: str) -> bool:
+        return not is_key_file(path) and (not is_environment_file(path) or bool(VARIABLE.search(sought)))
+
+    kept = [place for place in found if listing or by_name or place in named or may_match(place[1])]
     if len(kept) <= FEW_DENIED:
         is_list = listing or by_name or bool(named)
         names = [shown_path(workspace, *place) if is_list else place[1].rpartition("/")[2] for place in kept]
@@ -163,6 +172,9 @@ def denied_notes(
     counts = [f"{count} in {folder or '.'}" for folder, count in folders.most_common(FEW_DENIED)]
     more = ", …" if len(folders) > FEW_DENIED else ""
     return (f"{len(kept)} denied: {', '.join(counts)}{more}",)
+
+
+VARIABLE: Final = re.compile(r"[A-Z][A-Z0-9]*_[A-Z]")
 
 
 def unread_notes(workspace: Workspace, paths: PathFilter) -> tuple[str, ...]:

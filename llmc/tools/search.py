@@ -59,7 +59,9 @@ def run(asked: ToolRequest) -> Envelope:
     envelope = by_name or envelope_of(result, workspace, explain=asked.flag("explain"))
     envelope = show_around(envelope, telling_words(request.query))
     if not result.files:
-        envelope = replace(envelope, notes=(*envelope.notes, *denied_notes(workspace, views, request.paths)))
+        envelope = replace(
+            envelope, notes=(*envelope.notes, *denied_notes(workspace, views, request.paths, sought=request.query))
+        )
     return replace(envelope, data=data_of(result)) if asked.wants_data else envelope
 
 

@@ -149,3 +149,9 @@ def test_a_glob_that_matches_nothing_is_corrected(ask: Ask) -> None:
     assert not reply.error
     wrong = ask("grep", pattern="report", glob=["part0/*.py"])
     assert "Try -g '**/part0/*.py'" in wrong.text
+
+
+def test_a_path_with_an_exclamation_mark_is_left_out(ask: Ask) -> None:
+    assert "services/" in ask("grep", pattern="price_of", path=["!db"]).text
+    assert "db/" not in ask("grep", pattern="price_of", path=["!db"]).text
+    assert "services/" not in ask("grep", pattern="price_of", path="!db !services").text
