@@ -34,6 +34,7 @@ IGNORED = ("-n", "-r", "-R", "-H", "-E", "-I", "--line-number", "--recursive", "
 @click.option("--only-tests", is_flag=True, help="Only test code.")
 @click.option("--kind", multiple=True, metavar="KIND", help="Only def, use, write, import, comment or text.")
 @click.option("-l", "--files-with-matches", "--files", "files", is_flag=True, help="Print only file names.")
+@click.option("--symbols", is_flag=True, help="Print only the enclosing symbols, with counts.")
 @secondary("-c", "--count", is_flag=True, help="Print only the number of matching lines per file.")
 @click.option(*IGNORED, "ignored", is_flag=True, hidden=True, expose_value=False)
 @common_options
@@ -54,7 +55,8 @@ def command(options: Options, /, words: tuple[str, ...], patterns: tuple[str, ..
             raise click.UsageError("missing PATTERN.")
         patterns, words = words[:1], words[1:]
     args |= {"pattern": patterns[0], "also": patterns[1:], "path": words}
-    if args["all_"] and not options.json and not args["fields"] and not args["context_focus_question"]:
+    is_plain = not (options.json or args["fields"] or args["context_focus_question"] or args["symbols"])
+    if args["all_"] and is_plain:
         return _print_all(options, args)
     return ask_tool(options, "grep", args)
 

@@ -139,6 +139,7 @@ TOOL = Tool(
             "strings",
             "Only lines of these kinds: def, use, write (assigned, set by keyword or field), import, comment, text.",
         ),
+        Argument("symbols", "boolean", "Only the symbols around the matches, each with its number of matches."),
         Argument("fresh", "boolean", "Include the text even if this session already received the same reply."),
         *AMOUNT,
     ),

@@ -14,11 +14,11 @@ from llmc.retrieval.line_kinds import KINDS
 from llmc.tool import BUDGET, FOCUS, Argument
 from llmc.tools.folder_counts import by_folder
 from llmc.tools.grep_layout import Layout, lay_out
-from llmc.tools.grep_rows import all_groups, section_counts
+from llmc.tools.grep_rows import all_groups, section_counts, symbol_lists
 from llmc.workspace import shown_path
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from llmc.retrieval.grep.grep import FileMatches, GrepRequest, GrepResult
     from llmc.retrieval.grep.match_lines import Matcher
@@ -26,12 +26,13 @@ if TYPE_CHECKING:
     from llmc.retrieval.view import View
     from llmc.tool import ToolRequest
     from llmc.tools.scope import CallScope
-    from llmc.workspace import Workspace
 
 __all__ = ["AMOUNT", "WHERE", "check_scope", "line_filter", "matches_envelope", "most_read"]
 
 # Matching lines that are read, grouped and kept behind the handle; of a pattern with more the rest is only counted.
 MOST_READ = 1_000
+# Where only the symbols around them are listed, which takes a line each.
+MOST_IN_SYMBOLS = 5_000
 # With a focus question, which chooses among all matches and shows few of them.
 MOST_FOCUSED = 20_000
 HEAD_TOKENS = 40  # first line and handle
@@ -68,7 +69,7 @@ def matches_envelope(  # noqa: PLR0917 - what every stage before it has made
         check_scope(asked, scope.views, request)
     listed = request.files_only or request.count_only
     files = [] if listed else grouped(asked, scope.views, result, matcher)
-    layout = Layout(tuple(listing(result, request, asked.workspace))) if listed else layout_of(asked, result, files)
+    layout = layout_of(asked, result, files, request)
     freshness = freshness_notes(result.pending, result.share, unsure=result.unsure, scanned=True)
     return Envelope(
         tool,
@@ -76,7 +77,7 @@ def matches_envelope(  # noqa: PLR0917 - what every stage before it has made
         layout.groups,
         notes=(*notes, *freshness, *scope.notes),
         data=data_of(result, files) if asked.wants_data else {},
-        unit="" if listed else "match",
+        unit="" if listed or by_symbols(asked) else "match",
         folded=layout.folded,
         provisional=bool(result.unsure),
     )
@@ -84,20 +85,33 @@ def matches_envelope(  # noqa: PLR0917 - what every stage before it has made
 
 def most_read(asked: ToolRequest) -> int | None:
     """How many matching lines are read; None for all of them."""
+    symbols = by_symbols(asked)
     if asked.flag("all") or asked.flag("files") or asked.flag("count"):
         return None
+    if symbols:
+        return MOST_IN_SYMBOLS
     return MOST_FOCUSED if asked.text(FOCUS.name).strip() else MOST_READ
 
 
 def grouped(asked: ToolRequest, views: Sequence[View], result: GrepResult, matcher: Matcher | None) -> list[FileGroups]:
     """The matches that were read, by symbol."""
     files = [file for file in result.files if not file.counted]
-    if asked.flag("all") or any(file.counted for file in result.files):  # too many to look up their symbols
+    too_many = asked.flag("all") or any(file.counted for file in result.files)
+    if too_many and not by_symbols(asked):  # to look up their symbols
         return [ungrouped(file, matcher) for file in files]
     by_root = {view.root.id: [file for file in files if file.root == view.root.id] for view in views}
     return [
         group for view in views for group in group_files(view, by_root[view.root.id], matcher, body=asked.flag("body"))
     ]
+
+
+def by_symbols(asked: ToolRequest) -> bool:
+    """Whether the symbols around the matches are listed instead of the lines; a table is always one of lines."""
+    if not asked.flag("symbols"):
+        return False
+    if other := next((name for name in ("files", "count") if asked.flag(name)), ""):
+        raise QueryError(f"symbols and {other} exclude each other", hint="Give one of them.")
+    return not asked.texts("fields")
 
 
 def line_filter(asked: ToolRequest) -> KindFilter | None:
@@ -110,13 +124,18 @@ def line_filter(asked: ToolRequest) -> KindFilter | None:
     return KindFilter(kinds, tests) if kinds or tests is not None else None
 
 
-def layout_of(asked: ToolRequest, result: GrepResult, files: list[FileGroups]) -> Layout:
+def layout_of(asked: ToolRequest, result: GrepResult, files: list[FileGroups], request: GrepRequest) -> Layout:
     workspace = asked.workspace
 
     def name(root: str, path: str) -> str:
         return shown_path(workspace, root, path)
 
+    if request.files_only or request.count_only:
+        return Layout(tuple(listing(result.files, name, counts=request.count_only)))
     context = bool(asked.flag("body") or asked.number("context") or asked.number("before") or asked.number("after"))
+    if by_symbols(asked):
+        rest = [file for file in result.files if file.counted]
+        return Layout((*symbol_lists(files, name), *listing(rest, name, counts=True)))
     if not files or asked.flag("all") or asked.text(FOCUS.name).strip() or asked.texts("fields"):
         return Layout(all_groups(files, name, context=context))
     if any(file.counted for file in result.files):
@@ -182,14 +201,10 @@ def rank(file: FileMatches) -> tuple[int, str]:
     return role_rank(file.path), file.path
 
 
-def listing(result: GrepResult, request: GrepRequest, workspace: Workspace) -> list[Group]:
+def listing(files: Iterable[FileMatches], names: Callable[[str, str], str], *, counts: bool) -> list[Group]:
     return [
-        Group(
-            shown_path(workspace, file.root, file.path),
-            (Item(root=file.root, path=file.path),),
-            file.count if request.count_only else None,
-        )
-        for file in sorted(result.files, key=rank)
+        Group(names(file.root, file.path), (Item(root=file.root, path=file.path),), file.count if counts else None)
+        for file in sorted(files, key=rank)
     ]
 
 

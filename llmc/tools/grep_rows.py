@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,7 @@ __all__ = [
     "redactable_part",
     "section_counts",
     "shown_name",
+    "symbol_lists",
     "used_lines",
 ]
 
@@ -71,6 +73,34 @@ def file_group(file: FileGroups, names: Callable[[str, str], str], *, context: b
     symbols = sorted(file.symbols, key=lambda one: one.symbol is not None)
     items = [symbol_item(file, one, context=context) for one in symbols]
     return Group(names(file.root, file.path), tuple(items), file.count)
+
+
+def symbol_lists(files: Iterable[FileGroups], names: Callable[[str, str], str]) -> list[Group]:
+    """The symbols around the matches, each with the number of its matches, one group a file: code first."""
+    ordered = sorted(files, key=lambda file: (ORDER.index(section_of(file.path, file.role)), file.path))
+    return [
+        Group(names(file.root, file.path), tuple(counted_item(file, one) for one in listed_symbols(file)), file.count)
+        for file in ordered
+    ]
+
+
+def listed_symbols(file: FileGroups) -> list[SymbolMatches]:
+    """In order of their lines; what is in no symbol comes last."""
+    return sorted(file.symbols, key=lambda one: one.symbol.start_line if one.symbol else sys.maxsize)
+
+
+def counted_item(file: FileGroups, one: SymbolMatches) -> Item:
+    symbol, count = one.symbol, len(one.kinds)
+    if symbol is None:
+        row = Row(f"outside symbols ×{count}")
+        return Item((row,), "", file.root, file.path, min(one.kinds), max(one.kinds), OUTSIDE)
+    end = symbol.end_line if symbol.end_line > symbol.start_line else 0
+    text = f"{shown_name(symbol)} ×{count}" if count > 1 else shown_name(symbol)
+    row = Row(text, symbol.start_line, longest=LONGEST_LINE, end=end, cited=True)
+    return Item((row,), "", file.root, file.path, symbol.start_line, symbol.end_line, level_of(one))
+
+
+OUTSIDE = 4  # the level of matches in no symbol
 
 
 def symbol_item(file: FileGroups, one: SymbolMatches, *, context: bool) -> Item:

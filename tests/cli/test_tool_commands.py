@@ -48,6 +48,15 @@ def test_an_unknown_filter_value_names_the_nearest(demo: CommandLine) -> None:
     assert "python" in done.stderr
 
 
+def test_grep_lists_the_symbols_around_the_matches(demo: CommandLine) -> None:
+    (demo.folder / "kiosk.py").write_text("class Kiosk:\n    def sell(self):\n        sold = 1\n        return sold\n")
+    for form in ((), ("--all",)):
+        shown = demo.text("grep", "sold", "kiosk.py", "--symbols", *form).rstrip().split("\n")
+        assert shown[1:] == ["kiosk.py · 2", "2-4 Kiosk.sell ×2"]
+    (demo.folder / "kiosk.py").unlink()
+    assert "exclude each other" in demo("grep", "sold", "--symbols", "-l").stderr
+
+
 def test_grep_prints_what_ripgrep_prints_with_all(demo: CommandLine) -> None:
     program = ripgrep.program() or "rg"
     flags = ["--hidden", "--no-require-git", "--no-ignore-global", "--no-ignore-parent", "-g", "!.git", "--sort=path"]

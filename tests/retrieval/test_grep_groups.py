@@ -14,6 +14,7 @@ from llmc.envelope.handles import Handles
 from llmc.retrieval.enclosing import symbols_of
 from llmc.retrieval.grep.grep import GrepRequest, grep
 from llmc.settings import EmbedderSettings, Settings
+from llmc.tools import grep_reply
 from llmc.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -144,6 +145,40 @@ def test_tests_are_recognised_inside_files_and_filters_hold_for_lists_and_counts
         assert places(no_tests=True, **form) == code
     listed = ask("grep", pattern="cookie", only_tests=True, files=True).text.split("\n")
     assert sorted(listed[1:]) == ["src/auth.test.ts", "src/lib.rs"]
+
+
+def test_only_the_symbols_around_the_matches_are_listed_with_counts(ask: Callable[..., Reply]) -> None:
+    reply = ask("grep", pattern="cookie", symbols=True)
+    lines = reply.text.split("\n")
+    assert lines[0] == "15 matches in 6 files: 10 code, 4 tests, 1 docs"
+    at = lines.index("src/auth.ts · 5")
+    assert lines[at + 1 : at + 5] == [
+        "8-12 Auth.login ×2",
+        "15-21 router.post('/refresh')",
+        "25-27 schema.auth_login.resolve",
+        " outside symbols ×1",
+    ]
+    assert "cookie(user)" not in reply.text
+    assert lines.index("src/auth.ts · 5") < lines.index("src/auth.test.ts · 3")
+    for form in ({"all": True}, {"no_tests": True}):
+        assert "8-12 Auth.login ×2" in ask("grep", pattern="cookie", symbols=True, **form).text.split("\n")
+
+
+def test_symbols_of_very_many_matches_are_listed_as_far_as_they_were_read(
+    ask: Callable[..., Reply], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(grep_reply, "MOST_IN_SYMBOLS", 10)
+    reply = ask("grep", pattern="widget", symbols=True, budget=20_000)
+    lines = reply.text.split("\n")
+    assert lines[0].startswith("60 matches in 60 files")
+    assert lines[1:3] == ["src/routes/r0.ts", "1-3 r0"]
+    assert sum(line.startswith("src/routes/r") for line in lines) == 60
+    assert any(line.startswith("src/routes/r9.ts · 1") for line in lines)
+
+
+def test_symbols_files_and_counts_exclude_each_other(ask: Callable[..., Reply]) -> None:
+    assert "symbols and files exclude each other" in ask("grep", pattern="a", symbols=True, files=True).text
+    assert "symbols and count exclude each other" in ask("grep", pattern="a", symbols=True, count=True).text
 
 
 def test_python_tests_are_those_in_test_files_and_test_applications_are_test_code(ask: Callable[..., Reply]) -> None:
