@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import posixpath
+import re
 from typing import TYPE_CHECKING
 
 from llmc.base.errors import QueryError
@@ -36,6 +38,7 @@ MOST_IN_SYMBOLS = 5_000
 # With a focus question, which chooses among all matches and shows few of them.
 MOST_FOCUSED = 20_000
 HEAD_TOKENS = 40  # first line and handle
+MOST_NAMED = 8  # paths in an error message
 
 # The arguments of both tools: where they look, and how much they show.
 WHERE = (
@@ -167,13 +170,36 @@ def check_scope(asked: ToolRequest, views: Sequence[View], request: GrepRequest)
         return
     if any(request.paths.of(view.root.id).accepts(path) for view in views for path in paths_of(view)):
         return
-    given = [*asked.texts("path"), *(f"-g {one}" for one in asked.texts("glob"))]
+    paths = asked.texts("path")
+    given = [
+        *paths[:MOST_NAMED],
+        *(["…"] if len(paths) > MOST_NAMED else []),
+        *(f"-g {one}" for one in asked.texts("glob")),
+    ]
     given += [f"-t {one}" for one in asked.texts("type")] + [f"-T {one}" for one in asked.texts("type_not")]
     raise QueryError(
         f"no indexed file matches {' '.join(given)}",
         reason="nothing was searched",
-        hint=glob_hint(asked, views) or "`find` lists paths; ignored and binary files are not indexed.",
+        hint=quoting_hint(asked)
+        or glob_hint(asked, views)
+        or "`find` lists paths; ignored and binary files are not indexed.",
     )
+
+
+def quoting_hint(asked: ToolRequest) -> str:
+    """Without quotes the shell makes of `-g *.go` the option `-g build.go` and the paths `main.go models.go`."""
+    paths = asked.texts("path")
+    paths = paths[:-1] or paths  # a pattern after the option is taken for the last path
+    for glob in asked.texts("glob"):
+        folder, name = posixpath.split(glob)
+        ending = posixpath.splitext(name)[1]
+        is_name = ending and not WILDCARDS.search(glob)
+        if is_name and paths and all(path.endswith(ending) and path != glob for path in paths):
+            return f"If the shell expanded it, quote the glob: -g '{posixpath.join(folder, f'*{ending}')}'"
+    return ""
+
+
+WILDCARDS = re.compile(r"[*?\[{!]")
 
 
 def glob_hint(asked: ToolRequest, views: Sequence[View]) -> str:

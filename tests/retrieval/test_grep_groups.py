@@ -242,6 +242,22 @@ def test_a_filter_that_matches_no_file_is_an_error_and_not_an_answer(ask: Callab
     assert ask("grep", pattern="nowhere_at_all", glob=["*.ts"]).text == "no matches"
 
 
+def test_a_glob_that_the_shell_expanded_should_be_quoted(ask: Callable[..., Reply]) -> None:
+    def hint(glob: str, *paths: str) -> str:
+        reply = ask("grep", pattern="cookie", glob=[glob], path=list(paths))
+        assert "nothing was searched" in reply.text
+        return reply.text.partition("quote the glob: ")[2].split("\n")[0]
+
+    assert hint("src/auth.test.ts", "src/auth.ts", "src/cookie.ts") == "-g 'src/*.ts'"
+    assert hint("other.py", "tool.py") == "-g '*.py'"
+    assert not hint("*.kt", "tool.py")
+    assert not hint("tool.kt", "tool.py")
+    routes = [f"src/routes/r{at}.ts" for at in range(1, 20)]
+    reply = ask("grep", pattern="cookie", glob=["src/routes/r0.ts"], path=routes)
+    assert "src/routes/r8.ts … -g src/routes/r0.ts: nothing was searched" in reply.text
+    assert "-g 'src/routes/*.ts'" in reply.text
+
+
 def test_filters_that_exclude_each_other_and_unknown_kinds_are_refused(ask: Callable[..., Reply]) -> None:
     assert "exclude each other" in ask("grep", pattern="a", no_tests=True, only_tests=True).text
     assert "'klass' is not a kind of line" in ask("grep", pattern="a", kind=["klass"]).text
