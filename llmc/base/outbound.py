@@ -152,14 +152,16 @@ def is_plain(url: str) -> bool:
     return parts.scheme in {"http", "https"} and bool(parts.hostname) and not (parts.username or parts.password)
 
 
-def web_client(most: int, timeout: Any, *, seconds: float, headers: Any = None, events: bool = True) -> Any:
+def web_client(
+    most: int, timeout: Any, *, seconds: float, headers: Any = None, auth: Any = None, events: bool = True
+) -> Any:
     """A client that reads at most `most` bytes of a reply, within `seconds` from the request to the last byte. With
     `events`, the limits also apply to event streams, which may never end."""
     import httpx2  # noqa: PLC0415 - 0.1 s, and rarely needed
 
     transport = _transport()((most, seconds), events=events, verify=certificates(), trust_env=False)
     return httpx2.AsyncClient(
-        headers=headers, timeout=timeout, transport=transport, follow_redirects=False, trust_env=False
+        headers=headers, timeout=timeout, auth=auth, transport=transport, follow_redirects=False, trust_env=False
     )
 
 

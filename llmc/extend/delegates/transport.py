@@ -96,12 +96,12 @@ async def open_streams(mcp: Mcp, cwd: str, environ: Mapping[str, str], stderr: S
         yield streams
 
 
-def client_for(headers: dict[str, str] | None) -> Any:
+def client_for(headers: dict[str, str] | None = None, timeout: Any = None, auth: Any = None) -> Any:
     """The HTTP client; the SDK bounds the size of each server-sent event."""
     import httpx2  # noqa: PLC0415 - only needed for HTTP
 
-    wait = httpx2.Timeout(HTTP_SECONDS, read=SILENT_SECONDS)
-    return web_client(LONGEST_LINE, wait, seconds=SILENT_SECONDS, headers=headers, events=False)
+    wait = timeout or httpx2.Timeout(HTTP_SECONDS, read=SILENT_SECONDS)
+    return web_client(LONGEST_LINE, wait, seconds=SILENT_SECONDS, headers=headers, auth=auth, events=False)
 
 
 @contextlib.asynccontextmanager
