@@ -85,7 +85,8 @@ def file_layout(file: FileOutline, known: FileSymbols, title: str, budget: int, 
     rest = [one for one in every if one not in tests and not one.is_local]
     code = [one for one in rest if one.symbol.kind not in VALUES | DECLARED and not is_declared_module(one.symbol)]
     main = code or [one for one in rest if not one.is_member_value]
-    items = [symbol_item(file, one, known) for one in main]
+    parents = {one.parent for one in main}
+    items = [symbol_item(file, one, known, is_parent=one.symbol in parents) for one in main]
     handlers = {one.symbol.start_line for one in main}
     if text is not None and file.role in {"code", "example"}:
         handlers.update(at for one in tests for at in range(one.symbol.start_line, one.symbol.end_line + 1))
@@ -112,7 +113,9 @@ def is_declared_module(symbol: Symbol) -> bool:
     return symbol.kind == "module" and symbol.start_line == symbol.end_line
 
 
-def symbol_item(file: FileOutline, one: Placed, known: FileSymbols) -> Item:
+def symbol_item(file: FileOutline, one: Placed, known: FileSymbols, *, is_parent: bool) -> Item:
+    """`is_parent`: it has members that are shown. A class inside another one without them, such as `Meta` of a Django
+    model, is a list of values."""
     symbol = one.symbol
     depth = sum(each.kind not in CALLABLE or each.kind == "test" for each in one.chain)
     row = Row(
@@ -123,7 +126,7 @@ def symbol_item(file: FileOutline, one: Placed, known: FileSymbols) -> Item:
         cited=True,
     )
     level = 2 * depth + (0 if depth or is_exported(symbol, known.language) else 1)
-    if depth and is_private(symbol):
+    if depth and (is_private(symbol) or (symbol.kind in TYPES and not is_parent)):
         level += PRIVATE
     level += LAST * (symbol.name in BOILERPLATE)
     return Item((row,), "", file.root, file.path, symbol.start_line, symbol.end_line, level)

@@ -47,7 +47,7 @@ def health():
     "src/lib.rs": "pub fn one() -> u8 {\n    1\n}\n\n"
     "#[cfg(test)]\nmod tests {\n    #[test]\n    fn is_one() {\n    }\n}\n",
     "long.py": "".join(f"def step_{at:03}(x):\n    return x + {at}\n\n\n" for at in range(300)),
-    "models.py": "LIMIT = 1\n\n\nclass Image:\n"
+    "models.py": "LIMIT = 1\n\n\nclass Image:\n    class Meta:\n        abstract = True\n\n"
     + "".join(f"    field_{at:02} = {at}\n" for at in range(25))
     + "".join(
         f"    def public_{at:02}(self):\n        pass\n\n    def _private_{at:02}(self):\n        pass\n\n"
@@ -105,18 +105,20 @@ def test_a_long_file_is_thinned_evenly_and_the_gaps_are_marked(outline: Callable
 def test_fields_are_counted_and_private_members_left_out_before_public_ones(outline: Callable[..., Reply]) -> None:
     whole = outline("models.py", budget=2_000).text
     assert " constants: LIMIT 1" in whole.split("\n")
-    assert " Image fields: field_00 5, field_01 6" in whole
+    assert " Image fields: field_00 8, field_01 9" in whole
     assert whole.count("def _private_") == 20
     reply = outline("models.py", budget=360)
     lines = reply.text.split("\n")
     assert reply.text.count("def public_") == 20
     assert 0 < reply.text.count("def _private_") < 20
-    assert " constants 1, fields: Image 25" in lines
+    assert " constants 1, fields: Meta 1, Image 25" in lines
     assert "field_00" not in reply.text
     assert reply.handle
     small = outline("models.py", budget=200).text
     assert 0 < small.count("def public_") < 20
     assert "def _private_" not in small
+    assert "class Meta" in whole
+    assert "class Meta" not in small
 
 
 def test_a_range_of_a_file_can_be_outlined(outline: Callable[..., Reply]) -> None:
