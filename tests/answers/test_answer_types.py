@@ -163,6 +163,29 @@ export function uploads(config: Config) {
 max_upload: 99mb
 port: 9999
 """,
+    "till/printer.go": """
+package till
+
+// PaperConfig configures the printer.
+type PaperConfig struct {
+	// How wide a receipt is (default 80).
+	Width int `json:"width"`
+
+	// How frequently to check the level of the paper (default 30s).
+	Interval Duration `json:"interval"`
+
+	// How long the cutter may take.
+	// Default:
+	// 12s
+	Patience Duration `json:"patience"`
+}
+""",
+    "till/drawer.py": """
+OPTIONS = {
+    "coinbuffer-size": 4096,
+    "coinbuffer-colour": 7,
+}
+""",
     "src/coin.rs": """
 pub trait Priced {
   fn price(&self) -> u32;
@@ -376,6 +399,22 @@ def test_what_counts_without_a_setting_is_its_default(described: World) -> None:
 
 def test_a_constant_that_is_given_as_default_is_resolved_to_its_literal(described: World) -> None:
     assert "48 * 60" in ask(described, "What is the default value of idle?")
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("How often is the level of the paper checked by default?", "till/printer.go:8 says: Interval: default 30s"),
+        ("How long may the cutter take by default?", "till/printer.go:12 says: Patience: Default: 12s"),
+        ("How big is the coin buffer by default?", 'till/drawer.py:2 says: "coinbuffer-size": 4096'),
+    ],
+)
+def test_a_default_is_found_by_the_comment_of_its_field_and_by_what_it_measures(
+    described: World, question: str, said: str
+) -> None:
+    text = ask(described, question)
+    assert said in text.splitlines()[0]
+    assert "confidence high" not in text
 
 
 def test_a_setting_is_named_by_what_its_description_says(described: World) -> None:

@@ -1,30 +1,32 @@
 """Which value has something that the question describes instead of naming it?
 
-Candidates are the lines of code and configuration that give a name a literal, and the sentences of documents that
-state a default. They are scored by how many words of the question are in the name, the line, its comment and what
-encloses it; a name with other words counts less, and the word that the question asks the value of counts twice.
+Candidates are the lines of code and configuration that give a name a literal, the comments that state the default of
+what is declared below them, and the sentences of documents that state a default. They are scored by how many words of
+the question are in the name, the line, its comment and what encloses it; a name with other words counts less, and the
+word that the question asks the value of counts twice.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from llmc.answers.research.evidence import loose_name, loose_terms, loose_words
+from llmc.answers.research.evidence import loose_name, loose_words
 from llmc.answers.research.finders.answers import answer, line_place
+from llmc.answers.research.finders.asked_words import NOISE, asked_phrase, wanted_words
 from llmc.answers.research.finders.documents import CHANGES, DOCUMENTS, is_document
 from llmc.answers.research.finders.literals import LITERAL, UNLIKELY, names_and_values, plain, resolved
 from llmc.answers.research.finders.sections import section_at, sections_of
 from llmc.answers.research.prose import one_line
-from llmc.answers.research.question import to_base_form
 from llmc.answers.research.result import Confidence
 from llmc.base.languages import role_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from llmc.answers.research.result import RoleOutcome
+    from llmc.answers.research.finders.asked_words import AskedWords
+    from llmc.answers.research.result import ResultPlace, RoleOutcome
     from llmc.answers.research.roles import Brief
     from llmc.answers.research.toolbox import Area, RoleToolbox
 
@@ -56,17 +58,11 @@ _EXPECTED = (
         re.compile(r"[\"'`]"),
     ),
 )
-# The words between `default` or `which` and what follows the noun phrase: what the value belongs to.
-_ASKED = re.compile(
-    r"\bdefaults?\s+(?:values?\s+)?(?:(?:of|for)\s+)?(?:the\s+|an?\s+)?(?P<after>[\w -]+?)"
-    r"(?=\s+(?:of|for|that|which|when|in|used|is|are|on|with|if|by|to|does|do)\b|\W*$)"
-    r"|\b(?:which|what)\s+(?P<which>\w+)\s+(?:do|does|is|are|will)\b"
-    r"|\bhow\s+many\s+(?P<many>[\w-]+(?:\s[\w-]+)?)\s+(?:do|does|is|are|may|can|will)\b",
-    re.IGNORECASE,
-)
 # A described value is believed only if its line says most of the question and no other line comes near.
 GOOD, LEAD, LEAST = 0.75, 1.25, 0.34
 SAME_NAME = 0.2
+# The name says what is measured: `interval`, if the question is `how often`.
+MEASURES = 0.05
 # Another line with the same value confirms it if it matches this well, relative to the best.
 AGREES = 0.5
 _NOTHING = re.compile(r"(?:none|null|nil|undefined|\"\"|'')\b", re.IGNORECASE)
@@ -74,13 +70,14 @@ _NOTHING = re.compile(r"(?:none|null|nil|undefined|\"\"|'')\b", re.IGNORECASE)
 _QUOTED = re.compile(
     r"[\"`'“]|\d|:\w+:|\b(?:true|false|none|null|nil|never|unlimited|enabled|disabled|on|off)\b", re.IGNORECASE
 )
-_NOISE = frozenset(
-    loose_words(
-        "default defaults value values setting option what which when how many much long large big often is are the "
-        "name of if not set given specified configured unless told otherwise maximum minimum does do by in for it "
-        "to used use uses number count times time limit after before"
-    )
+_COMMENT = re.compile(r"\s*(?:#(?!\[)|//|\*|/\*)")
+# What may be between the comment of a field and the field.
+_ATTRIBUTE = re.compile(r"\s*(?:#\[|@\w|\[)")
+_DECLARED = re.compile(
+    r"\s*(?:(?:pub(?:\([\w ]+\))?|public|private|protected|static|final|readonly|const|let|var|val|mut|optional)\s+)*"
+    r"(?:[\w.<>\[\]*&?]+\s+(?=\w+\s*[=;]))?[\"'`]?(?P<name>[A-Za-z_$][\w$.-]*)"
 )
+COMMENT_LINES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,24 +88,7 @@ class DescribedLine:
     value: str
     score: float
     named: bool = False  # it is called as the question says
-
-
-@dataclass(frozen=True, slots=True)
-class AskedWords:
-    """The words of the question, and those of them that the value belongs to."""
-
-    terms: frozenset[str]
-    asked: frozenset[str]
-
-    @property
-    def mentions(self) -> re.Pattern[str]:
-        """Matches a line that may have one of the words; it is cheaper than taking the line apart."""
-        return re.compile("|".join(sorted(re.escape(term[:4]) for term in self.terms)), re.IGNORECASE)
-
-    def share(self, found: set[str]) -> float:
-        """The weight of the words that were found, relative to all; those that were asked for count twice."""
-        total = len(self.terms) + len(self.asked)
-        return (len(self.terms & found) + len(self.asked & found)) / total if total else 0.0
+    says: str = ""  # what a comment states, with the name that it belongs to
 
 
 def described_value(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome | None:
@@ -125,12 +105,18 @@ def described_value(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome | None:
     same = [one for one in found[1:] if one.score >= AGREES * first.score and one.path != first.path]
     same = [one for one in same if is_same(one, first)][:2]
     others = [one for one in found[1:4] if one.score >= 0.8 * first.score and one not in same]
-    places = [line_place(toolbox, one.area, one.path, one.line, "", "value") for one in [first, *same, *others]]
+    places = [value_place(one, toolbox) for one in [first, *same, *others]]
     rest = max((one.score for one in found[1:] if not is_same(one, first)), default=0.0)
     lead = first.score >= GOOD and first.score >= LEAD * rest
-    said = one_line(first.value, 110) if is_document(first.path) else places[0].says
+    said = first.says or (first.value if is_document(first.path) else "")
+    said = one_line(said, 110) if said else places[0].says
     summary = f"{brief.reference(places[0])} says: {said}"
     return answer(brief, summary, places[:4], Confidence.MED if lead and (same or first.named) else Confidence.LOW)
+
+
+def value_place(one: DescribedLine, toolbox: RoleToolbox) -> ResultPlace:
+    place = line_place(toolbox, one.area, one.path, one.line, "", "value")
+    return replace(place, says=one_line(one.says, 160)) if one.says else place
 
 
 def is_same(one: DescribedLine, other: DescribedLine) -> bool:
@@ -139,18 +125,6 @@ def is_same(one: DescribedLine, other: DescribedLine) -> bool:
     if numbers[0] or numbers[1]:
         return numbers[0][:1] == numbers[1][:1]
     return plain(one.value).strip("\"'`.") == plain(other.value).strip("\"'`.")
-
-
-def wanted_words(brief: Brief, toolbox: RoleToolbox) -> AskedWords:
-    own = {
-        word for area in toolbox.areas for word in loose_words(area.view.root.path.rpartition("/")[2])
-    }  # every line is about the project itself
-    text = to_base_form(brief.question.text.replace("`", " "))
-    terms = loose_terms(text) - _NOISE
-    terms = terms - own or terms
-    match = _ASKED.search(brief.question.text)
-    asked = " ".join(filter(None, match.groups())) if match else ""
-    return AskedWords(terms, terms & loose_terms(to_base_form(asked)) if asked else frozenset())
 
 
 def all_candidates(brief: Brief, wanted: AskedWords, toolbox: RoleToolbox) -> Iterator[DescribedLine]:
@@ -169,8 +143,7 @@ def all_candidates(brief: Brief, wanted: AskedWords, toolbox: RoleToolbox) -> It
 
 def assigning_files(brief: Brief, toolbox: RoleToolbox) -> Iterator[tuple[str, str]]:
     """Files in which a name that is spelt like the asked words is given a value."""
-    match = _ASKED.search(brief.question.text)
-    spelt = re.findall(r"\w+", " ".join(filter(None, match.groups()))) if match else []
+    spelt = re.findall(r"\w+", asked_phrase(brief.question.text))
     if not spelt or len(spelt) > 4:  # noqa: PLR2004 - a description, no name
         return
     name = "[_-]?".join(map(re.escape, spelt))
@@ -214,31 +187,65 @@ def stated(area: Area, path: str, lines: Sequence[str], wanted: AskedWords) -> I
 def assigned(
     area: Area, path: str, lines: Sequence[str], wanted: AskedWords, toolbox: RoleToolbox
 ) -> Iterator[DescribedLine]:
-    """Lines that give a name a literal, with the comment above them and the definition around them."""
+    """Lines that give a name a literal, and comments that state the default of what is declared below them."""
     in_path = loose_words(path.replace("/", " "))
     mentions = wanted.mentions
+
+    def scored(number: int, name: str, text: str, comment: str, value: str) -> DescribedLine | None:
+        called = wanted.apart(loose_name(name)) - NOISE
+        own = wanted.apart(loose_words(text)) | called
+        near = own | loose_words(comment)
+        if not (wanted.terms | wanted.quantity) & own or not wanted.terms & near:
+            return None
+        symbol = toolbox.symbol_around(area, path, number)
+        around = symbol.qualified if symbol else ""
+        wide = near | in_path | loose_words(around)
+        expected = wanted.terms | wanted.quantity
+        fit = len(called & expected) / len(called) if called else 0.0
+        score = 0.35 * wanted.share(called) + 0.15 * wanted.share(own) + 0.15 * wanted.share(near)
+        score = (score + 0.35 * wanted.share(wide)) * (0.6 + 0.4 * fit)
+        named = bool(called) and called == wanted.asked
+        score += SAME_NAME if named else 0.0
+        score += MEASURES if called & wanted.quantity else 0.0
+        score *= 1.3 if "default" in text.lower() else 1.1 if _DEFAULTS.search(f"{path} {around}") else 0.9
+        score *= 0.7 if _NOTHING.match(value) else 1.0
+        score *= 0.7 if role_of(path) == "config" and "default" not in path else 1.0
+        score *= 0.5 if role_of(path) == "test" or toolbox.is_test(area, path, number) else 1.0
+        return DescribedLine(area, path, number, value, score * WEAKER.get(str(role_of(path)), 1.0), named)
+
     for number, text in enumerate(lines, 1):
+        if _COMMENT.match(text):
+            if STATES.search(text) and (declared := documented_field(lines, number)):
+                name, comment, value = declared
+                if one := scored(number, name, comment, "", value):
+                    yield replace(one, says=f"{name}: {value}")
+            continue
         for name, value in names_and_values(lines, number) if mentions.search(text) else ():
-            called = loose_name(name) - _NOISE
-            own = loose_words(text) | called
-            if not wanted.terms & own:
-                continue
-            near = own | loose_words(" ".join(comment_of(lines, number)))
-            symbol = toolbox.symbol_around(area, path, number)
-            around = symbol.qualified if symbol else ""
-            wide = near | in_path | loose_words(around)
-            fit = len(called & wanted.terms) / len(called) if called else 0.0
-            score = 0.35 * wanted.share(called) + 0.15 * wanted.share(own) + 0.15 * wanted.share(near)
-            score = (score + 0.35 * wanted.share(wide)) * (0.6 + 0.4 * fit)
-            score += SAME_NAME if called and called == wanted.asked else 0.0
-            score *= 1.3 if "default" in text.lower() else 1.1 if _DEFAULTS.search(f"{path} {around}") else 0.9
-            score *= 0.7 if _NOTHING.match(value) else 1.0
-            score *= 0.7 if role_of(path) == "config" and "default" not in path else 1.0
-            score *= 0.5 if role_of(path) == "test" or toolbox.is_test(area, path, number) else 1.0
-            shown = resolved(value, toolbox) if not LITERAL.match(value) else value
-            if shown is not None:
-                named = bool(called) and called == wanted.asked
-                yield DescribedLine(area, path, number, shown, score * WEAKER.get(str(role_of(path)), 1.0), named)
+            one = scored(number, name, text, " ".join(comment_of(lines, number)), value)
+            shown = value if one is None or LITERAL.match(value) else resolved(value, toolbox)
+            if one is not None and shown is not None:
+                yield replace(one, value=shown, says="" if shown == value else f"{text.strip(' ,;')} = {shown}")
+
+
+def documented_field(lines: Sequence[str], number: int) -> tuple[str, str, str] | None:
+    """What is declared below a comment that states a default: its name, the comment, and what follows `default`."""
+    end = number
+    while end < len(lines) and end < number + COMMENT_LINES and _COMMENT.match(lines[end]):
+        end += 1
+    first = number - 1
+    while first > 0 and first > number - COMMENT_LINES and _COMMENT.match(lines[first - 1]):
+        first -= 1
+    below = next((text for text in lines[end : end + 4] if not _ATTRIBUTE.match(text)), "")
+    declared = _DECLARED.match(below)
+    stated = re.search(r"\bdefaults?\b.*", lines[number - 1], re.IGNORECASE)
+    if declared is None or stated is None:
+        return None
+    value = stated[0]
+    if not re.search(r"\w", value[len("defaults") :]) and number < end:  # `Default:` and the value below it
+        value = f"{value} {_COMMENT.sub('', lines[number], count=1).strip()}"
+    if value.count(")") > value.count("("):
+        value = value[: value.index(")")]
+    return declared["name"], " ".join(lines[first:end]), value.rstrip(" */")
 
 
 def comment_of(lines: Sequence[str], number: int) -> Iterable[str]:
