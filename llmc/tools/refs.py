@@ -1,4 +1,9 @@
-"""`refs`: where a name is defined and who uses it."""
+"""`refs`: where a name is defined and who uses it.
+
+`retrieval.refs` matches names. For a qualified name (`Class.method`, `path:name`) the code graph leaves out the uses
+that resolve to another definition, and finds a member that a class only inherits through its bases. Uses that cannot be
+resolved stay: a list of uses that misses some is worse than one that has a few too many.
+"""
 
 from __future__ import annotations
 
@@ -6,24 +11,78 @@ from dataclasses import asdict, replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from llmc.base.errors import NotFoundError
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.phrases import freshness_notes, plural
-from llmc.graph.lookup import name_parts
+from llmc.graph.lookup import JOINTS, find_targets, name_parts
+from llmc.graph.project import project_of
 from llmc.retrieval.layout import naming
-from llmc.retrieval.refs import RefConfidence, RefsRequest, refs
+from llmc.retrieval.refs import RefConfidence, RefPlace, RefsRequest, refs
 from llmc.tool import BUDGET, Argument, Tool, ToolRequest
-from llmc.tools.refs_resolved import is_qualified, narrowed
 from llmc.workspace import shown_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from llmc.retrieval.refs import RefPlace, RefsResult
+    from llmc.graph.edges import Graph
+    from llmc.graph.entities import GraphNode
+    from llmc.graph.lookup import LookupTarget
+    from llmc.retrieval.refs import RefsResult
+    from llmc.retrieval.view import View
     from llmc.workspace import Workspace
 
 
-# What a person asks for → kinds of references; a definition is told in any case.
+# Values of `kind` → kinds of references; definitions are always listed.
 KINDS = {"read": ("use",), "use": ("use", "write"), "def": ()}
+
+
+def is_qualified(text: str) -> bool:
+    path, name = name_parts(text)
+    return bool(path) or len(JOINTS.split(name)) > 1
+
+
+def narrowed(views: Sequence[View], text: str, result: RefsResult) -> tuple[RefsResult, int]:
+    """The result for the definitions that `text` means, and how many uses of others were left out."""
+    projects = {view.root.id: project_of(view.root, view.root_fs, view.store) for view in views}
+    try:
+        lookup = find_targets(list(projects.values()), text, frozenset())
+    except NotFoundError:
+        return result, 0
+    wanted = {(one.graph.project.root.id, one.node) for one in lookup.targets}
+    graphs = {one.graph.project.root.id: one.graph for one in lookup.targets}
+    kept = tuple(place for place in result.references if _means(graphs.get(place.root), place, wanted, result.name))
+    definitions = tuple(_place(one) for one in lookup.targets)
+    sureness = RefConfidence.ONE if len(definitions) == 1 else RefConfidence.SEVERAL
+    left_out = len(result.references) - len(kept)
+    return replace(result, definitions=definitions, references=kept, sureness=sureness), left_out
+
+
+def _means(graph: Graph | None, place: RefPlace, wanted: set[tuple[str, GraphNode]], name: str) -> bool:
+    """Whether a use may be one of the wanted definitions."""
+    if graph is None:
+        return False
+    project = graph.project
+    facts = project.facts_at(place.path)
+    if facts is None:
+        return True
+    last = JOINTS.split(name)[-1]
+    uses = project.catalog.references_named(last, [facts.doc]).get(facts.doc, ())
+    here = [one for one in uses if one.line == place.line and one.kind == place.kind]
+    for one in here:
+        resolution = graph.resolver.reference(facts, one)
+        nodes = resolution.nodes()
+        if any((place.root, node) in wanted for node in nodes) or (not nodes and not resolution.closed):
+            return True
+    return not here
+
+
+def _place(target: LookupTarget) -> RefPlace:
+    project = target.graph.project
+    facts = project.facts(target.node.doc)
+    symbol = facts.symbol(target.node.qualified) if facts else None
+    start, end = (symbol.start_line, symbol.end_line) if symbol else (1, 1)
+    kind, container = (symbol.kind, symbol.container) if symbol else ("", "")
+    return RefPlace(project.root.id, target.path, start, end, kind, container, symbol.signature if symbol else "")
 
 
 def run(asked: ToolRequest) -> Envelope:
@@ -59,7 +118,7 @@ def run(asked: ToolRequest) -> Envelope:
 
 
 def found_words(result: RefsResult, *, callees: bool) -> str:
-    """`callees`: who asks for the uses of one kind has not asked what the definition itself calls."""
+    """`callees`: also list what the definition calls, which a request for one kind of use does not ask for."""
     words = [plural(len(result.definitions), "definition")]
     if len(result.callers) < len(result.references) or not result.references:
         words.append(plural(len(result.references), "use"))
@@ -78,14 +137,14 @@ def found_words(result: RefsResult, *, callees: bool) -> str:
 
 
 def groups_of(result: RefsResult, workspace: Workspace, *, callers: bool) -> Iterator[Group]:
-    """Who asks for callers is told them, and so is everybody of tests; of other uses the line is told."""
+    """In test files, and everywhere with `callers`, uses are listed by the function around them; others by line."""
     for (root, path), places in by_file(result.definitions):
         yield Group(
             f"{shown_path(workspace, root, path)} defines", tuple(item_of(place, place.kind) for place in places)
         )
     for (root, path), places in by_file(result.references):
-        told = caller_items if callers or naming(path).role == "test" else use_items
-        items = tuple(told(places))
+        list_items = caller_items if callers or naming(path).role == "test" else use_items
+        items = tuple(list_items(places))
         yield Group(shown_path(workspace, root, path), items, len(items))
     if result.holding:
         holding = (Item((), f"{shown_path(workspace, one.root, one.path)} · {one.lines}") for one in result.holding)
@@ -103,11 +162,11 @@ def caller_items(places: Iterable[RefPlace]) -> Iterator[Item]:
 
 
 def use_items(places: Iterable[RefPlace]) -> Iterator[Item]:
-    """What encloses several uses that follow each other is said once."""
+    """Consecutive uses in the same function name it once."""
     before = ""
     for place in places:
-        said = replace(place, within="") if place.within == before else place
-        yield item_of(said, "" if place.kind in {"use", "call"} else place.kind)
+        shown = replace(place, within="") if place.within == before else place
+        yield item_of(shown, "" if place.kind in {"use", "call"} else place.kind)
         before = place.within
 
 
