@@ -1,5 +1,8 @@
-"""secret: what does a secret look like? `rules.toml` has the formats, `fields` the names, `blocks` what spans lines;
-`values` tells a secret from what stands for one. Replacing it is the business of `redact`.
+"""redact: replace secrets in text. `redactor` does it; the other modules find the secrets.
+
+`table` reads `rules.toml` (formats of known tokens) and `words.toml`, `matches` checks what a rule found, `fields` and
+`names` find secrets by the name of their field, `blocks` those that span lines. `values` tells a secret from a
+placeholder, and `views` finds tokens that colour codes or invisible characters hide.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Secrets of many lines: private keys in PEM (with or without their end), PuTTY and OpenSSH form, and the values of
+"""Secrets that span lines: private keys in PEM (with or without their end), PuTTY and OpenSSH format, and the values of
 Kubernetes secrets.
 
-A caller may hold only some lines of a file. The lines above an END belong to its block even if the BEGIN is missing,
-and in `fragments` (text known to be torn out of a file) a full line of base64 counts as a key's, unless a line above
-says that it is a certificate or something else that is public.
+A caller may have only some lines of a file. The lines above an END belong to its block even if the BEGIN is missing.
+In torn text (`torn`: lines of a file, with gaps) a full line of base64 counts as part of a key, unless a BEGIN line
+above it names a certificate or something else that is public.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _BEGIN: Final = re.compile(rb"-{4,5} ?BEGIN (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BL
 _END: Final = re.compile(rb"-{4,5} ?END (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)? ?-{4,5}")
 _PUTTY: Final = re.compile(rb"Private-Lines:[\t ]*\d+[\t ]*\r?\n")
 _MATERIAL: Final = re.compile(rb"[A-Za-z0-9+/]{20}")
-# A line of a block as it may stand in a comment, a literal, a diff or an indented text.
+# A line of a block, also in a comment, a literal, a diff or indented text.
 _BODY: Final = re.compile(
     rb"""[\t >|#/*"'+-]*"""
     rb"""(?:[A-Za-z0-9+/]{4,}={0,2}|=[A-Za-z0-9+/]{4}|(?:Proc-Type|DEK-Info|Version|Comment|Hash):[^\n]*)?"""
@@ -34,7 +34,7 @@ _LONGEST: Final = 64 << 10  # an RSA key of 16,384 bits has 13 kB
 _FULL: Final = re.compile(
     rb"""[\t >|#*"'+-]*([A-Za-z0-9+/]{64}|[A-Za-z0-9+/]{70}|[A-Za-z0-9+/]{76})(?:\\n|["'+,;\\\s])*"""
 )
-_RUN: Final = rb"[A-Za-z0-9+/]{64}"  # what every full line has
+_RUN: Final = rb"[A-Za-z0-9+/]{64}"  # part of every full line
 _OPENED: Final = re.compile(rb"-{4,5} ?BEGIN ([A-Z0-9 ]+?) ?-{4,5}")
 
 _KUBERNETES: Final = re.compile(rb"(?m)^kind:[\t ]*[\"']?Secret[\"']?[\t ]*$")
@@ -43,7 +43,7 @@ _ENTRY: Final = re.compile(rb"""(?m)^[\t ]+[\w.\-]+:[\t ]*["']?([^\s"'|>{$<][^\s
 
 
 def blocks(data: bytes) -> Iterator[tuple[int, int]]:
-    """(start, end) of what is secret in each block; its first and last line stay and say what was there."""
+    """(start, end) of the secret part of each block, without its first and last line."""
     if b"PRIVATE KEY" in data:
         yield from pem(data)
     if b"Private-Lines" in data:
@@ -69,7 +69,7 @@ def pem(data: bytes) -> Iterator[tuple[int, int]]:
 
 
 def body_end(data: bytes, at: int) -> int:
-    """Behind the last line that can belong to a key whose block begins at `at`."""
+    """The end of the last line that can belong to a key whose block begins at `at`."""
     stop = at
     while at < len(data) and at - stop < _LONGEST:
         line_end = data.find(b"\n", at)
@@ -84,7 +84,7 @@ def body_end(data: bytes, at: int) -> int:
 
 
 def body_start(data: bytes, at: int) -> int:
-    """The first of the lines above `at` that can belong to a key."""
+    """The start of the first line above `at` that can belong to a key."""
     start = data.rfind(b"\n", 0, at) + 1
     while start:
         above = data.rfind(b"\n", 0, start - 1) + 1
@@ -96,12 +96,12 @@ def body_start(data: bytes, at: int) -> int:
 
 
 def is_torn(data: bytes) -> bool:
-    """Whether any line may be the inside of a key: hardly a text has one, and this looks at all lines at once."""
+    """Whether any line may be part of a key. Few texts have one, and this is one search for all lines."""
     return compiled(_RUN).search(data) is not None
 
 
 def torn(lines: list[bytes]) -> Iterator[int]:
-    """The lines (by index) of a torn text that look like the inside of a key."""
+    """The indexes of lines that look like part of a key."""
     public = False
     for index, line in enumerate(lines):
         opened = _OPENED.search(line)
@@ -115,6 +115,6 @@ def torn(lines: list[bytes]) -> Iterator[int]:
 
 
 def is_material(run: bytes) -> bool:
-    """Random base64: all kinds of letters, hardly one twice in a row, and no hexadecimal."""
+    """Random base64: letters of every kind and digits, with at least 24 different characters, so not hexadecimal."""
     kinds = (rb"[a-f]", rb"[g-z]", rb"[A-F]", rb"[G-Z]", rb"[0-9]")
     return all(re.search(kind, run) for kind in kinds) and len(set(run)) >= 24  # noqa: PLR2004 - 64 draws of 64 give 41

@@ -1,9 +1,9 @@
-"""Secrets by the name of their field: `password: x`, `apiKey = "x"`, `<secret>x</secret>`, `--token x` and the like.
+"""Find secrets by the name of their field: `password: x`, `apiKey = "x"`, `<secret>x</secret>`, `--token x`.
 
-RE2 finds whatever has the shape of a field, in one pass for each way of writing; `names` and `values` decide. A search
-goes on behind the name where a field was refused, since its value may be the name of the next one
-(`get("token", "password", "x")`). What may be long is therefore bounded: a line of a megabyte, full of names, would be
-read again for each of them. A secret that is longer goes to its end.
+RE2 finds everything in the shape of a field, in one pass for each shape; `names` and `values` decide. After a rejected
+field the search continues behind its name, since its value may be the name of the next one
+(`get("token", "password", "x")`). Repetitions in the patterns are therefore bounded: otherwise a line of a megabyte
+full of names would be read again for each of them. A longer secret is then extended to its end (`whole_end`).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _NAME: Final = rb"([A-Za-z0-9_.$\-]*" + CORE + rb"[A-Za-z0-9_.\-]*)"
 _QUOTED: Final = (
     rb"""(?:\\["']([^"'\\\n]+)\\["']|"(?:"")?((?:[^"\\\n]|\\.)+)"|'(?:'')?((?:[^'\\\n]|\\.)+)'|`([^`\\\n]+)`)"""
 )
-_BARE: Final = rb"""([^\s"'`<>])"""  # its first letter: RE2 takes 100 µs to say where two hundred more end
+_BARE: Final = rb"""([^\s"'`<>])"""  # the first character only: RE2 takes 100 µs to find the end of two hundred more
 _TYPE: Final = rb"""(?:[\t ]*:[\t ]*[A-Za-z&][A-Za-z0-9_<>\[\].&?| ]*|[\t ]+As[\t ]+[A-Za-z]+)?"""
 _CLOSED: Final = rb"""(?:\\?["'`])?(?:[\])}]?[\])}]?|\[[0-9]*\])"""
 
@@ -48,7 +48,7 @@ FAR: Final = 200
 
 
 class Field(NamedTuple):
-    """A name with its value in the searched bytes. `begin` is where the field begins, `named` where its name ends."""
+    """A name and the position of its value. `begin` is where the field begins, `named` where its name ends."""
 
     name: str
     sort: Sort
@@ -59,7 +59,7 @@ class Field(NamedTuple):
 
 
 class FieldShape(NamedTuple):
-    """A way of writing a field: the first group is the name, the first of the others that took part the value."""
+    """A way of writing a field: the first group is the name, the first other group that matched is the value."""
 
     pattern: bytes
     judge: Callable[[bytes, Field, ContentKind], tuple[int, int] | None]
@@ -101,7 +101,7 @@ def judge_quoted(data: bytes, field: Field, kind: ContentKind) -> tuple[int, int
 
 
 def is_setter(name: str) -> bool:
-    """Only such a call is given the secret itself; `check_password("x")` is mostly given a name or a text."""
+    """The argument of such a call is the secret itself; that of `check_password("x")` is mostly a name or a message."""
     last = name.rpartition(".")[2].lower()
     return last.startswith(("set", "with", "pass", "pwd", "secret", "apikey", "token", "add", "put", "use"))
 
@@ -117,7 +117,7 @@ def judge_bare(data: bytes, field: Field, kind: ContentKind) -> tuple[int, int] 
         value = cut(value)
     value = value.rstrip(b",;")
     end, shown = start + len(value), text(value)
-    if kind is ContentKind.CODE and not stands_in_text(data, field, end):
+    if kind is ContentKind.CODE and not is_in_literal(data, field, end):
         return None
     if kind is ContentKind.TEXT and spaced == b"=":
         kind = ContentKind.CONFIG  # `NAME=value` is written as in a shell or an environment file
@@ -132,25 +132,25 @@ _NO_PROSE: Final = (b"#", b";", b"//", b"/*", b"-->", b"\\", b"&", b"|", b"}", b
 
 
 def whole_end(data: bytes, at: int) -> int:
-    """Where what was cut off by its length really ends."""
+    """The end of a value that was cut off at `FAR` bytes."""
     space = _SPACE.search(data, at)
     return space.start() if space else len(data)
 
 
 def cut(value: bytes) -> bytes:
-    """Up to what ends a value in running text; an `&` does where another parameter or command follows."""
+    """The value up to a delimiter of running text. `&` is one if another parameter or command follows."""
     end = _END.search(value)
     return value[: end.start()] if end else value
 
 
-def stands_in_text(data: bytes, field: Field, end: int) -> bool:
-    """Inside a literal, such as a query or a connection string: in code a bare value is a variable."""
+def is_in_literal(data: bytes, field: Field, end: int) -> bool:
+    """Whether it is inside a literal, such as a connection string: other unquoted values in code are variables."""
     before = data[field.begin - 1 : field.begin] if field.begin else b"\n"
     return before in b"?&;\"' \t\n" and data[end : end + 1] in b"&\"';` \n"
 
 
 def judge_plain(data: bytes, field: Field, kind: ContentKind) -> tuple[int, int] | None:
-    """For shapes that prose has too: only what is certainly no word."""
+    """For shapes that prose has too: only values that are certainly not words."""
     start, end = field.start, field.end
     value = text(data[start:end])
     sure = is_mixed(value) or (kind is ContentKind.CONFIG and "-" in value) or is_passphrase(value)
@@ -158,17 +158,17 @@ def judge_plain(data: bytes, field: Field, kind: ContentKind) -> tuple[int, int]
     return (start, end) if sure and is_secret(value, field.sort, kind, quoted=quoted) else None
 
 
-def judge_told(data: bytes, field: Field, _kind: ContentKind) -> tuple[int, int] | None:
-    """`the password is ...`"""
+def judge_mixed(data: bytes, field: Field, _kind: ContentKind) -> tuple[int, int] | None:
+    """For shapes where only a value with letters and digits counts: `the password is x`."""
     value = text(data[field.start : field.end]).rstrip(".,;:!?)")
     if field.sort in {Sort.KEY, Sort.RANDOM} and not (len(value) >= SHORTEST_OF[field.sort] and is_long_random(value)):
         return None
-    told = any(map(str.isdigit, value)) and any(map(str.isalpha, value)) and is_mixed(value)
-    return (field.start, field.start + len(value.encode())) if told and not is_placeholder(value) else None
+    is_unusual = any(map(str.isdigit, value)) and any(map(str.isalpha, value)) and is_mixed(value)
+    return (field.start, field.start + len(value.encode())) if is_unusual and not is_placeholder(value) else None
 
 
 def judge_element(data: bytes, field: Field, kind: ContentKind) -> tuple[int, int] | None:
-    """The value that stands in markup or in a list of names and values; there a plain word may be the secret."""
+    """A value in markup or in a list of names and values, where a plain word may be the secret."""
     raw = data[field.start : field.end]
     start, end = field.start + len(raw) - len(raw.lstrip()), field.end - (len(raw) - len(raw.rstrip()))
     return (start, end) if is_secret(text(data[start:end]), field.sort, kind, quoted=True) else None
@@ -193,7 +193,7 @@ _BARE_SEPARATED: Final = rb"""(?:\\?["'`])?\]?[\t ]*(?:=>|:=|\?=|[:=])[\t ]*(?:&
 
 # PASSWORD=x, password: x
 BARE: Final = FieldShape(_NAME + _BARE_SEPARATED + _BARE, judge_bare)
-# Of these, what `judge_bare` accepts in code.
+# The part of `BARE` that `judge_bare` accepts in code.
 BARE_IN_CODE: Final = _NAME + rb"=" + _BARE
 
 SHAPES: Final = (
@@ -225,21 +225,21 @@ SHAPES: Final = (
     # ${PASSWORD:-x}
     FieldShape(rb"""\$\{""" + _NAME + rb"""(?::[\-=]?|-)([^}\s]{1,200})\}""", judge_plain),
     # the password is x, set `API_KEY` to `x`
-    FieldShape(_NAME + rb"""[\t ]+(?:is|was)[\t ]+["'`]?([^\s"'`]{6,})""", judge_told),
-    FieldShape(_NAME + rb"""["'`][\t ]+(?:to|as|with)[\t ]+["'`]([^\s"'`]{6,})""", judge_told),
+    FieldShape(_NAME + rb"""[\t ]+(?:is|was)[\t ]+["'`]?([^\s"'`]{6,})""", judge_mixed),
+    FieldShape(_NAME + rb"""["'`][\t ]+(?:to|as|with)[\t ]+["'`]([^\s"'`]{6,})""", judge_mixed),
     # --webhook_secret x
-    FieldShape(rb"""(?:^|[\t "'`])--""" + _NAME + rb"""[\t ]+["']?([^\s"'`<>$\-][^\s"'`<>]{5,})""", judge_told),
+    FieldShape(rb"""(?:^|[\t "'`])--""" + _NAME + rb"""[\t ]+["']?([^\s"'`<>$\-][^\s"'`<>]{5,})""", judge_mixed),
     # (setq password "x"), {:password "x"}
     FieldShape(rb"""(?:[({\t ,]:|\((?:setq|defvar|defconst|defcustom|define|def)[\t ]+)""" + _NAME
         + rb"""[\t ]+"((?:[^"\\\n]|\\.)+)\"""", judge_element),
     # | password | x |
-    FieldShape(rb"""\|[\t ]*`?""" + _NAME + rb"""`?[\t ]*\|[\t ]*`?([^\s|`]{6,})`?[\t ]*\|""", judge_told),
+    FieldShape(rb"""\|[\t ]*`?""" + _NAME + rb"""`?[\t ]*\|[\t ]*`?([^\s|`]{6,})`?[\t ]*\|""", judge_mixed),
     # password: |
     #   x
     FieldShape(rb"""(?m)^[\t ]*(?:-[\t ]+)?["']?""" + _NAME + _BLOCK_VALUE, judge_element),
 )  # fmt: skip
 
-# Lines after which the value of one of these shapes may stand on the next line.
+# Lines of these shapes may have their value on the next line.
 CONTINUED: Final = (
     _NAME + _CLOSED + rb"(?:" + _TYPE + rb"[\t ]*=|[\t ]*(?:===?|!==?|:=|=>|->|\?=|\|\|=|[:=,])|\()"
     + rb"[\t (]*[A-Za-z@$&]?\n",

@@ -1,4 +1,4 @@
-"""What a rule of the table finds, and whether it is meant: each section of the table asks for more than the pattern."""
+"""Find the matches of a rule and check each: every section of the table has conditions beyond the pattern."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def is_meant(rule: Rule, found: bytes) -> bool:
 
 
 def is_password(value: str) -> bool:
-    """Such places are written as a config file is: a plain word may be the password."""
+    """Judged as in a config file, where a plain word may be the password."""
     return is_secret(value, Sort.PASSWORD, ContentKind.CONFIG, quoted=True)
 
 
@@ -52,7 +52,7 @@ def is_unusual(value: str) -> bool:
 
 
 def is_encoded(found: bytes, sureness: RuleConfidence) -> bool:
-    """Base64 of what it must be of."""
+    """Whether it is base64 of a private key (KEY) or of `user:password` (PAIR)."""
     try:
         plain = base64.b64decode(found[: len(found) // 4 * 4], altchars=b"-_" if b"-" in found else None)
     except (binascii.Error, ValueError):

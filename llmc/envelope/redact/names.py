@@ -16,11 +16,11 @@ __all__ = ["Sort", "sort_of"]
 
 
 class Sort(StrEnum):
-    """PASSWORD: people choose it, so any word may be one. TOKEN: machines make most of them. KEY: only a long random
-    value is one. RANDOM: the same, but a UUID is only an identifier."""
+    """What may be secret under a name. PASSWORD: chosen by people, so any word. TOKEN: mostly generated. KEY: only a
+    long random value. RANDOM: the same, except a UUID, which is an identifier."""
 
-    PASSWORD = "password"  # noqa: S105 - the word, not one
-    TOKEN = "token"  # noqa: S105 - the word, not one
+    PASSWORD = "password"  # noqa: S105 - a name, not a password
+    TOKEN = "token"  # noqa: S105 - a name, not a token
     KEY = "key"
     RANDOM = "random"
     NONE = ""
@@ -66,7 +66,7 @@ def key_sort(parts: list[str]) -> Sort:
 
 
 def may_hold_key(parts: list[str]) -> bool:
-    """Whether a long random value under this name is a secret: not if the name says what else it is."""
+    """Whether a long random value under this name is a secret: not if the name says that it is something else."""
     if parts[-1] in words("not_values") or words("not_keys") & set(parts):
         return False
     return any(part == "key" or part.endswith((*_PASSWORDS, *_TOKENS)) for part in parts)

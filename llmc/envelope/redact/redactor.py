@@ -1,12 +1,12 @@
-"""Secrets out of a text: each becomes `[redacted:what-it-was]`, the rest of its line stays, and no line goes or comes.
+"""Replace each secret by `[redacted:kind]`. The rest of its line stays, and the number of lines does not change.
 
-    redact(text, path)                a whole file: everything is caught that can be
-    redact_lines(lines, path)         some lines of a file, in order: keys whose first line is missing are caught too
+    redact(text, path)                a whole file
+    redact_lines(lines, path)         some lines of a file, in order; also finds keys whose first line is missing
 
-Redact before cutting, since half a secret is not recognised. What a secret looks like is the business of the package
-`secret`. The path decides what a bare word may be: a variable in code, a value in a config file.
+Redact before cutting, since half a secret is not recognised. The path decides what an unquoted word is: a variable in
+code, a value in a config file.
 
-Some 60 MB/s on source code, whole files at a time.
+Speed: about 60 MB/s on whole files of source code.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Redacted", "Redactor", "SecretFinding", "check_rules", "redact", "redact_lines", "redactor_for"]
 
-VERSION: Final = 1  # what the code finds, apart from the tables
+VERSION: Final = 1  # raise it when the code finds other secrets than before
 PRIVATE_KEY: Final = "private-key"
-FOLLOWING: Final = b"[redacted]"  # for the further lines of what spans lines: the first one says what it was
+FOLLOWING: Final = b"[redacted]"  # for all lines of a secret but the first, which names its kind
 
 
 @dataclass(frozen=True, slots=True)
 class SecretFinding:
-    """`line` counts from 1, `column` in characters from 1; `secret` is what was taken out of that line."""
+    """`line` counts from 1, `column` in characters from 1; `secret` is the text replaced in that line."""
 
     rule: str
     line: int
@@ -62,7 +62,7 @@ class Span(NamedTuple):
 
 
 class Redactor:
-    """The built-in rules with a user's own; `allow` are paths in gitignore style that pass as they are."""
+    """The built-in rules and those of the user. Files that match `allow` (gitignore patterns) are not redacted."""
 
     def __init__(
         self, *, rules: Iterable[tuple[str, str]] = (), allow: Sequence[str] = (), enabled: bool = True
@@ -82,7 +82,7 @@ class Redactor:
 
     @cached_property
     def fingerprint(self) -> str:
-        """The same for redactors that replace the same secrets: raise `VERSION` when the code finds others."""
+        """Equal for redactors that replace the same secrets."""
         own = [rule.pattern for rule in self._own]
         rules = b"\0".join(
             [RULES.read_bytes(), WORDS.read_bytes(), *own, *map(os.fsencode, self._allow), bytes([self.enabled])]
@@ -90,11 +90,11 @@ class Redactor:
         return f"{VERSION}-{blake2b(rules, digest_size=8).hexdigest()}"
 
     def passes(self, path: str) -> bool:
-        """Whether the text of this path stays as it is."""
+        """Whether the text of this path is not redacted."""
         return not self.enabled or bool(self._allow and path and self._is_allowed(path))
 
     def redact(self, text: str, path: str = "", *, torn: bool = False) -> Redacted:
-        """`torn` says that lines are missing, so that the inside of a key may stand without its first line."""
+        """`torn`: lines may be missing, so a key may lack its first line."""
         if not text or self.passes(path):
             return Redacted(text)
         data = text.encode("utf-8", "surrogatepass")
@@ -108,12 +108,12 @@ class Redactor:
         return replaced(data, merged(spans)) if spans else Redacted(text)
 
     def redact_lines(self, lines: Sequence[str], path: str = "") -> list[str]:
-        """Lines of one file, in its order, perhaps with gaps between them; as many come back."""
+        """`lines` are lines of one file in their order, perhaps with gaps; returns as many."""
         done = self.redact("\n".join(lines), path, torn=True)
         return done.text.split("\n") if done.findings else list(lines)
 
     def _is_allowed(self, path: str, *, is_folder: bool = False) -> bool:
-        """As an ignore file has it: what names a folder holds for all below it."""
+        """As in an ignore file, a pattern that names a folder applies to everything below it."""
         above, _, name = path.rpartition("/")
         if above and self._is_allowed(above, is_folder=True):
             return True
@@ -127,7 +127,7 @@ class Redactor:
         return read_patterns(os.fsencode("\n".join(self._allow)))
 
     def _spans(self, view: TextView, signs: Signs, path: str) -> list[Span]:
-        """In the order in which they may name what they share; positions are those of the original text."""
+        """Positions are those of the original text. Where spans overlap, the first one gives the name."""
         data = view.data
         spans = [Span(start, end, PRIVATE_KEY) for start, end in blocks(data)] if signs.blocks else []
         for rule in (*self._own, *signs.rules):
@@ -155,11 +155,11 @@ def check_rules(settings: Redaction) -> Iterator[tuple[int, str, str]]:
     for index, rule in enumerate(settings.rules):
         try:
             if compiled(rule.pattern.encode(), utf8=True).search(b"") is not None:
-                yield index, "pattern", "matches nothing at all, so it would match everywhere"
+                yield index, "pattern", "matches the empty string, so it would match everywhere"
         except re2.error as error:
             reason = error.args[0] if error.args else ""
-            told = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
-            yield index, "pattern", f"RE2 cannot read it: {told}"
+            message = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
+            yield index, "pattern", f"RE2 cannot read it: {message}"
 
 
 def torn_spans(data: bytes) -> Iterator[Span]:
@@ -175,7 +175,7 @@ def torn_spans(data: bytes) -> Iterator[Span]:
 
 
 def merged(spans: list[Span]) -> list[Span]:
-    """Without overlaps; where two share text, both go, under the name that came first."""
+    """Join overlapping spans, under the name that came first in `spans`."""
     named = sorted(enumerate(spans), key=lambda each: (each[1].start, each[0]))
     done: list[tuple[int, Span]] = []
     for order, span in named:
@@ -218,7 +218,7 @@ class TextPart(NamedTuple):
 
 
 def parts_of(data: bytes, span: Span) -> Iterator[TextPart]:
-    """The span line by line, without the space around."""
+    """The span line by line, without surrounding space."""
     marker = f"[redacted:{span.name}]".encode()
     start = span.start
     for line in data[span.start : span.end].split(b"\n"):
@@ -232,5 +232,5 @@ def parts_of(data: bytes, span: Span) -> Iterator[TextPart]:
 
 @lru_cache(maxsize=16)
 def redactor_for(settings: Redaction) -> Redactor:
-    """The redactor that these settings describe; compiling its rules takes milliseconds, so it is kept."""
+    """The redactor of these settings, cached because compiling its rules takes milliseconds."""
     return Redactor.of(settings)

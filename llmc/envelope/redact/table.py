@@ -1,7 +1,7 @@
 """The rule table: `rules.toml` read and compiled, once and when first needed.
 
-One `re2.Set` says in a single pass which of some two hundred rules match a text at all; for source code that is none,
-at 450 MB/s. Only those that do are then searched for by themselves.
+One `re2.Set` determines in a single pass which of some two hundred rules match a text at all; for source code that is
+mostly none, at 450 MB/s. Only those rules are then searched for one by one.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ __all__ = ["RULES", "WORDS", "Rule", "RuleConfidence", "RuleTable", "Signs", "co
 
 RULES: Final = Path(__file__).with_name("rules.toml")
 WORDS: Final = Path(__file__).with_name("words.toml")
-# Of the states that the set has seen. With 8 MB, RE2's default, it forgets and begins again on large files.
+# RE2's cache of states. With its default of 8 MB, RE2 discards and rebuilds the cache on large files.
 SET_MEMORY: Final = 24 << 20
 
 
 class RuleConfidence(StrEnum):
-    """The sections of the table, and what more a match must show."""
+    """The sections of the table. Each has its own conditions for a match (`matches`)."""
 
     TOKEN = "token"  # noqa: S105 - a section's name
     RANDOM = "random"
-    PASSWORD = "password"  # noqa: S105 - likewise
+    PASSWORD = "password"  # noqa: S105 - a section's name
     MIXED = "mixed"
     PAIR = "pair"
     KEY = "key"
     FILE = "file"
-    OWN = "own"  # a user's rule: it means what it says
+    OWN = "own"  # a user's rule: every match is a secret
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +49,8 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Signs:
-    """What one pass over a text shows: the rules that match somewhere, in the order of the table, those of this very
-    file last; whether it may hold a secret of many lines; whether something in it may hide one."""
+    """The result of one pass over a text: the rules that match somewhere, in the order of the table, followed by those
+    for this file name; whether it may hold a secret that spans lines; whether something in it may hide a secret."""
 
     rules: tuple[Rule, ...]
     blocks: bool
@@ -62,7 +62,7 @@ class RuleTable:
     rules: tuple[Rule, ...]
     gate: Any
     files: dict[str, tuple[Rule, ...]]
-    block: bytes  # the patterns of the two signs
+    block: bytes  # patterns for `Signs.blocks` and `Signs.hidden`
     hidden: bytes
 
     def look(self, data: bytes, path: str) -> Signs:
@@ -72,7 +72,7 @@ class RuleTable:
         return Signs((*rules, *self._file_rules(path)), count in found, count + 1 in found)
 
     def _file_rules(self, path: str) -> tuple[Rule, ...]:
-        """The rules of a file that is nothing but secrets; `htpasswd.ts` is a program about such files."""
+        """The rules of a file that holds only secrets: `.htpasswd`, but not `htpasswd.ts`, which is a program."""
         rules = self.files.get(path.rpartition("/")[2].lstrip("._").partition(".")[0], ())
         return rules if rules and (language_of(path) == PLAIN or role_of(path) == "config") else ()
 
@@ -106,8 +106,8 @@ def rule_of(name: str, pattern: str | dict[str, str], sureness: RuleConfidence) 
 
 
 def matcher(patterns: list[bytes]) -> Any:
-    """Which of many patterns match, in one pass; `Match` gives their numbers."""
-    import re2  # noqa: PLC0415 - 20 ms that a client's start need not pay
+    """A set whose `Match` returns the indexes of the patterns that match, in one pass."""
+    import re2  # noqa: PLC0415 - takes 20 ms, and a client need not load it
 
     made = re2.Set.SearchSet(options(SET_MEMORY))
     for pattern in patterns:
@@ -129,7 +129,7 @@ def _lists() -> dict[str, str]:
     return tomllib.loads(WORDS.read_text("utf-8"))
 
 
-@lru_cache(maxsize=1_024)  # also rules of users, which they may edit
+@lru_cache(maxsize=1_024)  # bounded, because users may edit their rules
 def compiled(pattern: bytes, *, utf8: bool = False) -> Any:
     import re2  # noqa: PLC0415 - see `matcher`
 
@@ -137,7 +137,7 @@ def compiled(pattern: bytes, *, utf8: bool = False) -> Any:
 
 
 def options(memory: int = 8 << 20, *, utf8: bool = False) -> Any:
-    """Bytes are matched as they are: what delimits is ASCII, and UTF-8 never hides that inside a letter."""
+    """Patterns match bytes: delimiters are ASCII, and UTF-8 never uses ASCII bytes inside another character."""
     import re2  # noqa: PLC0415 - see `matcher`
 
     chosen = re2.Options()

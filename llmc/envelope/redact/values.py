@@ -1,9 +1,8 @@
-"""Is this value a secret, or does it stand for one: a placeholder, a reference, a type, a label, a name?
+"""Is this value a secret, or something else: a placeholder, a reference, a type, a label, a name?
 
 A value is judged together with how it was written. In code a bare word is a variable and a quoted plain word mostly a
-name; in a config file a plain word after `password:` is the password. What machines make is told from what people
-write by pairs of letters: in English text three pairs of four are among the common ones, in random letters one of
-four.
+name; in a config file a plain word after `password:` is the password. Generated values are told from words
+by their pairs of letters: in English text three quarters of the pairs are common ones, in random letters a quarter.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ __all__ = [
 
 
 class ContentKind(StrEnum):
-    """What a file is to us. LABELS: texts for people, where `password` is what a field is called."""
+    """How values in a file are judged. LABELS: translations and other messages, where `password` labels a field."""
 
     CONFIG = "config"
     CODE = "code"
@@ -46,7 +45,7 @@ SHORTEST_OF: Final = {Sort.PASSWORD: SHORTEST, Sort.TOKEN: 8, Sort.KEY: 20, Sort
 PASSPHRASE: Final = 4  # words
 SHORTEST_CHOSEN: Final = 6
 SHORTEST_RUN: Final = 16  # 64 random bits in hexadecimal
-ENOUGH: Final = 80  # characters, to tell what a value is
+ENOUGH: Final = 80  # characters that are looked at
 
 _LABELS: Final = re.compile(
     r"(?i)(?:^|/)(?:locales?|i18n|l10n|langs?|languages?|translations?|intl|messages|strings|nls)/|"
@@ -55,7 +54,7 @@ _LABELS: Final = re.compile(
     r"_[a-z]{2}(?:_[A-Z]{2})?\.properties$"
 )
 
-# Where a secret comes from: variables and templates of shells, languages and tools, addresses, paths, digests.
+# References to a secret: variables and templates of shells, languages and tools, addresses, paths, digests.
 _REFERENCE: Final = re.compile(
     r"""(?ix) \$\{ | \{\{ | <% | %\( | \$\( | ^%[sdr@]?$ | ^%\w+%$ | ^\$+\w+$ | ^\$env: | ^\$\w+[\[>.:-]
     | ^[{<(\[].*[})>\]]$ | ^< | ^\[[^\]]*\] | ^[:@?]\w*$ | ^![a-z_]+$ | ^!\w+[/:] | ^[&*][a-z_]+\d?$ | ^enc[\[(:]
@@ -87,7 +86,7 @@ _ENCODINGS: Final = re.compile(
     r"http/?\d.*)$"
 )
 _LOWER: Final = re.compile(r"[a-z]+(?:-[a-z]+)*")
-# What a test or a form calls its passwords: `newpassword`, `testclient`, `somesecret`.
+# Made-up passwords of tests and forms: `newpassword`, `testclient`, `somesecret`.
 _MEANT: Final = re.compile(r"pass|pw|secret|token|test|user|client|foo|bar|abc|new|old|some|wrong|correct")
 _COMMON_SHARE: Final = 0.45
 
@@ -107,15 +106,15 @@ def kind_of(path: str) -> ContentKind:
 
 
 def is_blank(value: str) -> bool:
-    """A token's form filled with nothing: `ghp_xxxxxxxx`, `AKIAIOSFODNN7EXAMPLE`."""
+    """A placeholder in the format of a token: `ghp_xxxxxxxx`, `AKIAIOSFODNN7EXAMPLE`."""
     return bool(_NEVER.search(value)) or len(set(value[4:])) <= SHORTEST
 
 
 def is_random(value: str) -> bool:
-    """Made by a machine, as far as one can tell."""
+    """Probably generated."""
     letters = sum(map(str.isalpha, value))
     digits = sum(map(str.isdigit, value))
-    if len(value) < 8 or len(set(value)) < 6 or not letters:  # noqa: PLR2004 - too little to tell
+    if len(value) < 8 or len(set(value)) < 6 or not letters:  # noqa: PLR2004 - too short to decide
         return False
     if digits:
         changes = sum(a.isdigit() != b.isdigit() for a, b in pairwise(value))
@@ -123,14 +122,14 @@ def is_random(value: str) -> bool:
         if changes >= 4 or (changes >= 2 and common_share(value) < _COMMON_SHARE):  # noqa: PLR2004 - see above
             return True
     parts = _WORD.findall(value)
-    # Capitals all over: the words of camelCase are longer.
+    # Capitals everywhere: the words of camelCase are longer.
     if len(parts) >= 4 and letters / len(parts) < 2.5:  # noqa: PLR2004 - measured on names and on random letters
         return True
     return letters >= 8 and common_share(value) < _COMMON_SHARE and not _words_of(value) <= words("vocabulary")  # noqa: PLR2004
 
 
 def common_share(value: str) -> float:
-    """How many of its pairs of letters are common in English."""
+    """The share of its pairs of letters that are common in English."""
     pairs = [a + b for a, b in pairwise(value.lower()) if a.isalpha() and b.isalpha()]
     return sum(pair in words("pairs") for pair in pairs) / len(pairs) if pairs else 0.0
 
@@ -141,7 +140,7 @@ def is_location(value: str) -> bool:
 
 
 def is_placeholder(value: str) -> bool:
-    """It stands for a secret, or says where one comes from."""
+    """A placeholder for a secret, or a reference to one."""
     if len(value) < SHORTEST or len(set(value)) < 3:  # noqa: PLR2004 - aaaa, abab
         return True
     if _REFERENCE.search(value) or _BLANK.search(value) or _ENCODINGS.search(value) or is_location(value):
@@ -153,7 +152,7 @@ def is_placeholder(value: str) -> bool:
 
 @lru_cache(4096)
 def is_secret(value: str, sort: Sort, kind: ContentKind, *, quoted: bool, assigned: bool = False) -> bool:
-    """`assigned` says that the field is given this very value, and is not compared with it or passed beside it."""
+    """`assigned`: the field is set to this value, not compared with it or passed next to it."""
     value = value[:ENOUGH]
     if len(value) < SHORTEST_OF[sort] or (kind is ContentKind.LABELS and is_label(value)) or is_placeholder(value):
         return False
@@ -178,7 +177,7 @@ def is_token(value: str, kind: ContentKind, *, quoted: bool, assigned: bool) -> 
         return quoted and (is_jumble(value) or (assigned and is_passphrase(value)))
     if is_random(value):
         return True
-    # Not every token was made by a machine: `my-very-secret-token-2024`, `correct-horse-battery-staple`.
+    # Some tokens are chosen by people: `my-very-secret-token-2024`, `correct-horse-battery-staple`.
     if not (quoted or kind is ContentKind.CONFIG):
         return False
     made_up = (assigned or kind is ContentKind.CONFIG) and any(map(str.isdigit, value)) and is_mixed(value)
@@ -193,13 +192,13 @@ def is_password(value: str, kind: ContentKind, *, quoted: bool, assigned: bool) 
 
 
 def is_jumble(value: str) -> bool:
-    """With spaces, and yet no text: hardly one of its parts is a word."""
+    """It has spaces but is not prose: fewer than half of its parts are words or numbers."""
     parts = [part.strip(".,:;!?()\"'") for part in value.split()]
     return sum(part.isalpha() or part.isdigit() or not part for part in parts) * 2 < len(parts)
 
 
 def is_mixed(value: str) -> bool:
-    """Letters with digits or signs among them, as nobody writes a word."""
+    """Letters mixed with digits or punctuation, unlike a word."""
     parts = _words_of(value)
     if parts and parts <= words("vocabulary") and not re.search(r"[^\w.\-:/ ]", value):
         return False
@@ -212,7 +211,7 @@ def is_mixed(value: str) -> bool:
 
 
 def is_chosen(value: str, kind: ContentKind, *, assigned: bool) -> bool:
-    """A word or a run of words that somebody took for a password."""
+    """A word or several words that somebody may have chosen as a password."""
     if value.istitle() or not value.isascii() or re.search(r"[/:.()\[\]]", value):
         return False
     parts = re.split(r"[-_+ ]", value.lower())
@@ -225,8 +224,8 @@ def is_chosen(value: str, kind: ContentKind, *, assigned: bool) -> bool:
 
 
 def is_passphrase(value: str) -> bool:
-    """Four lower-case words or more with one separator, such as `correct-horse-battery-staple`: most of them are not
-    words of programs."""
+    """Four lower-case words or more with one separator, such as `correct-horse-battery-staple`: at most a
+    quarter of them are common in programs or texts."""
     if len(set(re.findall(r"[-_ ]", value))) != 1:
         return False
     parts = re.split(r"[-_ ]", value)
@@ -237,7 +236,7 @@ def is_passphrase(value: str) -> bool:
 
 
 def is_long_random(value: str) -> bool:
-    """Made by a machine beyond doubt: one long run of letters and digits, or of signs as well."""
+    """Certainly generated: one long run of letters and digits, perhaps with punctuation."""
     if not _KEY.fullmatch(value):
         return False
     longest = max(_SEPARATORS.split(value), key=len)
@@ -251,7 +250,7 @@ def is_long_random(value: str) -> bool:
 
 
 def is_name(value: str) -> bool:
-    """What a program calls something: `user1`, `self.token2`, `v1.Secret`."""
+    """An identifier: `user1`, `self.token2`, `v1.Secret`."""
     if not re.fullmatch(r"[A-Za-z_$][\w$]*(?:(?:\.|::|->)[A-Za-z_$][\w$]*)*\(?\)?", value):
         return False
     return not is_random(value)

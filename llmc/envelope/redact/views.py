@@ -1,12 +1,12 @@
-"""Which texts must be searched for secrets? The text as it is, and the text as a reader would see it.
+"""Views of a text that are searched for secrets besides the text itself: the text as a reader would see it.
 
 A colour code or an invisible character in front of a token, or inside it, hides the token from every pattern
 (`\\x1b[31mghp_...`). A view is the text without them, together with the way back to positions in the original. Colour
 codes count whether they are real or spelled out (`\\033[31m` in a source file, `^[[31m` from `cat -v`). In another
-view the escapes `\\n` and `%3D` no longer end with a letter, which made the token behind them look like the end of a
+view the escapes `\\n` and `%3D` no longer end with a letter, which made the token after them look like the end of a
 word. The original is always searched too, because removing a NUL can join two words that were apart.
 
-Most texts have nothing to remove, which the table of rules knows (`Signs.hidden`); nothing here decides what is secret.
+Most texts have nothing to remove (`Signs.hidden`). This module does not decide what is secret.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SPELLED: Final = re.compile(
     r"(?:\\(?:e|E|0?33|x1[bB]|u001[bB]|u\{1[bB]\})|\^\[)?\[[0-9][0-9;:]{0,40}m"
     r"|\\u(?:200[b-fB-F]|202[a-eA-E]|206[0-9a-fA-F]|00[aA][dD]|[fF][eE][fF][fF])"
 )
-# What every match of the two holds, for RE2 and bytes.
+# Part of every match of the two patterns, for RE2 and bytes.
 _NEAR: Final = {
     _HIDDEN: rb"[\x00-\x08\x0e-\x1b\x7f-\xff]",
     _SPELLED: rb"\[[0-9][0-9;:]*m|\\u(?:20[026]|00[aA]|[fF][eE])",
@@ -52,7 +52,7 @@ class TextView:
     for_formats: bool = False
 
     def original(self, start: int, end: int) -> tuple[int, int]:
-        """The span in the original text; what was removed inside of it is part of it."""
+        """The span in the original text, including what was removed inside it."""
         if not self.gaps:
             return start, end
         return start + self._shift(start), end + self._shift(end - 1)
@@ -63,7 +63,7 @@ class TextView:
 
 
 def views(data: bytes) -> Iterator[TextView]:
-    """The views of a text with something hidden, besides the text itself; only the lines around what is hidden."""
+    """The views of a text, each with only the lines around something hidden."""
     windows = _windows(data)
     if windows:
         yield from _without(data, windows, _HIDDEN)
@@ -72,7 +72,7 @@ def views(data: bytes) -> Iterator[TextView]:
 
 
 def _windows(data: bytes) -> list[tuple[int, int]]:
-    """(start, end) of the lines with a sign, each with its neighbours: a field may be written on two lines."""
+    """(start, end) of the lines with something hidden and their neighbours: a field may span two lines."""
     found: list[tuple[int, int]] = []
     regex, at = compiled(table().hidden), 0
     while (match := regex.search(data, at)) is not None:
@@ -123,7 +123,7 @@ def _view(data: bytes, removed: list[tuple[int, int]], *, for_formats: bool = Fa
 
 
 def _with_boundaries(data: bytes, windows: list[tuple[int, int]]) -> Iterator[TextView]:
-    """As many bytes, with no letter at the end of an escape. Some tokens hold `%3D`, hence two views."""
+    """The same number of bytes, with no letter at the end of an escape. Some tokens contain `%3D`, hence two views."""
     part = _view(data, _between(windows, len(data)), for_formats=True)
     spaced = part.data
     for escape in _ESCAPED_SPACE:
