@@ -193,7 +193,12 @@ class Graph:
         facts = self.project.facts(node.doc)
         if facts is None:
             return Implementing()
-        return self.resolver.dialect(facts).implementing(self.resolver, facts, node.qualified, most)
+        key = ("structural", node, most)
+        memo = self.project.memo
+        if key not in memo:  # each member of an interface asks
+            memo[key] = self.resolver.dialect(facts).implementing(self.resolver, facts, node.qualified, most)
+        found: Implementing = memo[key]
+        return found
 
     def told_implementations(self, node: GraphNode) -> list[GraphNode]:
         """What the index of a compiler names as implementations."""

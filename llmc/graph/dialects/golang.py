@@ -75,8 +75,7 @@ class Go(Dialect):
     def _of_package(self, folder: str, name: str) -> list[Facts]:
         """The files of a package that define a name; files for another system define some twice."""
         project = self.project
-        inside = project.in_folder(folder)
-        docs = [doc for doc in project.defining(name) if doc in inside]
+        docs = sorted(project.in_folder(folder).intersection(project.defining(name)))
         project.load(docs)
         found = [one for doc in docs if (one := project.facts(doc)) is not None and one.language == "go"]
         product = [one for one in found if not one.path.endswith("_test.go")]
