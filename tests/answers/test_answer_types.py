@@ -417,6 +417,12 @@ def test_a_default_is_found_by_the_comment_of_its_field_and_by_what_it_measures(
     assert "confidence high" not in text
 
 
+def test_a_member_in_other_letter_case_is_not_called_inherited(described: World) -> None:
+    text = ask(described, "Where is paperConfig.width defined?")
+    assert "inherits" not in text
+    assert "till/printer.go:6" in text
+
+
 def test_a_setting_is_named_by_what_its_description_says(described: World) -> None:
     text = ask(described, "Which environment variable decides in which money prices are shown?")
     assert text.startswith("The environment variable is probably SHOP_CURRENCY: see docs/settings.md:3.")

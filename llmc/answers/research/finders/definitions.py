@@ -66,9 +66,9 @@ KINDS = frozenset(
 
 
 def is_inherited(name: str, found: str) -> bool:
-    """Whether `Sub.method` was found as `Base.method`."""
+    """Whether `Sub.method` was found as `Base.method`; a name in other letter case is the same name."""
     parts = [part for part in JOINTS.split(name) if part]
-    return len(parts) > 1 and not f".{found}".endswith("." + ".".join(parts))
+    return len(parts) > 1 and not f".{found}".lower().endswith("." + ".".join(parts).lower())
 
 
 def says(target: GraphTarget, toolbox: RoleToolbox) -> str:
