@@ -1,8 +1,8 @@
-"""syntax: what does a text define and use, and where may it be cut?
+"""syntax: what does a file define and use, and where may it be split?
 
-`outline` reads a text in its language and returns an `Outline`: definitions, references, imports in use. Most languages
+`outline` parses a file in its language and returns an `Outline`: definitions, references, imports. Most languages
 come from tree-sitter grammars and the query files beside this module; headings, notebooks, YAML and SQL have small
-readers of their own. A text that no reader understands has an empty outline, and is cut by lines.
+readers of their own. A file that no reader supports has an empty outline and is split by lines.
 """
 
 from __future__ import annotations

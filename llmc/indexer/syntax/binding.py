@@ -15,7 +15,7 @@ __all__ = ["UNWRAPPED", "Binding", "bindings"]
 
 
 class Binding(NamedTuple):
-    """`name` is a node whose text is the variable, perhaps in a pattern; `suffix` is put behind the value's chain."""
+    """`name` is the node of the variable, perhaps in a pattern; `suffix` is appended to the value's chain."""
 
     name: Node
     type: Node | None = None

@@ -114,7 +114,7 @@ _TYPE_PREFIX = re.compile(
     r"(?:(?:mut|dyn|impl|const|readonly|final|struct|ref|out|in|params|static|volatile|keyof|asserts|class|enum|typename"
     r"|unique|scoped|unsafe|extern|inline|register)\b\s*|'\w+\s*|[&*:]\s*|->\s*|\w+\s+is\s+)+"
 )
-# Types that stand for what is in them, as far as calls on a value are concerned.
+# Wrapper types: a call on the value is resolved as a call on its content.
 _WRAPPERS = _words(
     """
     Optional Annotated Final ClassVar Awaitable Coroutine Promise PromiseLike Task ValueTask Option Result Box
@@ -218,7 +218,7 @@ def _generic(name: str, rest: str) -> str:
 
 
 def _split(text: str, sign: str) -> list[str]:
-    """At signs that stand in no bracket."""
+    """At signs outside of brackets."""
     if sign not in text:
         return [text]
     parts, depth, start = [], 0, 0

@@ -54,7 +54,7 @@ WIDEST_ERROR = 5_000  # .02 s; 40,000 tokens take 1.5 s, 100,000 take 9 s
 _WORDS_ONLY = bytes(
     byte if not chr(byte).isascii() or chr(byte).isalnum() or byte == ord("_") else 32 for byte in range(256)
 )
-_CONTINUATION = 0x80  # the two highest bits of a byte that goes on with a character in UTF-8
+_CONTINUATION = 0x80  # the two highest bits of a continuation byte in UTF-8
 _INHERITS = "; inherits: "
 _OPEN = b"([{"
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"()[]{}"))
@@ -105,7 +105,7 @@ def _patterns(name: str) -> str:
 
 
 def captures(grammar: str, data: bytes) -> dict[str, list[Node]] | None:
-    """What the grammar's query finds in a text, or None for what is too large, too deep or too slow to parse."""
+    """The captures of the grammar's query, or None for a file that is too large, too deep or too slow to parse."""
     if len(data) > LARGEST or _depth(data) > DEEPEST or _is_monotonous(data):
         return None
     # The scanner of Perl loops for ever in a comment that no line break ends: `foo # bar`.
@@ -116,7 +116,7 @@ def captures(grammar: str, data: bytes) -> dict[str, list[Node]] | None:
 
 def _is_degenerate(tree: Tree) -> bool:
     """A tree nearly as deep as its text is long, or one with thousands of tokens flat in an error, takes a query the
-    square of that. Most nodes of such a tree are in the bad part, so that a few samples tell."""
+    square of that. Most nodes of such a tree are in the bad part, so a few samples suffice."""
     count = tree.root_node.descendant_count
     if count < FEW_NODES:
         return False
@@ -132,7 +132,7 @@ def _is_degenerate(tree: Tree) -> bool:
 
 
 def _is_monotonous(data: bytes) -> bool:
-    """A stretch of signs with hardly a word that differs: `a<b,a<b,` and its like, which no one writes."""
+    """Whether a stretch of punctuation repeats the same few words, such as `a<b,a<b,`, as generated input does."""
     spaced = data.translate(_WORDS_ONLY)
     for start in range(0, len(data) - STRETCH + 1, STRETCH):
         words = spaced[start : start + STRETCH].split()
@@ -149,7 +149,7 @@ def _depth(data: bytes) -> int:
 
 
 class _Feed:
-    """Hands the parser its bytes piece by piece, and none any more once it has taken too long for what it has read."""
+    """Passes the bytes to the parser in pieces, and reports the end of input once it has taken too long for them."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data

@@ -61,7 +61,7 @@ def _renamed(listed: str, joint: str) -> Iterator[tuple[str, str]]:
 
 
 _STRING = re.compile(r"[\"'`]([^\"'`\n]+)[\"'`]")
-_SOURCE = re.compile(r"(?:\bfrom|^\s*import)\s*[\"']([^\"'\n]+)[\"']")  # a path may hold the word from, too
+_SOURCE = re.compile(r"(?:\bfrom|^\s*import)\s*[\"']([^\"'\n]+)[\"']")  # a path may contain the word `from`
 _CLAUSE = re.compile(r"(?:import|export)\s+(?:type\s+|typeof\s+)?(.*?)\s*\bfrom\s*[\"']", re.DOTALL)
 _REQUIRE = re.compile(
     r"(?:const|let|var)?\s*([\w$]+|\{[^}]*\})\s*(?::[^=]+)?=\s*(?:await\s+)?(?:require|import)\s*\(\s*[\"'`]([^\"'`]+)[\"'`]\s*\)(?:\.(\w+))?"
@@ -128,8 +128,8 @@ def _go(text: str) -> Iterator[Imported]:
 
 
 def _packages(path: str) -> Iterator[str]:
-    """What the package is probably called: `github.com/a/go-b` is `b`, `gopkg.in/yaml.v3` is `yaml`; behind a major
-    version (`b/v2`) either part may be the name."""
+    """What the package is probably called: `github.com/a/go-b` is `b`, `gopkg.in/yaml.v3` is `yaml`; with a major
+    version at the end (`b/v2`) either part may be the name."""
     parts = path.split("/")
     for last in (parts[-1:], parts[-2:])[_VERSION.fullmatch(parts[-1]) is not None]:
         yield last.partition(".")[0].removeprefix("go-").removesuffix("-go").replace("-", "_")

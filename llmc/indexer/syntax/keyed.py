@@ -1,8 +1,8 @@
-"""Calls that meet their other end by a key: `emit('saved')` and `on('saved', handler)`, `queue_event("thumbnail")` and
+"""Calls that are connected by a key: `emit('saved')` and `on('saved', handler)`, `queue_event("thumbnail")` and
 `@assign_queue("thumbnail")`, `post_save.send()` and `@receiver(post_save)`, `dispatch({type: 'saved'})` and `case
 'saved'`, a channel that one function writes and another reads.
 
-Whether a call sends or receives is decided by the words of its name. Only what has a key is noted: a string, a
+Whether a call sends or receives is decided by the words of its name. Only calls with a key are recorded: a string, a
 constant, the object that the call is made on, or a channel. `llmc.graph.events` matches the two ends.
 """
 
@@ -263,7 +263,7 @@ class _Keyed:
         return [found] if found not in (UNKNOWN, "'") and "," not in found else []
 
     def _decorated(self, call: Node) -> str:
-        """What a decorator or an annotation belongs to: the definition around its head, or the next one."""
+        """The definition that a decorator or annotation belongs to: the one around it, or the next one."""
         inner = self._defined.around(call.start_byte)
         if inner is not None and inner.names and inner.names[0].start > call.end_byte:
             return inner.qualified
@@ -318,7 +318,7 @@ def _constant(text: str) -> list[str]:
 def keyed_links(
     data: bytes, lines: list[int], captures: Captures, defined: DefinitionTree, scope: Callable[[int], str]
 ) -> Iterator[ResolutionLink]:
-    """`lines` are the first bytes of lines, `scope` says what encloses a byte."""
+    """`lines` are the offsets of lines, `scope` returns the definition around an offset."""
     keyed = _Keyed(data, lines, defined, scope)
     count = 0
     for links in (

@@ -1,9 +1,9 @@
 """The links of a tree: what name resolution needs besides definitions and references (`llmc.base.model.Link`).
 
-A language has links if it has a query file `<grammar>.links.scm`, which is asked together with the one for
+A language has links if it has a query file `<grammar>.links.scm`, which runs together with the one for
 definitions. Captures: `@recv` is the expression before a name, `@bind` a node that gives a variable a type or a value
-(which of its fields are which, `binding` knows), `@local` a variable of which nothing is known, `@returns` a declared
-type and `@return` a returned value, `@base` a base type, `@bound` a type parameter with what it must be, `@export` a
+(`binding` knows its fields), `@local` a variable of unknown type, `@returns` a declared
+type and `@return` a returned value, `@base` a base type, `@bound` a type parameter with its bounds, `@export` a
 statement that exports, `@mark` an annotation that may make a definition a test or a property, `@label` one of a
 switch, `@chan.send` and `@chan.receive` a channel. Resolution itself is left to `llmc.graph`.
 """
@@ -50,7 +50,7 @@ _TEST_MARK = re.compile(
     r"(?:#!?\[\s*|@|\[\s*)(?:[\w:.]*\b)?(test|rstest|quickcheck|proptest|test_case|bench|cfg\(test\)|Test|ParameterizedTest|RepeatedTest"
     r"|TestFactory|Fact|Theory|TestMethod|TestCase|SkippableFact|Property)\b"
 )
-# A type parameter and what it must be: `S: Storage + Send`, `T extends Storage`, `where T : Storage`.
+# A type parameter and its bounds: `S: Storage + Send`, `T extends Storage`, `where T : Storage`.
 _BOUND = re.compile(
     r"(?:where\s+)?(\w+)\s*(?::|\bextends\b)\s*(?:(?:class|struct|notnull|unmanaged|new\(\))\??\s*,\s*)*([^,=&]+)"
 )

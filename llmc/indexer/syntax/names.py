@@ -1,7 +1,7 @@
-"""The definitions of a tree: which node is one, what it is called, of what kind, and inside which other.
+"""The definitions of a syntax tree, each with its name, kind and container.
 
 A query marks the extent of a definition `@def`, its name `@name.<kind>` or `@path.<kind>` (a name such as `A::b` or
-`M.f` whose front is its container), and `@scope` for nodes such as a Rust `impl`, which only qualify the names inside
+`M.f` where `A` is the container), and `@scope` for nodes such as a Rust `impl`, which only qualify the names inside
 them. A name belongs to the innermost `@def` around it. `@closure` is a function without a name, in which variables are
 local; `@not` cancels a `@def`; `@body` is where a signature ends. `@open` is a definition that lasts until the next of
 its kind (a package of Perl), `@tail` a node that belongs to the definition before it (a body of Dart). Where a
@@ -41,7 +41,7 @@ __all__ = [
 
 LONGEST_NAME = 120
 
-# What a name counts for when two patterns claim it: `const f = () => 1` is a function.
+# Precedence of kinds when two patterns match the same name: `const f = () => 1` is a function.
 _RANKS = {"variable": 0, "constant": 1, "field": 1, "property": 1, "type": 2, "prototype": 3, "function": 4}
 _RANK_OF_OTHERS = 5
 _TYPES = frozenset(
@@ -74,7 +74,7 @@ _LONGEST_HEAD = 400
 _JOINT_BYTES = (b".", b":", b"\\", b"#", b"/", b">")
 _COMMAND = re.compile(rb"\.\s*command\(\s*['\"`]([^'\"`]{1,60})['\"`]")
 _FIRST_WORD = re.compile(rb"[\s(@:]*([\w!?.*-]+)")
-# What may stand between the beginning of a defining call and a name: the word itself, earlier names, marks of Clojure.
+# Allowed between the start of a defining call and a name: the keyword, earlier names, metadata of Clojure.
 _CALL_HEAD = re.compile(rb"[(@]?[\w!?.*-]+[\s(]*(?::?\w+[?!]?,\s*|\^(?>\{[^}]*\}|\S+)\s+)*")
 
 
@@ -190,7 +190,7 @@ class DefinitionTree:
         return self._cuts, [names[owner] for owner in self._owners]
 
     def places(self) -> set[int]:
-        """The bytes at which a definition is named, or begins with a word that only says so."""
+        """The offsets at which a definition has its name, or begins with a defining keyword."""
         names = [name for one in self.all if one.default != HANDLER for name in one.names]
         heads = {one.start + step for one in self.all if one.default not in _NO_WORD for step in (0, 1)}
         return heads.union((name.start for name in names), (name.last for name in names))
@@ -310,7 +310,7 @@ def _rank(kind: str) -> tuple[int, str]:
 
 
 def _place(data: bytes, one: DefinitionNode, parent: DefinitionNode | None) -> None:
-    """Where a definition stands, and under which name."""
+    """The position of a definition and its name."""
     outer, outer_kind = (parent.qualified, parent.kind) if parent else ("", "")
     one.qualified, one.kind, one.outer_kind = outer, CLOSURE if one.default == CLOSURE else outer_kind, outer_kind
     if one.names and one.names[0].kind in _LOCAL:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["read_notebook"]
 
 LARGEST = 8_000_000  # characters
-_HEAD = 2_000  # the kind of a cell stands near its beginning
+_HEAD = 2_000  # a cell's type is near its beginning
 _CELL = re.compile(r"^[ \t]*\{[ \t]*\n[ \t]*\"(?:cell_type|attachments|execution_count|id|metadata)\"", re.MULTILINE)
 _TYPE = re.compile(r"\"cell_type\":[ \t]*\"(\w+)\"")
 _SOURCE = re.compile(r"^[ \t]*\"source\":[ \t]*\[[ \t]*\n((?:[ \t]*\".*\",?\r?\n)*)", re.MULTILINE)
@@ -66,7 +66,7 @@ def _strings(block: str, line: int) -> Iterator[tuple[int, str]]:
 
 
 def _title(cell: NotebookCell, number: int) -> str:
-    """The first heading of a text cell, else the first words of any."""
+    """The first heading of a Markdown cell, otherwise the first words of any cell."""
     texts = [text.strip() for _, text in cell.source if text.strip()]
     heading = next((text for text in texts if text.startswith("#")), "") if not cell.is_code else ""
     return (heading or (texts[0] if texts else "")).strip("# ")[:LONGEST_NAME] or f"cell {number}"

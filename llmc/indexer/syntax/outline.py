@@ -1,4 +1,4 @@
-"""The value between reading a text and cutting it into chunks."""
+"""The result of parsing a file, from which chunks are made."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["EMPTY", "Mark", "Outline"]
 
 
 class Mark(NamedTuple):
-    """A definition and `lead`, the first line of the comments that stand directly above it."""
+    """A definition and `lead`, the first line of the comments directly above it."""
 
     symbol: Symbol
     lead: int

@@ -1,5 +1,5 @@
-"""Texts whose parts last until the next one of their level or above: headings of Markdown, reStructuredText, AsciiDoc
-and Org, keys of YAML, sections of INI files, cells of notebooks.
+"""Files whose sections extend to the next one of the same or a higher level: headings of Markdown,
+reStructuredText, AsciiDoc and Org, keys of YAML, sections of INI files, cells of notebooks.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def read_yaml(text: str) -> Outline:
 
 
 def _yaml(text: str) -> Iterator[TextSection]:
-    """Keys of the first level, named items of a list there, and keys of the second level that hold more than a line."""
+    """Keys of the first level, named items of a list there, and keys of the second level with more than one line."""
     inner: int | None = None  # how far the second level is indented; 0 until its first line tells, None without one
     for number, line in enumerate(text.split("\n"), start=1):
         bare = line.lstrip(" ")
@@ -158,7 +158,7 @@ def _level(found: re.Match[str]) -> int:
 
 
 def read_rst(text: str) -> Outline:
-    """Which sign means which level is decided by the order of their first use."""
+    """Underline characters get their level from the order in which they first appear."""
     lines = offsets(text)
     return nest(sorted([*_underlined(text, lines), *_releases(text, lines)]), last_line(text))
 

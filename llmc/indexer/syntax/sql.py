@@ -1,7 +1,7 @@
-"""What a SQL script creates, and which tables it names.
+"""Definitions and table references of a SQL script.
 
-By patterns and not by a grammar: dialects differ in everything but the word CREATE, and the grammar at hand fails on
-the procedures of the large ones.
+It uses patterns instead of a grammar: dialects share little but CREATE, and the available grammar fails on stored
+procedures of the major databases.
 """
 
 from __future__ import annotations
@@ -67,7 +67,8 @@ def _marks(text: str, lines: list[int]) -> Iterator[Mark]:
 
 
 def _end(text: str, start: int, limit: int, *, in_program: bool) -> int:
-    """The last character of a statement. A program holds semicolons: between dollar quotes, or up to what follows."""
+    """The last character of a statement. The body of a procedure contains semicolons: it ends with its dollar quote or
+    before the next statement."""
     if in_program:
         quote = _DOLLAR.search(text, start, limit)
         close = text.find(quote[0], quote.end()) if quote else -1

@@ -24,9 +24,9 @@ __all__ = ["line_starts", "read_tree"]
 LONGEST_SIGNATURE = 200
 MOST_SYMBOLS = 5_000  # of one file; more of them are tables
 _ONE_LINE = frozenset({"variable", "constant", "field", "property", "type", "key", "section"})
-_NEAR = 200  # bytes; further to the right stands nothing that was written by hand
+_NEAR = 200  # bytes; lines written by hand are shorter
 _BY_EQUATIONS = frozenset({"haskell", "elixir", "erlang"})
-_BEFORE = frozenset({b"", b"template"})  # what may stand before a comment or attribute on its line
+_BEFORE = frozenset({b"", b"template"})  # allowed before a comment or attribute on its line
 _ANNOTATIONS = re.compile(r"^(?:@(?!mixin|function|keyframes|interface)[\w.]+(?:\([^()]*\))? |\[[^\]]*\] )+")
 _MODIFIERS = re.compile(rb"[\w\s]*")
 
@@ -64,7 +64,7 @@ class _Marks:
         self._decorators = self._above(captures, "deco")
 
     def _above(self, captures: Captures, capture: str) -> dict[int, int]:
-        """Last line → first line of what stands above definitions, on lines of its own."""
+        """Last line → first line of comments and attributes above definitions, on lines of their own."""
         lines, data = self._lines, self._data
         rows: dict[int, int] = {}
         for node in captures.get(capture, ()):
@@ -116,7 +116,7 @@ class _Marks:
         return text[:LONGEST_SIGNATURE].rstrip(" {:=;,")
 
     def _without_comments(self, start: int, stop: int) -> bytes:
-        """The text of a head; a comment may stand among its arguments, or between it and its body."""
+        """The source of a signature, without comments among its arguments or before its body."""
         stop = min(stop, start + 4 * LONGEST_SIGNATURE)
         pieces = []
         for first, last in self._spans[bisect_left(self._spans, (start, 0)) :]:
