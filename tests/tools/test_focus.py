@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.fit import leave, pick
 from llmc.envelope.tokens import count
-from llmc.retrieval.passages.log_entries import level_of
+from llmc.retrieval.passages.log_entries import level_of, read_entries
 from llmc.retrieval.passages.prune import prune, pruned
 from llmc.retrieval.passages.score import scores
 from llmc.retrieval.passages.units import cut
@@ -302,3 +302,8 @@ def test_a_pruned_copy_is_found_again_in_the_text_and_what_was_added_is_not() ->
 def test_a_text_without_names_is_no_trouble(lines: list[str], question: str) -> None:
     kept = prune(lines, question)
     assert len(kept) < len(lines)
+
+
+def test_a_log_whose_lines_begin_with_a_date_only_is_read_by_entries() -> None:
+    lines = [f"2026-01-01 {'WARNING low' if at % 4 == 0 else 'INFO step'} {at}" for at in range(40)]
+    assert sum(entry.level == "warning" for entry in read_entries(lines)) == 10

@@ -42,6 +42,7 @@ _PLAIN: Final = re.compile(
 )
 _TIME: Final = re.compile(
     r"[\[(<]?(?:\d{4}[-/.]\d\d[-/.]\d\d[ T]?|\w{3} +\d{1,2} |\d\d?/\w{3}/\d{4}[: ])?\d\d:\d\d:\d\d|[IWEF]\d{4} \d\d:"
+    r"|[\[(<]?\d{4}[-/.]\d\d[-/.]\d\d[\])>]?\s"
 )
 _GLOG: Final = re.compile(r"([IWEF])\d{4} \d\d:")
 _TRACE: Final = re.compile(
