@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 # Functions without a limit whose arguments come from llmc's own tables.
 CLOSED = {
+    "llmc.store.vectors.engine._loop_of",  # one for each process
     "llmc.answers.research.roles.role",
     "llmc.base.openat._how",
     "llmc.envelope.redact.table.words",
