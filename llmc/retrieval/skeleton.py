@@ -244,7 +244,8 @@ def _compact(found: Sequence[Statement], longest: int, apart: Collection[int] = 
                 compact[-1:] = [joined] if before else [*compact[-1:], joined]
                 at += 1
                 continue
-        compact.append(one)
+        is_emptied = not has_body and one.text.endswith(":") and _FLOW.match(one.text)  # it only logs
+        compact.append(replace(one, text=f"{one.text} …") if is_emptied else one)
     return compact
 
 

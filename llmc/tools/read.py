@@ -18,7 +18,7 @@ from llmc.base.references import is_module, module_splits
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.phrases import freshness_notes, plural
 from llmc.retrieval.enclosing import symbols_of
-from llmc.retrieval.line_kinds import COMMENT, FileText
+from llmc.retrieval.line_kinds import COMMENT, IMPORT, FileText
 from llmc.retrieval.outline import OutlineRequest, outline
 from llmc.retrieval.skeleton import Fold, skeleton, statements
 from llmc.retrieval.targets import BinaryFile, Target, find_symbol, length, named_target, parse_target, read_target
@@ -61,6 +61,7 @@ SKELETONS = f"skeletons of functions over {LONG_OF_SEVERAL} lines, --all shows t
 CODE_ALONE = "without comments and logging"
 CODE_HINT = "--code is shorter: every statement, no comments"
 WORTH_A_HINT = 0.8  # of the characters
+FEW_IMPORTS = 3
 STEPS = "steps"  # behind the handle of a delegate's reply: what it did
 
 
@@ -313,7 +314,7 @@ def read_lines(asked: ToolRequest, root_index: RootIndex, path: str, target: Tar
     found = f"{title} · {plural(len(lines), 'line')}"
     if target.start:
         span = f"{start}-{end}" if end > start else str(start)
-        found = f"{title}:{span} of {plural(len(lines), 'line')}"
+        found = f"{title}:{span} of {plural(len(lines), 'line')}{inside_of(views[0], path, target)}"
     is_shared_range = bool(target.start) and not alone  # what is named exactly is shown in full
     wanted = asked.flag("all") or asked.flag("code") or asked.text(FOCUS.name)
     long = len(rows) > WHOLE_LINES and not is_shared_range and not wanted
@@ -329,6 +330,14 @@ def read_lines(asked: ToolRequest, root_index: RootIndex, path: str, target: Tar
         return mapped(asked, found, views[0], whole, notes, data, MAP_SHARE if alone else MAP_SHARE_OF_SEVERAL)
     explicit = bool(target.start) or not alone  # a short file beside ranges must not cut them
     return Envelope("read", found, (Group("", (whole,)),), notes, data=data, unit="line", explicit=explicit)
+
+
+def inside_of(view: View, path: str, target: Target) -> str:
+    """Of lines that begin inside a function, its name."""
+    if target.named or target.start <= 1:
+        return ""
+    around = [one for one in symbols_of(view, path).around(target.start) if one.kind in CALLABLE]
+    return f" in {around[-1].qualified}" if around and around[-1].start_line < target.start else ""
 
 
 def as_asked(  # noqa: PLR0917 - what is known of these lines
@@ -355,13 +364,15 @@ def size_of(rows: tuple[Row, ...]) -> int:
 
 
 def code_rows(rows: tuple[Row, ...], lines: Sequence[str], path: str) -> tuple[Row, ...]:
-    """Every statement in one line, without comments, docstrings and log calls; a number shows where each begins. Of a
-    file that is no program code only comments and blank lines go."""
+    """Every statement in one line, without comments, docstrings, log calls and longer lists of imports; a number shows
+    where each begins. Of a file that is no program code only comments and blank lines go."""
     language = language_of(path)
     text = FileText("\n".join(lines) + "\n", language)
-    kept = [row if text.kind(row.number or 0) != COMMENT else replace(row, text="") for row in rows]
+    kinds = [text.kind(row.number or 0) for row in rows]
     if not has_statements(language):
-        return tuple(row for row in kept if row.text.strip())
+        return tuple(row for row, kind in zip(rows, kinds, strict=True) if kind != COMMENT and row.text.strip())
+    is_left_out = {COMMENT, IMPORT} if FEW_IMPORTS < kinds.count(IMPORT) < len(rows) - FEW_IMPORTS else {COMMENT}
+    kept = [replace(row, text="") if kind in is_left_out else row for row, kind in zip(rows, kinds, strict=True)]
     return skeleton_rows(statements([row.text for row in kept], rows[0].number or 1)) if rows else ()
 
 
@@ -432,12 +443,12 @@ def inner(file: FileOutline, lines: range) -> FileOutline:
 def head_size(whole: Item) -> int:
     """Up to the first import: a list of imports tells less than the outline that follows."""
     for at, row in enumerate(whole.rows[:HEAD_LINES]):
-        if IMPORT.match(row.text):
+        if IMPORTS.match(row.text):
             return max(at, 1)
     return min(HEAD_LINES, len(whole.rows))
 
 
-IMPORT = re.compile(r"(?:import|from|use|using|#include|require|const .*require)\b")
+IMPORTS = re.compile(r"(?:import|from|use|using|#include|require|const .*require)\b")
 
 
 TOOL = Tool(

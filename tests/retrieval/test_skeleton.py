@@ -297,3 +297,8 @@ def test_plain_calls_go_before_what_sets_a_field() -> None:
 def test_only_calls_on_a_logger_are_logging(statement: str, *, is_left_out: bool) -> None:
     text = f"function f() {{\n  {statement}\n  go()\n}}"
     assert any(statement in line for line in every_statement(text)) is not is_left_out
+
+
+def test_a_branch_that_only_logs_is_marked() -> None:
+    text = "try:\n    go()\nexcept OSError:\n    logger.exception('no')\nstop()"
+    assert every_statement(text) == ["1 0 try: go()", "3 0 except OSError: …", "5 0 stop()"]

@@ -45,6 +45,7 @@ FILES["commented.py"] = """def load(path):
     return ''
 """
 
+FILES["imports.py"] = "".join(f"import {name}\n" for name in "abcde") + "\n\ndef one():\n    go()\n    return 1\n"
 FILES["noted.py"] = "def noted():\n" + "".join(f"    # about {at} and its use\n    use({at})\n" for at in range(40))
 
 SIZES = range(130, 250, 10)
@@ -117,8 +118,8 @@ def test_a_skeleton_of_any_lines_can_be_asked_for(read: Callable[..., Reply]) ->
 
 def test_lines_of_a_symbol_are_counted_from_its_start_or_are_those_of_its_file(read: Callable[..., Reply]) -> None:
     assert read("step_3:1-2").text.split("\n")[0] == "code.py:19-20 of 403 lines"
-    assert read("step_3:20-21").text.split("\n")[0] == "code.py:20-21 of 403 lines"
-    assert read("step_3:2-99").text.split("\n")[0] == "code.py:20-21 of 403 lines"
+    assert read("step_3:20-21").text.split("\n")[0] == "code.py:20-21 of 403 lines in step_3"
+    assert read("step_3:2-99").text.split("\n")[0] == "code.py:20-21 of 403 lines in step_3"
 
 
 def test_overlapping_targets_are_one(read: Callable[..., Reply]) -> None:
@@ -196,3 +197,13 @@ def test_a_skeleton_with_code_alone_has_the_lines_of_the_file(read: Callable[...
 def test_several_targets_may_be_one_string(read: Callable[..., Reply]) -> None:
     assert read("code.py::step_3 plain.txt:2-2").text == read("code.py::step_3", "plain.txt:2-2").text
     assert read("code.py::step_3, plain.txt:2-2").text.startswith("2 targets")
+
+
+def test_lines_inside_a_function_name_it(read: Callable[..., Reply]) -> None:
+    assert read("long.py:10-12").text.split("\n")[0] == "long.py:10-12 of 244 lines in everything"
+    assert read("long.py:1-3").text.split("\n")[0] == "long.py:1-3 of 244 lines"
+
+
+def test_code_alone_leaves_out_a_list_of_imports(read: Callable[..., Reply]) -> None:
+    lines = read("imports.py", code=True).text.split("\n")
+    assert lines[1:] == ["8 def one():", "  go()", "  return 1"]
