@@ -36,9 +36,9 @@ SUFFIXES = frozenset(f".{suffix}" for suffix in LANGUAGES)
 # A folder of this name holds other people's code, or code that answers no question of a user.
 DROPPED = frozenset(
     """
-    vendor vendored _vendor node_modules third_party thirdparty third-party 3rdparty extern external externals bundled
-    deps debian test tests testing testdata __tests__ spec specs fixtures dist build min locale locales benchmarks
-    examples example demo demos site-packages generated gen
+    vendor vendored _vendor _vendored patched _distutils node_modules third_party thirdparty third-party 3rdparty extern
+    external externals bundled deps debian test tests testing testdata __tests__ spec specs fixtures dist build min
+    locale locales benchmarks examples example demo demos site-packages generated gen
     """.split()  # noqa: SIM905 - a column of quoted words would hide the list
 )
 LARGEST = 300_000  # bytes; what is larger is generated or data

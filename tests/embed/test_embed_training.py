@@ -47,6 +47,13 @@ def test_the_golden_projects_are_excluded() -> None:
         assert excluded(row[1], row[2]), row
 
 
+@pytest.mark.parametrize(
+    "package", [("pip", "msal"), ("pip", "multiprocess"), ("apt", "golang-github-go-task-template")]
+)
+def test_packages_with_another_name_and_forks_of_excluded_projects_are_excluded(package: tuple[str, str]) -> None:
+    assert excluded(*package)
+
+
 def test_a_debian_file_has_the_licence_of_the_last_rule_that_names_it() -> None:
     rules = rules_of_debian("Format: x\n\nFiles: *\nLicense: MIT\n\nFiles: gpl/*\nLicense: GPL-2+\n text")
     assert licence_of_file(rules, "src/a.c") == "MIT"
@@ -59,7 +66,18 @@ def test_a_wheel_without_a_licence_declares_none() -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["p/vendor/a.go", "p/a/node_modules/b.js", "p/tests/a.py", "p/a.min.js", "p/tokio/a.rs", "p/a.png"]
+    "path",
+    [
+        "p/vendor/a.go",
+        "p/a/_vendored/b.py",
+        "pipenv/pipenv/patched/pip/a.py",
+        "setuptools/setuptools/_distutils/a.py",
+        "p/a/node_modules/b.js",
+        "p/tests/a.py",
+        "p/a.min.js",
+        "p/tokio/a.rs",
+        "p/a.png",
+    ],
 )
 def test_vendored_and_test_code_is_not_kept(path: str) -> None:
     assert not wanted(path)
