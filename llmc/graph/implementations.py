@@ -15,12 +15,21 @@ if TYPE_CHECKING:
     from llmc.graph.edges import Graph
     from llmc.graph.entities import Edge
 
-__all__ = ["Implementations", "calls_of_bases", "implementations", "implementing_members", "overridden", "subtypes"]
+__all__ = [
+    "Implementations",
+    "calls_of_bases",
+    "calls_of_implementations",
+    "implementations",
+    "implementing_members",
+    "overridden",
+    "subtypes",
+]
 
 MOST_TYPES = 1_000
 # Interfaces that declare a method of the same name, which are looked at for one method.
 MOST_INTERFACES = 8
 MOST_BASES = 4
+MOST_CALLED = 24  # implementations whose callers are looked for
 INTERFACE_KINDS = frozenset({"interface", "trait", "protocol"})
 # Files that are looked at for what a call through an interface may run: those that define the rarest of its methods, or
 # that mention it where the language names the bases of a type.
@@ -212,6 +221,20 @@ def calls_of_bases(graph: Graph, node: GraphNode) -> dict[GraphNode, list[Edge]]
             if edge.source != node and not _is_super(graph, edge)
         ]
     return {base: edges for base, edges in found.items() if edges}
+
+
+def calls_of_implementations(graph: Graph, node: GraphNode) -> dict[GraphNode, list[Edge]]:
+    """What calls members that implement this one, of an interface or an abstract class, on a value whose type is known:
+    a changed contract concerns these callers as well."""
+    found = {
+        member: [
+            edge
+            for edge in graph.incoming(member, frozenset({"call"})).edges
+            if not _is_super(graph, edge) and not graph.in_test(edge.source)
+        ]
+        for member in implementing_members(graph, node).nodes[:MOST_CALLED]
+    }
+    return {member: edges for member, edges in found.items() if edges}
 
 
 def _is_super(graph: Graph, edge: Edge) -> bool:

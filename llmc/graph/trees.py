@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from llmc.graph.entities import GraphNode, Precision
 from llmc.graph.facts import CALLABLE_KINDS, TYPE_KINDS, VALUE_KINDS
-from llmc.graph.implementations import calls_of_bases, implementing_members
+from llmc.graph.implementations import calls_of_bases, calls_of_implementations, implementing_members
 from llmc.graph.incidental import is_incidental, is_plumbing, plumbing_name
 from llmc.graph.library_names import LIBRARY_NAMES
 
@@ -68,6 +68,9 @@ class Tree:
     )  # of callees: what is left out, with the number of its calls
     guessed: list[Edge] = field(default_factory=list)  # of callers: uses by name that are not in the tree
     through_bases: dict[GraphNode, list[Edge]] = field(default_factory=dict)  # of callers: calls of what it overrides
+    of_implementations: dict[GraphNode, list[Edge]] = field(
+        default_factory=dict
+    )  # of callers: calls of what implements it
     complete: bool = True
     left: int = field(default=MOST_BRANCHES, repr=False)
     everything: bool = False  # with plumbing
@@ -224,11 +227,15 @@ def callers(graph: Graph, node: GraphNode, depth: int, *, guesses: bool = False)
     tree = Tree(node)
     tree.branches = _users(graph, tree, node, min(depth, DEEPEST), {node}, guesses=guesses)
     known = {(branch.site_doc, line) for branch in tree.branches for line in branch.lines}
-    for base, edges in calls_of_bases(graph, node).items():
-        fresh = [edge for edge in edges if (edge.site.doc, edge.site.line) not in known]
-        known |= {(edge.site.doc, edge.site.line) for edge in fresh}
-        if fresh:
-            tree.through_bases[base] = fresh
+    for others, found in (
+        (calls_of_bases(graph, node), tree.through_bases),
+        (calls_of_implementations(graph, node), tree.of_implementations),
+    ):
+        for other, edges in others.items():
+            fresh = [edge for edge in edges if (edge.site.doc, edge.site.line) not in known]
+            known |= {(edge.site.doc, edge.site.line) for edge in fresh}
+            if fresh:
+                found[other] = fresh
     tree.guessed = [edge for edge in tree.guessed if (edge.site.doc, edge.site.line) not in known]
     return tree
 

@@ -52,6 +52,8 @@ def run(asked: ToolRequest) -> Envelope:
     said += [
         f"{len(edges)} through {base.qualified}" for _, tree in trees for base, edges in tree.through_bases.items()
     ]
+    of_implementations = sum(len(edges) for _, tree in trees for edges in tree.of_implementations.values())
+    said += [f"{of_implementations} of implementations"] if of_implementations else []
     cut = "" if all(tree.complete for _, tree in trees) else "not all files that hold the name were looked through"
     return Envelope(
         "callers",
@@ -80,6 +82,7 @@ class CallerLayout:
         tests = [branch for branch in tree.branches if graph.in_test(branch.node)]
         yield from self._by_file(graph, code, "")
         yield from through_group(self.lines, graph, tree.through_bases)
+        yield from through_group(self.lines, graph, tree.of_implementations, "of the implementation")
         yield from guesses
         if self.every_test:
             yield from self._by_file(graph, tests, " (tests)")
@@ -136,6 +139,15 @@ def data_of(lines: Lines, graph: Graph, tree: Tree) -> dict[str, Any]:
                 "base": base.qualified,
             }
             for base, edges in tree.through_bases.items()
+            for edge in edges
+        ],
+        "of_implementations": [
+            {
+                **lines.data(graph, edge.source),
+                "at": {"path": graph.project.path(edge.site.doc), "lines": [edge.site.line]},
+                "implementation": member.qualified,
+            }
+            for member, edges in tree.of_implementations.items()
             for edge in edges
         ],
     }

@@ -137,8 +137,11 @@ def by_name_group(lines: Lines, graph: Graph, edges: Sequence[Edge]) -> tuple[li
     return [Group(f"{len(code)} by name, unverified", (row,))], note
 
 
-def through_group(lines: Lines, graph: Graph, through: Mapping[GraphNode, Sequence[Edge]]) -> list[Group]:
-    """Calls of what a definition overrides or implements, one line for each file: they may run it or another one."""
+def through_group(
+    lines: Lines, graph: Graph, through: Mapping[GraphNode, Sequence[Edge]], word: str = "~ through"
+) -> list[Group]:
+    """Calls of what a definition overrides or implements, one line for each file: they may run it or another one. Or,
+    with another `word`, calls of what implements it."""
     groups = []
     for base, edges in through.items():
         code = [edge for edge in edges if not graph.in_test(edge.source)]
@@ -147,7 +150,7 @@ def through_group(lines: Lines, graph: Graph, through: Mapping[GraphNode, Sequen
             items += [Item((), f"{left} more: callers {base.qualified}")] if left > 0 else []
         tests = len(edges) - len(code)
         items += [Item((), f"{tests} in tests")] if tests else []
-        groups.append(Group(f"~ through {base.qualified} {lines.place(graph, base)}", tuple(items)))
+        groups.append(Group(f"{word} {base.qualified} {lines.place(graph, base)}", tuple(items)))
     return groups
 
 

@@ -42,6 +42,10 @@ use crate::store::{Disk, Store};
 impl Store for Disk {
     fn save(&self, parcel: u32) {}
 }
+
+pub fn known(disk: &Disk) {
+    disk.save(4);
+}
 """,
     "go.mod": "module depot\n",
     "depot/depot.go": """\
@@ -149,8 +153,14 @@ def test_an_implementation_has_the_callers_of_what_it_implements(
 
 def test_the_reply_says_through_what(world: GraphWorld) -> None:
     text = world.text("callers", name="Disk.save")
-    assert text.startswith("0 callers · 3 through Store.save")
+    assert text.startswith("1 caller · 3 through Store.save")
     assert "~ through Store.save src/store.rs:2\n src/store.rs 8 boxed, 12 bounded, 16 chosen" in text
+
+
+def test_an_interface_has_the_callers_of_its_implementations_apart(world: GraphWorld) -> None:
+    text = world.text("callers", name="src/store.rs:Store.save")
+    assert text.startswith("3 callers · 1 of implementations")
+    assert "of the implementation Disk.save src/disk.rs:4\n src/disk.rs 8 known" in text
 
 
 def test_a_test_that_calls_a_base_reaches_the_override(world: GraphWorld) -> None:
