@@ -51,6 +51,7 @@ HEAD_LINES = 12
 LONG_FUNCTION, LONG_OF_SEVERAL = 80, 40
 # About 1,000 tokens; half of that for each of several.
 MOST_STATEMENTS, STATEMENTS_OF_SEVERAL = 90, 45
+FEW_STATEMENTS = 0.55  # of them: so many are shown whole and not as a skeleton
 SKELETON = "skeleton of"
 CALLABLE = frozenset({"function", "method", "constructor", "handler", "test", "macro"})
 # What is shorter has no body: a declaration, or a name that is handed on.
@@ -352,7 +353,7 @@ def as_asked(  # noqa: PLR0917 - what is known of these lines
     is_long = target.kind in CALLABLE and len(rows) > long and not (asked.flag("all") or asked.flag("code"))
     is_condensed = asked.flag("code") or is_long or LONG_OF_SEVERAL <= len(rows) <= WHOLE_LINES
     code = code_rows(rows, lines, path) if is_condensed else rows
-    if is_long and len(code) > most:
+    if is_long and len(code) > FEW_STATEMENTS * most:
         return None
     if (asked.flag("code") or is_long) and len(code) < len(rows):
         return code, (CODE_ALONE if asked.flag("code") else f"{CODE_ALONE}, --all shows them",)
