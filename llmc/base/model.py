@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     Vectors = npt.NDArray[np.float32]
 
 __all__ = [
+    "CALLABLES",
     "Chunk",
     "ChunkPlace",
     "Document",
@@ -35,6 +36,10 @@ __all__ = [
     "Stamp",
     "Symbol",
 ]
+
+
+# Kinds of symbols that have a body of statements.
+CALLABLES = frozenset({"function", "method", "constructor", "macro", "test", "handler"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import codecs
 from dataclasses import dataclass
 from hashlib import blake2b
 
-__all__ = ["Binary", "DecodedText", "content_hash", "count_lines", "decode", "is_plain", "split_lines"]
+__all__ = ["Binary", "DecodedText", "content_hash", "count_lines", "decode", "indent_of", "is_plain", "split_lines"]
 
 _HEAD = 8192  # a NUL within this many bytes means binary; git checks 8,000 bytes, ripgrep its first buffer
 _CONTROL = bytes(set(range(32)) - set(b"\t\n\v\f\r\b\x1b")) + b"\x7f"  # terminal logs contain backspaces and escapes
@@ -114,3 +114,8 @@ def _unmarked_utf16(data: bytes) -> DecodedText | None:
     except UnicodeDecodeError:
         return None
     return None if any(chr(byte) in text for byte in _CONTROL) else DecodedText(text, encoding)
+
+
+def indent_of(line: str) -> int:
+    """How many characters of white space a line begins with."""
+    return len(line) - len(line.lstrip())

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from llmc.base.languages import language_of, role_of
+from llmc.base.model import CALLABLES
 from llmc.retrieval.enclosing import symbols_of_files
 from llmc.retrieval.grep.match_lines import MatchedLine, Undecided
 from llmc.retrieval.line_kinds import COMMENT, DEFINITION, TEXT, USE, WRITE, is_test_symbol
@@ -99,11 +100,11 @@ def with_body(one: SymbolMatches, text: FileText) -> SymbolMatches:
     brackets."""
     symbol = one.symbol
     matched = {line.number: line for line in one.lines if line.matched}
-    if symbol is not None and symbol.kind in BODIES and symbol.end_line - symbol.start_line < SHORT_BODY:
+    if symbol is not None and symbol.kind in CALLABLES and symbol.end_line - symbol.start_line < SHORT_BODY:
         wanted = set(range(symbol.start_line, symbol.end_line + 1))
     else:
         last = symbol.end_line if symbol else text.line_count
-        has_body = symbol is not None and symbol.kind in BODIES
+        has_body = symbol is not None and symbol.kind in CALLABLES
         first = symbol.start_line if symbol else 1
         blocks = (block_around(text, number, first, last, upwards=has_body) for number in matched)
         wanted = {number for block in blocks for number in block}
@@ -145,7 +146,6 @@ def indent_after(text: FileText, number: int, last: int) -> int:
     return next((indent(text.line(at)) for at in range(number + 1, last + 1) if text.line(at).strip()), 0)
 
 
-BODIES = frozenset({"function", "method", "constructor", "handler", "test", "macro"})
 SHORT_BODY = 30  # lines of a function that is shown whole
 NEAR_LINES = 10  # of a block in a longer one, on each side of a match
 CLOSING = re.compile(r"\s*[)\]}]")

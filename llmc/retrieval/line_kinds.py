@@ -14,6 +14,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
 from llmc.base.languages import role_of
+from llmc.base.text import indent_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -132,7 +133,7 @@ class FileText:
             return TEXT
         line = self.line(number)
         if column is None or column >= len(line):
-            column = len(line) - len(line.lstrip())
+            column = indent_of(line)
         start = self._starts[number - 1]
         if self._in_block(start + column):
             is_comment = _inside(self._comments, start + column)

@@ -16,10 +16,12 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
+from llmc.base.text import indent_of
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
-__all__ = ["Fold", "Statement", "skeleton", "statements"]
+__all__ = ["Fold", "Statement", "decides", "logs", "skeleton", "spare_characters", "statements"]
 
 _FLOW = re.compile(
     r"[\s})]*(?:if|elif|else|elsif|for|foreach|while|until|unless|do|loop|switch|case|default|match|when|select|try|catch"
@@ -132,7 +134,7 @@ def statements(lines: Sequence[str], first: int) -> list[Statement]:
             continue
         own = lines[number - first : number - first + length]
         found += [
-            Statement(number + at, level + (_indent(line) > _indent(own[0])), line.strip())
+            Statement(number + at, level + (indent_of(line) > indent_of(own[0])), line.strip())
             for at, line in enumerate(own)
             if line.strip()
         ]
@@ -255,6 +257,22 @@ def _sets(text: str, name: str) -> bool:
     return bool(assigned) and name in _WORD.findall(targets) and "(" in value and not _FLOW.match(text)
 
 
+def spare_characters(lines: Iterable[str]) -> int:
+    """How many characters comments, docstrings, log calls and closing brackets take, line by line: an estimate of what
+    `statements` leaves out, ten times as fast."""
+    spare = 0
+    ending = ""  # of the docstring that is open
+    for line in lines:
+        quotes = None if ending else _DOCSTRING.match(line)
+        if ending or quotes or _is_left_out(line):
+            spare += len(line.strip())
+        if ending and ending in line:
+            ending = ""
+        elif quotes and quotes[1] not in line[quotes.end() :]:
+            ending = quotes[1]
+    return spare
+
+
 def _is_left_out(text: str) -> bool:
     return bool(_COMMENT.match(text) or _LOGS.match(text) or _NOTHING.fullmatch(text))
 
@@ -284,7 +302,7 @@ def _joined(lines: Sequence[str], first: int) -> Iterator[tuple[int, str, int]]:
         elif not _COMMENT.match(text):
             text, size = _closed(lines, at)
             text = _uncommented(text, slashes=slashes)
-            indent = _indent(text)
+            indent = indent_of(text)
             opened = _is_open(text)
             while size < _MOST_JOINED and at + size < len(lines):
                 line = lines[at + size]
@@ -293,7 +311,7 @@ def _joined(lines: Sequence[str], first: int) -> Iterator[tuple[int, str, int]]:
                 continues = continues or bool(_UNFINISHED.search(text))
                 if not opened and not continues:
                     break
-                if opened and following and _indent(line) <= indent and following[0] not in ")]}" and not continues:
+                if opened and following and indent_of(line) <= indent and following[0] not in ")]}" and not continues:
                     break  # a bracket in a string or a comment seemed to keep it open
                 if not _COMMENT.match(following):
                     text = f"{text} {_uncommented(following, slashes=slashes)}"
@@ -325,10 +343,6 @@ def _uncommented(line: str, *, slashes: bool) -> str:
         if found[2] and (slashes or found[2][0] == "#"):
             return line[: found.start()]
     return line
-
-
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip())
 
 
 def _is_open(text: str) -> bool:
@@ -365,21 +379,30 @@ def _opens_block(before: str) -> bool:
 
 def _level(text: str, levels: list[int]) -> int:
     """How deep a statement is, by the indentations around it."""
-    indent = _indent(text)
+    indent = indent_of(text)
     while levels and levels[-1] >= indent:
         levels.pop()
     levels.append(indent)
     return len(levels) - 1
 
 
+_SPACING = (
+    (re.compile(r"^\s+|\s+$"), ""),
+    (re.compile(r"\s+"), " "),
+    (re.compile(r"^\}\s*"), ""),
+    (re.compile(r"\s*\{$|;$"), ""),
+    (re.compile(r" (\??\.)(?=\w)"), r"\1"),
+    (re.compile(r",?\s+([)\]])"), r"\1"),
+    (re.compile(r", \}"), " }"),
+    (re.compile(r"\(\s+"), "("),
+)
+
+
 def _plain(text: str) -> str:
     """Without surrounding white space, a closing bracket before `else`, and an opening one at the end."""
-    text = re.sub(r"\s+", " ", text.strip())
-    text = re.sub(r"^\}\s*", "", text)
-    text = re.sub(r"\s*\{$|;$", "", text)
-    text = re.sub(r" (\??\.)(?=\w)", r"\1", text)
-    text = re.sub(r",?\s+([)\]])", r"\1", text)
-    return re.sub(r"\(\s+", "(", re.sub(r", \}", " }", text))
+    for pattern, replacement in _SPACING:
+        text = pattern.sub(replacement, text)
+    return text
 
 
 def _abbreviated(text: str) -> str:

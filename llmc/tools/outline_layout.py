@@ -10,6 +10,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from llmc.base.model import CALLABLES
 from llmc.envelope import Group, Item, Row
 from llmc.envelope.phrases import plural
 from llmc.retrieval.line_kinds import is_test_symbol
@@ -28,7 +29,6 @@ __all__ = ["FileLayout", "file_layout", "folder_groups"]
 
 LONGEST_SIGNATURE = 120
 LONGEST_TEST = 70
-CALLABLE = frozenset({"function", "method", "constructor", "macro", "handler", "test"})
 TYPES = frozenset({"class", "struct", "trait", "object", "record", "actor", "protocol", "impl", "mixin", "union"})
 VALUES = frozenset({"field", "property", "constant", "variable"})
 DECLARED = frozenset({"type", "interface", "enum"})
@@ -59,7 +59,7 @@ class Placed:
     @property
     def is_local(self) -> bool:
         """Inside a function; handlers are shown wherever they are."""
-        return any(one.kind in CALLABLE - {"test"} for one in self.chain) and self.symbol.kind != "handler"
+        return any(one.kind in CALLABLES - {"test"} for one in self.chain) and self.symbol.kind != "handler"
 
     @property
     def is_member_value(self) -> bool:
@@ -117,7 +117,7 @@ def symbol_item(file: FileOutline, one: Placed, known: FileSymbols, *, is_parent
     """`is_parent`: it has members that are shown. A class inside another one without them, such as `Meta` of a Django
     model, is a list of values."""
     symbol = one.symbol
-    depth = sum(each.kind not in CALLABLE or each.kind == "test" for each in one.chain)
+    depth = sum(each.kind not in CALLABLES or each.kind == "test" for each in one.chain)
     row = Row(
         "  " * depth + label(symbol, known),
         symbol.start_line,
@@ -199,7 +199,7 @@ def names_group(file: FileOutline, text: str) -> Group:
 def test_groups(file: FileOutline, tests: Sequence[Placed]) -> list[Group]:
     if not tests:
         return []
-    functions = [one.symbol for one in tests if one.symbol.kind in CALLABLE]
+    functions = [one.symbol for one in tests if one.symbol.kind in CALLABLES]
     names = [f"{symbol.name[:LONGEST_TEST]} {symbol.start_line}" for symbol in functions]
     row = Row(f"tests: {plural(len(names), 'function')}: {listed(names)}")
     return [Group("", (Item((row,), "", file.root, file.path, tests[0].symbol.start_line, level=5),))]

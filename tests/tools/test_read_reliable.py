@@ -45,6 +45,12 @@ FILES["commented.py"] = """def load(path):
     return ''
 """
 
+FILES["billing.py"] = "".join(
+    f"def {name}(rows):\n    # {name} of each row\n"
+    + "".join(f"    {name}_{at} = rows[{at}].{name}({at}, scale={at})\n\n    # then\n" for at in range(12))
+    + f"    return {name}_0\n\n\n"
+    for name in ("charge", "refund", "invoice", "remind", "settle")
+)
 FILES["imports.py"] = "".join(f"import {name}\n" for name in "abcde") + "\n\ndef one():\n    go()\n    return 1\n"
 FILES["noted.py"] = "def noted():\n" + "".join(f"    # about {at} and its use\n    use({at})\n" for at in range(40))
 
@@ -192,6 +198,19 @@ def test_a_skeleton_with_code_alone_has_the_lines_of_the_file(read: Callable[...
 
     assert "value_239" in read("everything", code=True).text
     assert shown("commented.py::load", code=True, skeleton=True) == shown("commented.py::load", skeleton=True)
+
+
+def test_code_alone_with_a_question_has_the_statements_that_answer_it_with_their_numbers(
+    read: Callable[..., Reply],
+) -> None:
+    reply = read("billing.py", code=True, context_focus_question="how is a refund made")
+    first, *lines = reply.text.split("\n")
+    assert "without comments and logging" in first
+    assert lines[1] == "42 def refund(rows):"  # behind the mark of what is left out
+    assert lines[2] == "44  refund_0 = rows[0].refund(0, scale=0)"
+    assert "47  refund_1 = rows[1].refund(1, scale=1)" in lines
+    assert not any("# then" in line or "charge_3" in line for line in lines)
+    assert reply.handle
 
 
 def test_several_targets_may_be_one_string(read: Callable[..., Reply]) -> None:

@@ -14,12 +14,12 @@ import re
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
-from llmc.base.model import ResolutionLink
+from llmc.base.model import CALLABLES, ResolutionLink
 from llmc.indexer.syntax.binding import UNWRAPPED, bindings
 from llmc.indexer.syntax.chains import GENERIC, LITERAL, UNKNOWN, chain, type_chain
 from llmc.indexer.syntax.importing import exported, imported
 from llmc.indexer.syntax.keyed import keyed_links
-from llmc.indexer.syntax.names import CALLABLES, CLOSURE
+from llmc.indexer.syntax.names import CLOSURE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -19,6 +19,8 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
+from llmc.base.model import CALLABLES
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -27,7 +29,6 @@ if TYPE_CHECKING:
     Captures = dict[str, list[Node]]
 
 __all__ = [
-    "CALLABLES",
     "CLOSURE",
     "IMPORTING",
     "DefinitionNode",
@@ -63,7 +64,6 @@ _TYPES = frozenset(
     ]
 )
 HANDLER = "handler"
-CALLABLES = frozenset({"function", "method", "constructor", "macro", "test", HANDLER})
 _VALUES = frozenset({"variable", "constant", "field", "property"})
 _LOCAL = _VALUES | {"prototype"}  # what a function has for itself; `Lock l(m);` looks like a declared function
 _JOINTS = re.compile(r"::|->|[.:\\#/]")

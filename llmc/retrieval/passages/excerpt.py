@@ -19,6 +19,7 @@ from itertools import groupby, islice, pairwise
 from typing import TYPE_CHECKING, Final
 
 from llmc.base.languages import GRAMMARS
+from llmc.base.text import indent_of
 from llmc.retrieval.passages.documentation import documentation, imports, says
 from llmc.retrieval.passages.unit_scores import mentions, named_like, weigh
 from llmc.retrieval.results import Passage
@@ -324,12 +325,12 @@ class _Text:
         line = self._lines[number].rstrip()
         if not line.endswith(GOES_ON):
             return set()
-        depth = indent(line)
+        depth = indent_of(line)
         found: set[int] = set()
         for below in range(number + 1, min(number + SHORT_END, len(self._lines.all)) + 1):
             found.add(below)
             text = self._lines[below]
-            if text.strip() and indent(text) <= depth and not text.rstrip().endswith(GOES_ON):
+            if text.strip() and indent_of(text) <= depth and not text.rstrip().endswith(GOES_ON):
                 return found
         return set()
 
@@ -363,10 +364,6 @@ class _Text:
             owner = self._owners.get(lines[0][0])
             start, end = (owner.start_line, owner.end_line) if owner else (lines[0][0], lines[-1][0])
             yield Passage(owner.qualified if owner else "", start, end, lines)
-
-
-def indent(line: str) -> int:
-    return len(line) - len(line.lstrip())
 
 
 def _around(candidate: Candidate, places: int) -> list[Symbol]:

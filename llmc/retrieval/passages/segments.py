@@ -10,10 +10,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from llmc.base.text import indent_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["COMMENTS", "depth_of", "enclosing", "is_comment", "segments"]
+__all__ = ["COMMENTS", "enclosing", "is_comment", "segments"]
 
 COMMENTS: Final = ("#", "//", "/*", "*", "--", ";;")
 LONG, LONGEST = 10, 16  # lines from which on a segment ends at the next good place, and at any place
@@ -31,10 +33,6 @@ _LISTED: Final = re.compile(r"\s*(?:[-*+•]|\d+[.)])\s|\s{2,}\S|\s*(?:```|~~~|\
 def is_comment(line: str) -> bool:
     bare = line.lstrip()
     return bare.startswith(COMMENTS) and not _ATTRIBUTE.match(bare)
-
-
-def depth_of(line: str) -> int:
-    return len(line) - len(line.lstrip())
 
 
 def segments(lines: Sequence[str], start: int, end: int, *, prose: bool = False) -> Iterator[tuple[int, int]]:
@@ -70,7 +68,7 @@ def _is_one(lines: Sequence[str], first: int, at: int) -> bool:
     if sum(1 for each in before if _FENCE.match(each)) % 2:
         return True
     said = next((each for each in reversed(before) if each.strip()), "")
-    begins_block = bool(_FENCE.match(lines[at])) or depth_of(lines[at]) >= depth_of(said) + INDENTED
+    begins_block = bool(_FENCE.match(lines[at])) or indent_of(lines[at]) >= indent_of(said) + INDENTED
     if _INTRODUCES.match(said) or (begins_block and not _FENCE.match(said)):
         return True
     introduced = any(_INTRODUCES.match(each) for each in before)
@@ -79,13 +77,13 @@ def _is_one(lines: Sequence[str], first: int, at: int) -> bool:
 
 def enclosing(lines: Sequence[str], at: int, top: int) -> tuple[int, ...]:
     """The statements between lines `top` and `at` that hold line `at`, read off the indentation."""
-    depth = depth_of(next((line for line in lines[at:] if line.strip()), ""))
+    depth = indent_of(next((line for line in lines[at:] if line.strip()), ""))
     found: list[int] = []
     for index in range(at - 1, top, -1):
         line = lines[index]
-        if not line.strip() or is_comment(line) or depth_of(line) >= depth:
+        if not line.strip() or is_comment(line) or indent_of(line) >= depth:
             continue
-        depth = depth_of(line)
+        depth = indent_of(line)
         if not _CLOSING.fullmatch(line) and line.strip() != "{":
             found.append(index)
         if len(found) == LEVELS or not depth:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
+from llmc.base.text import indent_of
 from llmc.retrieval.passages.segments import COMMENTS, enclosing, segments
 
 if TYPE_CHECKING:
@@ -158,7 +159,7 @@ class _Cutting:
         depth = len(self._lines[last]) - len(self._lines[last].lstrip())
         for index in range(last - 1, max(start, last - LONGEST_SIGNATURE) - 1, -1):
             line = self._lines[index]
-            if line.strip() and len(line) - len(line.lstrip()) <= depth:
+            if line.strip() and indent_of(line) <= depth:
                 return index if line.lstrip().startswith("@") else last
         return last
 

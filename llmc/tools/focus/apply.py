@@ -13,7 +13,7 @@ choose what to leave out, but cannot add words to a file.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -170,7 +170,9 @@ def one_match_each(group: Group) -> Iterable[Item]:
 
 def by_lines(envelope: Envelope, question: str, share: float, blocks_of: BlocksOf) -> Focused:
     """Every text by itself, each with its part of the room."""
-    masks, also, unsure = [], [], []
+    masks: list[set[int]] = []
+    also: list[tuple[str, str]] = []
+    unsure: list[bool] = []
     items = list(envelope.items())
     for item in items:
         lines = [row.text for row in item.rows]
@@ -178,12 +180,23 @@ def by_lines(envelope: Envelope, question: str, share: float, blocks_of: BlocksO
         found = pruned(lines, question, blocks=blocks_within(item, blocks_of), room=room)
         masks.append(set(found.lines))
         unsure.append(found.is_unsure)
-        shown = f"{item.path} " if len(items) > 1 and item.path else ""
-        also += [f"{shown}{one.name} {number_at(item, one.start)}-{number_at(item, one.end)}" for one in found.also]
+        also += [
+            (item.path, f"{one.name} {number_at(item, one.start)}-{number_at(item, one.end)}") for one in found.also
+        ]
     notes = [UNSURE] if any(unsure) and all(unsure) else []
     if also:
-        notes.append(f"also: {', '.join(also[:MOST_NAMED])}")
+        notes.append(f"also: {named_places(also[:MOST_NAMED], with_paths=len(items) > 1)}")
     return replace(split(envelope, masks), notes=tuple(notes))
+
+
+def named_places(found: Sequence[tuple[str, str]], *, with_paths: bool) -> str:
+    """(path, name and lines) in words; a path is written once for those that follow each other."""
+    before = ""
+    words = []
+    for path, name in found:
+        words.append(f"{path} {name}" if with_paths and path != before else name)
+        before = path
+    return ", ".join(words)
 
 
 def number_at(item: Item, at: int) -> int:
@@ -192,19 +205,15 @@ def number_at(item: Item, at: int) -> int:
 
 
 def blocks_within(item: Item, blocks_of: BlocksOf) -> Sequence[Block] | None:
-    """The file's definitions, counted from the item's first line; None unless its rows are lines without gaps."""
-    numbers = [row.number for row in item.rows]
-    first = numbers[0] if numbers else None
-    if first is None or not item.path or numbers != list(range(first, first + len(numbers))):
+    """The file's definitions, counted in rows of the item; None unless the rows are lines of the file, in order."""
+    numbers = [row.number or 0 for row in item.rows]
+    if not item.path or not numbers or any(one >= other for one, other in pairwise([0, *numbers])):
         return None
     known = blocks_of(item.root, item.path)
     if known is None:
         return None
-    last = first + len(numbers) - 1
-    inside = [block for block in known if block.start <= last and block.end >= first]
-    return [
-        replace(block, start=max(1, block.start - first + 1), end=min(last, block.end) - first + 1) for block in inside
-    ]
+    spans = ((block, bisect_left(numbers, block.start) + 1, bisect_right(numbers, block.end)) for block in known)
+    return [replace(block, start=start, end=end) for block, start, end in spans if start <= end]
 
 
 def split(envelope: Envelope, masks: Sequence[set[int]]) -> Focused:
@@ -252,9 +261,14 @@ def by_endpoint(envelope: Envelope, question: str, endpoint: Endpoint, cancelled
 
 
 def marked(whole: Envelope, kept: Kept) -> tuple[Group, ...]:
-    """As a reader sees it: a mark where lines are left out, then a run whose first line has its number."""
+    """As a reader sees it: a mark where lines are left out, then a run whose first line has its number, as has every
+    statement that does not begin on the line after the one before it."""
     shown = ((group, tuple(marked_items(at, group, kept))) for at, group in enumerate(whole.groups))
     return tuple(replace(group, items=items) for group, items in shown if items)
+
+
+def follows(before: Row, row: Row) -> bool:
+    return before.number is None or row.number == before.number + 1
 
 
 def marked_items(at: int, group: Group, kept: Kept) -> Iterable[Item]:
@@ -266,6 +280,6 @@ def marked_items(at: int, group: Group, kept: Kept) -> Iterable[Item]:
             continue
         numbered = bool(rows) and rows[0].number is not None
         mark = (Row(MARK if numbered else f"{MARK} {left} lines"),) if left else ()
-        rest = (replace(row, number=None) for row in rows[1:])
+        rest = (replace(row, number=None) if follows(before, row) else row for before, row in pairwise(rows))
         yield replace(item, rows=(*mark, *rows[:1], *rest))
         left = len(item.rows) - len(rows)

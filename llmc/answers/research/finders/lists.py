@@ -19,6 +19,7 @@ from llmc.answers.research.finders.answers import (
 from llmc.answers.research.finders.usages import INCOMPLETE, callers_of
 from llmc.answers.research.result import Confidence, ResultPlace
 from llmc.base.languages import role_of
+from llmc.base.text import indent_of
 from llmc.envelope.phrases import plural
 from llmc.graph.facts import TYPE_KINDS
 from llmc.graph.implementations import implementations
@@ -146,14 +147,10 @@ def members_of(brief: Brief, target: GraphTarget, toolbox: RoleToolbox) -> RoleO
     rows = {one.name: cited_line(one, lines) for one in own}
     if not rows:
         lines = toolbox.shown(target.area, target.path)[symbol.start_line : symbol.end_line]
-        depth = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
+        depth = min((indent_of(line) for line in lines if line.strip()), default=0)
         for number, line in enumerate(lines, symbol.start_line + 1):
             match = _VARIANT.match(line)
-            if (
-                match
-                and len(line) - len(line.lstrip()) == depth
-                and not line.lstrip().startswith(("//", "#", "*", "}"))
-            ):
+            if match and indent_of(line) == depth and not line.lstrip().startswith(("//", "#", "*", "}")):
                 rows.setdefault(match["name"], number)
     if not rows:
         return None

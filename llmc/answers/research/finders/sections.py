@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from llmc.answers.research.evidence import loose_words, terms_of
 from llmc.base import words
+from llmc.base.text import indent_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -167,10 +168,10 @@ def _blocks(lines: Sequence[str], section: Section) -> Iterator[tuple[int, int]]
             while (
                 first
                 and end < section.end
-                and (not lines[end].strip() or _indent(lines[end]) >= _indent(lines[first - 1]))
+                and (not lines[end].strip() or indent_of(lines[end]) >= indent_of(lines[first - 1]))
             ):
                 end += 1
-            if first and _indent(lines[first - 1]) > _indent(line):
+            if first and indent_of(lines[first - 1]) > indent_of(line):
                 yield first, end
                 number = end
         number += 1
@@ -193,7 +194,7 @@ def _parts(lines: Sequence[str], section: Section) -> Iterator[list[tuple[int, s
     first = section.start + (2 if _is_title(lines, section.start) else 1) if section.level else section.start
     numbers = range(max(first, _front_matter(lines) + 1), section.end + 1)
     blank = fenced = False
-    margin = min((_indent(lines[n - 1]) for n in numbers if lines[n - 1].strip()), default=0)
+    margin = min((indent_of(lines[n - 1]) for n in numbers if lines[n - 1].strip()), default=0)
     for number in numbers:
         line = lines[number - 1].rstrip()
         if not line.strip():
@@ -201,10 +202,10 @@ def _parts(lines: Sequence[str], section: Section) -> Iterator[list[tuple[int, s
             continue
         if not fenced and (_NOISE.match(line) or (_ENTRY.match(line) and number != section.start)):
             continue
-        code = fenced or _FENCE.match(line) is not None or _indent(line) > margin
+        code = fenced or _FENCE.match(line) is not None or indent_of(line) > margin
         if line.lstrip().startswith("```"):
             fenced = not fenced
-        item = _ITEM.match(line) is not None and _indent(line) == margin and not fenced
+        item = _ITEM.match(line) is not None and indent_of(line) == margin and not fenced
         if part and ((blank and not code) or item):
             yield part
             part = []
@@ -212,7 +213,3 @@ def _parts(lines: Sequence[str], section: Section) -> Iterator[list[tuple[int, s
         part.append((number, line))
     if part:
         yield part
-
-
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip())

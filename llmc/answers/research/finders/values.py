@@ -19,6 +19,7 @@ from llmc.answers.research.finders.setting_names import asks_for_a_name, setting
 from llmc.answers.research.prose import one_line
 from llmc.answers.research.result import Confidence, ResultPlace
 from llmc.base.languages import role_of
+from llmc.base.text import indent_of
 from llmc.graph.lookup import JOINTS
 
 if TYPE_CHECKING:
@@ -125,10 +126,6 @@ def allowed_values(brief: Brief, name: str, found: list[ValueLine], toolbox: Rol
     place = replace(value_place(first, toolbox), rows=tuple((at, lines[at - 1][margin:]) for at in block[1:]))
     summary = f"{name} is declared at {brief.reference(place)}; the lines below it say what it may be."
     return answer(brief, summary, [place], Confidence.LOW)
-
-
-def indent_of(text: str) -> int:
-    return len(text) - len(text.lstrip())
 
 
 def value_place(one: ValueLine, toolbox: RoleToolbox) -> ResultPlace:
