@@ -35,6 +35,8 @@ _CHOOSES = re.compile(r"[=(]\s*(?:await\s+)?(?:match|if|switch|when|case|try|loo
 _FLOW_HEAD = re.compile(r"(?:if|elif|else|elsif|for|foreach|while|until|unless|do|loop|switch|match|select|try|with)\b")
 _CONDITION = re.compile(r"(?:else\s+)?(?:if|elif|elsif|unless|while|until|switch|match|case|when|assert)\b")
 _RESULT = re.compile(r"(?:return|raise|throw|yield|break)\b")
+_ELSE = re.compile(r"else\b")
+_LEAVES = re.compile(r"(?:return|continue|break|panic|goto)\b")
 _LONG_STRING = re.compile(r"\"[^\"\n]{50,}\"|'[^'\n]{50,}'|`[^`\n]{50,}`")
 # Calls on a logger. A function called `log` may be an audit log, and `log.Fatal` leaves.
 _LOGS = re.compile(
@@ -45,6 +47,10 @@ _LOGS = re.compile(
     re.IGNORECASE,
 )
 _GO_CHECK = re.compile(r"if (\w*[eE]rr\w*) != nil")
+# The call and its check in one statement; what else the call returns is used in the branches.
+_GO_TRIED = re.compile(r"if (?:_, )*(\w*[eE]rr\w*) :?= (?P<call>.+); \1 != nil")
+# Nothing but the error is returned.
+_GO_PASSED_ON = re.compile(r"return (?:(?:nil|false|0|\"\"|\w+(?:\.\w+)?\{\}), )+(\w*[eE]rr\w*)")
 _GO_GROUP = re.compile(r"\s*(?:const|var|type|import)\s*\(\s*")  # of declarations
 _CALLED = re.compile(r"([^\W\d]\w*)(?=\()")
 _COMPOUND = re.compile(r"[^_\W]_+[^_\W]|[a-z][A-Z]")
@@ -235,11 +241,17 @@ def _compact(found: Sequence[Statement], longest: int, apart: Collection[int] = 
         check = _GO_CHECK.fullmatch(one.text)
         if check and not has_body and one.number not in apart:
             continue
+        tried = _GO_TRIED.fullmatch(one.text)
+        if tried and not has_body and not (following and _ELSE.match(following.text)):
+            compact.append(replace(one, text=tried["call"]))
+            continue
         is_single = has_body and (after is None or after.level <= one.level) and _FLOW.match(one.text)
         if is_single and following and following.number not in apart and not _FLOW_HEAD.match(following.text):
             before = compact[-1] if compact and one.number not in apart else None
             if check and before and before.level == one.level and _sets(before.text, check[1]):
-                joined = replace(before, text=f"{before.text} or {following.text}")
+                joined = replace(before, text=f"{before.text} or {_passed_on(following.text)}")
+            elif tried and _LEAVES.match(following.text):
+                before, joined = None, replace(one, text=f"{tried['call']} or {_passed_on(following.text)}")
             else:
                 before, joined = None, replace(one, text=f"{one.text.removesuffix(':')}: {following.text}")
             if len(joined.text) <= longest:
@@ -249,6 +261,12 @@ def _compact(found: Sequence[Statement], longest: int, apart: Collection[int] = 
         is_emptied = not has_body and one.text.endswith(":") and _FLOW.match(one.text)  # it only logs
         compact.append(replace(one, text=f"{one.text} …") if is_emptied else one)
     return compact
+
+
+def _passed_on(text: str) -> str:
+    """`return nil, err` passes the error on, as `return err` does."""
+    found = _GO_PASSED_ON.fullmatch(text)
+    return f"return {found[1]}" if found else text
 
 
 def _sets(text: str, name: str) -> bool:

@@ -302,3 +302,53 @@ def test_only_calls_on_a_logger_are_logging(statement: str, *, is_left_out: bool
 def test_a_branch_that_only_logs_is_marked() -> None:
     text = "try:\n    go()\nexcept OSError:\n    logger.exception('no')\nstop()"
     assert every_statement(text) == ["1 0 try: go()", "3 0 except OSError: …", "5 0 stop()"]
+
+
+TRIED = """\
+func (s *Service) Run(ctx context.Context) (*Result, error) {
+	if err := s.load(ctx); err != nil {
+		return nil, err
+	}
+	if _, err = s.repo.Update(ctx, "status"); err != nil {
+		return nil, fmt.Errorf("update: %w", err)
+	}
+	if err := s.notify(ctx); err != nil {
+		log.Error("notify: %v", err)
+	}
+	for _, row := range s.rows {
+		if err := row.check(); err != nil {
+			continue
+		}
+	}
+	if err := s.store(ctx); err != nil {
+		s.failed = true
+		return nil, err
+	}
+	if rows, err := s.find(ctx); err != nil {
+		return nil, err
+	} else if len(rows) == 0 {
+		return nil, errNone
+	}
+	if err := s.save(); err != nil {
+		s.failed = append(s.failed, err)
+	}
+	return s.result, nil
+}
+""".splitlines()
+
+
+def test_a_call_of_go_and_its_check_are_one_line() -> None:
+    assert [one.text for one in statements(TRIED, 1)][1:] == [
+        "s.load(ctx) or return err",
+        's.repo.Update(ctx, "status") or return nil, fmt.Errorf("update: %w", err)',
+        "s.notify(ctx)",
+        "for _, row := range s.rows",
+        "row.check() or continue",
+        "if err := s.store(ctx); err != nil",
+        "s.failed = true",
+        "return nil, err",
+        "if rows, err := s.find(ctx); err != nil: return nil, err",
+        "else if len(rows) == 0: return nil, errNone",
+        "if err := s.save(); err != nil: s.failed = append(s.failed, err)",
+        "return s.result, nil",
+    ]
