@@ -28,10 +28,9 @@ __all__ = ["is_incidental", "is_plumbing", "plumbing_name"]
 PLUMBING_SHARE, PLUMBING_FILES = 0.015, 20
 PLUMBING_LINES = 20  # a longer function does something of its own
 SAME_NAME = 3  # files that define a name: where more do, calls by name tell nothing about one of them
-# Folders and files for what every part of a program uses.
-_MODULES = frozenset(
-    ["log", "logs", "logger", "loggers", "logging", "tracing", "telemetry", "metrics", "otel", "sentry", "assert"]
-)
+# Folders and files for what every part of a program uses. A file called `log` often is about logs that users read.
+_FILES = frozenset(["logger", "loggers", "logging", "tracing", "telemetry", "metrics", "otel", "sentry", "assert"])
+_FOLDERS = _FILES | {"log", "logs"}
 
 _COPIES = frozenset(
     [
@@ -98,9 +97,7 @@ def is_plumbing(project: Project, node: GraphNode, caller: int) -> bool:
         return False
     if _LOG.match(node.qualified) and not _is_in_package(facts, node):  # called as log(…), not on a logger
         return False
-    folder, stem = _place(facts.path)
-    same_folder = facts.path.rpartition("/")[0] == project.path(caller).rpartition("/")[0]
-    if not same_folder and {folder, stem} & _MODULES:
+    if _is_for_everyone(facts, node, project.path(caller)):
         return True
     symbol = facts.symbol(node.qualified)
     return (
@@ -108,6 +105,14 @@ def is_plumbing(project: Project, node: GraphNode, caller: int) -> bool:
         and symbol.end_line - symbol.start_line < PLUMBING_LINES
         and _is_everywhere(project, facts, node)
     )
+
+
+def _is_for_everyone(facts: Facts, node: GraphNode, caller: str) -> bool:
+    """Whether it lies in a module for logs or metrics, and the caller elsewhere."""
+    if facts.path.rpartition("/")[0] == caller.rpartition("/")[0] or "audit" in facts.path:
+        return False
+    folder, stem = _place(facts.path)
+    return folder in _FOLDERS or (stem in _FILES and not _is_in_package(facts, node))
 
 
 def _place(path: str) -> tuple[str, str]:

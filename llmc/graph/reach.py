@@ -133,7 +133,7 @@ class Chain:
 
 def find_chain(graph: Graph, source: GraphNode, goals: set[GraphNode], *, guesses: bool = False) -> Chain:
     """The shortest chain of calls, breadth first."""
-    before: dict[GraphNode, Edge | None] = {source: None}
+    before: dict[GraphNode, tuple[GraphNode, Edge] | None] = {source: None}  # the definition before it, and the call
     waiting = deque([source])
     unread: dict[GraphNode, int] = {}
     while waiting:
@@ -142,9 +142,9 @@ def find_chain(graph: Graph, source: GraphNode, goals: set[GraphNode], *, guesse
         for edge in [*edges.edges, *edges.guesses] or _implementations(graph, current, unread):
             if edge.target in before:
                 continue
-            before[edge.target] = edge
+            before[edge.target] = current, edge  # a call in its body may have another source, such as a constructor
             if edge.target in goals:
-                return Chain(_back(before, edge.target, source), complete=True)
+                return Chain(_back(before, edge.target), complete=True)
             if len(before) > MOST_STEPS:
                 return Chain((), complete=False, unread=unread)
             waiting.append(edge.target)
@@ -162,17 +162,12 @@ def _implementations(graph: Graph, node: GraphNode, unread: dict[GraphNode, int]
     return [Edge(node, one, site, Precision.LIKELY, "implementation") for one in found.nodes]
 
 
-def _back(before: dict[GraphNode, Edge | None], goal: GraphNode, source: GraphNode) -> tuple[Edge, ...]:
+def _back(before: dict[GraphNode, tuple[GraphNode, Edge] | None], goal: GraphNode) -> tuple[Edge, ...]:
     edges: list[Edge] = []
-    entry = before[goal]
-    while entry is not None:
-        edges.insert(0, entry)
-        # The constructor of a type stands for the type that was called.
-        owner = type(entry.source)(entry.source.doc, entry.source.qualified.rpartition(".")[0])
-        known = entry.source if entry.source in before else owner
-        while known not in before and known.qualified:
-            known = type(known)(known.doc, known.qualified.rpartition(".")[0])
-        entry = before.get(known) if known != source else None
+    step = before[goal]
+    while step is not None:
+        edges.insert(0, step[1])
+        step = before[step[0]]
     return tuple(edges)
 
 

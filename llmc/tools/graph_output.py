@@ -16,7 +16,7 @@ from llmc.tool import Argument
 from llmc.workspace import shown_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from llmc.base.model import Symbol
     from llmc.graph.edges import Graph
@@ -36,6 +36,7 @@ __all__ = [
     "limited",
     "looked_up",
     "notes_of",
+    "other_definitions",
     "test_group",
     "through_group",
 ]
@@ -46,6 +47,7 @@ EVERY_TEST = Argument("all", "boolean", "Everything, without a budget; also ever
 WORDS = {"type": "as a type", "inherit": "as a base", "use": "as a value", "write": "assigned"}
 # Definitions of one name that are answered for at once; the others are named.
 MOST_TARGETS = 5
+MOST_OTHERS = 3
 # Uses that match by name alone are listed up to this many: a reader can check these, and a count helps nobody.
 MOST_UNVERIFIED = 20
 MOST_UNRESOLVED = 6  # names of unresolved calls that are listed
@@ -65,15 +67,19 @@ def limited(lookup: Lookup) -> tuple[Sequence[LookupTarget], str]:
     """The definitions that are answered for, and a note on the others: those of tests and migrations if there are any
     elsewhere."""
     code = [one for one in lookup.targets if not one.graph.in_test(one.node) and section_of(one.path) != "migrations"]
-    code = code or list(lookup.targets)
-    shown = code[:MOST_TARGETS]
-    rest = [one for one in lookup.targets if one not in shown]
+    shown = (code or list(lookup.targets))[:MOST_TARGETS]
+    return shown, other_definitions(lookup, [one.node for one in shown])
+
+
+def other_definitions(lookup: Lookup, shown: Collection[GraphNode]) -> str:
+    """A note on the definitions of a name that a reply does not show."""
+    rest = [one for one in lookup.targets if one.node not in shown]
     if not rest and lookup.complete:
-        return shown, ""
+        return ""
     more = f"{len(rest)}{'' if lookup.complete else '+'}"
-    places = ", ".join(f"{one.path}:{one.node.qualified}" for one in rest[:3])
+    places = ", ".join(f"{one.path}:{one.node.qualified}" for one in rest[:MOST_OTHERS])
     word = "definition" if more == "1" else "definitions"
-    return shown, f"{more} more {word}: {places}{', …' if len(rest) > 3 else ''}; narrow with path:name"  # noqa: PLR2004
+    return f"{more} more {word}: {places}{', …' if len(rest) > MOST_OTHERS else ''}; narrow with path:name"
 
 
 def notes_of(asked: ToolRequest, *said: str) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from llmc.envelope.phrases import plural
 from llmc.graph.implementations import implementations
 from llmc.tool import ALL, BUDGET, Tool, ToolRequest
 from llmc.tools.calls import MARKS
-from llmc.tools.graph_output import NAME, Lines, limited, looked_up, notes_of
+from llmc.tools.graph_output import NAME, Lines, limited, looked_up, notes_of, other_definitions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,9 +19,11 @@ if TYPE_CHECKING:
 
 
 def run(asked: ToolRequest) -> Envelope:
-    shown, more = limited(looked_up(asked, asked.text("name")))
+    lookup = looked_up(asked, asked.text("name"))
+    shown, _ = limited(lookup)
     lines = Lines(asked)
     found = [(one.graph, one.node, implementations(one.graph, one.node)) for one in shown]
+    listed = {node for _, own, one in found for node in (own, *one.types, *one.members)}
     types = sum(len(one.types) for _, _, one in found)
     members = sum(len(one.members) for _, _, one in found)
     in_tests = sum(graph.in_test(edge.source) for graph, _, one in found for edge in one.registered)
@@ -44,7 +46,7 @@ def run(asked: ToolRequest) -> Envelope:
         "impls",
         " · ".join(said),
         groups=tuple(group for group in groups if group.items),
-        notes=notes_of(asked, more, cut),
+        notes=notes_of(asked, other_definitions(lookup, listed), cut),
         data={
             "definitions": [
                 {

@@ -9,11 +9,12 @@ from llmc.envelope.phrases import plural
 from llmc.graph.reach import find_chain
 from llmc.tool import ALL, BUDGET, Argument, Tool, ToolRequest
 from llmc.tools.calls import MARKS
-from llmc.tools.graph_output import GUESSES, Lines, looked_up, notes_of
+from llmc.tools.graph_output import GUESSES, Lines, looked_up, notes_of, other_definitions
 
 if TYPE_CHECKING:
     from llmc.graph.edges import Graph
     from llmc.graph.entities import Edge
+    from llmc.graph.lookup import LookupTarget
 
 # Definitions of the first name from which a chain is looked for.
 MOST_SOURCES = 5
@@ -32,7 +33,7 @@ def run(asked: ToolRequest) -> Envelope:
         complete = complete and chain.complete
         unread |= {node.qualified: files for node, files in chain.unread.items()}
         if chain.edges:
-            return found(asked, lines, source.graph, chain.edges)
+            return found(asked, lines, source, chain.edges, other_definitions(goals, [chain.edges[-1].target]))
     why = "" if complete else ", and not all calls were followed"
     hint = "" if asked.flag("guesses") else "--guesses also follows calls that match by name alone"
     return Envelope(
@@ -52,14 +53,15 @@ def not_followed(unread: dict[str, int]) -> str:
     return f"not all implementations were followed of {', '.join(names)}{more}: impls lists them"
 
 
-def found(asked: ToolRequest, lines: Lines, graph: Graph, edges: tuple[Edge, ...]) -> Envelope:
+def found(asked: ToolRequest, lines: Lines, first: LookupTarget, edges: tuple[Edge, ...], others: str) -> Envelope:
+    """`others` names the definitions of the goal that this chain does not lead to."""
+    graph = first.graph
     items = tuple(item_of(lines, graph, edge) for edge in edges)
-    first = edges[0].source
     return Envelope(
         "path",
         plural(len(edges), "call"),
-        groups=(Group(f"{lines.place(graph, first)} {lines.head(graph, first)}", items),),
-        notes=notes_of(asked),
+        groups=(Group(f"{lines.place(graph, first.node)} {lines.head(graph, first.node)}", items),),
+        notes=notes_of(asked, others),
         data={
             "path": [
                 {
