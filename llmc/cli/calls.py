@@ -13,6 +13,7 @@ from llmc.cli._tool_call import ask_tool, common_options, secondary
 @click.command()
 @click.argument("name")
 @click.option("--depth", type=int, metavar="N", help="Levels of calls (default: 2).")
+@secondary("--skip", multiple=True, metavar="PATTERN", help="Leave out calls of these names or paths: 'get*', models/.")
 @secondary("--signatures", is_flag=True, help="Arguments and results of what is called, too.")
 @secondary("--guesses", is_flag=True, help="List what matches by name alone, too.")
 @common_options

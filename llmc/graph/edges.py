@@ -17,6 +17,7 @@ from llmc.graph.dialects.base import shared_folders
 from llmc.graph.entities import Edge, EntityKind, GraphNode, Implementing, Precision, Site
 from llmc.graph.events import Events
 from llmc.graph.facts import CALLABLE_KINDS, TYPE_KINDS, VALUE_KINDS
+from llmc.graph.implementations import overridden
 from llmc.graph.library_names import LIBRARY_NAMES
 from llmc.graph.resolve import Resolver
 from llmc.graph.testing import is_test
@@ -41,6 +42,8 @@ MOST_DEFINING = 1_500
 MOST_GUESSES = 60
 # A call by name is listed if at most so many files define the name.
 MOST_CANDIDATES = 2
+# A method and what overrides it are one method if at most so many files define the name.
+MOST_OVERRIDING = 12
 USES = frozenset({"call", "use", "type", "inherit", "write"})
 SEVERAL_WORDS = re.compile(r"[A-Za-z0-9]_[A-Za-z0-9]|[a-z0-9][A-Z]")
 
@@ -118,25 +121,39 @@ class Graph:
             precision = resolution.precision if len(nodes) == 1 else max(resolution.precision, Precision.LIKELY)
             found.edges += [Edge(source, node, site, precision) for node in nodes]
         elif not resolution.entities and not resolution.closed and reference.kind in ("call", "use"):
-            if guesses or self._is_telling(reference):
+            if (only := self._only_method(facts, source, reference)) is not None:
+                found.edges.append(Edge(source, only, site, Precision.LIKELY))
+            elif guesses or self._is_telling(reference):
                 named = self._by_name(facts, source, reference)
-                if len(named) == 1 and self._is_distinctive(reference):
-                    found.edges.append(Edge(source, named[0], site, Precision.LIKELY))
-                else:
-                    found.guesses += [Edge(source, node, site, Precision.BY_NAME) for node in named]
+                found.guesses += [Edge(source, node, site, Precision.BY_NAME) for node in named]
             elif self._may_mean(facts, source, reference.name):
                 found.unlisted[site] = reference.name
 
-    def _is_telling(self, reference: Reference) -> bool:
+    def _is_telling(self, reference: Reference, most: int = MOST_CANDIDATES) -> bool:
         """Whether the name of a method says what is called, though not on what: few define it, and no library does."""
         if reference.kind != "call" or not reference.receiver or reference.name in LIBRARY_NAMES:
             return False
-        return 0 < len(self.project.defining(reference.name)) <= MOST_CANDIDATES
+        return 0 < len(self.project.defining(reference.name)) <= most
 
-    def _is_distinctive(self, reference: Reference) -> bool:
-        """Whether a call on an unknown value means the method of this name, if the repository has only one: the name is
-        of several words, and no library has it."""
-        return SEVERAL_WORDS.search(reference.name) is not None and self._is_telling(reference)
+    def _only_method(self, facts: Facts, source: GraphNode, reference: Reference) -> GraphNode | None:
+        """What a call on an unknown value means, if the name is of several words, no library has it, and the repository
+        has one method of the name, or one and what overrides or implements it."""
+        if SEVERAL_WORDS.search(reference.name) is None or not self._is_telling(reference, MOST_OVERRIDING):
+            return None
+        named = self._by_name(facts, source, reference)
+        if len(named) == 1:
+            return named[0] if len(self.project.defining(reference.name)) <= MOST_CANDIDATES else None
+        key = ("overridden by all", tuple(named))
+        if key not in self.project.memo:
+            self.project.memo[key] = self._overridden_by_all(named)
+        found: GraphNode | None = self.project.memo[key]
+        return found
+
+    def _overridden_by_all(self, nodes: list[GraphNode]) -> GraphNode | None:
+        """The one of these members that all others override, directly or not; None if there is no such one."""
+        bases = {node: set(overridden(self, node)) for node in nodes}
+        first = [node for node in nodes if not bases[node].intersection(nodes)]
+        return first[0] if len(first) == 1 and len(nodes) > 1 else None
 
     def _may_mean(self, facts: Facts, source: GraphNode, name: str) -> bool:
         """Whether a file of the same family of languages defines the name; tests count for tests alone."""
@@ -296,7 +313,7 @@ class Graph:
             precision = resolution.precision if len(nodes) == 1 else max(resolution.precision, Precision.LIKELY)
             found.edges.append(Edge(source, node, site, precision))
         elif not resolution.entities and not resolution.closed and reference.kind in ("call", "use"):
-            if self._is_distinctive(reference) and self._by_name(facts, source, reference) == [target]:
+            if self._only_method(facts, source, reference) == target:
                 found.edges.append(Edge(source, node, site, Precision.LIKELY))
             elif self._may_be(facts, source, reference, target):
                 found.guesses.append(Edge(source, node, site, Precision.BY_NAME))

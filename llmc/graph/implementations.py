@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ __all__ = [
     "implementations",
     "implementing_members",
     "overridden",
+    "registering_marks",
     "subtypes",
 ]
 
@@ -34,6 +36,18 @@ INTERFACE_KINDS = frozenset({"interface", "trait", "protocol"})
 # Files that are looked at for what a call through an interface may run: those that define the rarest of its methods, or
 # that mention it where the language names the bases of a type.
 FEW_FILES, FEW_MENTIONS = 30, 300
+MOST_MARK_LINES, LONGEST_MARK = 16, 80
+_MARK = re.compile(r"\s*(?:@|#\[|\[)([A-Za-z_][\w.:]*)")
+_DEFINES = re.compile(r"\w\s*[({]|\b(?:def|func|fn|class|struct|interface)\b")
+# Marks that say how a definition is compiled or read, and register nothing.
+_NEUTRAL_WORDS = """
+    property setter getter staticmethod classmethod override overload abstractmethod abstract cached_property final
+    cache lru_cache wraps dataclass contextmanager asynccontextmanager total_ordering singledispatch runtime_checkable
+    typing deprecated suppresswarnings nullable nonnull notnull safevarargs functionalinterface visiblefortesting inline
+    allow warn deny expect derive must_use cfg cfg_attr instrument doc track_caller cold repr serde async_trait obsolete
+    methodimpl debuggerstepthrough pure conditional generated jvmstatic jvmoverloads throws internal hidden api
+"""
+_NEUTRAL = frozenset(_NEUTRAL_WORDS.split())
 ABSTRACT_LINES = 8  # an abstract method of Python has a docstring and raises
 
 
@@ -45,7 +59,7 @@ class Implementations:
     types: list[GraphNode] = field(default_factory=list)
     members: list[GraphNode] = field(default_factory=list)
     registered: list[Edge] = field(default_factory=list)
-    decorators: list[tuple[int, str]] = field(default_factory=list)  # line, name
+    decorators: list[tuple[int, str]] = field(default_factory=list)  # line, text
     complete: bool = True
 
 
@@ -62,7 +76,7 @@ def implementations(graph: Graph, node: GraphNode) -> Implementations:
         found.members, found.complete = _overriding(graph, node)
     edges = graph.incoming(node, frozenset({"use"}))
     found.registered = [edge for edge in edges.edges if kind not in TYPE_KINDS]
-    found.decorators = list(_decorators(graph, node))
+    found.decorators = registering_marks(graph, node)
     return found
 
 
@@ -115,15 +129,22 @@ def _overriding_files(graph: Graph, member: GraphNode) -> int:
     return sum(doc != member.doc or not is_once for doc in docs)
 
 
-def _decorators(graph: Graph, node: GraphNode) -> Iterator[tuple[int, str]]:
-    """What stands above a definition and belongs to what encloses it: `@app.route("/")` registers a function."""
+def registering_marks(graph: Graph, node: GraphNode) -> list[tuple[int, str]]:
+    """(line, text) of the decorators, annotations and attributes of a definition by which a framework may call it:
+    `@app.route("/")`, `@Scheduled(…)`, `[HttpGet]`."""
     facts = graph.project.facts(node.doc)
     symbol = facts.symbol(node.qualified) if facts else None
-    if symbol is None:
-        return
-    for reference in graph.project.references(node.doc).get(symbol.container, ()):
-        if reference.kind == "call" and symbol.start_line <= reference.line <= symbol.end_line:
-            yield reference.line, f"{reference.receiver}.{reference.name}".lstrip(".")
+    if facts is None or symbol is None:
+        return []
+    lines = graph.project.text(facts.path).split("\n")[symbol.start_line - 1 : symbol.end_line][:MOST_MARK_LINES]
+    found = []
+    for at, line in enumerate(lines, symbol.start_line):
+        mark = _MARK.match(line)
+        if mark and mark[1].rpartition(".")[2].rpartition(":")[2].lower() not in _NEUTRAL:
+            found.append((at, line.strip()[:LONGEST_MARK]))
+        elif not mark and _DEFINES.search(line):
+            break
+    return found
 
 
 def _own(graph: Graph, owner: GraphNode, name: str) -> list[GraphNode]:

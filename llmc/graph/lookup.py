@@ -32,6 +32,7 @@ MOST_DEFINING = 500
 # Files that say what is defined elsewhere.
 DECLARATIONS = (".pyi", ".d.ts", ".h", ".hpp", ".hh", ".hxx")
 JOINTS = re.compile(r"::|->|[.#]")
+_OTHER_QUOTES = str.maketrans("'\"", "\"'")
 KINDS = CALLABLE_KINDS | TYPE_KINDS
 
 
@@ -66,6 +67,7 @@ def find_targets(projects: Sequence[Project], text: str, kinds: frozenset[str] =
         complete = complete and len(docs) <= MOST_DEFINING
         nodes = (
             list(_defined(project, docs[:MOST_DEFINING], name))
+            or list(_quoted(project, name, path))
             or list(_inherited(graph, name, path))
             or list(_in_module(project, docs[:MOST_DEFINING], name))
             or list(_in_any_case(project, docs[:MOST_DEFINING], name))
@@ -74,7 +76,10 @@ def find_targets(projects: Sequence[Project], text: str, kinds: frozenset[str] =
     wanted = [one for one in found if not kinds or _kind(one) in kinds] or found
     if not wanted:
         raise _nothing(projects, name, path)
-    return Lookup(tuple(sorted(wanted, key=_rank)), complete)
+    whole = [one for one in wanted if one.node.qualified == name]
+    if path and whole:  # `path:push` is the function and not every method of that name in the file
+        return Lookup(tuple(whole), complete)
+    return Lookup(tuple(sorted(wanted, key=lambda one: _rank(one, name))), complete)
 
 
 def name_parts(text: str) -> tuple[str, str]:
@@ -119,6 +124,15 @@ def _defined(project: Project, docs: Iterable[int], name: str) -> Iterable[Graph
                 yield GraphNode(doc, qualified)
 
 
+def _quoted(project: Project, name: str, path: str) -> Iterable[GraphNode]:
+    """A handler is named as the source spells it: `post("/x")` for `post('/x')`."""
+    other = name.translate(_OTHER_QUOTES)
+    if other == name:
+        return []
+    docs = [doc for doc in project.defining(_parts(other, project)[-1]) if not path or _is_at(project.path(doc), path)]
+    return _defined(project, docs[:MOST_DEFINING], other)
+
+
 def _in_any_case(project: Project, docs: Iterable[int], name: str) -> Iterable[GraphNode]:
     """`service.updatetask` for `Service.UpdateTask`: the catalog finds names in any case."""
     dotted = ".".join(_parts(name, project)).casefold()
@@ -161,11 +175,13 @@ def _kind(target: LookupTarget) -> str:
     return facts.kind(target.node.qualified) if facts else ""
 
 
-def _rank(target: LookupTarget) -> tuple[bool, bool, int, str, str]:
+def _rank(target: LookupTarget, name: str) -> tuple[bool, bool, bool, int, str, str]:
+    """Product code first, then the function of this name before methods that are called the same."""
     facts = target.graph.project.facts(target.node.doc)
     tested = facts is not None and is_test(facts, target.node.qualified)
     declared = target.path.endswith(DECLARATIONS)
-    return tested, declared, target.path.count("/"), target.path, target.node.qualified
+    is_part = target.node.qualified != name
+    return tested, declared, is_part, target.path.count("/"), target.path, target.node.qualified
 
 
 def _nothing(projects: Sequence[Project], name: str, path: str) -> NotFoundError:

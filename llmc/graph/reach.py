@@ -7,9 +7,11 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from llmc.graph.edges import Edges
 from llmc.graph.entities import Edge, Precision, Site
 from llmc.graph.facts import CALLABLE_KINDS, TYPE_KINDS
 from llmc.graph.implementations import calls_of_bases, implementations, implementing_members, overridden
+from llmc.graph.incidental import is_plumbing
 from llmc.graph.testing import is_test, is_test_case
 from llmc.graph.trees import CALLS, body_of
 from llmc.store.keywords.trigrams import trigrams
@@ -17,7 +19,7 @@ from llmc.store.protocols import Trigrams
 
 if TYPE_CHECKING:
     from llmc.graph.edges import Graph
-    from llmc.graph.entities import GraphNode
+    from llmc.graph.entities import GraphNode, Implementing
 
 __all__ = ["Chain", "Impact", "TestReach", "find_chain", "impact", "tests_of"]
 
@@ -25,6 +27,7 @@ MOST_NODES = 300
 MOST_STEPS = 4_000
 MOST_MOCK_FILES = 400
 MOST_OVERRIDES = 40
+MOST_OVERRIDDEN = 2  # bases whose other overrides are named
 MOST_METHODS = 40  # of a type whose tests are looked for
 _MOCKS = r"(?:patch|mock|spy|stub|fake|monkeypatch|setattr|when|verify|EXPECT_CALL|substitute|double)"
 
@@ -138,7 +141,10 @@ def find_chain(graph: Graph, source: GraphNode, goals: set[GraphNode], *, guesse
     unread: dict[GraphNode, int] = {}
     while waiting:
         current = waiting.popleft()
-        edges = graph.outgoing(body_of(graph, current), CALLS, guesses=guesses)
+        step = before[current]
+        runs_whole = step is None or step[1].through  # a class that is asked about, or receives events
+        body = body_of(graph, current) or (current if runs_whole else None)
+        edges = graph.outgoing(body, CALLS, guesses=guesses) if body else Edges()
         for edge in [*edges.edges, *edges.guesses] or _implementations(graph, current, unread):
             if edge.target in before:
                 continue
@@ -173,12 +179,16 @@ def _back(before: dict[GraphNode, tuple[GraphNode, Edge] | None], goal: GraphNod
 
 @dataclass
 class Impact:
-    """What must follow if the signature of a definition changes."""
+    """What must follow if the signature of a definition changes. `through` are calls of what it overrides, and
+    `siblings` what overrides the same; `forwards` are members without a body that it hands its arguments on to."""
 
     callers: list[Edge]
     guesses: list[Edge]  # uses that match by name alone
     overrides: list[GraphNode]
     overridden: list[GraphNode]
+    through: dict[GraphNode, list[Edge]]
+    siblings: dict[GraphNode, Implementing]
+    forwards: dict[GraphNode, Implementing]
     imports: list[Edge]
     complete: bool
 
@@ -190,11 +200,44 @@ def impact(graph: Graph, node: GraphNode) -> Impact:
     implemented = implementations(graph, node)
     through = [edge for one in implemented.members[:MOST_OVERRIDES] for edge in graph.incoming(one).edges]
     sites = {edge.site for edge in edges.edges}
+    bases = overridden(graph, node)
+    elsewhere = _calls_elsewhere(calls_of_bases(graph, node), sites)
+    known = {edge.site for several in elsewhere.values() for edge in several}
     return Impact(
         callers=[*edges.edges, *(edge for edge in through if edge.site not in sites)],
-        guesses=edges.guesses,
+        guesses=[edge for edge in edges.guesses if edge.site not in known],
         overrides=implemented.types or implemented.members,
-        overridden=overridden(graph, node),
+        overridden=bases,
+        through=elsewhere,
+        siblings={base: _without(implementing_members(graph, base), node) for base in bases[:MOST_OVERRIDDEN]},
+        forwards=_forwards(graph, node),
         imports=imported.edges,
         complete=edges.complete and implemented.complete,
     )
+
+
+def _calls_elsewhere(through: dict[GraphNode, list[Edge]], sites: set[Site]) -> dict[GraphNode, list[Edge]]:
+    """Without the sites that are known to call the definition itself."""
+    left = {base: [edge for edge in edges if edge.site not in sites] for base, edges in through.items()}
+    return {base: edges for base, edges in left.items() if edges}
+
+
+def _without(found: Implementing, node: GraphNode) -> Implementing:
+    return found._replace(nodes=tuple(one for one in found.nodes if one != node))
+
+
+def _forwards(graph: Graph, node: GraphNode) -> dict[GraphNode, Implementing]:
+    """Members of interfaces that it calls by its own name, as `notify.NewIssue` does each `Notifier.NewIssue`, or that
+    are all that it calls: whoever adds an argument to it adds it there, and to every implementation."""
+    called = dict.fromkeys(
+        edge.target
+        for edge in graph.outgoing(node, frozenset({"call"})).edges
+        if edge.target != node and not edge.through and not is_plumbing(graph.project, edge.target, node.doc)
+    )
+    named = [one for one in called if _folded(one.name) == _folded(node.name)] or list(called)
+    found = {one: implementing_members(graph, one) for one in named} if len(named) == 1 else {}
+    return {one: _without(known, node) for one, known in found.items() if known.nodes or known.unread}
+
+
+def _folded(name: str) -> str:
+    return name.replace("_", "").casefold()

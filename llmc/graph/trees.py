@@ -10,14 +10,14 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from llmc.graph.entities import GraphNode, Precision
+from llmc.graph.entities import Entity, EntityKind, GraphNode, Precision
 from llmc.graph.facts import CALLABLE_KINDS, TYPE_KINDS, VALUE_KINDS
 from llmc.graph.implementations import calls_of_bases, calls_of_implementations, implementing_members
 from llmc.graph.incidental import is_incidental, is_plumbing, plumbing_name
 from llmc.graph.library_names import LIBRARY_NAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from llmc.graph.edges import Edges, Graph
     from llmc.graph.entities import Edge, Implementing
@@ -74,12 +74,23 @@ class Tree:
     complete: bool = True
     left: int = field(default=MOST_BRANCHES, repr=False)
     everything: bool = False  # with plumbing
+    skipped: Callable[[str, str], bool] | None = field(default=None, repr=False)
+    left_out: int = 0  # calls of what is skipped
 
 
-def callees(graph: Graph, node: GraphNode, depth: int, *, guesses: bool = False, everything: bool = False) -> Tree:
-    """`everything`: with logging, error wrapping, database sessions and the like, whose names are else only counted."""
-    tree = Tree(node, everything=everything)
-    top = _level(graph, tree, {node: body_of(graph, node)}, guesses=guesses)[node]
+def callees(
+    graph: Graph,
+    node: GraphNode,
+    depth: int,
+    *,
+    guesses: bool = False,
+    everything: bool = False,
+    skipped: Callable[[str, str], bool] | None = None,
+) -> Tree:
+    """`everything`: with logging, error wrapping, database sessions and the like, whose names are else only counted.
+    `skipped` tells by path and qualified name what is left out with all that it calls."""
+    tree = Tree(node, everything=everything, skipped=skipped)
+    top = _level(graph, tree, {node: body_of(graph, node) or node}, guesses=guesses)[node]
     shown = {node, *(branch.node for branch in top)}
     tree.branches = _grown(graph, tree, top, min(depth, DEEPEST) - 1, shown, guesses=guesses)
     return tree
@@ -120,13 +131,14 @@ def _grown(
 
 
 def _level(
-    graph: Graph, tree: Tree, bodies: Mapping[GraphNode, GraphNode], *, guesses: bool
+    graph: Graph, tree: Tree, bodies: Mapping[GraphNode, GraphNode | None], *, guesses: bool
 ) -> dict[GraphNode, list[TreeEdge]]:
     """What each definition calls. `bodies` maps it to what runs when it is called: of a receiver of events all."""
     found: dict[GraphNode, list[TreeEdge]] = {}
     for node, body in bodies.items():
-        edges = graph.outgoing(body, CALLS, guesses=guesses) if tree.left > 0 else None
-        tree.complete = tree.complete and edges is not None
+        is_cut = tree.left <= 0
+        tree.complete = tree.complete and not is_cut
+        edges = None if is_cut or body is None else graph.outgoing(body, CALLS, guesses=guesses)
         found[node] = _branches(graph, tree, edges) if edges else []
         tree.left -= len(found[node])
     return found
@@ -142,14 +154,18 @@ def _implementations(graph: Graph, node: GraphNode, found: Implementing) -> list
     ]
 
 
-def body_of(graph: Graph, node: GraphNode) -> GraphNode:
-    """What runs when it is called: of a type its constructor, if it has one."""
+def body_of(graph: Graph, node: GraphNode) -> GraphNode | None:
+    """What runs when it is called: of a type its constructor, perhaps an inherited one; None if it has none here. Its
+    methods do not run."""
     facts = graph.project.facts(node.doc)
     if facts is None or facts.kind(node.qualified) not in TYPE_KINDS:
         return node
-    names = (*graph.resolver.dialect(facts).constructors, node.name)
-    found = [f"{node.qualified}.{name}" for name in names if f"{node.qualified}.{name}" in facts.by_qualified]
-    return GraphNode(node.doc, found[0]) if found else node
+    named = graph.resolver.dialect(facts).constructors
+    for name in (*named, node.name):
+        if f"{node.qualified}.{name}" in facts.by_qualified:
+            return GraphNode(node.doc, f"{node.qualified}.{name}")
+    inherited = (graph.resolver.member(Entity(EntityKind.SUPER, node), name).nodes() for name in named)
+    return next((nodes[0] for nodes in inherited if nodes), None)
 
 
 def _branches(graph: Graph, tree: Tree, edges: Edges) -> list[TreeEdge]:
@@ -167,9 +183,12 @@ def _branches(graph: Graph, tree: Tree, edges: Edges) -> list[TreeEdge]:
 
 
 def _steps(graph: Graph, tree: Tree, together: dict[GraphNode, list[Edge]]) -> Iterator[tuple[GraphNode, list[Edge]]]:
-    """Without plumbing, which is counted."""
+    """Without plumbing and what is to be skipped, which are counted."""
     project = graph.project
     for target, several in together.items():
+        if tree.skipped is not None and tree.skipped(project.path(target.doc), target.qualified):
+            tree.left_out += len(several)
+            continue
         is_step = any(edge.through for edge in several) or target == tree.node
         if tree.everything or is_step or not is_plumbing(project, target, several[0].site.doc):
             yield target, several

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.phrases import plural
+from llmc.graph.implementations import registering_marks
 from llmc.graph.trees import callers
 from llmc.tool import BUDGET, Argument, Tool, ToolRequest
 from llmc.tools.calls import MARKS, branch_data, every, legend, through
@@ -27,9 +28,10 @@ from llmc.tools.graph_output import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from llmc.graph.edges import Graph
+    from llmc.graph.lookup import LookupTarget
     from llmc.graph.trees import Tree, TreeEdge
 
 
@@ -46,6 +48,7 @@ def run(asked: ToolRequest) -> Envelope:
     code = [branch for branch in branches if id(branch) not in in_tests]
     said = [plural(len(code), "caller")]
     said += [f"{len(in_tests)} in tests"] if in_tests else []
+    said += [] if code else registered(shown)
     layout = CallerLayout(lines, every_test=asked.flag("all"))
     unverified = [by_name_group(lines, graph, tree.guessed) for graph, tree in trees]
     said += [note for _, note in unverified if note]
@@ -67,6 +70,12 @@ def run(asked: ToolRequest) -> Envelope:
         data={"definitions": [data_of(lines, graph, tree) for graph, tree in trees]},
         in_order=True,
     )
+
+
+def registered(shown: Sequence[LookupTarget]) -> list[str]:
+    """By what a framework may call definitions without callers."""
+    marks = dict.fromkeys(mark for one in shown for _, mark in registering_marks(one.graph, one.node))
+    return [f"a framework may call it: {', '.join(marks)}"] if marks else []
 
 
 @dataclass(frozen=True)

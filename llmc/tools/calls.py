@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.phrases import plural
 from llmc.graph.entities import Precision
 from llmc.graph.facts import TYPE_KINDS
+from llmc.graph.library_names import LIBRARY_NAMES
 from llmc.graph.trees import IMPLEMENTS, body_of, callees
 from llmc.tool import BUDGET, Argument, Tool, ToolRequest
 from llmc.tools.graph_output import (
@@ -23,9 +25,10 @@ from llmc.tools.graph_output import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from llmc.graph.edges import Graph
+    from llmc.graph.entities import GraphNode
     from llmc.graph.trees import Tree, TreeEdge
 
 DEPTH = 2
@@ -33,6 +36,7 @@ DEPTH = 2
 MINOR_LINES = 4
 MOST_NAMES = 8
 SIGNATURES = Argument("signatures", "boolean", "Arguments and results of what is called, too.")
+SKIP = Argument("skip", "strings", "Leave out calls of these names or paths: get*, models/.")
 MARKS = {Precision.EXACT: "", Precision.LIKELY: " ~", Precision.BY_NAME: " ?"}
 
 
@@ -41,14 +45,20 @@ def run(asked: ToolRequest) -> Envelope:
     shown, more = limited(lookup)
     lines = Lines(asked)
     depth, everything = asked.number("depth", DEPTH), asked.flag("all")
+    skipped = skipping(asked.texts("skip"))
     trees = [
-        (one.graph, callees(one.graph, one.node, depth, guesses=asked.flag("guesses"), everything=everything))
+        (
+            one.graph,
+            callees(one.graph, one.node, depth, guesses=asked.flag("guesses"), everything=everything, skipped=skipped),
+        )
         for one in shown
     ]
     branches = [branch for _, tree in trees for branch in every(tree.branches)]
     said = [plural(len(branches), "call")]
     names = sum((tree.unlisted for _, tree in trees), Counter[str]())
     said += [note for note in (guessed(names.total(), names),) if note]
+    left_out = sum(tree.left_out for _, tree in trees)
+    said += [f"{left_out} skipped"] if left_out else []
     empty = [(graph, tree) for graph, tree in trees if not tree.branches] if branches else []
     trees = [(graph, tree) for graph, tree in trees if tree.branches or not branches]
     silent = f"without calls: {', '.join(place_of(lines, graph, tree) for graph, tree in empty)}" if empty else ""
@@ -62,6 +72,23 @@ def run(asked: ToolRequest) -> Envelope:
         data={"definitions": [data_of(lines, graph, tree) for graph, tree in (*trees, *empty)]},
         in_order=True,
     )
+
+
+def skipping(patterns: Sequence[str]) -> Callable[[str, str], bool] | None:
+    """Whether a definition fits one of the patterns: of its path where they have a slash, else of its name or a part of
+    its qualified name; `*` is any text."""
+    if not patterns:
+        return None
+    paths = [f"{one.strip('/')}/*" for one in patterns if "/" in one] + [one for one in patterns if "/" in one]
+    names = [one for one in patterns if "/" not in one]
+
+    def is_skipped(path: str, qualified: str) -> bool:
+        parts = (qualified, *qualified.split("."))
+        return any(fnmatchcase(path, one) for one in paths) or any(
+            fnmatchcase(part, one) for one in names for part in parts
+        )
+
+    return is_skipped
 
 
 def every(branches: tuple[TreeEdge, ...]) -> Iterator[TreeEdge]:
@@ -135,7 +162,7 @@ class CallLayout:
         minor = [
             child.node.qualified for child in branch.children if child not in told and _does_something(graph, child)
         ]
-        if also := [*minor, *(node.name for node in branch.repeated)]:
+        if also := list(dict.fromkeys([*minor, *_named_again(branch.repeated)])):
             text += f" · also {_listed(also)}"
         start, end = (symbol.start_line, symbol.end_line) if symbol else (1, 1)
         project = graph.project
@@ -164,7 +191,14 @@ def _does_something(graph: Graph, branch: TreeEdge) -> bool:
     """Not an object of a type without a constructor: a record, a conversion."""
     facts = graph.project.facts(branch.node.doc)
     is_type = facts is not None and facts.kind(branch.node.qualified) in TYPE_KINDS
-    return not is_type or body_of(graph, branch.node) != branch.node
+    return not is_type or body_of(graph, branch.node) is not None
+
+
+def _named_again(nodes: Iterable[GraphNode]) -> Iterator[str]:
+    """What is listed elsewhere: its name, with its owner where the name alone says nothing (`Disk.new`)."""
+    for node in nodes:
+        is_bare = node.name in LIBRARY_NAMES
+        yield ".".join(node.qualified.split(".")[-2:]) if is_bare else node.name
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -206,6 +240,7 @@ TOOL = Tool(
     arguments=(
         NAME,
         Argument("depth", "integer", "Levels of calls (default: 2)."),
+        SKIP,
         SIGNATURES,
         GUESSES,
         BUDGET,
@@ -213,5 +248,5 @@ TOOL = Tool(
     ),
     schema=("name", "depth"),
     budget="read_budget",
-    examples=("calls Server.handle", "calls src/app.py:main --depth 3"),
+    examples=("calls Server.handle", "calls src/app.py:main --depth 3 --skip 'models/' --skip 'get*'"),
 )

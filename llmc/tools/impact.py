@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.phrases import plural
@@ -21,14 +21,15 @@ from llmc.tools.graph_output import (
     looked_up,
     notes_of,
     test_group,
+    through_group,
 )
 from llmc.tools.impls import definitions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from llmc.graph.edges import Graph
-    from llmc.graph.entities import Edge
+    from llmc.graph.entities import Edge, GraphNode, Implementing
     from llmc.graph.reach import Impact
 
 
@@ -43,7 +44,13 @@ def run(asked: ToolRequest) -> Envelope:
     said += [plural(overrides, "override")] if overrides else []
     unverified = [by_name_group(lines, graph, one.guesses) for graph, _, one in found]
     said += [note for _, note in unverified if note]
-    said += [f"overrides {base.qualified}" for graph, _, one in found for base in one.overridden[:1]]
+    said += [f"overrides {base.qualified}" for _, _, one in found for base in one.overridden[:1]]
+    said += [f"{len(edges)} through {base.qualified}" for _, _, one in found for base, edges in one.through.items()]
+    said += [
+        f"forwards to {member.qualified}, {how_many(known)}"
+        for _, _, one in found
+        for member, known in one.forwards.items()
+    ]
     cut = "" if all(one.complete for _, _, one in found) else "not all files that hold the name were looked through"
     return Envelope(
         "impact",
@@ -74,6 +81,8 @@ def run(asked: ToolRequest) -> Envelope:
                     ],
                     "overrides": [lines.data(graph, each) for each in one.overrides],
                     "overridden": [lines.data(graph, each) for each in one.overridden],
+                    "siblings": known_data(lines, graph, one.siblings),
+                    "forwards": known_data(lines, graph, one.forwards),
                     "imports": [f"{graph.project.path(edge.site.doc)}:{edge.site.line}" for edge in one.imports],
                     "guesses": len(one.guesses),
                 }
@@ -83,12 +92,37 @@ def run(asked: ToolRequest) -> Envelope:
     )
 
 
+def how_many(known: Implementing) -> str:
+    if known.unread and not known.nodes:
+        return f"{plural(known.unread, 'file')} may implement it: impls"
+    return f"{len(known.nodes)}+ implementations" if known.unread else plural(len(known.nodes), "implementation")
+
+
+def known_data(lines: Lines, graph: Graph, known: Mapping[GraphNode, Implementing]) -> list[dict[str, Any]]:
+    return [
+        {
+            **lines.data(graph, member),
+            "implementations": [lines.data(graph, each) for each in one.nodes],
+            "files_not_read": one.unread,
+        }
+        for member, one in known.items()
+    ]
+
+
 def groups(lines: Lines, graph: Graph, found: Impact, guesses: list[Group], *, every_test: bool) -> Iterator[Group]:
-    """Uses in code, what overrides it, files that only import it, tests by file."""
+    """Uses in code, also through what it overrides, everything that has the same signature, files that only import it,
+    tests by file."""
     code = [edge for edge in found.callers if not graph.in_test(edge.source)]
     yield from uses(lines, graph, code, "")
+    yield from through_group(lines, graph, found.through)
     yield from guesses
     yield from definitions(lines, graph, found.overrides, "overrides")
+    for base, known in found.siblings.items():
+        title = f"overrides {base.qualified} {lines.place(graph, base)}"
+        yield from known_group(lines, graph, known, title, "as do")
+    for member, known in found.forwards.items():
+        title = f"forwards to {member.qualified} {lines.place(graph, member)}"
+        yield from known_group(lines, graph, known, title, how_many(known))
     used = {edge.site.doc for edge in found.callers}
     unused = [edge for edge in found.imports if edge.site.doc not in used and not graph.in_test(edge.source)]
     if unused:
@@ -100,6 +134,13 @@ def groups(lines: Lines, graph: Graph, found: Impact, guesses: list[Group], *, e
     else:
         in_tests = [TestUse(edge.site.doc, edge.site.line, edge.site.kind, edge.source.qualified) for edge in tests]
         yield from test_group(lines, graph, in_tests)
+
+
+def known_group(lines: Lines, graph: Graph, known: Implementing, title: str, word: str) -> Iterator[Group]:
+    if known.nodes:
+        yield from definitions(lines, graph, list(known.nodes), f"{title}, {word}")
+    else:
+        yield Group("", (Item((), f"{title}, {how_many(known)}" if known.unread else title, graph.project.root.id),))
 
 
 def uses(lines: Lines, graph: Graph, edges: list[Edge], title: str) -> Iterator[Group]:

@@ -114,10 +114,7 @@ def places(lines: Lines, graph: Graph, edges: list[Edge]) -> Iterator[Group]:
 
 def decorated(lines: Lines, graph: Graph, node: GraphNode, decorators: list[tuple[int, str]]) -> Iterator[Group]:
     path = graph.project.path(node.doc)
-    items = [
-        Item((Row(f"decorated by {name}", line),), "", graph.project.root.id, path, line, line)
-        for line, name in decorators
-    ]
+    items = [Item((Row(name, line),), "", graph.project.root.id, path, line, line) for line, name in decorators]
     if items:
         yield Group(lines.path(graph, node.doc), tuple(items), len(items))
 

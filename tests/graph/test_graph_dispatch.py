@@ -244,3 +244,61 @@ def test_what_embeds_an_implementation_may_be_left_out(tmp_path: Path) -> None:
     }
     with graph_world(tmp_path, files) as world:
         assert "Store.Get :4 · 1+ implementations" in world.text("calls", name="Use")
+
+
+FORWARDING = {
+    "go.mod": "module shop\n",
+    "notify/notify.go": "package notify\n\ntype Notifier interface {\n\tOrdered(id int)\n\tShipped(id int)\n}\n\n"
+    "var all []Notifier\n\nfunc Ordered(id int) {\n\tfor _, one := range all {\n\t\tone.Ordered(id)\n\t}\n}\n",
+    "mail/mail.go": "package mail\n\ntype Mailer struct{}\n\nfunc (m *Mailer) Ordered(id int) {}\n\n"
+    "func (m *Mailer) Shipped(id int) {}\n",
+    "feed/feed.go": "package feed\n\ntype Feed struct{}\n\nfunc (f *Feed) Ordered(id int) {}\n\n"
+    "func (f *Feed) Shipped(id int) {}\n",
+    "Store.java": "interface Store {\n    void save(int id);\n}\nclass Disk implements Store {\n"
+    "    public void save(int id) {}\n}\nclass Tape implements Store {\n    public void save(int id) {}\n}\n"
+    "class Shop {\n    private Store store;\n    void keep(int id) { store.save(id); }\n}\n",
+    "store.ts": "export interface Sink { put(id: number): void }\nexport class File implements Sink {\n"
+    "  put(id: number) {}\n}\nexport function keepIt(sink: Sink, id: number) {\n  sink.put(id);\n}\n",
+    "Cargo.toml": '[package]\nname = "shop"\n',
+    "src/lib.rs": "pub trait Queue {\n    fn push(&self, id: u32);\n}\npub struct Ring;\nimpl Queue for Ring {\n"
+    "    fn push(&self, id: u32) {}\n}\npub fn push(queue: &dyn Queue, id: u32) {\n    queue.push(id);\n}\n",
+    "Repo.cs": "interface IRepo {\n    void Add(int id);\n}\nclass Repo : IRepo {\n    public void Add(int id) {}\n}\n"
+    "class Service {\n    private readonly IRepo repo;\n    void AddAll(int id) { repo.Add(id); }\n}\n",
+    "repo.py": "from abc import ABC, abstractmethod\n\n\nclass Cache(ABC):\n    @abstractmethod\n"
+    "    def fill(self, id): ...\n\n\nclass Memory(Cache):\n    def fill(self, id):\n        pass\n\n\n"
+    "def refill(cache: Cache, id):\n    cache.fill(id)\n",
+}
+
+
+@pytest.fixture(scope="module")
+def forwarding(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GraphWorld]:
+    with graph_world(tmp_path_factory.mktemp("forwarding"), FORWARDING) as made:
+        yield made
+
+
+@pytest.mark.parametrize(
+    ("name", "member", "implementations"),
+    [
+        ("notify/notify.go:Ordered", "Notifier.Ordered", {"Mailer.Ordered", "Feed.Ordered"}),
+        ("Shop.keep", "Store.save", {"Disk.save", "Tape.save"}),
+        ("keepIt", "Sink.put", {"File.put"}),
+        ("src/lib.rs:push", "Queue.push", {"Ring.push"}),
+        ("Service.AddAll", "IRepo.Add", {"Repo.Add"}),
+        ("refill", "Cache.fill", {"Memory.fill"}),
+    ],
+)
+def test_the_impact_of_a_function_that_forwards_names_the_implementations(
+    forwarding: GraphWorld, name: str, member: str, implementations: set[str]
+) -> None:
+    found = forwarding.ask("impact", name=name).data["definitions"][0]["forwards"]
+    assert [one["name"] for one in found] == [member]
+    assert {one["name"] for one in found[0]["implementations"]} == implementations
+
+
+def test_the_impact_of_an_implementation_names_the_others_and_the_calls_through_the_interface(
+    forwarding: GraphWorld,
+) -> None:
+    text = forwarding.text("impact", name="Mailer.Ordered")
+    assert text.startswith("0 uses in code · 0 in tests · overrides Notifier.Ordered · 1 through Notifier.Ordered")
+    assert "~ through Notifier.Ordered notify/notify.go:4\n notify/notify.go 12 Ordered" in text
+    assert "overrides Notifier.Ordered notify/notify.go:4, as do\n feed/feed.go:5 Feed.Ordered" in text

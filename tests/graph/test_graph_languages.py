@@ -600,3 +600,40 @@ def test_an_audit_log_is_a_step_of_a_flow(tmp_path: Path) -> None:
         reply = world.ask("calls", name="place")
         assert "7 log audit/log.py:1" in reply.text
         assert reply.data["definitions"][0]["plumbing"] == {"Logger.info": 1}
+
+
+def test_a_call_through_an_embedded_type_is_exact(tmp_path: Path) -> None:
+    files = {
+        "go.mod": "module shop\n",
+        "shop.go": "package shop\n\ntype Service struct{}\n\nfunc (s *Service) Add() {}\n\n"
+        "type Handler struct {\n\t*Service\n}\n\nfunc (h *Handler) Add() {\n\th.Service.Add()\n}\n",
+    }
+    with graph_world(tmp_path, files) as world:
+        assert world.callees("Handler.Add") == {"shop.go:Service.Add": "exact"}
+
+
+def test_a_trait_of_another_crate_adds_methods(tmp_path: Path) -> None:
+    files = {
+        "a/Cargo.toml": '[package]\nname = "a"\n',
+        "a/src/lib.rs": "pub struct Parcel;\n",
+        "b/Cargo.toml": '[package]\nname = "b"\n',
+        "b/src/lib.rs": "use a::Parcel;\npub trait Weigh { fn weigh() -> u32; }\n"
+        "impl Weigh for Parcel { fn weigh() -> u32 { 1 } }\npub fn total() -> u32 { Parcel::weigh() }\n",
+    }
+    with graph_world(tmp_path, files) as world:
+        assert world.callees("total") == {"b/src/lib.rs:Parcel.weigh": "exact"}
+
+
+def test_a_method_and_what_overrides_it_are_one_target_of_a_call_on_an_unknown_value(tmp_path: Path) -> None:
+    files = {
+        "store.py": "class Store:\n    def save_parcel(self): ...\n\n\n"
+        "class Disk(Store):\n    def save_parcel(self): ...\n",
+        "box.py": "class Box:\n    def seal_box(self): ...\n\n\nclass Crate:\n    def seal_box(self): ...\n",
+        "use.py": "def keep(store, box):\n    store.save_parcel()\n    box.seal_box()\n",
+    }
+    with graph_world(tmp_path, files) as world:
+        assert world.callees("keep") == {
+            "store.py:Store.save_parcel": "likely",
+            "box.py:Box.seal_box": "by name",
+            "box.py:Crate.seal_box": "by name",
+        }

@@ -274,8 +274,8 @@ def test_decorators_that_register_a_handler_are_told(tmp_path_factory: pytest.Te
     }
     with graph_world(tmp_path_factory.mktemp("decorated"), files) as world:
         decorators = world.ask("impls", name="index").data["definitions"][0]["decorators"]
-        assert decorators == [{"line": 6, "name": "app.route"}, {"line": 7, "name": "login"}]
-        assert "6 decorated by app.route" in world.text("impls", name="index")
+        assert decorators == [{"line": 6, "name": "@app.route('/x')"}, {"line": 7, "name": "@login"}]
+        assert "6 @app.route('/x')" in world.text("impls", name="index")
 
 
 def test_a_call_of_a_variable_that_holds_a_wrapped_function_is_an_edge(

@@ -23,6 +23,11 @@ FILES = {
     "def locate():\n    return probe()\n\n\ndef probe(): ...\n",
     "py/tape.py": "class Tape:\n    def rewind(self): ...\n\n\nclass Reel(Tape):\n    def rewind(self): ...\n",
     "py/main.py": "from py.disk import Disk\n\n\ndef main():\n    disk = Disk()\n    return disk\n",
+    "py/web.py": "from flask import app\n\n\n@app.route('/parcels')\ndef parcels(): ...\n\n\nclass Page:\n"
+    "    @property\n    def title(self): ...\n",
+    "web/routes.ts": "import { Store } from './store';\nrouter.post(\"parcels.create\", async (ctx) => {\n"
+    "  const store = new Store();\n  store.save(ctx.body);\n  weigh(ctx.body);\n});\nfunction weigh(parcel) {}\n",
+    "web/store.ts": "export class Store {\n  save(parcel) { this.flush(); }\n  flush() {}\n}\n",
     "py/mock.py": "def probe(): ...\n",
 }
 
@@ -56,3 +61,20 @@ def test_overrides_that_are_listed_are_not_named_again(shop: CommandLine) -> Non
     text = shop.text("impls", "rewind")
     assert "Reel.rewind" in text
     assert "more definition" not in text
+
+
+def test_creating_an_object_does_not_call_its_methods(shop: CommandLine) -> None:
+    text = shop.text("calls", "router.post('parcels.create')")  # spelled with the other quotes in the source
+    assert [line.split()[1] for line in text.splitlines()[2:]] == ["Store", "Store.save", "weigh"]
+    assert text.count("Store.flush") == 1
+
+
+def test_calls_can_be_skipped_by_name_and_by_path(shop: CommandLine) -> None:
+    text = shop.text("calls", 'router.post("parcels.create")', "--skip", "web/store.ts", "--skip", "nothing")
+    assert text.startswith("1 call · 2 skipped\n")
+    assert "weigh" not in shop.text("calls", 'router.post("parcels.create")', "--skip", "w*gh")
+
+
+def test_what_a_framework_may_call_is_not_reported_as_uncalled(shop: CommandLine) -> None:
+    assert shop.text("callers", "parcels").startswith("0 callers · a framework may call it: @app.route('/parcels')")
+    assert shop.text("callers", "Page.title").startswith("0 callers\n")

@@ -87,12 +87,19 @@ class Go(Dialect):
         return found if found.entities else EXTERNAL
 
     def members(self, resolver: Resolver, facts: Facts, qualified: str, name: str) -> list[tuple[Facts, str]]:
-        own = super().members(resolver, facts, qualified, name)
+        own = super().members(resolver, facts, qualified, name) or self._embedded(resolver, facts, qualified, name)
         if own:
             return own
         inner = f"{qualified}.{name}"
         package = self._of_package(facts.path.rpartition("/")[0], name)
         return [(one, inner) for one in package if inner in one.by_qualified][:1]
+
+    def _embedded(self, resolver: Resolver, facts: Facts, qualified: str, name: str) -> list[tuple[Facts, str]]:
+        """An embedded type is a field of its name: `handler.Service.Create()`."""
+        chains = [one for one in facts.links.bases.get(qualified, ()) if one.rstrip("`").rpartition(".")[2] == name]
+        nodes = [node for one in chains for node in resolver.evaluate(facts, "", one).nodes()]
+        found = [(self.project.facts(node.doc), node.qualified) for node in nodes]
+        return [(one, inner) for one, inner in found if one is not None and one.kind(inner) in TYPE_KINDS][:1]
 
     def implementing(self, resolver: Resolver, facts: Facts, qualified: str, most: int) -> Implementing:
         """Types whose methods include all those of an interface."""

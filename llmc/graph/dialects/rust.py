@@ -20,6 +20,7 @@ NAME = re.compile(r"\[(?:package|lib)\][^\[]*?^name\s*=\s*\"([^\"]+)\"", re.MULT
 DEPENDENCIES = re.compile(r"^\[[^\]\n]*dependencies(?:\.([\w-]+))?\]([^\n]*(?:\n(?!\[)[^\n]*)*)", re.MULTILINE)
 KEY = re.compile(r"^([\w-]+)\s*[=.]", re.MULTILINE)
 MOST_DEFINING = 300
+FEW_CRATES = 8  # files that define a member: where more do, only those of the type's crate are looked at
 INLINE = "#"  # between the file of a module and the block in it
 
 
@@ -217,7 +218,9 @@ class Rust(Dialect):
             return own
         type_name, node = qualified.rpartition(".")[2], facts.node(qualified)
         crate = self._root(facts.path).rpartition("/")[0]
-        docs = [doc for doc in self.project.defining(name) if self.project.path(doc).startswith(crate)]
+        docs = self.project.defining(name)
+        if len(docs) > FEW_CRATES:  # a trait of another crate may add methods to the type
+            docs = [doc for doc in docs if self.project.path(doc).startswith(crate)]
         found = []
         for doc in docs[:MOST_DEFINING]:
             other = self.project.facts(doc)
