@@ -199,7 +199,7 @@ class Graph:
         facts = self.project.facts(doc)
         if facts is None or family(facts) != family(origin):
             return
-        for qualified in facts.by_name.get(reference.name, ()):
+        for qualified in facts.named(reference.name):
             kind = facts.kind(qualified)
             if kind in CALLABLE_KINDS and (facts.is_member(qualified) or not reference.receiver or not origin.path):
                 yield facts.node(qualified)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from llmc.base.model import Reference, ResolutionLink, Symbol
-    from llmc.store.catalog.packing import Declarations
+    from llmc.store.catalog.packing import Declarations, SymbolColumns
     from llmc.store.protocols import CatalogReader
 
 __all__ = ["CALLABLE_KINDS", "TYPE_KINDS", "VALUE_KINDS", "Facts", "FactsCache", "UsesCache"]
@@ -30,6 +30,7 @@ TYPE_KINDS = frozenset(
 CALLABLE_KINDS = frozenset({"function", "method", "constructor", "macro", "test"})
 VALUE_KINDS = frozenset({"variable", "constant", "field", "property"})
 _GETTER = re.compile(r"(?:(?:public|protected|private|static|override|async|export)\s+)*(?:get|set)\s+[\w$#]")
+FEW_ASKED = 8  # names that are looked for in a file of Go before all of its names are indexed
 # Facts take some thirty times the memory of the packed symbols and links that they are made of.
 UNPACKED = 30
 # The memory of a reference.
@@ -87,9 +88,10 @@ class Facts:
         self.language = declared.language
         self.size = declared.size
         self._declared = declared
+        self._asked = 0
 
     @cached_property
-    def symbols(self) -> tuple[Symbol, ...]:
+    def symbols(self) -> SymbolColumns:
         return self._declared.symbols()
 
     @cached_property
@@ -97,40 +99,66 @@ class Facts:
         return Links(self._declared.links())
 
     @cached_property
-    def by_qualified(self) -> dict[str, list[Symbol]]:
-        found: dict[str, list[Symbol]] = defaultdict(list)
-        for symbol in self.symbols:
-            found[symbol.qualified].append(symbol)
-        return dict(found)
+    def by_qualified(self) -> dict[str, int]:
+        """qualified name → where its last definition is among the symbols."""
+        names = self.symbols.qualified()
+        return dict(zip(names, range(len(names)), strict=True))
 
     @cached_property
-    def by_name(self) -> dict[str, list[str]]:
-        """name → qualified names, each once."""
-        found: dict[str, dict[str, None]] = defaultdict(dict)
-        for symbol in self.symbols:
-            found[symbol.name][symbol.qualified] = None
-        return {name: list(several) for name, several in found.items()}
+    def _overloaded(self) -> dict[str, list[int]]:
+        """Where the definitions are of names that have several."""
+        if len(self.by_qualified) == len(self.symbols):
+            return {}
+        found: dict[str, list[int]] = {}
+        for at, qualified in enumerate(self.symbols.qualified()):
+            found.setdefault(qualified, []).append(at)
+        return {qualified: places for qualified, places in found.items() if len(places) > 1}
+
+    def _places(self, qualified: str) -> list[int]:
+        """Where the definitions of a name are among the symbols. Of most files only one or two are asked for, which
+        takes a hundredth of the time that indexing them takes."""
+        is_rare = "by_qualified" not in self.__dict__ and self._asked < FEW_ASKED
+        if is_rare and self.language == "go" and "(" not in qualified:
+            self._asked += 1
+            return self.symbols.places(qualified)
+        found = self._overloaded.get(qualified)
+        if found is not None:
+            return found
+        at = self.by_qualified.get(qualified)
+        return [] if at is None else [at]
+
+    def defines(self, qualified: str) -> bool:
+        return bool(self._places(qualified))
+
+    def named(self, name: str) -> list[str]:
+        """The qualified names of what is called so."""
+        return self.symbols.qualified_of(name)
+
+    def definitions(self, qualified: str) -> list[Symbol]:
+        """All of this name: overloads, and a field beside a method."""
+        return [self.symbols[at] for at in self._places(qualified)]
 
     def symbol(self, qualified: str) -> Symbol | None:
         """The definition of this name; of several that are alike, the longest: overloads come before the body."""
-        found = self.by_qualified.get(qualified)
-        return max(found, key=lambda one: one.end_line - one.start_line) if found else None
+        found = self._places(qualified)
+        return self.symbols[max(found, key=self.symbols.lengths.__getitem__)] if found else None
 
     def kind(self, qualified: str) -> str:
         """That of a function if a field is called the same, as in Java."""
-        found = self.by_qualified.get(qualified)
+        found = self._places(qualified)
         if not found:
             return ""
-        first = found[0].kind
+        kinds = self.symbols.kinds
+        first = kinds[found[0]]
         if len(found) == 1 or first not in VALUE_KINDS:
             return first
-        return next((one.kind for one in found if one.kind in CALLABLE_KINDS), first)
+        return next((kinds[at] for at in found if kinds[at] in CALLABLE_KINDS), first)
 
     def is_property(self, qualified: str) -> bool:
         """Whether reading the attribute runs the method."""
         if qualified in self.links.properties:
             return True
-        return any(_GETTER.match(one.signature) for one in self.by_qualified.get(qualified, ()))
+        return any(_GETTER.match(one.signature) for one in self.definitions(qualified))
 
     def is_member(self, qualified: str) -> bool:
         """Whether it belongs to a type, which may be defined in another file: `impl` blocks, receivers of Go."""

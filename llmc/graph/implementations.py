@@ -125,7 +125,7 @@ def _overriding_files(graph: Graph, member: GraphNode) -> int:
     """Files that may override a member: those that define its name once more."""
     docs = graph.project.defining(member.name)
     facts = graph.project.facts(member.doc)
-    is_once = facts is not None and len(facts.by_name.get(member.name, ())) == 1
+    is_once = facts is not None and len(facts.named(member.name)) == 1
     return sum(doc != member.doc or not is_once for doc in docs)
 
 
@@ -215,7 +215,7 @@ def _declared(graph: Graph, node: GraphNode) -> Iterator[GraphNode]:
     seen = 0
     for doc in near:
         other = graph.project.facts(doc)
-        for qualified in other.by_name.get(node.name, ()) if other else ():
+        for qualified in other.named(node.name) if other else ():
             interface = qualified.rpartition(".")[0]
             if other and seen < MOST_INTERFACES and other.kind(interface) == "interface":
                 seen += 1

@@ -118,7 +118,7 @@ def _defined(project: Project, docs: Iterable[int], name: str) -> Iterable[Graph
     project.load(docs)
     for doc in docs:
         facts = project.facts(doc)
-        names = facts.by_name.get(parts[-1], ()) if facts else ()
+        names = facts.named(parts[-1]) if facts else ()
         for qualified in names:
             if qualified == dotted or qualified.endswith(f".{dotted}"):
                 yield GraphNode(doc, qualified)

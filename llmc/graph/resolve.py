@@ -288,7 +288,7 @@ class Resolver:
             found = self.dialect(facts).extension(facts, name)
             return found if found.entities else EXTERNAL if is_open else self._missing(facts, entity, name)
         inner = f"{qualified}.{name}"
-        if inner in facts.by_qualified:
+        if facts.defines(inner):
             return Resolution((Entity(EntityKind.DEFINITION, facts.node(inner)),))
         return EXTERNAL if facts.kind(qualified) in CALLABLE_KINDS else UNRESOLVED
 

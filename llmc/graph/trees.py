@@ -162,7 +162,7 @@ def body_of(graph: Graph, node: GraphNode) -> GraphNode | None:
         return node
     named = graph.resolver.dialect(facts).constructors
     for name in (*named, node.name):
-        if f"{node.qualified}.{name}" in facts.by_qualified:
+        if facts.defines(f"{node.qualified}.{name}"):
             return GraphNode(node.doc, f"{node.qualified}.{name}")
     inherited = (graph.resolver.member(Entity(EntityKind.SUPER, node), name).nodes() for name in named)
     return next((nodes[0] for nodes in inherited if nodes), None)

@@ -637,3 +637,15 @@ def test_a_method_and_what_overrides_it_are_one_target_of_a_call_on_an_unknown_v
             "box.py:Box.seal_box": "by name",
             "box.py:Crate.seal_box": "by name",
         }
+
+
+def test_a_type_of_go_whose_methods_take_other_arguments_does_not_implement_an_interface(tmp_path: Path) -> None:
+    files = {
+        "go.mod": "module shop\n",
+        "shop.go": "package shop\n\ntype Client interface {\n\tAdd(ctx int, id int, options ...string) error\n}\n\n"
+        "type Server interface {\n\tAdd(ctx, id int) error\n}\n\ntype service struct{}\n\n"
+        "func (s *service) Add(\n\tctx int,\n\tid int,\n) error {\n\treturn nil\n}\n",
+    }
+    with graph_world(tmp_path, files) as world:
+        assert "service" in world.text("impls", name="Server")
+        assert world.ask("impls", name="Client").data["definitions"][0]["types"] == []

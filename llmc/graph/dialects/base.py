@@ -85,7 +85,7 @@ class Dialect:
     def members(self, resolver: Resolver, facts: Facts, qualified: str, name: str) -> list[tuple[Facts, str]]:  # noqa: ARG002
         """(facts, qualified name) of the members of a type that are called so, wherever they are defined."""
         inner = f"{qualified}.{name}" if qualified else name
-        return [(facts, inner)] if inner in facts.by_qualified else []
+        return [(facts, inner)] if facts.defines(inner) else []
 
     def fits(self, node: GraphNode, name: str) -> bool:  # noqa: ARG002 - where type arguments tell types apart
         """Whether a definition in scope is the one that is written so."""

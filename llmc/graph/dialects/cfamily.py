@@ -64,7 +64,7 @@ class CFamily(Dialect):
         found = []
         for doc in docs:
             facts = self.project.facts(doc)
-            if facts is not None and facts.language in ("c", "cpp", "cuda", "objc") and qualified in facts.by_qualified:
+            if facts is not None and facts.language in ("c", "cpp", "cuda", "objc") and facts.defines(qualified):
                 found.append(GraphNode(doc, qualified))
         return found
 

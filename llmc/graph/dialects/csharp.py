@@ -56,7 +56,7 @@ class CSharp(Dialect):
             facts.node(qualified)
             for facts in map(self.project.facts, docs)
             if facts is not None and facts.language == "csharp"
-            for qualified in facts.by_name.get(bare, ())
+            for qualified in facts.named(bare)
             if facts.kind(qualified) in TYPE_KINDS and self._namespace(facts, qualified) == namespace
         ]
         fitting = [node for node in found if self._is_generic(node) == name.endswith(GENERIC)]
@@ -64,7 +64,7 @@ class CSharp(Dialect):
 
     def _is_generic(self, node: GraphNode) -> bool:
         facts = self.project.facts(node.doc)
-        symbols = facts.by_qualified.get(node.qualified, ()) if facts else ()
+        symbols = facts.definitions(node.qualified) if facts else []
         return any(one.signature.partition(node.name)[2].startswith("<") for one in symbols)
 
     def fits(self, node: GraphNode, name: str) -> bool:
@@ -133,7 +133,7 @@ class CSharp(Dialect):
         parts = self._in_namespace(self._namespace(facts, qualified), type_name)
         for node in parts:
             other = self.project.facts(node.doc)
-            if other is not None and other is not facts and f"{node.qualified}.{name}" in other.by_qualified:
+            if other is not None and other is not facts and other.defines(f"{node.qualified}.{name}"):
                 return [(other, f"{node.qualified}.{name}")]
         return []
 
@@ -144,8 +144,8 @@ class CSharp(Dialect):
         nodes: dict[GraphNode, None] = {}
         for doc in docs:
             other = self.project.facts(doc)
-            for qualified in other.by_name.get(name, ()) if other and other.language == facts.language else ():
-                if other and any("(this " in one.signature for one in other.by_qualified[qualified]):
+            for qualified in other.named(name) if other and other.language == facts.language else ():
+                if other and any("(this " in one.signature for one in other.definitions(qualified)):
                     nodes[other.node(qualified)] = None
         if len(nodes) != 1:
             return UNRESOLVED

@@ -19,6 +19,9 @@ from llmc.graph.entities import (
 from llmc.graph.facts import TYPE_KINDS
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from llmc.base.model import Symbol
     from llmc.graph.facts import Facts
     from llmc.graph.resolve import Resolver
 
@@ -66,7 +69,7 @@ class Go(Dialect):
         return modules
 
     def export(self, resolver: Resolver, place: str, name: str) -> Resolution:  # noqa: ARG002 - others follow imports
-        nodes = [GraphNode(one.doc, name) for one in self._of_package(place, name) if name in one.by_qualified]
+        nodes = [GraphNode(one.doc, name) for one in self._of_package(place, name) if one.defines(name)]
         if not nodes:
             return UNRESOLVED
         precision = Precision.EXACT if len(nodes) == 1 else Precision.LIKELY
@@ -92,7 +95,7 @@ class Go(Dialect):
             return own
         inner = f"{qualified}.{name}"
         package = self._of_package(facts.path.rpartition("/")[0], name)
-        return [(one, inner) for one in package if inner in one.by_qualified][:1]
+        return [(one, inner) for one in package if one.defines(inner)][:1]
 
     def _embedded(self, resolver: Resolver, facts: Facts, qualified: str, name: str) -> list[tuple[Facts, str]]:
         """An embedded type is a field of its name: `handler.Service.Create()`."""
@@ -119,11 +122,28 @@ class Go(Dialect):
         for name in ordered[1:]:
             # Only the packages of the candidates are looked at: thousands of files define a method `Get`.
             candidates = {one for one in candidates if self._has(*one, name) or self._promotes(resolver, one, name)}
+        declared = {one.name: arity(one) for one in self._declared(facts, qualified)}
+        candidates = {one for one in candidates if self._agrees(*one, declared)}
         found = [self._type(folder, name) for folder, name in sorted(candidates)]
         return Implementing(tuple(node for node in found if node is not None), unread)
 
+    def _declared(self, facts: Facts, qualified: str) -> list[Symbol]:
+        """The methods that an interface itself declares."""
+        columns = enumerate(zip(facts.symbols.containers, facts.symbols.kinds, strict=True))
+        return [facts.symbols[at] for at, (container, kind) in columns if container == qualified and kind == "method"]
+
+    def _agrees(self, folder: str, owner: str, declared: Mapping[str, int | None]) -> bool:
+        """Whether the methods that a type defines itself take as many arguments as the interface says: client and
+        server of a generated service have the same names."""
+        for name, wanted in declared.items():
+            for facts in self._of_package(folder, name):
+                symbol = facts.symbol(f"{owner}.{name}")
+                if symbol is not None and wanted is not None and arity(symbol) not in (wanted, None):
+                    return False
+        return True
+
     def _methods(self, resolver: Resolver, facts: Facts, qualified: str, depth: int) -> set[str]:
-        own = {one.name for one in facts.symbols if one.container == qualified and one.kind == "method"}
+        own = {one.name for one in self._declared(facts, qualified)}
         for chain in facts.links.bases.get(qualified, ()) if depth else ():
             for node in resolver.evaluate(facts, "", chain).nodes():
                 inner = self.project.facts(node.doc)
@@ -138,14 +158,14 @@ class Go(Dialect):
         found = set()
         for doc in docs:
             facts = self.project.facts(doc)
-            for qualified in facts.by_name.get(name, ()) if facts and facts.language == "go" else ():
+            for qualified in facts.named(name) if facts and facts.language == "go" else ():
                 owner = qualified.rpartition(".")[0]
                 if facts and owner and "." not in owner and facts.kind(owner) != "interface":
                     found.add((facts.path.rpartition("/")[0], owner))
         return found
 
     def _has(self, folder: str, owner: str, name: str) -> bool:
-        return any(f"{owner}.{name}" in facts.by_qualified for facts in self._of_package(folder, name))
+        return any(facts.defines(f"{owner}.{name}") for facts in self._of_package(folder, name))
 
     def _embedding(
         self, resolver: Resolver, methods: list[str], known: set[tuple[str, str]], most: int
@@ -171,3 +191,18 @@ class Go(Dialect):
             if facts.kind(name) in TYPE_KINDS:
                 return facts.node(name)
         return None
+
+
+def arity(method: Symbol) -> int | None:
+    """How many arguments a method takes; None if its signature is cut."""
+    _, found, rest = method.signature.partition(f"{method.name}(")
+    depth, count, is_empty = 1, 0, True
+    for sign in rest if found else "":
+        depth += (sign in "([{") - (sign in ")]}")
+        if depth == 0:
+            return count + (not is_empty)
+        if sign == "," and depth == 1:
+            count, is_empty = count + 1, True
+        elif not sign.isspace():
+            is_empty = False
+    return None

@@ -154,7 +154,7 @@ class Rust(Dialect):
         facts = self.project.facts_at(path)
         inner = f"{inline}.{name}" if inline else name
         if facts is not None and facts.kind(inner) == "module":
-            if any(one.container == inner for one in facts.symbols):
+            if inner in facts.symbols.containers:
                 return module_entity(self.family, f"{path}{INLINE}{inner}")
             folder, _, file = path.rpartition("/")
             base = folder if file in ("mod.rs", *ROOTS) else path.removesuffix(".rs")
@@ -175,7 +175,7 @@ class Rust(Dialect):
         if found is not None:
             return found
         inner = f"{inline}.{name}" if inline else name
-        if inner in facts.by_qualified:
+        if facts.defines(inner):
             return Resolution((Entity(EntityKind.DEFINITION, facts.node(inner)),))
         for link in facts.links.imports.get(name, ()):
             if link.scope == inline:
@@ -224,7 +224,7 @@ class Rust(Dialect):
         found = []
         for doc in docs[:MOST_DEFINING]:
             other = self.project.facts(doc)
-            for inner in other.by_name.get(name, ()) if other and doc != facts.doc else ():
+            for inner in other.named(name) if other and doc != facts.doc else ():
                 outer, _, owner = inner.rpartition(".")[0].rpartition(".")
                 if other and owner == type_name and node in resolver.name(other, outer, owner).nodes():
                     found.append((other, inner))

@@ -36,6 +36,7 @@ __all__ = [
     "PackedLinks",
     "PackedReferences",
     "PackedSymbols",
+    "SymbolColumns",
     "clean",
     "defined_names",
     "index_name",
@@ -156,6 +157,60 @@ def unpack_symbols(
         if line <= last and line + length >= first and (wanted is None or wanted(name)):
             symbols.append(Symbol(name, kind, container, line, line + length, signature))
     return tuple(symbols)
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolColumns(Sequence[Symbol]):
+    """The symbols of a document, each made when somebody looks at it: names alone are enough to see whether a type has
+    a method, and making the objects is most of the time."""
+
+    names: list[str]
+    kinds: list[str]
+    containers: list[str]
+    starts: list[int]
+    lengths: list[int]
+    signatures: list[str]
+
+    @classmethod
+    def unpacked(cls, blob: bytes) -> SymbolColumns:
+        names, kinds, containers, skips, lengths, signatures = _unpack(blob)
+        if not len(names) == len(kinds) == len(containers) == len(skips) == len(lengths) == len(signatures):
+            raise ValueError("columns of different lengths")
+        return cls(names, kinds, containers, list(accumulate(skips)), lengths, signatures)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @overload
+    def __getitem__(self, at: int) -> Symbol: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[Symbol, ...]: ...
+    def __getitem__(self, at: int | slice) -> Symbol | tuple[Symbol, ...]:
+        if isinstance(at, slice):
+            return tuple(self[one] for one in range(*at.indices(len(self))))
+        start = self.starts[at]
+        end = start + self.lengths[at]
+        return Symbol(self.names[at], self.kinds[at], self.containers[at], start, end, self.signatures[at])
+
+    def places(self, qualified: str) -> list[int]:
+        """Where the definitions of a qualified name are, if names have no dots."""
+        container, _, name = qualified.rpartition(".")
+        return [at for at in self._named(name) if self.containers[at] == container]
+
+    def qualified_of(self, name: str) -> list[str]:
+        """The qualified names of what is called so, each once."""
+        return list(dict.fromkeys(self[at].qualified for at in self._named(name)))
+
+    def _named(self, name: str) -> Iterator[int]:
+        at = -1
+        for _ in range(self.names.count(name)):
+            at = self.names.index(name, at + 1)
+            yield at
+
+    def qualified(self) -> list[str]:
+        """The qualified name of each."""
+        named = zip(self.containers, self.names, strict=True)
+        return [f"{container}.{name}" if container else name for container, name in named]
 
 
 def pack_references(references: Sequence[Reference]) -> bytes:
@@ -331,9 +386,9 @@ class Declarations:
     def size(self) -> int:
         return len(self.symbol_blob) + len(self.link_blob)
 
-    def symbols(self) -> tuple[Symbol, ...]:
+    def symbols(self) -> SymbolColumns:
         with guard(self.folder, "reading the catalog", *UNREADABLE):
-            return unpack_symbols(self.symbol_blob)
+            return SymbolColumns.unpacked(self.symbol_blob)
 
     def links(self) -> tuple[ResolutionLink, ...]:
         with guard(self.folder, "reading the catalog", *UNREADABLE):
