@@ -28,8 +28,9 @@ RECEIVED = "notifications/llmc/received"
 # Tools that are safe to call twice; a test compares this with the tools' own declarations.
 REPEATABLE = frozenset(
     {
-        *("search", "grep", "read", "find", "outline", "refs", "history", "context", "tree"),
-        *("calls", "callers", "impls", "tests", "path", "impact"),
+        *("search", "grep", "read", "find", "outline", "match", "refs", "history", "context", "tree"),
+        *("calls", "callers", "impls", "tests", "path", "impact", "over", "list_roots", "ping"),
+        *("locate_in_codebase", "find_patterns", "analyze_component", "resume_handoff"),
     }
 )
 

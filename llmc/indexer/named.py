@@ -41,7 +41,7 @@ class NamedPath:
 
 def named_path(root_index: RootIndex, path: str) -> NamedPath:
     """`path` is relative to the root; "" is the root itself, which the index holds."""
-    root_fs, rules = root_index.root_fs, root_index.rules
+    root_fs = root_index.root_fs
     seen = root_fs.stat(path) if path else None
     if seen is not None and seen.kind is FileKind.LINK:
         target = paths.inside(os.path.realpath(f"{root_fs.path}/{path}"), root_fs.path)
@@ -56,7 +56,7 @@ def named_path(root_index: RootIndex, path: str) -> NamedPath:
         return NamedPath(path, refusal=refusal)
     if seen.kind is FileKind.OTHER:
         return NamedPath(path, skipped=frozenset({path}))
-    if not rules.ignored(path, is_folder=is_folder):
+    if not root_index.leaves_out(path, is_folder=is_folder):
         return NamedPath(path)
     return walked(root_index, path) if is_folder else NamedPath(path, frozenset({path}))
 

@@ -270,15 +270,20 @@ class RootIndex:
             deadline=deadline,
         )
 
+    def leaves_out(self, path: str, *, is_folder: bool) -> bool:
+        """Whether the index leaves out a path: it is too deep, as for a walk, or the rules ignore it."""
+        too_deep = path.count("/") + is_folder > self.settings.index.max_depth
+        return too_deep or self.rules.ignored(path, is_folder=is_folder)
+
     def ignores(self, path: str) -> bool:
-        """Whether the rules ignore a file; evaluated once per path until the rules change."""
+        """Whether the index leaves out a file; evaluated once per path until the rules change."""
         version, verdicts = self._verdicts
         if version != self.rules.version or len(verdicts) >= MOST_VERDICTS:
             verdicts = {}
             self._verdicts = self.rules.version, verdicts
         verdict = verdicts.get(path)
         if verdict is None:
-            verdict = verdicts[path] = self.rules.ignored(path, is_folder=False)
+            verdict = verdicts[path] = self.leaves_out(path, is_folder=False)
         return verdict
 
     def note_denied(self, paths: Iterable[str]) -> None:
@@ -294,7 +299,7 @@ class RootIndex:
         if seen is None:
             return False
         is_folder = seen.kind is FileKind.FOLDER
-        return not (is_folder or seen.kind is FileKind.FILE) or self.rules.ignored(path, is_folder=is_folder)
+        return not (is_folder or seen.kind is FileKind.FILE) or self.leaves_out(path, is_folder=is_folder)
 
     def split_by_rules(self, paths: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """(what belongs to the root, what the rules leave out), each in order."""

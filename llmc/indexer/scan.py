@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from llmc.base.errors import NotFoundError, RootError
 from llmc.base.ignore import FolderRules, Rules
 from llmc.base.paths import LONGEST_PATH
-from llmc.base.root_fs import FileKind, ReadError, ReadRefusal, stamp_of
+from llmc.base.root_fs import ReadError, ReadRefusal, stamp_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from llmc.base.model import Stamp
     from llmc.base.root_fs import RootFs
 
-__all__ = ["FolderListing", "Rules", "ScanLimits", "SkipReason", "SkippedFile", "Tally", "look", "scan"]
+__all__ = ["FolderListing", "Rules", "ScanLimits", "SkipReason", "SkippedFile", "Tally", "scan"]
 
 _LONGEST_NAME = 255  # bytes, on every file system of note
 
@@ -42,9 +42,6 @@ class SkipReason(StrEnum):
     LONG = "path too long"
     MANY = "too many files"
     CHECKOUT = "another checkout of this repository"
-    DENIED = "on the denylist"  # only from `look`: a walk lists these by themselves
-    IGNORED = "ignored"  # only from `look`: a walk counts these and does not name them
-    FOLDER = "folder"  # only from `look`
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,23 +142,7 @@ def scan(
         raise RootError("the root was replaced while it was walked", hint="Walk it again.", path=root_fs.path)
 
 
-def look(root_fs: RootFs, rules: Rules, limits: ScanLimits, path: str) -> Stamp | SkippedFile | None:
-    """What a walk would return for one path: the stamp of a file, why it is skipped, or None if nothing is there."""
-    seen = root_fs.stat(path)
-    if seen is None:
-        return None
-    is_folder = seen.kind is FileKind.FOLDER
-    if rules.ignored(path, is_folder=is_folder):
-        return SkippedFile(path, SkipReason.DENIED if rules.denies(path, is_folder=is_folder) else SkipReason.IGNORED)
-    if seen.kind is not FileKind.FILE:
-        return SkippedFile(path, _KINDS[seen.kind])
-    if path.count("/") > limits.max_depth:
-        return SkippedFile(path, SkipReason.DEEP, seen.stamp)
-    return SkippedFile(path, SkipReason.LARGE, seen.stamp) if seen.stamp.size > limits.max_file_bytes else seen.stamp
-
-
 _WHY: dict[str, SkipReason] = {ReadRefusal.LINK: SkipReason.LINK, ReadRefusal.SPECIAL: SkipReason.SPECIAL}
-_KINDS = {FileKind.LINK: SkipReason.LINK, FileKind.OTHER: SkipReason.SPECIAL, FileKind.FOLDER: SkipReason.FOLDER}
 
 
 def _list(

@@ -181,7 +181,7 @@ def try_embedder(settings: EmbedderSettings) -> tuple[Embedder | None, str]:
     try:
         return open_embedder(settings), ""
     except EmbedError as error:
-        return None, str(error)
+        return None, error.one_line
 
 
 def embeds_at_once(settings: EmbedderSettings) -> bool:
@@ -239,7 +239,7 @@ def fill_vectors(task: IndexTask, store: Store, root_fs: RootFs, embedder: Embed
         try:
             store.put_vectors(batch)
         except VectorsUnavailableError as error:
-            report({"stage": "embed", "trouble": str(error)})
+            report({"stage": "embed", "trouble": error.one_line})
             return
     store.use_vectors()
 

@@ -91,4 +91,5 @@ TOOL = Tool(
         ALL,
     ),
     examples=("handle", "handle habcd", "handle habcd --drop"),
+    repeatable=False,  # a repeated `drop` would take handles that were made in between
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import shutil
 import subprocess
 from typing import TYPE_CHECKING
@@ -34,6 +35,18 @@ def test_search_finds_the_place_that_a_question_means(demo: CommandLine) -> None
     head, first = shown.split("\n")[:2]
     assert "places in" in head
     assert first.startswith("services/")
+
+
+def test_the_sample_in_the_readme_is_what_the_commands_print(demo: CommandLine) -> None:
+    """In the sample `…` stands for what is left out; the counts of the first line change with the ranking."""
+    _, *samples = (DEMO.parents[1] / "README.md").read_text("utf-8").split("    $ llmc ")
+    assert len(samples) == 2
+    for sample in samples:
+        command, *lines = sample.split("\n\n")[0].splitlines()
+        printed = demo.text(*shlex.split(command.replace(" --root data/demo", "")))
+        for line in lines[1:]:
+            parts = [re.escape(part) for part in line.removeprefix("    ").split("…")]
+            assert re.search(f"^{'.*'.join(parts)}$", printed, re.MULTILINE), line
 
 
 def test_search_explains_each_signal(demo: CommandLine) -> None:

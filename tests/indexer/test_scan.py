@@ -17,7 +17,7 @@ from llmc.base.errors import RootError
 from llmc.base.ignore import Rules
 from llmc.base.model import Stamp
 from llmc.base.root_fs import RootFs
-from llmc.indexer.scan import FolderListing, ScanLimits, SkippedFile, SkipReason, Tally, look, scan
+from llmc.indexer.scan import FolderListing, ScanLimits, SkipReason, Tally, scan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -162,25 +162,6 @@ def test_a_part_of_the_root_is_walked_under_the_rules_above_it(root_fs: RootFs) 
     assert found(walk(root_fs, folder="a/out", rules=rules)) == set()
     assert walk(root_fs, folder="a/out/none", rules=rules) == []
     assert walk(root_fs, folder="none", rules=rules) == []
-
-
-def test_a_look_at_one_path_says_what_a_walk_says(root_fs: RootFs) -> None:
-    write(root_fs, "a.py", "big.py", "no.log", "sub/deep/c.py")
-    write(root_fs, "big.py", content="x" * 100)
-    write(root_fs, ".gitignore", content="*.log\n")
-    Path(root_fs.path, "link").symlink_to("a.py")
-    rules, limits = Rules(root_fs), ScanLimits(max_file_bytes=10, max_depth=1)
-    seen = {path: look(root_fs, rules, limits, path) for path in ("a.py", "big.py", "no.log", "sub", "link", "none")}
-    listing = walk(root_fs, limits)[0]
-    assert seen["a.py"] == listing.files["a.py"]
-    assert seen["big.py"] == next(each for each in listing.passed if each.path == "big.py")
-    assert seen["no.log"] == SkippedFile("no.log", SkipReason.IGNORED)
-    assert seen["sub"] == SkippedFile("sub", SkipReason.FOLDER)
-    assert seen["link"] == SkippedFile("link", SkipReason.LINK)
-    assert seen["none"] is None
-    deep = look(root_fs, rules, limits, "sub/deep/c.py")
-    assert isinstance(deep, SkippedFile)
-    assert deep.why is SkipReason.DEEP
 
 
 def test_a_further_work_tree_inside_the_root_is_another_checkout(root_fs: RootFs) -> None:

@@ -135,3 +135,17 @@ def test_what_a_walk_could_not_enter_is_counted(world: CommandLine) -> None:
     assert "1 skipped (too deep)" in first
     assert "skipped" not in world.text(*shallow, "grep", "needle", "a.txt").split("\n")[0]
     assert "skipped" not in world.text("grep", "needle").split("\n")[0]
+
+
+def test_a_file_below_the_deepest_folder_is_left_out_even_if_it_was_indexed_or_is_new(world: CommandLine) -> None:
+    deep = world.folder / "one" / "two" / "four"
+    deep.mkdir(parents=True)
+    (deep / "old.txt").write_text("abyss old\n")
+    shallow = ("--set", "index.max_depth=1")
+    assert "old.txt" in world.text("grep", "abyss")
+    assert world(*shallow, "grep", "abyss").returncode == 1
+    (deep / "new.txt").write_text("abyss new\n")
+    assert world(*shallow, "grep", "abyss").returncode == 1
+    named = world.text(*shallow, "grep", "abyss", "one/two/four/new.txt")
+    assert "1 abyss new" in named
+    assert "new.txt" in world.text("grep", "abyss")
