@@ -72,7 +72,9 @@ class Index(SettingsModel):
         default=2 * MIB, ge=KIB, le=GIB, description="Larger files are found by grep and find, but not cut into chunks."
     )
     max_depth: int = Field(default=256, ge=1, le=4_096, description="Folders deeper below a root are not entered.")
-    max_files: int = Field(default=1_000_000, ge=1, le=100_000_000, description="A walk of a root stops after this many files.")
+    max_files: int = Field(
+        default=1_000_000, ge=1, le=100_000_000, description="A walk of a root stops after this many files."
+    )
     include: Texts = Field(
         default=(), description="Gitignore-style patterns; if given, only matching files are indexed."
     )
