@@ -48,7 +48,7 @@ __all__ = ["BASELINE", "compare", "figures"]
 BASELINE = Path(__file__).with_name("baseline.json")
 CALLS = 60
 AT_ONCE = 2  # parts; none is timed
-# Handles are drawn anew for each store, and a name of five letters is two to four tokens.
+# Handles are drawn again for each store, and a name of five letters is two to four tokens.
 SLACK = 0.05
 
 

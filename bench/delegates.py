@@ -6,7 +6,7 @@ Step: a delegate over two downstream servers, with a scripted model that uses on
 slope between a short and a long conversation is what a round takes; from it go what the same request to the model
 takes with a plain HTTP connection, and what the same call takes over a plain pipe. What is left is llmc with all its
 libraries: the agent's messages, two cleaned and fitted results, two servers' sessions. Its processor time, which a busy
-machine does not change, stands beside it. Medians of several runs.
+machine does not change, is beside it. Medians of several runs.
 
 Definitions: tokens (o200k) of a server's own list of tools, and of what a client of the lean profile is given instead:
 the words in the gateway's definition and the line of its menu. Desktop Commander is installed by hand (`npm install

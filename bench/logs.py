@@ -1,4 +1,4 @@
-"""What a failing test run costs to read: a real log of 5,000 lines and more, against what is told of it.
+"""What a failing test run costs to read: a real log of 5,000 lines and more, against the summary of it.
 
     python -m bench.logs [--json]
 

@@ -3,7 +3,7 @@
     python -m bench.redaction [--seed N] [--source DIR] [--show]
 
 Recall counts secrets of which nothing is left, separately for formats of their own and for passwords and fields; damage
-counts harmless cases that came back changed. Fair because values are drawn anew for each seed and the look-alikes
+counts harmless cases that came back changed. Fair because values are drawn again for each seed and the look-alikes
 outnumber what the rules were written against. `--source` measures speed on the files of a folder, warm, one thread.
 """
 

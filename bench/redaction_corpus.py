@@ -1,7 +1,7 @@
 """Generated secrets and harmless look-alikes, each in the surroundings where it would stand. One seed, one corpus.
 
 A `Case` is a small file. `secrets` must be gone from what is shown of it; a case without secrets must come back as it
-was. The forms (`redaction_corpus.json`) are those that vendors document; every value is drawn anew.
+was. The forms (`redaction_corpus.json`) are those that vendors document; every value is newly drawn.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def filled(rng: random.Random, blank: str) -> str:
 
 
 def form(pattern: str) -> Callable[[random.Random], str]:
-    """`ghp_{A36}`: its blanks are filled anew each time."""
+    """`ghp_{A36}`: its blanks are filled with new characters each time."""
 
     def make(rng: random.Random) -> str:
         done, rest = "", pattern

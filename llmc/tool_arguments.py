@@ -104,7 +104,7 @@ def over(message: str, most: int, setting: str) -> QueryError:
 
 
 def encodable(text: str) -> str:
-    """Half of a surrogate pair, as broken JSON has it, stands for no character."""
+    """Half of a surrogate pair, as in broken JSON, is not a character."""
     return text if text.isascii() else text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
 
 

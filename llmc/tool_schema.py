@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["call_form", "definition_of", "described", "signature"]
 
-# What every tool takes, and no model needs to be told twice.
+# Arguments of every tool: schemas do not repeat them.
 COMMON = ("budget", "all", "fields", "fresh", FOCUS.name)
 
 # Every tool takes the focus question: a full description would be paid for once for each.

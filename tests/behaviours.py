@@ -93,7 +93,7 @@ PROMISES: dict[str, Promise] = {
         (
             "test_daemon_life::test_a_second_daemon_says_who_runs_and_exits",
             "test_daemon_life::test_twenty_clients_at_once_start_one_daemon_and_get_twenty_answers",
-            "test_batches::test_a_second_writer_sees_who_writes",
+            "test_batches::test_a_second_writer_is_told_the_process_that_writes",
         ),
     ),
     "R9": Promise(

@@ -3,7 +3,7 @@
 Each row has its own scale. `model.safetensors` holds `embeddings` (int8), `weights` (the scale of each token) and
 `mapping` (token to row), the layout that sentence-transformers reads as a vocabulary-quantised static model; the
 light loader reads the same file. The name carries a digest of the weights, because another table means to embed
-everything anew.
+everything again.
 """
 
 from __future__ import annotations

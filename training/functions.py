@@ -1,6 +1,6 @@
 """Definitions with their documentation, out of source files, by tree-sitter.
 
-Owns which nodes of which language are definitions, where their documentation stands and how it is freed of comment
+Owns which nodes of which language are definitions, where their documentation is and how it is freed of comment
 signs. What questions are made of them is the business of `examples`. Two more things are taken as definitions: a
 section of markdown that holds code (heading and prose are the documentation, the fenced block is the code), and a file
 whose head says what it is for (that head is the documentation, the first lines of its definitions are the code).

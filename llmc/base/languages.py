@@ -436,7 +436,7 @@ _GENERATED = re.compile(
     r"|^\W{1,8}generated (?:by|from|with) ",
     re.IGNORECASE | re.DOTALL | re.MULTILINE,
 )
-_NOTE_WITHIN = 1024  # such notes are at the top; further down, a text only mentions generated code
+_NOTE_WITHIN = 1024  # such notes are at the top; further down, they only mention generated code
 
 
 def looks_generated(text: str) -> bool:

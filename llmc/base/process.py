@@ -46,7 +46,7 @@ def kill(process: subprocess.Popen[bytes]) -> int:
     process.kill()
     for pipe in (process.stdin, process.stdout, process.stderr):
         if pipe is not None:
-            with contextlib.suppress(OSError):  # what was to be written has nobody to read it
+            with contextlib.suppress(OSError):  # the reader of unwritten data is gone
                 pipe.close()
     return process.wait()
 

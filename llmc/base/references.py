@@ -57,7 +57,7 @@ def parse_range(text: str) -> PathRange | None:
 
 
 def cited_places(text: str) -> list[str]:
-    """Every `path:line` in a text."""
+    """Every `path:line` in a string."""
     return _CITED.findall(text)
 
 

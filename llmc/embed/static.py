@@ -1,6 +1,6 @@
 """The embedders that need only numpy: the bundled static model, and sub-token hashing without training.
 
-The vector of a text is the normalized sum of its tokens' rows, each multiplied by its scale. The static model's rows
+The vector of a string is the normalized sum of its tokens' rows, each multiplied by its scale. The static model's rows
 are a memory-mapped table of int8; its folder is also a valid sentence-transformers model (`modules.json`,
 `tokenizer.json`), of which `StaticEmbedder` reads only `model.safetensors`, `vocabulary.txt` and `llmc.json`.
 """

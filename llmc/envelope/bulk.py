@@ -46,7 +46,7 @@ _NUMBERED: Final = re.compile(rb"(?m)^(\d+)([:-])")
 
 
 class BulkCleaner:
-    """`context`: some lines are not matches but stand around them."""
+    """`context`: some lines are not matches but surround them."""
 
     def __init__(self, redactor: Redactor, text_of: TextOf, *, context: bool = False) -> None:
         self._redactor = redactor

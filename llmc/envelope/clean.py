@@ -46,7 +46,7 @@ NAMELESS: Final = re.compile(
     r"""(?im)^[ \t]*-?[ \t]*["']?(?:value|val|default|string)["']?[ \t]*[:=]|<(?:value|string|data)>|"""
     r"""^[ \t]+\S{6,}$|^[ \t]*[\w.-]+:[ \t]*["']?[a-z0-9+/]{8,}={0,2}["']?$"""
 )
-# A line that a tool truncated. One that is nothing but the mark stands for lines that a tool left out.
+# A line that a tool truncated. A line with nothing but the mark replaces lines that a tool left out.
 _TRUNCATED: Final = re.compile(r"(?m)^(?!…$).*…")
 _EXACT: Final = frozenset({"root", "path", "root_id", "folder"})
 # A shorter secret may be a common word of the same file.
@@ -68,7 +68,7 @@ def clean(
 
 
 def clean_text(text: str, redactor: Redactor = _BUILT_IN) -> str:
-    """Clean a text outside an envelope: a log line, an error, a request to a model."""
+    """Clean a string outside an envelope: a log line, an error, a request to a model."""
     return visible_text(redactor.redact(text).text)
 
 

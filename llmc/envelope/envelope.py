@@ -66,9 +66,9 @@ class Group:
 class Envelope:
     """`data` is the same result for programs (`--json`). `error` is an error code, empty for a result.
 
-    `unit` is what is counted when something is left out, if not items. `in_order`: what stands first matters most, so
+    `unit` is what is counted when something is left out, if not items. `in_order`: what comes first matters most, so
     that groups are shown one after the other instead of a little of each. `folded` is what the groups only
-    summarise; it stands in full behind the handle. `explicit`: exactly this was asked for,
+    summarise; the handle has all of it. `explicit`: exactly this was asked for,
     and its budget is the cap. `provisional`: not everything was checked, so that more may be found later.
     """
 

@@ -24,7 +24,7 @@ __all__ = ["FUNCTIONS", "evaluate"]
 
 MOST_STEPS: Final = 3_000_000
 MOST_VALUES: Final = 3_000_000  # entries of lists that were made on the way
-LETTERS: Final = 100  # of a text count as one
+LETTERS: Final = 100  # of a string count as one
 SECONDS: Final = 5.0
 CLOCK_STEPS: Final = 4_096
 FUNCTIONS: Final = "count_by(@, &x) group_by(@, &x) join_on(a, b, &x) unique(@) matches(text, 're') lower(text)"
@@ -78,7 +78,7 @@ class RowFunctions(functions.Functions):
 
     @functions.signature({"types": ["array"]}, {"types": ["expref"]})
     def _func_count_by(self, rows: list[Any], key: Any) -> list[dict[str, Any]]:
-        """The most frequent first. A row that stands for several, as it does for a file whose matches were only
+        """The most frequent first. A row that represents several, as it does for a file whose matches were only
         counted, has a `count`."""
         counts = [{"key": name, "count": sum(map(weight, members))} for name, members in groups(rows, key)]
         return sorted(counts, key=lambda one: -one["count"])

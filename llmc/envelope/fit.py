@@ -41,7 +41,7 @@ class Fitted:
 
     @property
     def lines_left(self) -> int:
-        """How many lines of a text were cut off; 0 for what is not a text."""
+        """How many lines were cut off; 0 if the reply is not counted in lines."""
         if self.rest is None or self.rest.unit != "line":
             return 0
         return sum(len(item.rows) for item in self.rest.items())

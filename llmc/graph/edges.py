@@ -50,7 +50,7 @@ SEVERAL_WORDS = re.compile(r"[A-Za-z0-9]_[A-Za-z0-9]|[a-z0-9][A-Z]")
 
 @dataclass(slots=True)
 class Edges:
-    """`guesses` are edges by name; `unlisted` maps the sites that have some which nobody asked for to the name there;
+    """`guesses` are edges by name; `unlisted` maps the sites that have some that were not requested to the name there;
     `elsewhere` are calls of the name that seem to mean something else; `complete` is False where a limit was hit."""
 
     edges: list[Edge] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Edges that no call spells out: an event, a queue, a signal, a channel or a registry stands between its two ends.
+"""Edges that no call spells out: an event, a queue, a signal, a channel or a registry connects its two ends.
 
 `indexer/syntax/keyed.py` notes who sends and who receives with which key. The two ends are matched here by key and by
 the shape of their names: `emitFilter` does not reach `onAction`, `registry.get_driver` reaches what `register_driver`
@@ -289,7 +289,7 @@ class Events:
         return found
 
     def _matching(self, one: KeyedSite, others: list[KeyedSite]) -> list[KeyedSite]:
-        """The other ends that belong to this one: on the same object where that can be told, else by name."""
+        """The other ends that belong to this one: on the same object where that is known, else by name."""
         fitting = [other for other in others if is_compatible(one.api, other.api) and not self._differ(one, other)]
         near = [other for other in fitting if self._is_near(one, other)]
         if near:

@@ -1,6 +1,6 @@
 """What one document declares, indexed for resolution: definitions by name and container, imports, bases, bindings.
 
-A document's number stands for one content and is never given out twice, so facts stay valid as long as the store does;
+A document's number identifies one content and is never reused, so facts stay valid as long as the store does;
 `FactsCache` keeps a bounded number of them.
 """
 

@@ -1,4 +1,4 @@
-"""Reads an `index.scip`: which symbol stands at which place, as a compiler or type checker found it.
+"""Reads an `index.scip`: which symbol is at which place, as a compiler or type checker found it.
 
 SCIP is protobuf (github.com/sourcegraph/scip, scip.proto); of its messages only documents, their occurrences and the
 relations of symbols are read here. The input is a file that anybody may have written: sizes are bounded, unknown

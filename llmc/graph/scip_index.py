@@ -1,7 +1,7 @@
 """An `index.scip` next to the code: what a compiler found, used in place of our own resolution where it still fits.
 
 The index is opened once for each state of the file; of its documents only those that a question touches are read. A
-document counts only if the names that it notes stand where it notes them: so a file that changed since, or an index of
+document counts only if the names that it notes are where it notes them: so a file that changed since, or an index of
 another commit, is left to our own resolution. A damaged or oversized index is reported and ignored.
 """
 
@@ -27,7 +27,7 @@ SCIP_FILE = "index.scip"
 LARGEST = 128 << 20
 # Parsed documents that are kept; each takes some 200 bytes for every occurrence.
 MOST_KEPT = 200
-# Definitions that may stand elsewhere than noted; of uses half, since aliases are written otherwise.
+# Share of definitions that may be elsewhere than noted; of uses half, since aliases are written otherwise.
 MISPLACED = 0.1
 MOST_CANDIDATES = 60
 _DESCRIPTOR = re.compile(r"(?:`((?:[^`]|``)*)`|([\w$+-]+))(?:\([^)]*\)\.|[#./:!])$|[(\[](?:`([^`]*)`|([\w$+-]+))[)\]]$")

@@ -1,6 +1,6 @@
 """Turns text into chunks, symbols, references and vectors, without any store, so that a pool of processes can do it.
 
-`syntax` reads the outline of a text: its definitions, and where it may be cut. `cut` divides the lines into chunks,
+`syntax` reads the outline of a file: its definitions, and where it may be cut. `cut` divides the lines into chunks,
 `capsule` describes each, `parse` joins them, `digest` adds vectors. Every line is in exactly one chunk. `root_fs` reads
 the files, and `pipeline` decides which of them are new.
 
@@ -220,7 +220,7 @@ def _names(setting: Setting) -> Iterator[str]:
 
 
 def _lost(setting: Setting, line: Callable[[int], str]) -> Iterator[str]:
-    """The heads of the definitions around that stand in an earlier chunk, the nearest first, and what it is about."""
+    """Headers of the enclosing definitions that are in an earlier chunk, nearest first, and what each is about."""
     for mark in reversed(setting.around):
         if mark.symbol.kind not in DOCUMENT_KINDS:
             yield mark.symbol.signature[:LONGEST_LINE]

@@ -37,7 +37,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """`holds` returns whether a text contains anything that this edit adds or removes."""
+    """`holds` returns whether a file contains anything that this edit adds or removes."""
 
     apply: Callable[[str | None], str | None]
     holds: Callable[[str], bool]

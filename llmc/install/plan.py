@@ -145,7 +145,7 @@ def server_step(client: McpClient, options: InstallOptions, places: ClientLocati
 
 
 def is_ours(name: str, entry: Any, options: InstallOptions) -> bool:
-    """The entry of this name; `--name ''` stands for every entry that starts llmc."""
+    """The entry of this name; `--name ''` means every entry that starts llmc."""
     if options.name:
         return name == options.name
     words = json.dumps(entry)

@@ -1,4 +1,4 @@
-"""Which repository, ref and commit a folder stands for.
+"""Which repository, ref and commit a folder is.
 
 The folder is a work tree, a linked one, or a bare repository, as a hook finds it. In CI a checkout is often detached
 and shallow, so the variables of the CI system name repository and branch before the git directory does.

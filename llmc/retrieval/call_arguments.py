@@ -126,7 +126,7 @@ class CallShape:
         return given[position] if not given[position].keyword else None
 
     def _position(self, view: View, parameter: str, language: str) -> int | None:
-        """Where a parameter stands, if all definitions of the name in the repository agree."""
+        """The position of a parameter, if all definitions of the name in the repository agree."""
         key = (view.root.id, language, parameter)
         if key not in self._positions:
             listed = [parameters(text, language) for text in signatures(view, self.name)]
@@ -239,7 +239,7 @@ def parameters(signature: str, language: str) -> list[str]:
 
 
 def inside(signature: str, language: str) -> str:
-    """What stands in the parentheses of the parameters; of a method in Go the first ones are its receiver."""
+    """The text in the parentheses of the parameters; of a method in Go the first ones are its receiver."""
     start = signature.find("(")
     if language == "go" and signature.lstrip().startswith("func ("):
         start = signature.find("(", signature.find(")"))

@@ -1,4 +1,4 @@
-"""Which terms in which fields stand for a query? The boosts of `search`, in one place.
+"""Which terms in which fields make up a query? The boosts of `search`, in one place.
 
 Each word of the query is looked for in a chunk's text, in its symbol's name and in its path. BM25 weighs
 each field by itself, so a word in a short name or path counts for more than one in a long text as it is.
@@ -28,7 +28,7 @@ NAME_FIELDS = {"name": 0.7, "path": 1.0}
 # Measured flat from .3 to .5 and from .3 to .7: what is guessed weighs less than what was said.
 JOINED = 0.3
 SHORTENED = 0.5
-# `conf`, `param`, `config`: shorter beginnings stand for too many words, and longer ones are met by the stem.
+# `conf`, `param`, `config`: shorter beginnings match too many words, and longer ones are matched by the stem.
 SHORT_FORMS = range(4, 7)
 # Of a pasted text: 24 to 64 terms rank the same on development issues, and each costs time.
 MOST_BODY_TERMS = 40

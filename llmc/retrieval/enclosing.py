@@ -40,7 +40,7 @@ class FileSymbols:
         return [one for one in chain if one.end_line > one.start_line and one.kind not in _NO_SCOPE]
 
     def defined_at(self, line: int) -> list[Symbol]:
-        """The symbols whose name stands on this line."""
+        """The symbols whose name is on this line."""
         near = [one for one in self.symbols if one.start_line <= line <= one.start_line + _MOST_DECORATORS]
         return [one for one in near if line <= one.end_line and self.naming_line(one) == line]
 

@@ -1,4 +1,4 @@
-"""Strong evidence in a text: what a person or a program copied from the code, told apart from the words around it.
+"""Strong evidence in a text: what a person or a program copied from the code, separated from the words around it.
 
 Stack frames of common languages, paths, dotted module names, identifiers (in backticks, in calls, or by their form),
 exception types, quoted strings and error messages, command-line flags, error codes and versions. Every pattern is

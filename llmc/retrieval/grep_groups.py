@@ -226,7 +226,7 @@ def leading(context: list[MatchedLine], number: int) -> list[MatchedLine]:
 
 
 def kind_of(line: MatchedLine, known: FileSymbols, matcher: Matcher | None) -> tuple[str, Symbol | None]:
-    """The kind of a line, and the symbol that it defines if the match touches its name or what stands before it."""
+    """The kind of a line, and the symbol that it defines if the match touches its name or what precedes it."""
     spans = match_spans(line.text, matcher)
     for symbol in known.defined_at(line.number):
         at = line.text.find(symbol.name)

@@ -50,7 +50,7 @@ def naming(path: str) -> PathFacts:
 
 _VERSION = re.compile(r"(?P<prefix>_|.*[._-])?v(?P<number>\d{1,3})(?:(?:alpha|beta|rc)\d*)?", re.IGNORECASE)
 _MAY_BE_VERSION = re.compile(r"v\d[^/]*/", re.IGNORECASE)
-# So many files of a versioned folder must also stand beside it before the folder counts as a copy.
+# So many files of a versioned folder must also be beside it before the folder counts as a copy.
 LEAST_COPIES = 2
 _WINDOWS = re.compile(r"(?:^|/)(?:win|win32|win64|windows|nt)/", re.IGNORECASE)
 _UNIX = re.compile(r"(?:^|/)(?:unix|posix|linux|darwin|macos|bsd)/", re.IGNORECASE)
@@ -121,7 +121,7 @@ class CheckoutLayout:
         return self._platforms[name]
 
     def is_bundle(self, path: str) -> bool:
-        """Whether a minified build of the same name stands beside it."""
+        """Whether a minified build of the same name is beside it."""
         if not path.endswith(("js", "css")) or ".min." in path:
             return False
         stem = _BUNDLED.sub("", path)

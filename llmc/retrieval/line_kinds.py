@@ -62,7 +62,7 @@ _BLOCKS: Final = {
     "/": (("/*", "*/"), ("`", "`")),
 }
 _LIST_ENTRY: Final = re.compile(r"[\w$*{}(),;:\"'./\\\s-]*")  # a line that may be inside an import of several lines
-# Statements that import, whole: the names in them may stand on lines of their own.
+# Statements that import, whole: the names in them may be on lines of their own.
 _IMPORTS: Final = re.compile(
     r"""^[ \t]*(?:
         import\b[^;'"\n(]*\{[^}]*\}\s*from\b[^\n]*        # import { a, b } from 'x'
@@ -96,7 +96,7 @@ _TEST_NAMES: Final = {
     "php": re.compile(r"Test\.test\w+$"),
     "rust": re.compile(r"(?:^|\.)tests?(?:\.|$)"),
 }
-_MARK_LINES: Final = 6  # attributes above a definition; further up stands something else
+_MARK_LINES: Final = 6  # attributes above a definition; further up is something else
 
 
 class FileText:

@@ -45,7 +45,7 @@ NEAR_LINES: Final = 4
 # Translations and snapshots repeat messages; who pastes one wants the code that writes it.
 SOURCES: Final = frozenset({"code", "generated", "stub", "legacy", "vendored", "config", "data"})
 MOST_PLACES_OF_A_RUN: Final = 20
-# Between the words of a message; a value stands in quotes, brackets or digits.
+# Between the words of a message; a value is in quotes, brackets or digits.
 _STRETCH: Final = re.compile(r"[^\W\d_]+(?:['’][a-z]+)?(?:,? [^\W\d_]+(?:['’][a-z]+)?)*")
 
 
@@ -145,7 +145,7 @@ def _runs_of(texts: tuple[str, ...]) -> list[str]:
         for stretch in _STRETCH.findall(text):
             words = stretch.split(" ")
             runs = [" ".join(words[at : at + RUN_WORDS]) for at in range(len(words) - RUN_WORDS + 1)]
-            # A short stretch between two values is told from chance best as a whole.
+            # A short stretch between two values is least likely to match by chance as a whole.
             runs += [stretch] if RUN_WORDS < len(words) <= 2 * RUN_WORDS else []
             found.update(dict.fromkeys(run for run in runs if len(run) >= SHORTEST_RUN))
     return list(found)

@@ -119,7 +119,7 @@ def parsed_outline(view: View, path: str, names: Iterable[str], *, deep: bool) -
 
 
 def is_within(symbol: Symbol, names: Iterable[str]) -> bool:
-    """Whether it is called so or lies in what is; `Parser` stands for `io.Parser` too."""
+    """Whether it has the name or is inside something that has; `Parser` also matches `io.Parser`."""
     qualified = f".{symbol.qualified}."
     return any(f".{name}." in qualified for name in names)
 
@@ -139,6 +139,6 @@ def file_outline(view: View, path: str, language: str, lines: int, symbols: list
 
 
 def importance(file: FileOutline) -> tuple[int, int, int, str]:
-    """Code before the rest, what stands higher in the tree first, what defines more first."""
+    """Code before the rest, then files higher in the tree, then files that define more."""
     role = ROLES.index(file.role) if file.role in ROLES else len(ROLES)
     return role, file.path.count("/"), -len(file.symbols) - file.hidden, file.path

@@ -48,7 +48,7 @@ _VERSION_WORD = re.compile(r"v\d+", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class QueryFeatures:
-    """`terms` are what a text is searched for, a compound by its parts; `forms` are what code makes of them.
+    """`terms` are what documents are searched for, a compound by its parts; `forms` are what code makes of them.
 
     `symbols` are written as names, and looked up in the symbol table; `names` are all that a definition may be called,
     each with a weight; `roles` are the kinds of files that are asked for, `hinted` those that are only hinted at;

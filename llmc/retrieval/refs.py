@@ -2,7 +2,7 @@
 them.
 
 Names are matched, not types: where one definition has the name, its uses are sure; where several share it, each use
-may belong to any of them, and the result says so. Documents come from the trigram index, what stands in them from the
+may belong to any of them, and the result says so. Documents come from the trigram index, their content from the
 catalog; every line is read again before it is shown, and a file that changed since is searched for the word itself.
 """
 
@@ -142,7 +142,7 @@ def refs(views: Sequence[View], request: RefsRequest) -> RefsResult:
 
 
 def unnamed_code(elsewhere: Iterable[DocumentRefs], known: Iterable[RefPlace]) -> Iterator[DocumentRefs]:
-    """An option is passed by keyword or in a text, which no parse gives as a use; prose about it is only counted."""
+    """An option is passed by keyword or in a string, which parsing does not report; prose about it is only counted."""
     named = {(place.root, place.path) for place in known}
     for one in elsewhere:
         if (one.root, one.path) not in named and role_of(one.path) not in {"doc", "data", "generated"}:
@@ -213,7 +213,7 @@ def defined(
 
 
 def find_definition(reader: ViewReader, path: str, symbol: Symbol) -> tuple[int, str] | None:
-    """The line that names it: at or a little below its start (decorators stand above), or wherever it moved to."""
+    """The line that names it: at or a little below its start (decorators are above it), or wherever it moved to."""
     lines = reader.lines(path)
     if lines is None:
         return None

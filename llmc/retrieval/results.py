@@ -25,7 +25,7 @@ class Share(NamedTuple):
 
 @dataclass(frozen=True)
 class Hit:
-    """A run of lines as it stands on disk now; `tell` finds those in it that answer best, when somebody asks."""
+    """A run of lines as it is on disk now; `tell` finds those in it that answer best, when called."""
 
     start_line: int
     end_line: int
@@ -94,4 +94,4 @@ class SearchResult:
     without_vectors: str = ""  # why they could not; such a result is not kept
     headline: str = ""  # of pasted text, the line that it was ranked by
     evidence: tuple[str, ...] = ()  # what the query quotes from code: paths, stack frames, names, messages
-    missing: tuple[str, ...] = ()  # what the query asks for by name and no file has
+    missing: tuple[str, ...] = ()  # names in the query that no file has

@@ -145,7 +145,7 @@ def defines(asked: QueryFeatures, container: str, kind: str) -> float:
 
 
 def said_container(asked: QueryFeatures, container: str) -> bool:
-    """`Session.get` was asked for, and this `get` stands in `Session`."""
+    """The query names `Session.get`, and this `get` is in `Session`."""
     return len(asked.query.words) > 1 and spelled(asked.query.words[-2].text) == spelled(container.rpartition(".")[2])
 
 
@@ -154,7 +154,7 @@ USED, MOST_USES = 0.037, 19
 
 
 def used(asked: QueryFeatures, candidate: Candidate) -> Share | None:
-    """What the rest of the checkout uses answers more often than what nobody does. A name has one right place."""
+    """What the rest of the checkout uses answers more often than what is not used. A name has one right place."""
     uses = 0 if asked.query.route is QueryRoute.SYMBOL else min(candidate.uses, MOST_USES)
     return Share("used", (1 + uses) ** USED, f"{candidate.uses} places") if uses > 0 else None
 
@@ -193,7 +193,7 @@ AGREEING, AGREEMENT_CHUNKS = 0.2, 4
 
 def agreement(asked: QueryFeatures, candidate: Candidate) -> Share | None:
     """How much of the query, by the rarity of its words, one chunk has by itself: several words in one definition
-    outweigh a rare one that stands there by chance."""
+    outweigh a rare one that is there by chance."""
     total = sum(asked.weights.values())
     if candidate.text is None or not total:
         return None

@@ -1,6 +1,6 @@
 """Structural search: which code has the shape of this code? `requests.get($$$A, verify=False)`.
 
-Patterns are ast-grep's: `$X` stands for any node, `$$$ARGS` for any number of them, and a variable that occurs twice
+Patterns are ast-grep's: `$X` matches any node, `$$$ARGS` any number of them, and a variable that occurs twice
 must be the same code both times. The words of a pattern narrow the candidates through the trigram index; each
 candidate is parsed as it is on disk now. The result has the form of a grep's, so that it is grouped and shown the same
 way; a match of several lines is put on one.
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LANGUAGES", "CodePattern", "CodeShape", "find_shapes", "parsed", "rule_for", "spaced_name"]
 
-# Ours → ast-grep's. Markup, data and shells are searched only where a path or a type asks for them.
+# Ours → ast-grep's. Markup, data and shells are searched only if a path or a type selects them.
 LANGUAGES: Final = {
     "jsx": "javascript", "python": "python", "javascript": "javascript", "typescript": "typescript", "tsx": "tsx",
     "go": "go", "rust": "rust", "java": "java", "csharp": "csharp", "c": "c", "cpp": "cpp", "ruby": "ruby",
@@ -38,7 +38,7 @@ ON_REQUEST: Final = {
     "bash": "bash", "html": "html", "css": "css", "json": "json", "yaml": "yaml", "haskell": "haskell",
     "elixir": "elixir", "nix": "nix", "hcl": "hcl", "dart": "dart", "zig": "zig", "solidity": "solidity",
 }  # fmt: skip
-# Where an expression alone is not read as one: what stands around it, for a second reading.
+# If an expression alone does not parse as one: what is put around it for a second attempt.
 AROUND: Final = {
     "go": ("package p\nfunc f() {\n", "\n}\n"),
     "c": ("void f() {\n", ";\n}\n"),
@@ -247,7 +247,7 @@ def same(node: Any, name: str, other: str) -> bool:
 
 
 def bound(node: Any, name: str) -> str:
-    """The code that a variable stands for in a match, whatever its white space."""
+    """The code that a variable matched, with normalised white space."""
     bare = name.lstrip("$")
     found = node.get_multiple_matches(bare) if name.startswith("$$$") else [node.get_match(bare)]
     return _SPACE.sub(" ", " ".join(one.text() for one in found if one is not None))

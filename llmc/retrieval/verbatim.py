@@ -1,4 +1,4 @@
-"""Does a file hold a text that the query quotes: an error message, a log line, a string?
+"""Does a file contain a string that the query quotes: an error message, a log line, a string?
 
 A message is rarely written in the source as it appears: it is split over lines, joined from pieces, and holds values.
 So both sides are reduced to their words in order, and what counts is how much of the message is found as runs of three
@@ -56,7 +56,7 @@ def is_assembled(phrase: str, text: str) -> bool:
 
 
 def messages(asked: QueryFeatures) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """(text, words) of what the query quotes, if it is long enough to be told from chance."""
+    """(text, words) of what the query quotes, if it is too long to occur by chance."""
     quoted = [one.text for one in asked.query.evidence if one.kind is EvidenceKind.STRING]
     found = [(text, tuple(_words(text)[:MOST_WORDS])) for text in (*asked.query.phrases, *quoted)]
     return tuple((text, words) for text, words in found if len(words) >= SHORTEST_RUN)[:MOST_MESSAGES]
@@ -67,7 +67,7 @@ def _words(text: str) -> list[str]:
 
 
 def shared_words(message: Sequence[str], words: Sequence[str]) -> float:
-    """The share of the message that stands in `words` as runs of at least SHORTEST_RUN."""
+    """The share of the message that is in `words` as runs of at least SHORTEST_RUN."""
     starts: dict[tuple[str, ...], list[int]] = {}
     for at in range(len(words) - SHORTEST_RUN + 1):
         starts.setdefault(tuple(words[at : at + SHORTEST_RUN]), []).append(at)

@@ -41,7 +41,7 @@ class SettingsCache:
         self._lock = threading.Lock()
 
     def load(self, key: Hashable, cwd: str, env: Mapping[str, str], flags: Sequence[str], config: str) -> Loaded:
-        """Like `load`; `key` stands for the arguments. The same object as before if nothing has changed."""
+        """Like `load`; `key` identifies the arguments. The same object as before if nothing has changed."""
         with self._lock:
             kept = self._kept.get(key)
         if kept is not None and kept[0] == _stamp(cwd, env, config, kept[1].resolved):

@@ -62,7 +62,7 @@ VENDORS: dict[str, Vendor] = {
 
 
 class RootEntry(SettingsModel):
-    """A folder that may be read; a plain string stands for its path."""
+    """A folder that may be read; a plain string is its path."""
 
     path: SettingPath = Field(description="The folder, relative to the file that names it; `~` is the home folder.")
     name: Text = Field(default="", description="Its name in replies; the folder's own name when empty.")

@@ -52,7 +52,7 @@ def settle_roots(given: Sequence[RootEntry], context: ValueContext) -> tuple[tup
 
 
 def named(roots: Sequence[RootEntry], source: SettingSource) -> list[SettingsProblem]:
-    """Two roots under one name could not be told apart in a reply."""
+    """Two roots with one name: a reply could not distinguish them."""
     names = [root.name for root in roots]
     twice = sorted({name for name in names if names.count(name) > 1})
     return [SettingsProblem(source, "roots", f'two roots are named "{shown(name)}"', "rename one") for name in twice]

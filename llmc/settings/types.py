@@ -81,7 +81,7 @@ class At:
 
 @dataclass(frozen=True, slots=True)
 class Shorthand:
-    """In a list of tables: the key that a plain string stands for."""
+    """In a list of tables: the key that a plain string sets."""
 
     key: str
 

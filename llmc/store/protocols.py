@@ -84,7 +84,7 @@ class Trigrams:
         return not self.all and not self.any
 
     def met(self, has: Callable[[str], bool]) -> bool:
-        """By a text of which `has` says whether it holds a trigram."""
+        """For a string of which `has` says whether it contains a trigram."""
         return all(map(has, self.all)) and all(any(one.met(has) for one in group) for group in self.any)
 
 

@@ -57,7 +57,7 @@ def account(request: ToolRequest, reply: Reply) -> Reply:
 
 
 def without_repetition(request: ToolRequest, session: ConnectedSession, reply: Reply) -> Reply:
-    """The places alone if this session had the very same reply to the same call, unless it asks for the text."""
+    """Only the places if this session had the same reply to the same call, unless the request is for the text."""
     if not reply.places or not request.workspace.settings.envelope.differential or request.cancelled:
         return reply
     call = json.dumps([request.name, {**request.args, "fresh": False}], sort_keys=True, default=str)

@@ -28,7 +28,7 @@ def run(asked: ToolRequest) -> Envelope:
     kept, new = required(asked, asked.text("name"))
     answer = ask(asked, question, () if new else memories(asked, kept, question))
     record_answer(asked, kept, answer)
-    return told(asked, kept, answer, new=new)
+    return answer_envelope(asked, kept, answer, new=new)
 
 
 def memories(asked: ToolRequest, kept: SessionRecord, question: str) -> tuple[str, ...]:
@@ -39,7 +39,7 @@ def memories(asked: ToolRequest, kept: SessionRecord, question: str) -> tuple[st
         return ()
 
 
-def told(asked: ToolRequest, kept: SessionRecord, answer: Answer, *, new: bool) -> Envelope:
+def answer_envelope(asked: ToolRequest, kept: SessionRecord, answer: Answer, *, new: bool) -> Envelope:
     result = answer.result
     root_indexes = asked.workspace.root_indexes
     names = (

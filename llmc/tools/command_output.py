@@ -94,13 +94,13 @@ def kept(asked: ToolRequest, wanted: Tool, fitted: Fitted, source: dict[str, Any
 
 
 def beyond(envelope: Envelope, source: dict[str, Any]) -> bool:
-    """Whether the output goes on behind the rows of this page."""
+    """Whether the output continues after the rows of this page."""
     rows = sum(len(item.rows) for item in envelope.items())
     return int(source["from"]) + rows - 1 < int(source["lines"])
 
 
 def next_page(envelope: Envelope, fitted: Fitted, source: dict[str, Any]) -> tuple[int, str]:
-    """(line, words): behind a summary stands the output from its first line, behind a page what follows it."""
+    """(line, words): after a summary the output from its first line, after a page what follows it."""
     start = int(source["from"])
     if envelope.unit:
         start += sum(len(item.rows) for item in fitted.envelope.items())
@@ -115,7 +115,7 @@ def clean_data(data: dict[str, Any], redactor: Redactor) -> dict[str, Any]:
 
 
 def read_output(asked: ToolRequest, handle: Handle, number: int | None) -> Envelope:
-    """The next page of an output, or the lines of it that one item of the summary stands for."""
+    """The next page of an output, or the lines that one item of the summary summarises."""
     from llmc.extend.shell.summarize import page_of  # noqa: PLC0415 - only here
 
     args = handle.args

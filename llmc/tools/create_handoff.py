@@ -72,8 +72,8 @@ def state_of(asked: ToolRequest) -> tuple[str, ...]:
     session = asked.session
     if session is None:
         return ("asked from the command line",)
-    told = [f"client: {session.client}" if session.client else "", f"agent: {session.agent}" if session.agent else ""]
-    return (*filter(None, told), f"profile: {session.profile}", f"calls: {session.calls}")
+    known = [f"client: {session.client}" if session.client else "", f"agent: {session.agent}" if session.agent else ""]
+    return (*filter(None, known), f"profile: {session.profile}", f"calls: {session.calls}")
 
 
 TOOL = Tool(

@@ -15,7 +15,7 @@ __all__ = ["by_folder", "files_by_folder"]
 
 FOLDER_ROWS = 24
 SLACK = 4  # rows that opening one more folder may go beyond that
-# Of so few folders each names its files with the most matches: a flat folder has nothing else to be told apart by.
+# Of so few folders each names its files with the most matches: nothing else distinguishes the parts of a flat folder.
 FEW_ROWS = 8
 TOP_FILES = 5
 MOST_DIRECT = 3  # more files beside folders share a row

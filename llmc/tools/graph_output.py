@@ -48,7 +48,7 @@ WORDS = {"type": "as a type", "inherit": "as a base", "use": "as a value", "writ
 # Definitions of one name that are answered for at once; the others are named.
 MOST_TARGETS = 5
 MOST_OTHERS = 3
-# Uses that match by name alone are listed up to this many: a reader can check these, and a count helps nobody.
+# Uses that match by name alone are listed up to this many: a reader can check these, and a count alone does not help.
 MOST_UNVERIFIED = 20
 MOST_UNRESOLVED = 6  # names of unresolved calls that are listed
 MOST_FOLDERS = 5  # of uses by name that are counted
@@ -113,8 +113,8 @@ def test_group(lines: Lines, graph: Graph, uses: Sequence[TestUse]) -> Iterator[
         kinds = Counter(WORDS.get(use.kind, "") for use in several)
         counts = ", ".join(f"{count} {word}".rstrip() for word, count in sorted(kinds.items()))
         names = ", ".join(f"{use.line} {use.within}".rstrip() for use in several)
-        told = names if len(uses) <= FEW_TESTS else f"· {counts}"
-        items.append(Item((), f"{lines.path(graph, doc)} {told}", graph.project.root.id, graph.project.path(doc)))
+        shown = names if len(uses) <= FEW_TESTS else f"· {counts}"
+        items.append(Item((), f"{lines.path(graph, doc)} {shown}", graph.project.root.id, graph.project.path(doc)))
     if items:
         yield Group("tests", tuple(items))
 

@@ -56,7 +56,7 @@ MARK_TOKENS = 16
 
 
 def is_prose(files: Iterable[FileGroups]) -> bool:
-    """Whether most matches are comments or text and hardly any defines something: then where they stand says little."""
+    """Whether most matches are comments or text and hardly any is a definition: then their symbols say little."""
     kinds = kind_counts(files)
     return kinds[DEFINITION] <= FEW_DEFINED * kinds.total() and 2 * (kinds[COMMENT] + kinds[TEXT]) > kinds.total()
 

@@ -1,6 +1,6 @@
 """How the matches of a grep are laid out: with their symbols, code first, and as much as a budget takes.
 
-A few matches stand under their symbol with its range of lines; more of them have one line each, with the symbol's name.
+A few matches are listed under their symbol with its line range; more of them have one line each, with its name.
 Tests, docs, migrations and generated files are listed by file and line numbers where code matched too; in a list of
 comments or text, such as all TODOs, their lines are shown if there is room. What does not fit is compressed step by
 step before anything is left out: similar files share a line and of many matches in one symbol three are quoted, then

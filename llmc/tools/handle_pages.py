@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["read_item", "read_page"]
 
-# A single line says nothing that the reply has not said: it is opened with what it stands in, if that is not too much.
+# A single line adds nothing to the reply: it is opened with the symbol or lines around it, if those are few.
 FEW_LINES = 60
 AROUND = 10
 SINGLE = frozenset({"grep", "match", "over", "refs"})

@@ -1,6 +1,6 @@
 """What lies behind a handle: which files, in which state, and which of them have changed since.
 
-A file that is indexed is known by its document, which stands for its path and content: one that was changed and changed
+A file that is indexed is known by its document, which identifies its path and content: one that was changed and changed
 back is the same. Any other is known by size and times.
 """
 

@@ -109,7 +109,7 @@ def file_layout(file: FileOutline, known: FileSymbols, title: str, budget: int, 
 
 
 def is_declared_module(symbol: Symbol) -> bool:
-    """`pub mod routing;`: what is in it stands elsewhere."""
+    """`pub mod routing;`: its content is elsewhere."""
     return symbol.kind == "module" and symbol.start_line == symbol.end_line
 
 

@@ -68,7 +68,7 @@ def rows_of(asked: ToolRequest, handle: Handle) -> Rows:
 
 
 def match_row(row: dict[str, Any]) -> dict[str, Any]:
-    """A line of a grep stands for itself; a file whose matches were only counted for so many."""
+    """A line of a grep counts once; a file whose matches were only counted, as often as it has matches."""
     if "matched" in row:
         return {key: value for key, value in row.items() if key not in {"matched", "count"}}
     return {key: value for key, value in row.items() if key != "lines"} if "count" in row else row

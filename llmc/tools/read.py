@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from llmc.retrieval.skeleton import Statement
     from llmc.retrieval.view import View
 
-# A file up to this many lines is given whole, as far as the budget goes; a longer one is better told by its outline.
+# A file up to this many lines is shown whole, as far as the budget goes; of a longer one the outline says more.
 WHOLE_LINES = 250
 # The share of the budget that an outline gets. Among several targets it is there for orientation, and must not take the
 # room of the others.

@@ -1,7 +1,7 @@
 """`read` of a log: the failures that it tells, instead of its first lines.
 
-A long file whose name says that it is a log, and in which a reader of `envelope.logs` finds problems, is told as the
-output of a command would be: by file, with reason and place, the whole of it behind the handle.
+A long file whose name says that it is a log, and in which a reader of `envelope.logs` finds problems, is summarised
+like the output of a command: by file, with reason and place, with all of it behind the handle.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LOG = re.compile(r"\.(?:log|out|err)(?:\.\d+)?$|(?:^|[/_.-])(?:log|output|build|
 
 
 def log_envelope(asked: ToolRequest, root_index: RootIndex, path: str, title: str, lines: list[str]) -> Envelope | None:
-    """None where it is no log, or one that nobody here can read."""
+    """None if it is not a log, or not in a format that is known."""
     if not LOG.search(path):
         return None
     text = "\n".join(lines).encode("utf-8", "surrogatepass")

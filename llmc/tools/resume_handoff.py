@@ -61,7 +61,7 @@ def resumed(asked: ToolRequest, found: Handoff) -> Envelope:
         group("results, open again with read", alive),
         group("results that expired; ask again", gone),
     ]
-    # What the file says stands behind a space, as all text that others wrote; only these words are ours.
+    # Text of the file is indented by a space, like all text that others wrote; only these words are from llmc.
     return Envelope(
         "resume_handoff",
         f"a handoff with {plural(len(found.findings), 'finding')}",

@@ -175,7 +175,7 @@ def named(file: FileHits, hit: Hit, *, bare: bool) -> Item:
 
 
 def tail(name: str) -> str:
-    """Headings stand in their headings; the last ones say what it is."""
+    """A heading is named with its parents; the last ones say what it is."""
     return name if len(name) <= LONGEST_NAME else f"…{name[-LONGEST_NAME:].partition(' ')[2]}"
 
 

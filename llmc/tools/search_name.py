@@ -89,7 +89,7 @@ def definitions(view: View, wanted: str) -> list[tuple[str, Symbol]]:
     exact += unindexed_definitions(view, wanted)[0] if view.pending else ()
     exact = [one for one in exact if one[1].kind != "test"]
     if any(symbol.kind in TYPES for _, symbol in exact):
-        return []  # the members of a class are what its name asks for
+        return []  # for the name of a class, its members are shown
     return [(path, symbol) for path, symbol in exact if symbol.kind in CALLABLE]
 
 

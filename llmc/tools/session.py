@@ -18,19 +18,19 @@ from llmc.tools.handle import minutes
 from llmc.tools.session_arguments import (
     agent_of,
     as_data,
-    begun,
+    begin_note,
     entry_data,
+    entry_row,
     group,
     key_of,
     present,
     remembered_for,
     required,
-    said_by,
     slice_of,
     text_of,
-    told,
     value_of,
     version_of,
+    writer_label,
     writer_of,
 )
 
@@ -81,13 +81,13 @@ def shown(asked: ToolRequest) -> Envelope:
     share = f", {kept.served * 100 // budget} % of {budget:,}" if budget else ""
     found = f"session {kept.name}: {plural(kept.calls, 'call')}, {kept.content + kept.frame:,} tokens{share}"
     rows = [
-        f"{one.key} v{one.version} {said_by(one.writer)}: {one_line(' '.join(value_lines(one.value)), 100)}"
+        f"{one.key} v{one.version} {writer_label(one.writer)}: {one_line(' '.join(value_lines(one.value)), 100)}"
         for one in cells
     ]
     counted = [f"{name} {number}" for name, number in lists.items()]
     groups = [group("keys", rows), group("lists", [", ".join(counted)] if counted else [])]
     last = memory.entries(kept, agent, last=LAST)
-    groups.append(group("last entries", [told(one) for one in reversed(last)]))
+    groups.append(group("last entries", [entry_row(one) for one in reversed(last)]))
     notes = (f"{plural(kept.lost, 'old entry')} gave way",) if kept.lost else ()
     data = {
         "session": kept.name, "calls": kept.calls, "content": kept.content, "frame": kept.frame, "budget": budget,
@@ -97,7 +97,7 @@ def shown(asked: ToolRequest) -> Envelope:
 
 
 def resumed(asked: ToolRequest) -> Envelope:
-    """This connection goes on with a session that another one began."""
+    """This connection continues a session that another one began."""
     name = asked.text("name") or asked.text("key")
     if not name:
         raise QueryError("which session?", hint="session list names them; then session resume name=…")
@@ -106,11 +106,11 @@ def resumed(asked: ToolRequest) -> Envelope:
     if asked.session is not None:
         join(memory, asked.session, kept)
         memory.begin_context(kept)
-    return stands(asked, kept)
+    return checkpoint_envelope(asked, kept)
 
 
 def checkpointed(asked: ToolRequest) -> Envelope:
-    """Where it stands; `value` is the agent's own word for it, which comes first from now on."""
+    """The state of the work; `value` is the agent's own summary, which comes first from now on."""
     kept, _ = required(asked, asked.text("name"))
     own = text_of(asked)
     memory = memory_of(asked.workspace)
@@ -118,10 +118,10 @@ def checkpointed(asked: ToolRequest) -> Envelope:
         memory.append(
             kept, SessionEntry(CHECKPOINTS, one_line(own, 600), agent_of(asked), "checkpoint", slice_of(asked))
         )
-    return stands(asked, kept)
+    return checkpoint_envelope(asked, kept)
 
 
-def stands(asked: ToolRequest, kept: SessionRecord) -> Envelope:
+def checkpoint_envelope(asked: ToolRequest, kept: SessionRecord) -> Envelope:
     lines = checkpoint(memory_of(asked.workspace), kept, agent_of(asked), asked.is_alive)
     first, *rest = lines
     data = {"session": kept.name, "checkpoint": "\n".join(lines)}
@@ -149,12 +149,12 @@ def got(asked: ToolRequest) -> Envelope:
     memory, key, agent = memory_of(asked.workspace), key_of(asked), agent_of(asked)
     cell = memory.get(kept, key, agent)
     if cell is not None:
-        found = f"{cell.key} v{cell.version} {said_by(cell.writer)}, {minutes(time.time() - cell.at)} ago"
+        found = f"{cell.key} v{cell.version} {writer_label(cell.writer)}, {minutes(time.time() - cell.at)} ago"
         return Envelope("session", found, (group("", value_lines(cell.value)),), data=as_data(cell), in_order=True)
     entries = memory.entries(kept, agent, key, LAST if not asked.flag("all") else 5_000)
     if entries:
         total = memory.lists(kept, agent)[key]
-        rows = [told(one, titled=False) for one in reversed(entries)]
+        rows = [entry_row(one, titled=False) for one in reversed(entries)]
         data = {"key": key, "total": total, "entries": [entry_data(one) for one in entries]}
         return Envelope("session", f"{key}: {plural(total, 'entry')}, newest first", (group("", rows),), data=data)
     known = [*(one.key for one in memory.cells(kept, agent)), *memory.lists(kept, agent)]
@@ -169,7 +169,9 @@ def put(asked: ToolRequest) -> Envelope:
     draft = Draft(key_of(asked), value_of(asked), writer_of(asked), version_of(asked), slice_of(asked))
     cell = memory_of(asked.workspace).put(kept, draft)
     return Envelope(
-        "session", f"{cell.key} v{cell.version}{begun(kept, new=new)}", data={"session": kept.name, **as_data(cell)}
+        "session",
+        f"{cell.key} v{cell.version}{begin_note(kept, new=new)}",
+        data={"session": kept.name, **as_data(cell)},
     )
 
 
@@ -185,7 +187,9 @@ def appended(asked: ToolRequest) -> Envelope:
     agent = agent_of(asked)
     entry = SessionEntry(name, text, agent, one_line(asked.text("act", "said"), 40), slice_of(asked))
     number = memory_of(asked.workspace).append(kept, entry)
-    return Envelope("session", f"{name} #{number}{begun(kept, new=new)}", data={"session": kept.name, "number": number})
+    return Envelope(
+        "session", f"{name} #{number}{begin_note(kept, new=new)}", data={"session": kept.name, "number": number}
+    )
 
 
 def searched(asked: ToolRequest) -> Envelope:

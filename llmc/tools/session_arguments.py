@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 __all__ = [
     "agent_of",
     "as_data",
-    "begun",
+    "begin_note",
     "entry_data",
+    "entry_row",
     "group",
     "key_of",
     "present",
     "remembered_for",
     "required",
-    "said_by",
     "slice_of",
     "text_of",
-    "told",
     "value_of",
     "version_of",
+    "writer_label",
     "writer_of",
 ]
 
@@ -53,12 +53,12 @@ def key_of(asked: ToolRequest) -> str:
 
 
 def agent_of(asked: ToolRequest) -> str:
-    """Whose slice is seen: who the caller says it is, or the persona that it was given."""
+    """Whose private keys are visible: the agent that the caller names, else the persona of the connection."""
     return asked.text("agent") or (asked.session.agent if asked.session else "")
 
 
 def writer_of(asked: ToolRequest) -> str:
-    """Two connections are two writers, whatever they call themselves."""
+    """Two connections are two writers, even under one name."""
     session = asked.session
     return f"{agent_of(asked) or (session.client if session else 'cli')}@{session.id if session else 'cli'}"
 
@@ -76,10 +76,10 @@ def version_of(asked: ToolRequest) -> int | None:
 
 
 def value_of(asked: ToolRequest) -> Any:
-    """JSON where it is some, without secrets: also those that only its whole gives away."""
+    """The value as JSON if it is a list or an object, without secrets, including those that show only in the whole."""
     value = asked.args["value"]
     try:
-        return without_any_secret(parsed(value) if isinstance(value, str) else value, asked)
+        return without_any_secret(parse_value(value) if isinstance(value, str) else value, asked)
     except RecursionError:
         raise QueryError("the value is nested too deep", hint="Write it to a file, and keep its path.") from None
 
@@ -91,11 +91,11 @@ def without_any_secret(value: Any, asked: ToolRequest) -> Any:
     value = without_secrets(value, clean)
     whole = json.dumps(value, ensure_ascii=False)
     redacted = clean.redact(whole, "value.json").text
-    return value if redacted == whole else parsed(redacted)
+    return value if redacted == whole else parse_value(redacted)
 
 
-def parsed(text: str) -> Any:
-    """A list or an object; any other text is itself."""
+def parse_value(text: str) -> Any:
+    """A list or an object; any other string is returned as it is."""
     if text.lstrip()[:1] not in {"{", "["}:
         return text
     try:
@@ -109,15 +109,15 @@ def text_of(asked: ToolRequest) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def begun(kept: SessionRecord, *, new: bool) -> str:
+def begin_note(kept: SessionRecord, *, new: bool) -> str:
     return f" · session {kept.name}" if new else ""
 
 
-def said_by(writer: str) -> str:
+def writer_label(writer: str) -> str:
     return f"by {writer.partition('@')[0] or 'unknown'}"
 
 
-def told(entry: SessionEntry, *, titled: bool = True) -> str:
+def entry_row(entry: SessionEntry, *, titled: bool = True) -> str:
     name = f"{entry.list} " if titled else ""
     speaker = f"{entry.speaker} " if entry.speaker else ""
     return f"{name}#{entry.number} {speaker}{entry.act}: {one_line(entry.text, 300)}"

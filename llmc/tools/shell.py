@@ -83,7 +83,7 @@ def in_its_folders(asked: ToolRequest, checked: CheckedCommand, agent: str) -> C
     temporary = tempfile.mkdtemp(prefix="run-", dir=top)
     # rustup's programs are links to one that looks for the toolchain below the home.
     toolchains = os.path.expanduser("~/.rustup")  # noqa: PTH111 - strings, as in Home
-    own = {"RUSTUP_HOME": toolchains} if os.path.isdir(toolchains) else {}  # noqa: PTH112 - likewise
+    own = {"RUSTUP_HOME": toolchains} if os.path.isdir(toolchains) else {}  # noqa: PTH112 - as above
     environ = {**environment(dict(os.environ), settings.environ, home, temporary, agent), **own}
     fence = fence_of(asked.workspace, environ, (home, temporary), [str(path) for path in settings.writable])
     try:

@@ -69,7 +69,7 @@ def known_paths(view: View) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A folder within sorted paths: everything below it stands together, so it is a beginning and a range.
+    """A folder within sorted paths: everything below it is contiguous, so it is a start and a length.
 
     Nothing is looked at but what is shown: of 7,000 files in 2,000 folders a tree of all takes 7 ms to grow.
     """

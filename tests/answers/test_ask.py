@@ -72,7 +72,7 @@ def sent(server: ModelServer, model: str) -> list[dict[str, Any]]:
         ("how do I run the tests", "mixed"),
     ],
 )
-def test_the_router_tells_what_sort_of_question_it_is(question: str, kind: str) -> None:
+def test_the_router_names_the_type_of_a_question(question: str, kind: str) -> None:
     assert kind_of(question) == kind
 
 
@@ -155,7 +155,7 @@ def test_invented_places_are_dropped(plain: World, server: ModelServer) -> None:
     assert "invented" not in json.dumps(answer["key_findings"])
 
 
-def test_a_forbidden_tool_is_refused_and_said(plain: World, server: ModelServer) -> None:
+def test_a_forbidden_tool_is_refused_and_reported(plain: World, server: ModelServer) -> None:
     found = asked(with_model(plain, server, "forbidden"))
     assert "Beatrice requested shell, rm_rf, which was rejected." in found["answer"]["notes"]
     assert not any(one["call"].startswith(("shell", "rm_rf")) for one in found["steps"])
@@ -169,7 +169,7 @@ def test_a_plan_of_nothing_is_replaced_by_our_own(plain: World, server: ModelSer
 
 
 @pytest.mark.parametrize("model", ["prose", "empty", "loop", "unknown", "broken", "refused", "busy", "garbage"])
-def test_whatever_a_model_does_the_answer_without_it_stands(plain: World, server: ModelServer, model: str) -> None:
+def test_whatever_a_model_does_the_answer_without_it_is_kept(plain: World, server: ModelServer, model: str) -> None:
     own = asked(plain)["answer"]
     found = asked(with_model(plain, server, model))
     assert found["answer"]["summary"] == own["summary"]
@@ -200,7 +200,7 @@ def test_a_models_prompt_has_no_secrets(plain: World, server: ModelServer) -> No
     assert TOKEN not in json.dumps(requests)
 
 
-def test_what_was_asked_is_remembered_and_told_to_the_planner(plain: World, server: ModelServer) -> None:
+def test_earlier_questions_are_remembered_and_passed_to_the_planner(plain: World, server: ModelServer) -> None:
     name = asked(plain, "where is RetryPolicy defined?")["session"]
     shown = plain.ask("session", action="show", name=name)
     assert "classification" in shown.text

@@ -158,7 +158,7 @@ def test_a_handoff_has_no_handles_of_other_workspaces(world: World, tmp_path: Pa
         assert theirs.handle not in other.ask("create_handoff", question="how is corn ground").data["handles"]
 
 
-def test_a_handle_that_is_gone_is_said_to_be(world: World) -> None:
+def test_an_expired_handle_is_reported_as_such(world: World) -> None:
     cut = world.ask("grep", pattern="e", budget=60)
     made = world.ask("create_handoff", question="RetryPolicy")
     world.handles.drop(cut.handle, "local")

@@ -27,7 +27,7 @@ def test_five_public_repositories_have_compact_reports_with_references() -> None
         reports = (REPORTS / f"{name}.txt").read_text("utf-8").split("\n# ")
         assert len(reports) == len(questions()[name])
         for report in reports:
-            assert count(report) <= BUDGET + 40  # the question stands above it
+            assert count(report) <= BUDGET + 40  # the question is above it
             assert re.search(r"\S+:\d+", report)
 
 

@@ -105,7 +105,7 @@ def test_an_answer_that_does_not_fit_the_schema_is_repaired_once(plain: World, s
 @pytest.mark.parametrize(
     "model", ["prose", "partial", "empty", "loop", "unknown", "broken", "huge", "refused", "busy", "moved", "garbage"]
 )
-def test_whatever_a_model_does_the_roles_own_answer_stands_with_a_note(
+def test_whatever_a_model_does_the_roles_own_answer_is_kept_with_a_note(
     plain: World, server: ModelServer, model: str
 ) -> None:
     own = plain.report(QUESTION)["locator"]["value"]

@@ -67,7 +67,7 @@ def test_identical_references_are_merged_without_losing_what_each_role_says() ->
 
 
 @pytest.mark.parametrize("status", [ResultStatus.TIMEOUT, ResultStatus.ERROR, ResultStatus.CANCELED])
-def test_a_role_that_fails_is_recorded_and_the_report_stands(status: ResultStatus) -> None:
+def test_a_role_that_fails_is_recorded_and_the_report_is_kept(status: ResultStatus) -> None:
     wrapped = {"locator": ok("a.py:3"), "analyzer": TaskResult(status, error=Failure("timeout", "too slow"))}
     made = synthesize(BRIEF, wrapped, {"locator": PLACES["locator"]})
     assert made.references == ("a.py:3",)
@@ -154,7 +154,7 @@ def test_a_cancelled_call_ends_with_canceled_roles(world: World, monkeypatch: py
     assert replies[0].data["locator"]["status"] == "canceled"
 
 
-def test_a_full_pool_is_said_in_the_report(tmp_path: Path) -> None:
+def test_a_full_pool_is_mentioned_in_the_report(tmp_path: Path) -> None:
     roles = {f"extra{number}": RoleEntry(base="locator") for number in range(8)}
     runtime = Runtime(max_concurrent_tasks=1, max_queued_tasks=0)
     with opened(tmp_path / "home", write(tmp_path / "depot"), roles=roles, runtime=runtime) as world:

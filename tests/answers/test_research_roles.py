@@ -90,7 +90,7 @@ def test_locator_references_are_lines_that_name_what_they_stand_for(world: World
             assert place.name.rpartition(".")[2] in lines[place.line - 1]
 
 
-def test_analyzer_tells_callers_calls_data_and_configuration_with_lines(world: World) -> None:
+def test_analyzer_lists_callers_calls_data_and_configuration_with_lines(world: World) -> None:
     report, value = played(world, "analyzer", "how does open_office work")
     found = {(place.section, place.name): place for place in report.places["analyzer"] if place.of == "open_office"}
     assert found["definition", "open_office"].says == "Open the office with one courier for each name."
@@ -162,7 +162,7 @@ def test_a_role_of_the_users_works_as_its_base_on_its_own_paths(tmp_path: Path) 
         assert all(reference.startswith("docs/") for reference in references)
 
 
-def test_a_role_without_a_tool_is_told_so_and_the_others_answer(tmp_path: Path) -> None:
+def test_a_role_without_a_tool_says_so_and_the_others_answer(tmp_path: Path) -> None:
     roles = {"blind": RoleEntry(base="locator", tools=("symbols",))}
     with opened(tmp_path / "home", write(tmp_path / "depot"), roles=roles) as world:
         report = world.report("where are parcels delivered")
@@ -185,7 +185,7 @@ def test_a_wrapper_has_a_value_or_an_error_and_never_both() -> None:
     assert [set(one) - {"status", "timing"} for one in wrapped] == [{"value"}, {"error"}]
 
 
-def test_a_name_that_is_used_and_not_defined_is_said_to_be(world: World) -> None:
+def test_a_name_that_is_used_but_not_defined_is_reported(world: World) -> None:
     report, value = played(world, "locator", "where is zip implemented")
     assert report.places["locator"][0].path == "src/depot/office.py"
     assert "zip is used here but not defined" in str(value.notes)

@@ -189,7 +189,7 @@ def test_workers_leave_when_there_is_nothing_to_do_and_come_again(monkeypatch: p
     assert wrapped.status is ResultStatus.OK
 
 
-def test_files_and_bytes_are_counted_at_the_door_for_the_role_and_for_the_question(tmp_path: Path) -> None:
+def test_files_and_bytes_read_are_counted_for_the_role_and_for_the_question(tmp_path: Path) -> None:
     for name in "abc":
         (tmp_path / name).write_text(name * 100)
     question = ReadMeter(Budget(2, 10_000))

@@ -93,7 +93,7 @@ def test_turns_are_given_in_the_order_in_which_they_were_asked_for() -> None:
     assert done == list(range(10))
 
 
-def test_who_waits_lets_others_go_on_and_comes_before_those_who_have_not_begun() -> None:
+def test_a_waiting_call_frees_its_slot_and_resumes_before_calls_that_have_not_begun() -> None:
     turns, new, back = with_lines(1)
     given, inside, said = threading.Event(), threading.Event(), list[str]()
     may_go, may_end = threading.Event(), threading.Event()

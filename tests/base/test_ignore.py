@@ -1,4 +1,4 @@
-"""Ignore rules beyond what ripgrep's equality shows: weights, settings, limits, and what is told about them."""
+"""Ignore rules beyond what ripgrep's equality shows: weights, settings, limits, and what is reported."""
 
 from __future__ import annotations
 

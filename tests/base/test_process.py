@@ -43,7 +43,7 @@ def test_a_process_that_left_the_group_does_not_hold_the_reader() -> None:
     assert b"".join(parts).startswith(b"done\n")
 
 
-def test_reading_stops_when_told_and_a_program_that_ignores_signals_is_killed() -> None:
+def test_reading_stops_on_request_and_a_program_that_ignores_signals_is_killed() -> None:
     script = "import signal, time\nsignal.signal(15, signal.SIG_IGN)\nprint('ready', flush=True)\ntime.sleep(600)"
     with started(script) as process:
         out, _ = fds(process)

@@ -66,7 +66,7 @@ def test_open_result_3_is_one_call_and_means_the_third_that_was_shown(world: Wor
     third = [line for line in shown if line[:1].isdigit()][3].split(" ", 1)[1]
     opened = world.text("read", f"{name[2]}:3")
     assert third in opened
-    assert opened.count("\n") >= 2, "a match is opened with what it stands in"
+    assert opened.count("\n") >= 2, "a match is opened with the lines around it"
 
 
 def test_pages_give_every_match_once(world: World) -> None:
@@ -226,7 +226,7 @@ def test_ls_is_one_level_with_counts(world: World) -> None:
     assert world.text("ls", "hooks").split("\n") == ["1 file", "hooks", " start.py"]
 
 
-def test_fields_make_a_table_of_what_is_asked_for(world: World) -> None:
+def test_fields_make_a_table_of_the_requested_columns(world: World) -> None:
     table = world.text("grep", "def needle_7_", "--fields", "line,path").split("\n")
     assert table[:3] == ["5 matches in 1 file", "line   path", " 1     module07.py"]
     assert json.loads(world.text("find", "module07", "--json", "--fields", "path"))["rows"] == [{"path": "module07.py"}]

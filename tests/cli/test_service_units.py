@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def place(tmp_path: Path) -> Iterator[Place]:
-    """With a manager that writes down what it is told."""
+    """With a service manager that records its commands."""
     manager = tmp_path / "bin" / "systemctl"
     manager.parent.mkdir()
     manager.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/told\n')
@@ -67,7 +67,7 @@ def test_print_changes_nothing(place: Place) -> None:
     assert not unit_file(place).exists()
 
 
-def test_status_tells_missing_present_and_changed(place: Place) -> None:
+def test_status_reports_missing_present_and_changed(place: Place) -> None:
     assert place.llmc("service", "status").stdout.startswith("not installed:")
     place.llmc("service", "install")
     assert place.llmc("service", "status").stdout.startswith("installed, active:")

@@ -143,7 +143,7 @@ def works(agent: Agent, folder: str, way: str) -> bool:
 
 
 def install_plugin(environ: dict[str, str], project: Path, way: str) -> None:
-    """As a user does it: one command of the client. git is told where the repository of the URL is on this machine."""
+    """As a user does it: one command of the client. git maps the URL to a repository on this machine."""
     source = str(HERE)
     if way.endswith("URL"):
         copy = Path(environ["HOME"], ".cache", "repository")

@@ -86,7 +86,7 @@ def test_naming_styles_of_one_name_meet(embedder: Embedder) -> None:
 
 
 def test_the_bundled_model_ranks_by_meaning() -> None:
-    """No word of the question stands in the right answer."""
+    """No word of the question is in the right answer."""
     texts = [
         "def remove(path):\n    os.unlink(path)",
         "def average(values):\n    return sum(values) / len(values)",

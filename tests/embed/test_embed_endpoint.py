@@ -55,7 +55,7 @@ def test_rows_come_back_in_order_and_of_length_one() -> None:
     assert np.allclose(rows, wanted / np.linalg.norm(wanted, axis=1, keepdims=True))
 
 
-def test_the_prefix_stands_in_front_of_queries_only() -> None:
+def test_the_prefix_is_put_before_queries_only() -> None:
     seen: list[str] = []
 
     def answer(request: httpx.Request) -> httpx.Response:

@@ -40,7 +40,7 @@ def test_a_secret_where_a_long_line_is_cut_never_shows_a_part(name: str, at: int
     assert "[redact" not in text.replace("[redacted:", "")
 
 
-def test_what_is_deeper_gives_way_to_what_is_above() -> None:
+def test_deeper_lines_are_dropped_before_those_above() -> None:
     items = tuple(
         Item((Row(f"{'class' if level == 0 else 'def'} number{at} of the outline", at),), level=level)
         for at, level in enumerate([0, 1, 1, 1, 1, 1, 0, 1, 1, 1, 0], 1)
@@ -83,7 +83,7 @@ def test_a_line_longer_than_the_budget_is_cut_between_characters_and_continues(t
     assert got == line.replace("…", "")
 
 
-def test_rows_of_an_answer_have_what_stands_around_them() -> None:
+def test_rows_of_an_answer_have_the_lines_around_them() -> None:
     data = {
         "matches": 3,
         "files": [{"path": "a", "lines": [[1, "x", True], [2, "y", True]]}, {"path": "b", "lines": []}],

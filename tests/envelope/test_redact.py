@@ -224,7 +224,7 @@ def test_rules_that_cannot_be_used_are_reported() -> None:
     assert "RE2" in told[0]
 
 
-def test_every_rule_of_the_table_compiles_and_is_found_by_what_is_near() -> None:
+def test_every_rule_of_the_table_compiles_and_is_found_by_its_keywords() -> None:
     for rule in table().rules:
         assert rule.regex.groups >= 0
     assert {case.sort for case in missed(known(7, rounds=1))} == set()

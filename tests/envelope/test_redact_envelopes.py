@@ -60,7 +60,7 @@ def test_a_lone_line_of_a_key_goes_where_the_file_cannot_be_asked() -> None:
     assert texts(clean(found_in(Row(BODY[1], 3)))) == ["[redacted:private-key]"]
 
 
-def test_the_file_tells_a_key_from_a_certificate() -> None:
+def test_a_key_is_distinguished_from_a_certificate_by_content() -> None:
     for label, goes in (("PRIVATE KEY", True), ("CERTIFICATE", False)):
         whole = "\n".join([f"-----BEGIN {label}-----", *BODY, f"-----END {label}-----"])
         done = clean(found_in(Row(BODY[1], 3)), text_of=partial(given, whole))

@@ -1,4 +1,4 @@
-"""Personas from the command line: what there is, what one says, what is told when it cannot."""
+"""Personas from the command line: which there are, what one returns, and what is reported when it fails."""
 
 from __future__ import annotations
 
@@ -178,12 +178,12 @@ def test_a_stranger_may_bring_a_prompt_and_no_script(world: World) -> None:
     with open(user) as file:  # noqa: PTH123 - a test
         trusted = file.read()
     try:
-        with open(user, "w") as file:  # noqa: PTH123 - likewise
+        with open(user, "w") as file:  # noqa: PTH123 - as above
             file.write("")
         _, out, noted = world.llmc("agent", "list", "--json")
         refused = world.llmc("agent", "test", "courier", "--arg", "parcel=red")
     finally:
-        with open(user, "w") as file:  # noqa: PTH123 - likewise
+        with open(user, "w") as file:  # noqa: PTH123 - as above
             file.write(trusted)
     names = {one["name"] for one in json.loads(out)["agents"]}
     assert "plain" in names

@@ -290,7 +290,7 @@ print(tried(lambda: os.execv("/bin/echo", ["echo", "ran"])))
 """
     done = subprocess.run([sys.executable, "-c", tries], capture_output=True, text=True, check=False, timeout=60)
     assert done.stdout.split("\n") == ["refused", "refused", "refused", "no memory", "refused", ""], done.stderr
-    assert not os.listdir(tmp_path)  # noqa: PTH208 - likewise
+    assert not os.listdir(tmp_path)  # noqa: PTH208 - as above
 
 
 def test_a_script_that_never_ends_describing_itself_holds_a_list_up_once(

@@ -132,7 +132,7 @@ def test_a_change_of_settings_or_script_is_announced_and_seen(world: World, what
         made = client(world.place, world.folder, mode="legacy", message_handler=heard)
         async with made as connected:
             before = {one.name: one.description for one in (await connected.list_prompts()).prompts}
-            # The watch begins with the list; a change is told apart from what was there when it began.
+            # The watch begins with the list; only what changes after it began is a change.
             await asyncio.sleep(0)
             while not changed.is_set():
                 change(world, what)

@@ -1,4 +1,4 @@
-"""The shell tool through the daemon: its policy, what a command can reach, and what is told of it."""
+"""The shell tool through the daemon: its policy, what a command can reach, and what the reply says."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_it_is_off_until_the_user_turns_it_on(world: World) -> None:
     assert "enabled = true" in reply["text"]
 
 
-def test_a_command_tells_its_exit_code_and_its_failing_tests(world: World) -> None:
+def test_a_command_reports_its_exit_code_and_its_failing_tests(world: World) -> None:
     reply = world.shell("python3 -m unittest tests_of_shop")
     assert reply["text"].startswith("exit 1 · unittest · Ran 2 tests")
     assert "tests_of_shop.py\n7 PriceTest.test_total: 3 != 4" in reply["text"]

@@ -115,7 +115,7 @@ def test_parameter_properties_private_members_and_packages_are_resolved(world: G
     }
 
 
-def test_a_handler_that_is_registered_is_told(world: GraphWorld) -> None:
+def test_a_handler_that_is_registered_is_reported(world: GraphWorld) -> None:
     assert world.callers("list") == {"src/routes.ts:handlers": "exact", "src/routes.test.ts:list.lists": "exact"}
     assert "passed as a value in handlers" in world.text("impls", name="list")
 

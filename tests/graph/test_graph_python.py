@@ -1,4 +1,4 @@
-"""The code graph of Python: what an agent is told of calls, callers, implementations and tests."""
+"""The code graph of Python: calls, callers, implementations and tests."""
 
 from __future__ import annotations
 
@@ -200,7 +200,7 @@ def test_super_means_the_base(world: GraphWorld) -> None:
     }
 
 
-def test_tests_are_found_through_callers_and_mocks_are_told_apart(world: GraphWorld) -> None:
+def test_tests_are_found_through_callers_and_mocks_are_listed_separately(world: GraphWorld) -> None:
     text = world.text("tests", name="shortest")
     assert "tests/test_courier.py via deliver → plan\n11 test_deliver" in text
     assert "replaced by a mock\n tests/test_courier.py 17" in text
@@ -213,7 +213,7 @@ def test_a_path_of_calls_is_found(world: GraphWorld) -> None:
     assert "no chain of calls" in world.text("path", source="shortest", target="Courier.deliver")
 
 
-def test_impact_tells_uses_overrides_and_tests_apart(world: GraphWorld) -> None:
+def test_impact_separates_uses_overrides_and_tests(world: GraphWorld) -> None:
     text = world.text("impact", name="MemoryStore.save")
     assert text.startswith("2 uses in code · 0 in tests · 1 override")
     assert "overrides Store.save" in text.split("\n")[0]
@@ -240,7 +240,7 @@ def test_cycles_and_names_defined_many_times_are_bounded(tmp_path_factory: pytes
         assert "1 call" in world.text("calls", name="ping", depth=9)
 
 
-def test_an_unknown_name_names_what_is_near(world: GraphWorld) -> None:
+def test_an_unknown_name_suggests_similar_names(world: GraphWorld) -> None:
     reply = world.ask("calls", name="shortes")
     assert reply.error == "not_found"
     assert "Did you mean shortest?" in reply.text
@@ -268,7 +268,7 @@ def test_refs_tell_reads_from_writes_and_definitions(world: GraphWorld) -> None:
     assert world.ask("refs", name="plan", kind="def").data["references"] == []
 
 
-def test_decorators_that_register_a_handler_are_told(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_decorators_that_register_a_handler_are_reported(tmp_path_factory: pytest.TempPathFactory) -> None:
     files = {
         "app.py": "from web import A\n\napp = A()\n\n\n@app.route('/x')\n@login\ndef index(n=len('a')):\n    ping()\n"
     }

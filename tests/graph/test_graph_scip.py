@@ -63,7 +63,7 @@ def world(tmp_path: Path) -> object:
         yield made
 
 
-def test_an_index_tells_what_a_value_without_a_type_means(world: GraphWorld) -> None:
+def test_an_index_resolves_a_value_without_a_type(world: GraphWorld) -> None:
     assert world.callees("handle") == {}
     put(world, INDEX)
     assert world.callees("handle") == {"store.py:Memory.save": "exact"}

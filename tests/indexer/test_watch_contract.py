@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Stage:
-    """A watcher, the oracle that hears it, and hands that change the disk. The twin is told what the hands do."""
+    """A watcher, the oracle that hears it, and hands that change the disk. The twin gets each change."""
 
     watcher: Watcher
     world: World
@@ -76,7 +76,7 @@ class Stage:
 
 
 def observing(on_dirty: OnDirty, on_rescan: OnRescan) -> Watcher:
-    """watchdog's polling observer stands in for that of another system: the same events through the same queue."""
+    """watchdog's polling observer replaces that of another system: the same events through the same queue."""
     return ObserverWatcher(on_dirty, on_rescan, observer=PollingObserver(timeout=0.05))
 
 
@@ -140,7 +140,7 @@ def test_a_changed_ignore_file_asks_for_a_walk_of_its_folder(stage: Stage) -> No
     assert stage.world.said(root, Reason.RULES, "sub")
 
 
-def test_ignored_folders_are_not_told(stage: Stage) -> None:
+def test_ignored_folders_are_not_reported(stage: Stage) -> None:
     root = stage.root()
     stage.write(root, "node_modules/x/index.js")
     stage.watch(root)
@@ -150,7 +150,7 @@ def test_ignored_folders_are_not_told(stage: Stage) -> None:
     assert not any("node_modules/" in path for path in stage.world.dirty.get(root, set()))
 
 
-def test_roots_inside_each_other_are_both_told(stage: Stage) -> None:
+def test_changes_in_nested_roots_are_reported_for_both(stage: Stage) -> None:
     outer, inner, other = stage.root(), stage.root("root/inner"), stage.root("other")
     for root in (outer, inner, other):
         stage.watch(root)
@@ -229,7 +229,7 @@ def test_nothing_is_reported_after_close(stage: Stage) -> None:
     assert stage.world.dirty == {}
 
 
-def test_an_observer_tells_changes_before_any_walk(tmp_path: Path) -> None:
+def test_an_observer_reports_changes_before_any_walk(tmp_path: Path) -> None:
     world, root = World(), root_at(tmp_path)
     watcher = observing(world.on_dirty, world.on_rescan)
     with watching(watcher, world, root):

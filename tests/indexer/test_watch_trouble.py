@@ -137,7 +137,7 @@ def test_without_an_inotify_instance_everything_is_polled(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("held_open", [False, True])
 def test_a_root_that_is_deleted_and_made_again_is_walked(tmp_path: Path, held_open: bool) -> None:
-    """The kernel keeps silent about a removed folder in which some shell still stands."""
+    """The kernel keeps silent about a removed folder that is the working directory of a shell."""
     root = root_at(tmp_path / "root")
     Path(root.path, "sub").mkdir(parents=True)
     world = World()

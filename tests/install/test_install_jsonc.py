@@ -1,4 +1,4 @@
-"""Editing JSON with comments as text: whatever stands there, only our entry changes."""
+"""Editing JSON with comments as text: whatever the file contains, only our entry changes."""
 
 from __future__ import annotations
 

@@ -133,7 +133,7 @@ def test_uninstall_leaves_no_file_that_differs_from_before(user: User) -> None:
     assert "nothing was removed" in uninstall(user, "--yes").stdout
 
 
-def test_uninstall_stops_the_daemon_and_deletes_the_state_only_if_told(user: User) -> None:
+def test_uninstall_stops_the_daemon_and_deletes_the_state_only_if_asked_to(user: User) -> None:
     from llmc.base.daemon_lock import read_owner
 
     state = Path(user.place.home.path)

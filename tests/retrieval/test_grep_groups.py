@@ -98,7 +98,7 @@ def ask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Repl
         yield run
 
 
-def test_each_match_stands_under_its_symbol_and_a_handler_is_named_after_its_registration(
+def test_each_match_is_listed_under_its_symbol_and_a_handler_is_named_after_its_registration(
     ask: Callable[..., Reply],
 ) -> None:
     text = ask("grep", pattern="cookie", path=["src/auth.ts"]).text
@@ -198,7 +198,7 @@ def test_python_tests_are_those_in_test_files_and_test_applications_are_test_cod
         ("text", {("docs/guide.md", 3)}),
     ],
 )
-def test_lines_are_told_apart_by_kind(ask: Callable[..., Reply], kind: str, expected: set[tuple[str, int]]) -> None:
+def test_lines_are_grouped_by_kind(ask: Callable[..., Reply], kind: str, expected: set[tuple[str, int]]) -> None:
     files = ask("grep", pattern="cookie", kind=[kind]).data["files"]
     assert {(file["path"], line[0]) for file in files for line in file["lines"]} == expected
 

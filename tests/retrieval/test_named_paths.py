@@ -51,7 +51,7 @@ def files_in(reply: str) -> set[str]:
     }
 
 
-def test_ignored_files_are_left_out_where_nobody_names_them(world: CommandLine) -> None:
+def test_ignored_files_are_left_out_unless_they_are_named(world: CommandLine) -> None:
     assert files_in(world.text("grep", "needle")) == {"a.txt"}
 
 
@@ -67,7 +67,7 @@ def test_ignored_files_are_left_out_where_nobody_names_them(world: CommandLine) 
         (("link.txt",), {"build/out.txt"}),
     ],
 )
-def test_grep_searches_what_is_named(world: CommandLine, named: tuple[str, ...], found: set[str]) -> None:
+def test_grep_searches_paths_that_are_named(world: CommandLine, named: tuple[str, ...], found: set[str]) -> None:
     assert files_in(world.text("grep", "needle", *named)) == found
 
 
@@ -101,7 +101,7 @@ def test_a_named_path_that_is_searched_twice_is_read_twice(world: CommandLine) -
     changing.unlink()
 
 
-def test_find_lists_what_is_named(world: CommandLine) -> None:
+def test_find_lists_paths_that_are_named(world: CommandLine) -> None:
     assert files_in(world.text("find", "out.txt", "build")) == {"build/out.txt"}
     assert files_in(world.text("find", "build/out.txt")) == {"build/out.txt"}
     printed = world.text("te", "find", "build", "-type", "f", "-name", "*.txt").split()

@@ -54,13 +54,13 @@ def test_a_question_about_a_document_finds_the_document(project: Workspace) -> N
     assert paths(project, "opening hours")[0] == "config/depot.yaml"
 
 
-def test_a_test_stands_behind_the_code_unless_it_is_asked_for(project: Workspace) -> None:
+def test_a_test_ranks_behind_the_code_unless_the_query_asks_for_tests(project: Workspace) -> None:
     code_first = paths(project, "retry policy attempts")
     assert code_first.index("src/depot/retry.py") < code_first.index("tests/test_retry.py")
     assert paths(project, "test that the retry policy waits longer")[0] == "tests/test_retry.py"
 
 
-def test_a_list_of_words_stands_behind_what_says_something_of_them(project: Workspace) -> None:
+def test_a_list_of_words_ranks_behind_text_that_explains_them(project: Workspace) -> None:
     words = ["attic", "postage", "refunds", "returns", "label", "zebra", *(f"word{number}" for number in range(40))]
     (root_of(project) / "vocabulary.txt").write_text("\n".join(sorted(words)))
     (root_of(project) / "docs/attic.md").write_text("What is kept in the attic is listed once a year.\n" * 3)
@@ -217,7 +217,7 @@ def test_a_signal_that_is_switched_off_has_no_share(project: Workspace) -> None:
         assert not {share.signal for share in file.shares} & off
 
 
-def test_two_roots_are_ranked_together_and_told_apart(tmp_path: Path) -> None:
+def test_two_roots_are_ranked_together_and_named_in_the_reply(tmp_path: Path) -> None:
     first, second = write(tmp_path / "one"), tmp_path / "two"
     second.mkdir()
     (second / "policy.py").write_text("class ReturnPolicy:\n    refund_days = 14\n", "utf-8")

@@ -139,7 +139,7 @@ def test_of_a_long_function_the_part_that_answers_comes_with_the_line_that_names
     assert "total_30" not in told
 
 
-def test_who_asks_for_tests_is_told_their_names(ask: Callable[..., str]) -> None:
+def test_for_queries_about_tests_search_lists_test_names(ask: Callable[..., str]) -> None:
     told = ask("tests of the pool", path="tests")
     named = ("class PoolTests:", "class OtherPoolTests:", "def test_pool_reuses", "def test_pool_limit")
     assert all(name in told for name in named)
@@ -147,7 +147,7 @@ def test_who_asks_for_tests_is_told_their_names(ask: Callable[..., str]) -> None
     assert "PoolOfOne" not in told
 
 
-def test_who_asks_for_a_class_is_told_its_members(ask: Callable[..., str]) -> None:
+def test_for_the_name_of_a_class_search_lists_its_members(ask: Callable[..., str]) -> None:
     for query in ("Pool", "Pool methods"):
         told = ask(query)
         assert all(name in told for name in ("class Pool:", "def __init__", "def fresh", "def connect"))
@@ -223,7 +223,7 @@ def test_a_name_that_is_asked_for_lists_every_file_that_has_it(folder: Path, ask
         ("-- a remark\n--count;\n// one\ncode(); // two", {1, 3}),
     ],
 )
-def test_documentation_is_told_from_code(text: str, expected: set[int]) -> None:
+def test_documentation_is_distinguished_from_code(text: str, expected: set[int]) -> None:
     assert set(documentation(enumerate(text.split("\n"), 1))) == expected
 
 
@@ -236,7 +236,7 @@ def test_documentation_is_told_from_code(text: str, expected: set[int]) -> None:
         ('const fs = require("fs");\nuse std::fmt;\npub use a::{\n    B,\n};\nuse_it();', {1, 2, 3, 4, 5}),
     ],
 )
-def test_imports_are_told_from_code(text: str, expected: set[int]) -> None:
+def test_imports_are_distinguished_from_code(text: str, expected: set[int]) -> None:
     assert set(imports(enumerate(text.split("\n"), 1))) == expected
 
 

@@ -207,7 +207,7 @@ def test_names_that_are_not_utf8_travel_both_ways(place: Place) -> None:
         assert connection.call("echo", {"path": "caf\udce9"}) == {"path": "caf\udce9"}
 
 
-def test_the_handler_knows_who_asks_and_from_where(place: Place) -> None:
+def test_the_handler_knows_the_caller_and_its_folder(place: Place) -> None:
     caller = place.caller(LLMC_INDEX_HIDDEN="false")
     caller.about |= {"cwd": "/somewhere", "flags": ["index.hidden=true"], "config": "/c.toml", "session": "s1"}
     with caller.connect() as connection:
@@ -233,7 +233,7 @@ def test_a_connection_becomes_a_stream_of_plain_bytes(place: Place) -> None:
         thread.join()
 
 
-def test_the_kernel_says_who_is_at_the_other_end() -> None:
+def test_the_kernel_identifies_the_peer() -> None:
     import os
 
     here, there = socket.socketpair(socket.AF_UNIX)

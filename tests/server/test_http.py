@@ -1,4 +1,4 @@
-"""REST: what a program without MCP can ask, and what it is told when it asks wrongly."""
+"""REST: what a program without MCP can call, and the errors that it gets."""
 
 from __future__ import annotations
 

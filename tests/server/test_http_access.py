@@ -281,7 +281,7 @@ def context_for(cert: Path) -> ssl.SSLContext:
     return ssl.create_default_context(cafile=str(cert))
 
 
-def test_insecure_must_be_said(tmp_path: Path) -> None:
+def test_serving_without_tls_needs_the_option_insecure(tmp_path: Path) -> None:
     with served(tmp_path, "--insecure", address="0.0.0.0:0") as server:
         url = f"http://127.0.0.1:{server.port}/health"
         authorization = {"Authorization": f"Bearer {server.token()}"}

@@ -126,7 +126,7 @@ def test_mistakes_are_reported_to_the_model_with_the_nearest_right_name(world: W
     assert "src/depot/courier.py" in path
 
 
-def test_what_was_asked_for_is_not_said_back_at_any_length(world: World) -> None:
+def test_a_reply_does_not_repeat_a_long_argument(world: World) -> None:
     long = "x" * 100_000
     calls: dict[str, dict[str, Any]] = {
         "read": {"target": long},

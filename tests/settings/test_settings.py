@@ -89,7 +89,7 @@ def test_of_two_files_in_a_folder_the_toml_is_read_and_the_other_is_mentioned(
     assert str(loaded.notices[0]) == f"{workspace}/llmc.json: is not read beside llmc.toml"
 
 
-def test_a_named_file_stands_in_for_the_workspace_file_and_may_set_everything(
+def test_a_file_given_with_config_replaces_the_workspace_file_and_may_set_everything(
     workspace: Path, env: dict[str, str], tmp_path: Path
 ) -> None:
     (workspace / "llmc.toml").write_text("[index]\nhidden = false\n")

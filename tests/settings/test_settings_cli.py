@@ -34,7 +34,7 @@ def told(capture: Capture, *arguments: str) -> str:
     return capture.readouterr().out
 
 
-def test_show_tells_what_is_set_and_by_whom(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+def test_show_lists_settings_and_their_sources(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     (folder / "llmc.toml").write_text("[index]\nworkers = 2\n")
     monkeypatch.setenv("LLMC_INDEX_HIDDEN", "no")
     lines = told(capsys, "show", "--set", "index.max_depth=9").splitlines()

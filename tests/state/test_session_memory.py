@@ -75,7 +75,7 @@ def test_a_dropped_key_keeps_counting_so_that_an_old_version_never_fits_again(me
     assert memory.put(kept, Draft("k", 2, "rem", version=0)).version == 3
 
 
-def test_of_many_who_compare_and_set_at_once_every_success_is_a_version_of_its_own(tmp_path: Path) -> None:
+def test_of_many_concurrent_compare_and_set_calls_every_success_is_its_own_version(tmp_path: Path) -> None:
     path = str(tmp_path / "sessions.sqlite")
     first = Memory(path)
     kept = first.open("local", "race")

@@ -237,7 +237,7 @@ def test_a_store_without_any_embedder_works_by_words(tmp_path: Path) -> None:
         assert store.verify() == []
 
 
-def test_reading_what_is_not_there_says_so(tmp_path: Path) -> None:
+def test_reading_a_missing_file_reports_it(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="no index yet"):
         reader(tmp_path / "nowhere")
     (tmp_path / "file").write_text("not a folder")
@@ -248,7 +248,7 @@ def test_reading_what_is_not_there_says_so(tmp_path: Path) -> None:
         store.apply(batch({"a.py": "x\n"}))
 
 
-def test_a_second_writer_sees_who_writes(tmp_path: Path) -> None:
+def test_a_second_writer_is_told_the_process_that_writes(tmp_path: Path) -> None:
     with writer(tmp_path), pytest.raises(StoreError, match=f"process {os.getpid()}"):
         Store.open(tmp_path, EMBEDDER, DIMENSION, write=True)
     writer(tmp_path).close()

@@ -47,7 +47,7 @@ class TwinSurface:
     def definitions(self, visit: RequestContext) -> tuple[ToolDefinition, ...]:  # noqa: ARG002 - the protocol's
         return tuple(ToolDefinition(name, "Wait.", {"type": "object"}) for name in ("read", "shell"))
 
-    def unknown(self, visit: RequestContext, name: str) -> str:  # noqa: ARG002 - likewise
+    def unknown(self, visit: RequestContext, name: str) -> str:  # noqa: ARG002 - as above
         return "" if name in {"read", "shell"} else "no such tool"
 
     def call(self, visit: RequestContext, name: str, args: dict[str, Any], call: RunningRequest) -> Reply:

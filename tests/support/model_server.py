@@ -73,9 +73,9 @@ class Scripted(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True  # head and body are two writes; the second would wait 40 ms for the first
     log: list[dict[str, Any]] = []  # noqa: RUF012 - one for the process
-    turns: Counter[str] = Counter()  # noqa: RUF012 - likewise
+    turns: Counter[str] = Counter()  # noqa: RUF012 - as above
     lock = threading.Lock()
-    busy: Counter[str] = Counter()  # noqa: RUF012 - likewise
+    busy: Counter[str] = Counter()  # noqa: RUF012 - as above
 
     def do_GET(self) -> None:
         with self.lock:

@@ -151,7 +151,7 @@ def test_a_reply_without_text_always_says_how_to_see_it_again(world: tuple[Path,
     assert all(text.endswith("unchanged since you read it · fresh=true shows it") for text in texts)
 
 
-def test_where_some_lines_are_left_out_that_is_said_now_and_then(world: tuple[Path, Workspace, Handles]) -> None:
+def test_the_hint_on_unchanged_lines_is_given_now_and_then(world: tuple[Path, Workspace, Handles]) -> None:
     session = ConnectedSession("s")
     texts = [ask(world, session, f"a.py:1-{end}").text for end in range(20, 150, 10)][1:]
     assert all(" unchanged" in text.split("\n")[0] for text in texts)

@@ -227,7 +227,7 @@ def test_what_is_surely_meant_keeps_its_documentation_and_little_else_is_kept() 
     assert count(kept) <= 0.08 * count("\n".join(lines))
 
 
-def test_a_function_is_found_by_what_is_said_where_it_is_called() -> None:
+def test_a_function_is_found_by_the_words_around_its_calls() -> None:
     lines = python_module()
     lines += ["def _zq(it):", "    first, rest = it", "    return rest, first", ""]
     lines += ["def turn(it):", "    # the postage stamp goes to the front", "    return _zq_stamp(it)", ""]
@@ -268,7 +268,7 @@ def test_any_text_is_cut_into_units_that_hold_every_line_once(lines: list[str], 
 
 
 @given(st.lists(st.lists(LINE, min_size=1, max_size=60), min_size=1, max_size=4), LINE)
-def test_what_is_kept_and_what_is_left_are_all_there_was(texts: list[list[str]], question: str) -> None:
+def test_kept_and_left_out_lines_together_are_the_whole_text(texts: list[list[str]], question: str) -> None:
     groups = tuple(
         Group(f"f{at}", (Item(tuple(Row(line, number) for number, line in enumerate(lines, 1)), path=f"f{at}"),))
         for at, lines in enumerate(texts)

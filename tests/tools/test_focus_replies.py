@@ -201,7 +201,7 @@ def test_a_focus_question_about_matches_chooses_among_all_of_them(world: World) 
     assert count(reply.text) < 1_500
 
 
-def test_a_reply_names_what_it_left_out_and_says_when_nothing_stands_out(world: World) -> None:
+def test_a_reply_names_what_it_left_out_and_says_when_it_is_unsure(world: World) -> None:
     wanted = "where are step_17 and step_23 and step_31 and step_44 done"
     assert "also: " in world.ask("read", target="steps.py", context_focus_question=wanted).text.split("\n")[0]
     unsure = world.ask("read", target="steps.py", context_focus_question="why does the purple elephant dance")

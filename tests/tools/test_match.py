@@ -188,7 +188,7 @@ def test_the_same_variable_is_the_same_code_however_deep_it_is(ask: Ask) -> None
     assert len(list(found)) == 1
 
 
-def test_a_time_limit_is_told_and_is_not_an_answer(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_time_limit_is_reported_and_is_not_an_answer(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("llmc.tools.match.PATIENCE", 0)
     reply = ask("fetch($A, $B)")
     assert reply.error

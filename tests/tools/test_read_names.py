@@ -106,7 +106,7 @@ def test_what_looks_like_a_call_and_is_not_parsed_as_one_is_named(ask: Callable[
     assert "web/net.py" not in reply.text
 
 
-def test_who_asks_for_callers_is_not_told_what_is_called(ask: Callable[..., Reply]) -> None:
+def test_refs_of_kind_call_does_not_list_callees(ask: Callable[..., Reply]) -> None:
     assert "· calls " not in ask("refs", name="total", kind="call").text
 
 
@@ -146,7 +146,7 @@ def test_a_search_shows_the_best_place_at_length_and_of_the_rest_a_line(ask: Cal
     assert all(other.count("\n ") <= 2 for other in others[2:])
 
 
-def test_callers_are_told_by_what_holds_the_call_and_uses_by_their_line(ask: Callable[..., Reply]) -> None:
+def test_callers_are_named_by_the_enclosing_symbol_and_uses_by_their_line(ask: Callable[..., Reply]) -> None:
     callers = ask("refs", name="helper", kind="call").text
     assert callers.startswith("1 definition, 4 calls")
     assert "\ncalls/use.py\n 5, 6 in first" in callers

@@ -88,7 +88,7 @@ def test_the_same_question_has_the_same_handle_and_a_changed_one_another(tmp_pat
 
 
 @pytest.mark.parametrize("name", ["h", "hzzzz", "../../etc", "h4k2'; drop", "x" * 300, ""])
-def test_an_unknown_handle_is_said_to_be_unknown(tmp_path: Path, name: str) -> None:
+def test_an_unknown_handle_is_reported_as_unknown(tmp_path: Path, name: str) -> None:
     with pytest.raises(NotFoundError, match="no result"):
         Handles(str(tmp_path)).open(name, "me")
 

@@ -1,4 +1,4 @@
-"""The same call again is answered from memory, and never differs from a reply that is made anew; calls that wait
+"""The same call again is answered from memory, and never differs from a new reply; calls that wait
 together share what is made after they came, and nothing that was made before."""
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class World:
     ) -> Reply:
         return answer(self.workspace, self.handles, name, args, call=call, received_at=received_at)
 
-    def anew(self, name: str, args: dict[str, Any]) -> Reply:
+    def uncached(self, name: str, args: dict[str, Any]) -> Reply:
         """As a process would reply that has answered nothing yet."""
         kept, self.workspace.cache = self.workspace.cache, DependencyCache()
         try:
@@ -64,15 +64,15 @@ class World:
             self.workspace.cache = kept
 
     def both(self, name: str, args: dict[str, Any]) -> tuple[str, str]:
-        """The reply that may be from memory and one that is made anew, of one state of the index."""
+        """The reply that may be from memory and a new one, of one state of the index."""
         for _ in range(MOST_TRIES):
-            before, kept, after = (ask(name, args).text for ask in (self.anew, self.ask, self.anew))
+            before, kept, after = (ask(name, args).text for ask in (self.uncached, self.ask, self.uncached))
             if before == after:
                 return kept, after
         pytest.fail("the index never settled")
 
     def settle(self) -> None:
-        """Until no file is so young that it is always looked at anew."""
+        """Until no file is so recent that it is always read again."""
         for _ in range(MOST_TRIES):
             if self.from_memory("tree", {"depth": 1}):
                 return
@@ -151,7 +151,7 @@ def test_sizes_and_dates_are_looked_up_each_time(world: World) -> None:
     assert not any(world.from_memory("find", {"name": "po", "long": True}) for _ in range(2))
 
 
-def test_who_came_before_a_reply_was_begun_gets_it_too_and_who_came_later_a_new_one(world: World) -> None:
+def test_callers_that_came_before_a_reply_was_begun_share_it_and_later_ones_get_a_new_one(world: World) -> None:
     name, args = "grep", {"pattern": "NEWS"}
     came = time.monotonic()
     made = world.ask(name, args, received_at=came)

@@ -57,7 +57,7 @@ def test_the_exit_code_is_the_commands(world: World, command: str, code: int) ->
     assert world.llmc("te", "--raw", "sh", "-c", command).returncode == code
 
 
-def test_a_command_that_does_not_exist_is_said(world: World) -> None:
+def test_a_command_that_does_not_exist_is_reported(world: World) -> None:
     done = world.llmc("te", "nosuchprogram", "--flag")
     assert (done.returncode, done.stdout) == (127, "")
     assert "nosuchprogram: command not found" in done.stderr
@@ -101,7 +101,7 @@ def test_raw_output_comes_while_the_command_runs(world: World) -> None:
     assert rest == "got word\n"
 
 
-def test_the_environment_and_what_is_piped_in_are_the_users_own(world: World) -> None:
+def test_the_environment_and_standard_input_are_the_users_own(world: World) -> None:
     done = world.llmc("te", "sh", "-c", "cat; echo $MINE", input="piped\n")
     assert done.stdout == "exit 0\n piped\n \n"
     world.place.environ["MINE"] = "kept"
@@ -357,7 +357,7 @@ def test_an_output_can_be_searched_behind_its_handle(world: World) -> None:
     assert world.llmc("grep", "(", handle).returncode == 2
 
 
-def test_reading_a_log_tells_its_failures_and_pages_through_the_rest(world: World) -> None:
+def test_reading_a_log_lists_its_failures_and_pages_through_the_rest(world: World) -> None:
     log = world.folder / "test-run.log"
     filler = "".join(f"test_{at} (m.C.test_{at}) ... ok\n" for at in range(3_000))
     golden = GOLDEN_LOGS / "unittest.txt"

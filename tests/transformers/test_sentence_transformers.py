@@ -83,7 +83,7 @@ def test_the_quality_tier_holds_both_models_in_one_vector(light: StaticEmbedder)
     assert np.allclose(np.linalg.norm(both.embed(["some text"]), axis=1), 1.0, atol=1e-5)
 
 
-def test_a_folder_that_is_no_model_is_said_at_start(tmp_path: Path) -> None:
+def test_a_folder_without_a_model_is_reported_at_start(tmp_path: Path) -> None:
     with pytest.raises(EmbedError, match="cannot be used"):
         open_embedder(EmbedderSettings(kind="sentence-transformers", model=str(tmp_path)))
 

@@ -1,6 +1,6 @@
 """The rule table: `rules.toml` read and compiled, once and when first needed.
 
-One `re2.Set` determines in a single pass which of some two hundred rules match a text at all; for source code that is
+One `re2.Set` determines in a single pass which of some two hundred rules match a string at all; for source code that is
 mostly none, at 450 MB/s. Only those rules are then searched for one by one.
 """
 
@@ -49,7 +49,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Signs:
-    """The result of one pass over a text: the rules that match somewhere, in the order of the table, followed by those
+    """The result of one pass over text: the rules that match somewhere, in the order of the table, followed by those
     for this file name; whether it may hold a secret that spans lines; whether something in it may hide a secret."""
 
     rules: tuple[Rule, ...]

@@ -1,7 +1,7 @@
 """Is this value a secret, or something else: a placeholder, a reference, a type, a label, a name?
 
 A value is judged together with how it was written. In code a bare word is a variable and a quoted plain word mostly a
-name; in a config file a plain word after `password:` is the password. Generated values are told from words
+name; in a config file a plain word after `password:` is the password. Generated values are distinguished from words
 by their pairs of letters: in English text three quarters of the pairs are common ones, in random letters a quarter.
 """
 

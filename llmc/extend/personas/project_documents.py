@@ -49,7 +49,7 @@ ROLES: Final[dict[str, tuple[str, str]]] = {
 _HEADING: Final = re.compile(r"(?:#{1,3}|={1,3}|\*)\s+(\S.*)")
 _UNDERLINE: Final = re.compile(r"([=\-~^*#\"+`])\1{2,}\s*")
 _IDLE: Final = re.compile(r"\s*(?:$|\[?!\[|<|\.\. |:\w+:|---|===|\|?\s*\[!\[|image::|//)")
-LOOKED_AT: Final = 40  # lines in which a title stands
+LOOKED_AT: Final = 40  # lines that are searched for a title
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,7 +55,7 @@ class Dialect:
         """What an import statement of this file names."""
         return UNRESOLVED
 
-    def export(self, resolver: Resolver, place: str, name: str) -> Resolution:  # noqa: ARG002 - likewise
+    def export(self, resolver: Resolver, place: str, name: str) -> Resolution:  # noqa: ARG002 - as above
         """What a module calls by this name."""
         return UNRESOLVED
 
@@ -77,7 +77,7 @@ class Dialect:
         owner = self.owner(resolver, facts, scope)
         return None if owner is None else Resolution((Entity(kind, owner),))
 
-    def owner(self, resolver: Resolver, facts: Facts, scope: str) -> GraphNode | None:  # noqa: ARG002 - likewise
+    def owner(self, resolver: Resolver, facts: Facts, scope: str) -> GraphNode | None:  # noqa: ARG002 - as above
         """The type whose code a scope is."""
         found = facts.enclosing_type(scope)
         return facts.node(found) if found else None

@@ -99,7 +99,7 @@ class CFamily(Dialect):
                 return True
         return False
 
-    def owner(self, resolver: Resolver, facts: Facts, scope: str) -> GraphNode | None:  # noqa: ARG002 - likewise
+    def owner(self, resolver: Resolver, facts: Facts, scope: str) -> GraphNode | None:  # noqa: ARG002 - as above
         """Of `void Foo::bar() {}` the class Foo, which a header defines."""
         found = facts.enclosing_type(scope)
         if found:

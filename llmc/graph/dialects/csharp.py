@@ -77,7 +77,7 @@ class CSharp(Dialect):
         return container or (facts.links.packages[0] if facts.links.packages else "")
 
     def _nearest(self, origin: Facts, nodes: list[GraphNode]) -> Resolution:
-        """Parts of a partial class are one type: the nearest file stands for all."""
+        """Parts of a partial class are one type: the nearest file represents all."""
         nearest = max(
             nodes, key=lambda node: (node.doc == origin.doc, shared_folders(origin.path, self.project.path(node.doc)))
         )

@@ -172,7 +172,7 @@ class ChangeBatch:
         return topmost
 
     def deliver(self, root: Root, on_dirty: OnDirty, on_rescan: OnRescan) -> bool:
-        """Call the callbacks. False when one failed: this root has then lost changes, and the watcher goes on."""
+        """Call the callbacks. False when one failed: this root has then lost changes, and the watcher keeps running."""
         try:
             if self.dirty:
                 on_dirty(root, self.dirty)

@@ -1,6 +1,6 @@
 """What is known of files that are too large for the index: which trigrams they hold, and whether they hold a NUL byte.
 
-Otherwise every grep reads them here, and four of them took 7 ms of the 9 that a word nobody uses took among 30,000
+Otherwise every grep reads them here, and four of them took 7 ms of the 9 that a word without matches took among 30,000
 files. One is looked at beside the first answer that needs it, and again when its stamp changes. Only trigrams in ASCII
 are kept: a bit for each that there can be, 256 KB for a file.
 """
@@ -95,7 +95,7 @@ class LargeFiles:
                 self._known[place] = known
 
     def _has_room(self) -> bool:
-        """Some may be of files that are long gone: when there are too many, all are looked at anew, now and then."""
+        """Some may be of files that are long gone: when there are too many, all are checked again."""
         full = len(self._known) + len(self._taking) >= MOST_FILES
         if full and time.monotonic() - self._cleared >= CLEARED_SECONDS:
             self._cleared = time.monotonic()

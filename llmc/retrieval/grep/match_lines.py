@@ -94,7 +94,7 @@ class Matcher:
 MOST_SPANS = 20  # of one line, enough to tell what it is
 
 
-# ripgrep's -w asks for no word character before and none behind, whatever the match itself begins and ends with.
+# ripgrep's -w requires no word character before and none after, whatever the match itself begins and ends with.
 WORD_START = r"(?:^|\W)"
 WORD_END = r"(?:$|\W)"
 

@@ -421,7 +421,7 @@ def cross(lefts: frozenset[str], rights: frozenset[str]) -> frozenset[str]:
 
 
 def needed(strings: frozenset[str]) -> Trigrams:
-    """One of these strings stands in the file."""
+    """The file contains one of these strings."""
     if not strings or any(len(text) < 3 for text in strings):  # noqa: PLR2004 - no trigram in it
         return EVERYTHING
     options = tuple(Trigrams(all=windows(text)) for text in sorted(strings))

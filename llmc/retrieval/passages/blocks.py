@@ -39,7 +39,7 @@ _NEVER: Final = re.compile(
 )
 _QUOTED: Final = re.compile(r"""("{3}|'{3})|[#].*|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'""")
 _CLOSING: Final = re.compile(r"\s*(?:[)\]}]|end\b|fi\b|done\b|esac\b)")
-# The preprocessor, labels of C and access labels of C++ stand further out than what they belong to.
+# The preprocessor, labels of C and access labels of C++ are indented less than what they belong to.
 _OUTDENTED: Final = re.compile(
     r"\s*#\s*(?:if|else|elif|endif|define|undef|pragma|error|line|include)|\s*(?:public|private|protected)?[\w ]*:\s*$"
 )
@@ -62,7 +62,7 @@ class Block:
 
 
 def read_blocks(lines: Sequence[str]) -> list[Block]:
-    """The definitions of a text, an outer one before its inner ones."""
+    """The definitions in the text, an outer one before its inner ones."""
     depths = indents(lines)
     found = [block for at in _openers(lines, depths) if (block := _block_at(lines, depths, at)) is not None]
     return [block for block in found if block.end > block.start]

@@ -3,7 +3,7 @@
 The places that were found in a file are cut into units: a definition each, a long one by its paragraphs. They are
 weighed (`weigh`) by the question's words in them and in their names and by the rank of the chunk around them, for which
 vectors had their say, and the best are taken while there is room. Of a comment or a docstring in code only the first
-line stays: a question is worded like documentation, and what decides stands below it.
+line stays: a question is worded like documentation, and the code that decides is below it.
 
 Lines that were begun are completed: statements, short functions, and the last lines of others. For questions about
 tests their names are listed, for a class by its name its members.
@@ -40,7 +40,7 @@ LONGEST_DEFINITION: Final = 120  # lines that are looked at around a place
 PIECE, LEAST_PIECE = 320, 120  # characters of a long definition that stay together, at the latest and at a blank line
 MOST_PIECE, SENTENCE_ENDS = 640, (".", ":", ";", "!", "?", ")")  # documentation is cut where a sentence ends
 LONGEST_LINE: Final = 1_000  # characters; what is longer is data, and says no more
-NAME_WITHIN: Final = 30  # lines of decorators and comments that may stand before a name
+NAME_WITHIN: Final = 30  # lines of decorators and comments that may precede a name
 LINE, TITLE = 4, 24  # characters that a line and a title cost beside what is on them
 THRIFT: Final = 0.3  # how much cost counts against likelihood: 0 not at all, 1 in full
 # What is worth so much less than the best is left out, room or not: 6 % fewer characters, and the answer as often.
@@ -262,7 +262,7 @@ class _Text:
         return sorted(found)
 
     def _tells(self, number: int, owner: Symbol | None) -> bool:
-        """A heading is told by the title, and a line below it tells nothing."""
+        """The title names a heading already, and the line under it says nothing."""
         if owner is None or owner.kind != "heading":
             return self._sizes[number] > LINE and (number not in self._prose or says(self._lines[number]))
         return number != owner.start_line and says(self._lines[number])
@@ -316,7 +316,7 @@ class _Text:
         return found if len(found) < len(kept) else set()
 
     def _own_lines(self, first: int, last: int) -> set[int]:
-        """Lines of a function without its documentation, which is told by its first line."""
+        """Lines of a function without its documentation, of which the first line is enough."""
         last = min(last, len(self._lines.all))
         return {number for number in range(first, last + 1) if number not in self._prose}
 

@@ -23,7 +23,7 @@ def passage(lines: Sequence[str], place: ChunkPlace) -> str:
 
 
 class PlainLines(Sequence[str]):
-    """As `split_lines` has them, of a text that `is_plain`."""
+    """The lines as `split_lines` returns them, of text that `is_plain`."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data

@@ -1,4 +1,4 @@
-"""What do the words of a text say of a question? Each line is read once; all columns are sums over its lines.
+"""How well do the words of each line match a question? Each line is read once; all columns are sums over its lines.
 
 BM25 within this one text, for the unit itself, for the names around it and for the lines elsewhere that mention it;
 whether its documentation says the very words; and how much of the question a documented unit leaves unsaid.
@@ -97,7 +97,7 @@ def mentions(said: LexicalFeatures, lines: Sequence[str], units: Sequence[TextUn
 
 
 def mentioned(lines: Sequence[str], names: Iterable[str]) -> dict[str, list[int]]:
-    """Name → the lines where it stands, from 0."""
+    """Name → the lines that contain it, from 0."""
     known = {name for name in names if len(name) >= SHORTEST_NAME}
     places: defaultdict[str, list[int]] = defaultdict(list)
     for at, line in enumerate(lines):
@@ -111,7 +111,7 @@ def last_name(unit: TextUnit) -> str:
 
 
 def quoted(said: LexicalFeatures, units: Sequence[TextUnit]) -> list[float]:
-    """How much of the question stands together at the beginning of a unit: what documentation says of itself."""
+    """How much of the question is together at the beginning of a unit: what documentation says of itself."""
     return [
         max(0.0, most_together(said, range(unit.start, min(unit.end, unit.signature + HEAD))) - MOST) / (1 - MOST)
         if unit.defines
@@ -135,7 +135,7 @@ def share_of(said: LexicalFeatures, span: range) -> float:
 
 
 def together(said: LexicalFeatures, units: Sequence[TextUnit]) -> list[float]:
-    """How much of the question stands within three lines of a unit, its rare words counting most."""
+    """How much of the question is within three lines of a unit, its rare words counting most."""
     seen = Counter(term for line in said.hits for term in set(line))
     rarity = {term: weight * math.log(1 + len(said.hits) / (0.5 + seen[term])) for term, weight in said.asked.items()}
     whole = sum(rarity.values()) or 1.0

@@ -22,7 +22,7 @@ __all__ = ["LogEntry", "asked_entries", "read_entries"]
 LOOKED_AT: Final = 400  # lines from which a log is recognised
 FEWEST_LINES: Final = 20
 LOG_SHARE: Final = 0.5  # of the looked-at lines that begin an entry or continue one
-LONGEST_PREFIX: Final = 160  # characters in which time and level stand
+LONGEST_PREFIX: Final = 160  # characters that contain time and level
 LONGEST_LINE: Final = 1_000
 _LEVELS: Final = {
     "error": r"ERROR|ERR|SEVERE|FATAL|CRITICAL|CRIT|PANIC|EMERG|ALERT|E",
@@ -68,7 +68,7 @@ class LogEntry:
 
 
 def read_entries(lines: Sequence[str]) -> list[LogEntry]:
-    """The entries of a text; empty if it is not a log."""
+    """The entries of a log; empty if the text is not one."""
     looked = [line for line in lines[:LOOKED_AT] if line.strip()]
     if len(looked) < FEWEST_LINES:
         return []

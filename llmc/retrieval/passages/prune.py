@@ -1,10 +1,10 @@
-"""The embedded pruner: which lines of a text answer a question? Pure, offline, some 20 ms for a thousand lines.
+"""The embedded pruner: which lines answer a question? Pure, offline, some 20 ms for a thousand lines.
 
     kept = prune(lines, "how are cookies merged")      # numbers of lines, from 1
 
 The text is cut into units and passages inside them (`units`), each is scored (`score`), and what is likely enough for
 its cost is kept (`choose`). Imports that bring a name into what is kept come along if they are short. Logs go entry by
-entry (`log_entries`). `pruned` also names what was left out and may be meant, and says when nothing stands out.
+entry (`log_entries`). `pruned` also names what was left out and may be meant, and says when no part is clearly better.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """`lines` are the numbers of those kept. `is_unsure`: nothing stands out, other lines may answer as well."""
+    """`lines` are the numbers of those kept. `is_unsure`: no part scores clearly higher, others may answer too."""
 
     lines: list[int]
     also: tuple[LeftOut, ...] = ()
@@ -113,7 +113,7 @@ def pruned(
 
 
 def around_words(lines: Sequence[str], question: str) -> list[int]:
-    """The places, from 0, where a word of the question stands, with some lines around: what a long text is asked by."""
+    """The lines, from 0, with a word of the question, and some around each: only these of a long text are scored."""
     asked = [word.text.lower() for word in query_words(question) if not word.stop and len(word.text) >= SHORTEST_WORD]
     found: set[int] = set()
     for at, line in enumerate(lines):

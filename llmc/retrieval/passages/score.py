@@ -48,7 +48,7 @@ WEIGHTS: Final = {
     "around": 0.8,
     "mentions": 0.7,
     "quoted": 1.5,
-    # Fitted alone it would be -4.1; but who asks in words of his own must not lose what is documented in others.
+    # Fitted alone it would be -4.1; but a question in other words must not lose what is documented.
     "unsaid": -2.0,
     "meaning": 2.4,
     "named": 3.1,
@@ -115,7 +115,7 @@ class SemanticScorer:
         return self._near(self.tokens(texts))
 
     def _near(self, texts: Ids) -> Array:
-        """How near the nearest word of a text is to each word of the question, the rare ones counting most."""
+        """How near the nearest word of the text is to each word of the question, the rare ones counting most."""
         if not self._telling:
             return np.zeros(len(texts))
         flat, starts = np.concatenate(texts), np.cumsum([0, *map(len, texts)])[:-1]

@@ -21,7 +21,7 @@ COMMENTS: Final = ("#", "//", "/*", "*", "--", ";;")
 LONG, LONGEST = 10, 16  # lines from which on a segment ends at the next good place, and at any place
 LONGEST_BLOCK: Final = 40  # lines of a fenced block, or of one that a sentence introduces, that stay together
 LEVELS: Final = 4  # of enclosing statements that are shown
-INDENTED: Final = 3  # columns by which a block stands deeper than the paragraph that it belongs to
+INDENTED: Final = 3  # columns by which a block is indented deeper than the paragraph that it belongs to
 OPENING: Final = ("{", "(", "[", ",", ":", "=", "\\", "=>", "->")
 _ATTRIBUTE: Final = re.compile(r"#\[|#!\[|#(?:define|if|el|endif|include|pragma|undef)\b|--\w")
 _CLOSING: Final = re.compile(r"[\s)\]},;]*(?:end|fi|done|esac)?[\s;,)]*")

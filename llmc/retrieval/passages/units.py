@@ -1,7 +1,7 @@
 """A text cut into units, each of which is kept or left out as a whole: functions, heads of classes, paragraphs.
 
 What is kept of a function is all of it. A class is its head and its members, since a question is mostly about one of
-them; a function that would be too much by itself is taken apart as well. What stands between definitions goes by
+them; a function that would be too much by itself is taken apart as well. Lines between definitions go by
 paragraphs (`segments`). Every line is in one unit. `inner_passages` are the paragraphs of long units, any of which may
 be kept without the rest, with the lines that enclose it.
 """
@@ -33,7 +33,7 @@ QUOTES: Final = ('"""', "'''")
 class TextUnit:
     """Lines `start` to `end` (from 0, `end` exclusive); `signature` is its first line of code.
 
-    `heads` are the first lines of what encloses it, `doc` is where its documentation stands.
+    `heads` are the first lines of what encloses it, `doc` is where its documentation is.
     """
 
     start: int
@@ -78,7 +78,7 @@ class _Cutting:
     def within(
         self, start: int, end: int, among: tuple[int, int], heads: tuple[int, ...], name: str
     ) -> Iterator[TextUnit]:
-        """The units of lines `start` to `end`, whose definitions stand at `among` in the list."""
+        """The units of lines `start` to `end`, whose definitions are at `among` in the list."""
         at, index = start, among[0]
         while index < among[1]:
             block = self._blocks[index]

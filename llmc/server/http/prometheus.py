@@ -34,7 +34,7 @@ def exposition_of(metrics: Sequence[Metric]) -> str:
     from prometheus_client.exposition import generate_latest  # noqa: PLC0415 - only where metrics are scraped
 
     class Collected:
-        """What the client library asks for a list of metrics."""
+        """The collector that the client library calls for its metrics."""
 
         def collect(self) -> Iterable[Metric]:
             return metrics

@@ -7,7 +7,7 @@
     expires = 2027-01-01T00:00:00Z
 
 The file holds hashes, so it is no secret itself. It is read again when it changes; a file that cannot be read or
-contains a mistake admits nobody until it is corrected, since a mistake might be a revocation.
+contains a mistake grants no access until it is corrected, since a mistake might be a revocation.
 """
 
 from __future__ import annotations

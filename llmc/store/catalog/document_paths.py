@@ -156,7 +156,7 @@ class DocumentPaths(Mapping[int, str]):
         return [self._path(at) for at in self._by_path[first:end].tolist()]
 
     def spelling(self, letters: str) -> list[str]:
-        """The paths that have these letters in their order, whatever stands between them and in whatever case."""
+        """The paths that have these letters in this order, with anything between them and in either case."""
         # Each letter at its first place behind the one before; what then fails, fails in every other way too.
         spelled = re.compile("".join(f"[^{letter}]*+{letter}" for letter in map(re.escape, letters))).match
         lowered = self._lowered.split("\0")  # of no path at all one empty text, which zip passes by

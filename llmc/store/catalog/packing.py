@@ -3,7 +3,7 @@
 Chunks, symbols and references are only ever wanted by document, so each is a table of columns, as JSON, deflated. As
 SQLite rows with their indexes they took 3.5 times the space.
 
-The process that parses a text packs its symbols and references too, and a pool sends the blobs instead of thousands of
+The process that parses a file packs its symbols and references too, and a pool sends the blobs instead of thousands of
 small objects, whose transfer took more than half of the writing process's CPU time. Packed values behave like the
 objects and are unpacked on access; so are `Declarations`, since a query touches many documents and little of each.
 """
@@ -214,7 +214,7 @@ class SymbolColumns(Sequence[Symbol]):
 
 
 def pack_references(references: Sequence[Reference]) -> bytes:
-    """Names and containers repeat within a file: each stands once, the rows hold its number."""
+    """Names and containers repeat within a file: each is stored once, the rows hold its number."""
     words: dict[str, int] = {}
     names, kinds, lines, containers, receivers = [], [], [], [], []
     line = 0

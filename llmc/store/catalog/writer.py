@@ -108,7 +108,7 @@ def put_files(db: Connection, batch: Batch) -> None:
     mark_dead(db, before.union(docs.values()).difference(row[DOC] for row in rows.values()))
 
 
-# Where in a row without its key the document stands.
+# Position of the document in a row without its key.
 DOC = 5
 
 

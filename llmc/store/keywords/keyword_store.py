@@ -105,7 +105,7 @@ class TantivyKeywords:
         return any(_is_scattered(index.segments()) for index in (self.chunks, self.files))
 
     def gather(self, doc: int) -> None:
-        """Join small segments. tantivy-py cannot be told to: its policy joins eight at a time, so rows of `doc`, which
+        """Join small segments. tantivy-py cannot do so: its policy joins eight at a time, so rows of `doc`, which
         the caller will delete, are committed one by one until there are eight."""
         for index in (self.chunks, self.files):
             if _is_scattered(index.segments()):

@@ -28,7 +28,7 @@ __all__ = ["EVERYTHING", "NOTHING", "Access", "Readable", "matches"]
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Patterns of repository names: `*` stands for anything but `/`, `**` for anything. Those in `without` are left
+    """Patterns of repository names: `*` matches anything but `/`, `**` anything. Those in `without` are left
     out again."""
 
     patterns: frozenset[str]

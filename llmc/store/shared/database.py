@@ -81,7 +81,7 @@ def wait_for(coroutine: Coroutine[Any, Any, Found]) -> Found:
     return asyncio.run_coroutine_threadsafe(coroutine, event_loop()).result()
 
 
-# The columns that hits are told by. A server keeps them in memory for all rows: 24 bytes for each, which takes one or
+# The columns that identify hits. A server keeps them in memory for all rows: 24 bytes for each, which takes one or
 # two requests, while reading them for the hits of one query takes up to eighty.
 LOADED_COLUMNS: Final = {
     "chunks": ("repo", "doc", "ordinal"),

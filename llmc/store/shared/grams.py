@@ -1,6 +1,6 @@
 """Trigrams as terms of a full-text index that splits at spaces.
 
-A part of a text is stored as the set of its trigrams, four characters for each. Compared with an index that cuts the
+A part of a file is stored as the set of its trigrams, four characters for each. Compared with an index that cuts the
 text into trigrams itself (LanceDB's `ngram` tokenizer), building takes 6.5 s of CPU instead of 22 for 52,000 documents,
 and 1,000 documents that are not in the index yet cost a query 25 ms, however many trigrams it has, instead of a
 second. Trigrams of ASCII have terms of their own; others share two million, so that a candidate may be a false one.

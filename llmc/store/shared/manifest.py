@@ -135,7 +135,7 @@ def newest(heads: Iterable[Head]) -> dict[tuple[str, str], Head]:
     return found
 
 
-# The ref that stands for a repository if the caller names none, best first; else the one that was published last.
+# The ref that is used if the caller names none, best first; else the one that was published last.
 DEFAULT_REFS = ("main", "master", "trunk", "develop")
 
 

@@ -1,6 +1,6 @@
 """One published repository at one ref, as a store that views read and as files that tools open.
 
-`PublishedStore` implements `StoreReader`, `PublishedFs` stands for a root's files: content comes from the tables,
+`PublishedStore` implements `StoreReader`, `PublishedFs` replaces a root's files: content comes from the tables,
 folders from the manifest. ripgrep gets contents as anonymous files in memory.
 """
 

@@ -91,7 +91,7 @@ class Description:
         return found
 
     def create(self, storage: Storage) -> None:
-        """The last step of creating an index: until then nobody reads or publishes."""
+        """The last step of creating an index: until then no process reads or publishes."""
         storage.create(DESCRIPTION, json.dumps(asdict(self), indent=1).encode())
 
     def require(self, wanted: Description) -> None:

@@ -184,7 +184,7 @@ class Selection:
 
     def frequencies(self, head: Head, terms: Collection[str]) -> tuple[int, dict[str, int]]:
         """The number of chunks of a repository, and how many of them have each term. Where there are many
-        repositories, the largest stand for all."""
+        repositories, the largest represent all."""
         if head.nonce not in self._counted_nonces:
             return 0, dict.fromkeys(terms, 0)
         statistics = self.statistics(head)

@@ -187,7 +187,7 @@ class LanceTable:
     def _create_indexes(self) -> None:
         from lancedb.index import BTree, IvfSq  # noqa: PLC0415 - after `engine.load`
 
-        # L2 orders unit vectors as the cosine does, and is what `table.search(vector)` uses when nothing is said.
+        # L2 orders unit vectors as the cosine does, and is what `table.search(vector)` uses by default.
         run(self._table.create_index(VECTOR, config=IvfSq(distance_type="l2")))
         run(self._table.create_index(DOC, config=BTree()))
 

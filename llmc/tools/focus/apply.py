@@ -44,7 +44,7 @@ MARK: Final = "…"
 MOST_NAMED: Final = 3  # places that were left out and may be meant
 UNSURE: Final = "unsure: no part stands out, other lines may answer too"
 MOST_SCORED: Final = 3_000  # items; of more, those that contain most words of the question
-FEW_ROWS: Final = 12  # an item of more lines is a text by itself
+FEW_ROWS: Final = 12  # an item with more lines is focused separately
 
 
 def aligned(lines: Sequence[str], pruned: Sequence[str]) -> list[int]:
@@ -250,8 +250,8 @@ def by_endpoint(envelope: Envelope, question: str, endpoint: Endpoint, cancelled
     answer = ask(endpoint, "\n".join(row.text for row in rows), question, cancelled).split("\n")
     chosen = aligned([row.text for row in rows], answer)
     # Some lines may be its own, such as marks of what it left out; if most are, it speaks of something else.
-    told = sum(1 for line in answer if line.strip())
-    if told and len(chosen) * 2 <= told:
+    answered = sum(1 for line in answer if line.strip())
+    if answered and len(chosen) * 2 <= answered:
         raise PrunerError("answered with another text")
     masks, before = [], 0
     for item in envelope.items():

@@ -1,6 +1,6 @@
 """A reply that keeps what answers `context_focus_question`: the stage between redaction and the budget.
 
-The definitions of an indexed file come from the catalog; a text that nobody indexed is cut by its indentation. With
+The definitions of an indexed file come from the catalog; text that is not indexed is cut by its indentation. With
 `envelope.pruner_url` a service decides instead; when that fails the reply is unpruned and says why.
 """
 
@@ -38,7 +38,7 @@ MARKS = 48  # tokens for the marks of some ten runs and for the names of what wa
 
 
 def focused(asked: ToolRequest, envelope: Envelope, budget: int) -> tuple[Envelope, Fitted | None]:
-    """The envelope with what must be said, and what of it is shown; None where the ordinary way goes on."""
+    """The envelope with its notes, and what fits of it; None if the reply is fitted as without a focus."""
     question = condensed(asked.text(FOCUS.name))[: asked.workspace.settings.limits.max_query_chars]
     if envelope.error or not any(item.rows or item.title for item in envelope.items()):
         return envelope, None

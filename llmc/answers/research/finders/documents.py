@@ -161,7 +161,7 @@ class TopicTerms:
         return cls(terms, tuple(found))
 
     def found(self, text: set[str]) -> frozenset[str]:
-        """The words of the question that a text has."""
+        """The words of the question that a passage contains."""
         whole = [parts for parts, compound in self.compounds if compound in text]
         return (self.terms & text).union(*whole)
 

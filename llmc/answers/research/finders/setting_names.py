@@ -1,7 +1,7 @@
-"""Which setting does something? The name of an environment variable, option or key, found by what is said about it.
+"""Which setting does something? The name of an environment variable, option or key, found by its description.
 
-Candidates are names in the form that the question asks for (`--flag`, `UPPER_CASE`, or a key) in documents, code and
-configuration. What is said about one is its own words, its line, the comment above and the section below its heading.
+Candidates are names in the form that the question names (`--flag`, `UPPER_CASE`, or a key) in documents, code and
+configuration. The description of one is its own words, its line, the comment above and the section below its heading.
 """
 
 from __future__ import annotations

@@ -152,7 +152,7 @@ def members(
 
 def callees(brief: Brief, target: GraphTarget, toolbox: RoleToolbox) -> Iterator[ResultPlace]:
     """What it calls, in the order of the source, each with what that calls; those that match the question if there are
-    many. Edges by name alone are not shown: they would be guesses told as facts."""
+    many. Edges by name alone are not shown: they would be guesses presented as facts."""
     terms = terms_of(brief.question.subject)
     tree = graph_callees(target.graph, target.node, 2)
     branches = [one for one in tree.branches if target.area.paths.accepts(target.graph.project.path(one.node.doc))]
