@@ -95,18 +95,17 @@ class LlmcError(Exception):
         self.context = context
 
     def __str__(self) -> str:
-        text = self.message
-        if self.reason:
-            text += f": {self.reason}"
-        if self.hint:
-            text += f"\n{self.hint}"
-        return text
+        return f"{self.without_hint}\n{self.hint}" if self.hint else self.without_hint
+
+    @property
+    def without_hint(self) -> str:
+        """The message and its reason."""
+        return f"{self.message}: {self.reason}" if self.reason else self.message
 
     @property
     def one_line(self) -> str:
         """For a status or a note: the message, the reason and the hint as sentences."""
-        text = f"{self.message}: {self.reason}" if self.reason else self.message
-        return f"{text}. {self.hint}" if self.hint else text
+        return f"{self.without_hint}. {self.hint}" if self.hint else self.without_hint
 
     def as_dict(self) -> dict[str, object]:
         return {

@@ -216,9 +216,7 @@ def check_roots(context: CheckContext) -> Iterator[CheckResult]:
 
     if context.loaded.no_root is not None:
         error = context.loaded.no_root
-        yield CheckResult(
-            "roots", "warn", f"{error.message}: {error.reason}" if error.reason else error.message, error.hint
-        )
+        yield CheckResult("roots", "warn", error.without_hint, error.hint)
     for entry in context.loaded.settings.roots:
         try:
             root = make_root(str(entry.path), entry.name)
@@ -293,7 +291,7 @@ def check_embedder(context: CheckContext) -> Iterator[CheckResult]:
         embedder = open_embedder(settings)
         embedder.embed_query("where is the parser?")
     except EmbedError as error:
-        text = f"{error.message}: {error.reason}" if error.reason else error.message
+        text = error.without_hint
         yield CheckResult(
             "embedder", "fail", text, error.hint or '`embedder.kind = "builtin"` works without other software'
         )

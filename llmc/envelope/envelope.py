@@ -95,6 +95,6 @@ class Envelope:
 
 def failure(tool: str, error: LlmcError) -> Envelope:
     """An error as an envelope: what happened, why, and what to do."""
-    found = f"{error.message}: {error.reason}" if error.reason else error.message
+    found = error.without_hint
     notes = (error.hint,) if error.hint else ()
     return Envelope(tool, found, notes=notes, error=error.code, data={"error": error.as_dict()})

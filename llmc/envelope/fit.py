@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from llmc.base.sections import ORDER, section_of
 from llmc.envelope.envelope import Row
-from llmc.envelope.render import frame_line, group_line, head_line, item_line, row_line, row_lines
+from llmc.envelope.render import frame_line, group_lines, head_line, item_line, row_line, row_lines
 from llmc.envelope.tokens import count_line
 
 if TYPE_CHECKING:
@@ -215,15 +215,6 @@ def fits(envelope: Envelope, left: int) -> bool:
             if left < 0:
                 return False
     return True
-
-
-def group_lines(group: Group) -> Iterator[str]:
-    if group.title:
-        yield group_line(group)
-    for item in group.items:
-        if item.title:
-            yield item_line(item)
-        yield from row_lines(item.rows)
 
 
 def choose(envelope: Envelope, left: int) -> Kept:

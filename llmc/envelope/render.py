@@ -25,6 +25,7 @@ __all__ = [
     "frame_line",
     "frame_of",
     "group_line",
+    "group_lines",
     "head_line",
     "is_span",
     "item_line",
@@ -49,14 +50,18 @@ def lines(envelope: Envelope, shown: int | None, total: int | None, handle: str,
     if envelope.error:
         yield from envelope.notes
     for group in envelope.groups:
-        if group.title:
-            yield group_line(group)
-        for item in group.items:
-            if item.title:
-                yield item_line(item)
-            yield from row_lines(item.rows)
+        yield from group_lines(group)
     if handle:
         yield frame_line(left, handle)
+
+
+def group_lines(group: Group) -> Iterator[str]:
+    if group.title:
+        yield group_line(group)
+    for item in group.items:
+        if item.title:
+            yield item_line(item)
+        yield from row_lines(item.rows)
 
 
 def head_line(envelope: Envelope, shown: int | None, total: int | None) -> str:

@@ -20,7 +20,6 @@ from llmc.envelope.tokens import weigh
 from llmc.extend.pruner.actions import Contained, Free
 from llmc.extend.pruner.config import Config, config_of
 from llmc.extend.pruner.contract import INVALID, NAME, TOOLS, VERSION, ActionError, ProgramResult, call, definitions
-from llmc.extend.pruner.node_errors import one_line_error
 from llmc.tool import ToolRequest
 
 if TYPE_CHECKING:
@@ -116,7 +115,7 @@ class LateResult:
             try:
                 self._actions_cache = self._make()
             except LlmcError as error:
-                raise ActionError(one_line_error(error)) from None
+                raise ActionError(error.one_line) from None
         return self._actions_cache
 
     def _make(self) -> Actions:

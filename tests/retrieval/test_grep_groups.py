@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tool_calls import answer, opened_tree
+from tool_calls import answer, opened_tools, opened_tree
 
 from llmc.base.errors import QueryError
 from llmc.base.languages import ROLES, role_of
@@ -81,21 +81,8 @@ mod tests {
 
 @pytest.fixture(scope="module")
 def ask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Reply]]:
-    folder = tmp_path_factory.mktemp("tree")
-    for name, text in FILES.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text)
-    home = tmp_path_factory.mktemp("home")
-    with Workspace.open(
-        str(folder), home=str(home), settings=Settings(embedder=EmbedderSettings(kind="hash"))
-    ) as workspace:
-        workspace.index()
-        handles = Handles(str(home / "handles"))
-
-        def run(tool: str, **args: Any) -> Reply:
-            return answer(workspace, handles, tool, args)
-
-        yield run
+    with opened_tools(tmp_path_factory.mktemp("tree"), tmp_path_factory.mktemp("home"), FILES) as call:
+        yield call
 
 
 def test_each_match_is_listed_under_its_symbol_and_a_handler_is_named_after_its_registration(

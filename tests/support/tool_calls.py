@@ -1,4 +1,7 @@
-"""Calling a tool in tests: `answer` builds the request that a surface would, `opened_tree` gives it a small project."""
+"""Calling a tool in tests: `answer` builds the request that a surface would, `opened_tree` gives it a small project.
+
+`opened_tools` is both: a function that calls any tool on a small project.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,12 @@ from llmc.tools.call import call_tool
 from llmc.workspace import Workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from llmc.envelope.reply import Reply
 
-__all__ = ["answer", "opened_tree"]
+__all__ = ["answer", "opened_tools", "opened_tree"]
 
 
 def answer(workspace: Workspace, handles: Handles, name: str, args: dict[str, Any], **options: Any) -> Reply:
@@ -34,3 +37,14 @@ def opened_tree(folder: Path, home: Path, files: Mapping[str, str]) -> Iterator[
     with Workspace.open(str(folder), home=str(home), settings=settings) as workspace:
         workspace.index()
         yield workspace, Handles(str(home / "handles"))
+
+
+@contextmanager
+def opened_tools(folder: Path, home: Path, files: Mapping[str, str]) -> Iterator[Callable[..., Reply]]:
+    """`call("grep", pattern="x")` on these files."""
+    with opened_tree(folder, home, files) as (workspace, handles):
+
+        def call(tool: str, **args: Any) -> Reply:
+            return answer(workspace, handles, tool, args)
+
+        yield call

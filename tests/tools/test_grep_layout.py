@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
-from tool_calls import answer, opened_tree
+from tool_calls import opened_tools
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -56,12 +56,8 @@ FILES = {
 
 @pytest.fixture(scope="module")
 def ask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]:
-    with opened_tree(tmp_path_factory.mktemp("tree"), tmp_path_factory.mktemp("home"), FILES) as (workspace, handles):
-
-        def run(tool: str, **args: Any) -> Reply:
-            return answer(workspace, handles, tool, args)
-
-        yield run
+    with opened_tools(tmp_path_factory.mktemp("tree"), tmp_path_factory.mktemp("home"), FILES) as call:
+        yield call
 
 
 def test_a_list_of_comments_quotes_every_line_and_those_of_tests_too(ask: Ask) -> None:

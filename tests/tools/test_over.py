@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tool_calls import answer, opened_tree
+from tool_calls import opened_tools
 
 from llmc.base.errors import QueryError
 from llmc.envelope import expressions
@@ -41,12 +41,8 @@ FILES = {
 
 @pytest.fixture(scope="module")
 def ask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]:
-    with opened_tree(tmp_path_factory.mktemp("tree"), tmp_path_factory.mktemp("home"), FILES) as (workspace, handles):
-
-        def run(tool: str, **args: Any) -> Reply:
-            return answer(workspace, handles, tool, args)
-
-        yield run
+    with opened_tools(tmp_path_factory.mktemp("tree"), tmp_path_factory.mktemp("home"), FILES) as call:
+        yield call
 
 
 @pytest.fixture(scope="module")

@@ -137,7 +137,7 @@ STATUSES = {DeadlineError.code: ResultStatus.TIMEOUT, CanceledError.code: Result
 
 
 def error_text(error: LlmcError) -> str:
-    return f"{error.message}: {error.reason}" if error.reason else error.message
+    return error.without_hint
 
 
 class TaskPool:

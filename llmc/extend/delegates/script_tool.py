@@ -75,7 +75,7 @@ class ScriptTool:
         try:
             self.tool()
         except LlmcError as error:
-            return str(self._clean(f"{error.message}: {error.reason}" if error.reason else error.message))
+            return str(self._clean(error.without_hint))
         return ""
 
     def run(self, request: ToolRequest) -> Envelope:

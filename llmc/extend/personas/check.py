@@ -71,7 +71,7 @@ def script_problems(name: str, script: AgentScript, known: KnownTools) -> Iterat
     try:
         info = LuaAgent(name, script.path, script.timeout, script.config).describe()
     except LlmcError as error:
-        yield f"{error.message}: {error.reason}" if error.reason else error.message, error.hint
+        yield error.without_hint, error.hint
         return
     yield from tool_problems(info.tools, known)
 

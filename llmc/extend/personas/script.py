@@ -39,7 +39,7 @@ class LuaAgent(Agent):
         try:
             return self.describe()
         except LlmcError as error:
-            reason = f"{error.message}: {error.reason}" if error.reason else error.message
+            reason = error.without_hint
             return AgentInfo(self.name, f"not usable: {reason}", (), self.source, (), self.place)
 
     def describe(self) -> AgentInfo:

@@ -7,6 +7,7 @@ text is returned unpruned.
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from dataclasses import dataclass, replace
@@ -15,12 +16,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from llmc.base import logs
 from llmc.base.errors import LlmcError, NotFoundError, OutsideError
-from llmc.base.root_fs import ReadError
+from llmc.base.root_fs import ReadError, ReadRefusal
 from llmc.envelope.handles import LOCAL
 from llmc.envelope.visible import visible_text
 from llmc.extend.pruner.contract import ActionError, ProgramResult
 from llmc.extend.pruner.endpoint import Endpoint, PrunerError, ask
-from llmc.extend.pruner.node_errors import as_node, node_refusal, one_line_error
 from llmc.extend.pruner.uncontained import LARGEST, run_free, whole_file
 from llmc.extend.shell.denied import refusal_of, without_denied_lines
 
@@ -119,7 +119,7 @@ class Contained(Pruning):
         except ReadError as error:
             raise ActionError(node_refusal(error, path)) from None
         except LlmcError as error:
-            raise ActionError(one_line_error(error)) from None
+            raise ActionError(error.one_line) from None
         return self.outgoing(self.decoded(data), inside)
 
     def bash(self, command: str) -> ProgramResult:
@@ -157,7 +157,7 @@ class Contained(Pruning):
             raise
         except (LlmcError, OSError, ValueError) as error:
             raise ActionError(
-                one_line_error(error) if isinstance(error, LlmcError) else as_node(error, "spawn bash")
+                error.one_line if isinstance(error, LlmcError) else as_node(error, "spawn bash")
             ) from None
 
     def _in_its_folders(self, checked: Any) -> ProgramResult:
@@ -208,3 +208,32 @@ def with_errors_apart(pipelines: Sequence[Mapping[str, Any]], target: str) -> tu
         }
         for pipeline in pipelines
     )
+
+
+# Errors in the format of Node, as the contract requires: `ENOENT: no such file or directory, open 'x'`.
+REFUSED: Final = {
+    ReadRefusal.FOLDER: "EISDIR: illegal operation on a directory, read",
+    ReadRefusal.DENIED: "EACCES: permission denied, open '{}'",
+    ReadRefusal.LINK: "EACCES: permission denied, open '{}'",
+    ReadRefusal.SPECIAL: "EACCES: permission denied, open '{}'",
+    ReadRefusal.TOO_LARGE: "ERR_FS_FILE_TOO_LARGE: file is too large, read '{}'",
+}
+
+
+def node_refusal(error: ReadError, path: str) -> str:
+    if error.refusal == ReadRefusal.DENYLIST:
+        return f"EACCES: {error.reason}, open '{path}'"
+    words = REFUSED.get(ReadRefusal(error.refusal))
+    return words.format(path) if words else f"EIO: {error.reason}, open '{path}'"
+
+
+def as_node(error: Exception, act: str, path: str = "") -> str:
+    """An exception in the format of Node."""
+    number = error.errno if isinstance(error, OSError) and error.errno else errno.EINVAL
+    code = errno.errorcode.get(number, "EIO")
+    if number == errno.EISDIR:
+        return "EISDIR: illegal operation on a directory, read"
+    if act.startswith("spawn"):
+        return f"{act} {code}"
+    words = (os.strerror(number)[:1].lower() + os.strerror(number)[1:]).split(" (")[0]
+    return f"{code}: {words}, {act} '{path}'"
