@@ -142,7 +142,11 @@ class Graph:
             return None
         named = self._by_name(facts, source, reference)
         if len(named) == 1:
-            return named[0] if len(self.project.defining(reference.name)) <= MOST_CANDIDATES else None
+            few = len(self.project.defining(reference.name)) <= MOST_CANDIDATES
+            there = self.project.facts(named[0].doc)
+            if not few or there is None:
+                return None
+            return named[0] if self.resolver.dialect(there).is_callable_by_name(there, named[0].qualified) else None
         key = ("overridden by all", tuple(named))
         if key not in self.project.memo:
             self.project.memo[key] = self._overridden_by_all(named)

@@ -649,3 +649,17 @@ def test_a_type_of_go_whose_methods_take_other_arguments_does_not_implement_an_i
     with graph_world(tmp_path, files) as world:
         assert "service" in world.text("impls", name="Server")
         assert world.ask("impls", name="Client").data["definitions"][0]["types"] == []
+
+
+def test_a_method_of_a_library_trait_is_no_target_of_a_call_on_an_unknown_value(tmp_path: Path) -> None:
+    files = {
+        "Cargo.toml": '[package]\nname = "shop"\n',
+        "src/lib.rs": "use web::IntoReply;\npub struct Parcel;\nimpl IntoReply for Parcel {\n"
+        "    fn into_reply(self) -> u32 { 1 }\n}\nimpl Parcel {\n    pub fn weigh_all(&self) -> u32 { 1 }\n}\n"
+        "pub fn total() -> u32 {\n    other(|one| one.into_reply());\n    other(|one| one.weigh_all())\n}\n",
+    }
+    with graph_world(tmp_path, files) as world:
+        assert world.callees("total") == {
+            "src/lib.rs:Parcel.into_reply": "by name",
+            "src/lib.rs:Parcel.weigh_all": "likely",
+        }

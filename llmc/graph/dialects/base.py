@@ -91,6 +91,10 @@ class Dialect:
         """Whether a definition in scope is the one that is written so."""
         return True
 
+    def is_callable_by_name(self, facts: Facts, qualified: str) -> bool:  # noqa: ARG002 - for those that hide members
+        """Whether a call on a value of unknown type may mean this method."""
+        return True
+
     def extension(self, facts: Facts, name: str) -> Resolution:  # noqa: ARG002 - for those that have them
         """A function that is called like a member of a type that does not have it."""
         return UNRESOLVED

@@ -212,6 +212,12 @@ class Rust(Dialect):
         nodes = resolver.name(facts, outer, name).nodes() if name and name[:1].isupper() else []
         return nodes[0] if len(nodes) == 1 else None
 
+    def is_callable_by_name(self, facts: Facts, qualified: str) -> bool:
+        """A method without `pub` is private, or implements a trait, perhaps one that types of libraries have, too."""
+        symbol = facts.symbol(qualified)
+        is_public = symbol is not None and symbol.signature.lstrip().startswith("pub")
+        return is_public or facts.kind(qualified.rpartition(".")[0]) == "trait"
+
     def members(self, resolver: Resolver, facts: Facts, qualified: str, name: str) -> list[tuple[Facts, str]]:
         own = super().members(resolver, facts, qualified, name)
         if own or facts.kind(qualified) not in TYPE_KINDS:
