@@ -233,7 +233,7 @@ def branch_data(lines: Lines, graph: Graph, branch: TreeEdge) -> dict[str, Any]:
 TOOL = Tool(
     name="calls",
     summary="What a function calls in this repository, some levels deep, in source order: the way to follow a flow.",
-    brief="Follow a flow: what a function calls, 2 levels deep, with path:line; ~20 tokens a call.",
+    brief="Follow a flow: what a function calls, 2 levels deep, with path:line; names what it omits; ~20 tokens each.",
     run=run,
     cacheable=True,
     cpu_bound=True,

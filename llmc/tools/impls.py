@@ -122,7 +122,7 @@ def decorated(lines: Lines, graph: Graph, node: GraphNode, decorators: list[tupl
 TOOL = Tool(
     name="impls",
     summary="Implementations of an interface, trait or abstract method, subclasses, overrides, registered handlers.",
-    brief="Implementations and overrides of a type or method, and where a handler is registered.",
+    brief="Every resolved implementation, subclass and override, and where a handler is registered; ~20 tokens each.",
     run=run,
     cacheable=True,
     cpu_bound=True,

@@ -92,7 +92,7 @@ def item_of(lines: Lines, graph: Graph, edge: Edge) -> Item:
 TOOL = Tool(
     name="path",
     summary="The shortest chain of calls from one definition to another.",
-    brief="How does A reach B? The chain of calls, also through interfaces, queues and events.",
+    brief="How does A reach B? The shortest chain, also through interfaces, queues and events; ~25 tokens a call.",
     run=run,
     cacheable=True,
     cpu_bound=True,
