@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from llmc.base.sections import ORDER, section_of
 from llmc.envelope import Group, Item, Row
-from llmc.envelope.fit import group_lines, shorten_group
+from llmc.envelope.fit import shorten_group
+from llmc.envelope.render import group_lines
 from llmc.envelope.tokens import count_line
 from llmc.retrieval.line_kinds import COMMENT, DEFINITION, IMPORT, USE
 

@@ -8,6 +8,7 @@ import signal
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from http_world import served
 from mcp_world import Raw, raw
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from daemons import Place
+
+TRIES = 1_000  # of one compare-and-set; with three agents a few are enough
 
 
 def said(reply: dict[str, Any]) -> str:
@@ -72,7 +75,7 @@ def test_agents_at_once_in_one_session_lose_nothing(indexed_depot: tuple[Place, 
             client.handshake()
             for number in range(8):
                 client.call("session", action="append", key=agent, value=str(number), agent=agent, session_id=name)
-                while True:
+                for _ in range(TRIES):
                     reply = client.call("session", action="get", key="sum", session_id=name)
                     text = said(reply)
                     version = int(text.split(" ")[1][1:]) if text.startswith("sum v") else 0
@@ -82,6 +85,8 @@ def test_agents_at_once_in_one_session_lose_nothing(indexed_depot: tuple[Place, 
                     )
                     if not done["result"].get("isError"):
                         break
+                else:
+                    pytest.fail(f"{agent} could not set the key")
 
     with ThreadPoolExecutor(3) as pool:
         list(pool.map(work, ("beatrice", "otto", "rem")))

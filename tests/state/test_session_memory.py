@@ -25,6 +25,8 @@ from llmc.state.sessions.join import memory_of, record_call
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+TRIES = 10_000  # of one compare-and-set; with four threads some tens are enough
+
 
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
@@ -84,7 +86,7 @@ def test_of_many_concurrent_compare_and_set_calls_every_success_is_its_own_versi
     def add(who: int) -> None:
         memory = Memory(path)  # a connection of its own, as another process has
         for _ in range(20):
-            while True:
+            for _ in range(TRIES):
                 cell = memory.get(kept, "sum")
                 assert cell is not None
                 try:
@@ -92,6 +94,8 @@ def test_of_many_concurrent_compare_and_set_calls_every_success_is_its_own_versi
                     break
                 except ConflictError:
                     continue
+            else:
+                pytest.fail(f"agent {who} could not set the key")
             memory.append(kept, SessionEntry("log", f"added by {who}"))
         memory.close()
 
