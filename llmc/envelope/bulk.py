@@ -6,27 +6,29 @@ secrets.
 
 A piece is what ripgrep prints with `--heading --null`: for each file its path, NUL, its lines as `12:text`, and an
 empty line between files. Hardly a line of source code holds anything to remove, so most of the text is only looked at:
-three passes of RE2 say of some kilobytes at once that no rule, no field and nothing hidden can be in them. What is not
-ruled out that way is redacted file by file, and cleaned as any other reply if that changes anything. The patterns are
-those of `redact`, made to fit numbered lines; they may suspect too much and never too little.
+two passes of RE2 say of some kilobytes at once that no rule, no field and nothing hidden can be in them. Files that are
+not ruled out that way are redacted one by one, and cleaned as any other reply if that changes anything. The patterns
+are those of `redact`, made to fit numbered lines; they may suspect too much and never too little.
 """
 
 from __future__ import annotations
 
 import os
 import re
+from bisect import bisect_left
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from llmc.envelope.clean import DOUBTFUL, NAMELESS, clean
+from llmc.envelope.clean import DOUBTFUL, NAMELESS, EnvelopeCleaner
 from llmc.envelope.envelope import Envelope, Group, Item, Row
 from llmc.envelope.redact.fields import BARE, BARE_IN_CODE, CONTINUED, SHAPES
 from llmc.envelope.redact.table import compiled, matcher, table
 from llmc.envelope.redact.values import ContentKind, kind_of
-from llmc.envelope.visible import visible_text
+from llmc.envelope.visible import has_hidden
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Container, Iterator, Sequence
 
     from llmc.envelope.clean import TextOf
     from llmc.envelope.redact.redactor import Redactor
@@ -42,6 +44,10 @@ FILES_KEPT: Final = 16_384
 _NUMBER: Final = rb"(?:[0-9]+[:-])?"
 _CONTROL: Final = rb"[\x00-\x08\x0b-\x1f\x7f]"
 _VALUES: Final = NAMELESS.pattern.encode().replace(b"^[ ", b"^" + _NUMBER + b"[ ")
+_LINE_START: Final = rb"^|(?m:^)[0-9]+[:-]"
+_FLAGS: Final = re.compile(rb"(?s)((?:\(\?[a-z]+\))?)(.*)")
+_CLASS: Final = re.compile(rb"\[(?:[^\]\\]|\\.)+\]")
+_BETWEEN: Final = re.compile(BETWEEN)
 _NUMBERED: Final = re.compile(rb"(?m)^(\d+)([:-])")
 
 
@@ -52,21 +58,18 @@ class BulkCleaner:
         self._redactor = redactor
         self._text_of = text_of
         self._context = context
-        self._known = (("", ""), False)
+        self._of_file = (("", ""), EnvelopeCleaner(redactor, text_of))
 
     def clean(self, root: str, piece: bytes) -> bytes:
         """The lines as they are printed."""
         out: list[bytes] = []
         for segment in segments(piece):
             blocks = [block.partition(b"\0") for block in segment.split(BETWEEN)]
-            suspect = self._redactor.has_own_rules or is_suspect(segment, [path for path, _, _ in blocks])
-            for path, nul, rows in blocks:
-                plain = not suspect or (
-                    len(blocks) > 1
-                    and not self._redactor.has_own_rules
-                    and not is_suspect(b"%s%s%s" % (path, nul, rows), [path])
-                )
-                out.append(self._printed(path, rows) if plain else self._checked(root, path, rows))
+            suspicious: Container[int] = range(len(blocks))
+            if not self._redactor.has_own_rules:
+                suspicious = suspects(segment, [path for path, _, _ in blocks])
+            for at, (path, _, rows) in enumerate(blocks):
+                out.append(self._checked(root, path, rows) if at in suspicious else self._printed(path, rows))
         return b"".join(out)
 
     def _printed(self, path: bytes, rows: bytes) -> bytes:
@@ -87,21 +90,24 @@ class BulkCleaner:
         data = without_returns(_NUMBERED.sub(b"", rows))
         text = data.decode("utf-8", "replace")
         if (
-            compiled(DOUBTFUL).search(data)
+            is_hidden(data, text)
+            or compiled(DOUBTFUL).search(data)
             or self._redactor.redact(text, name).findings
-            or is_hidden(data, text)
             or (not is_code(path) and compiled(_VALUES).search(rows) and self._has_secrets(root, name))
         ):
             return self._cleaned(root, name, rows)
         return self._printed(self.names(path), rows)
 
     def _has_secrets(self, root: str, name: str) -> bool:
-        """Whether the whole file has any, whose names may be on lines that do not match. Pieces of one file follow each
-        other."""
-        if self._known[0] != (root, name):
-            whole = self._text_of(root, name)
-            self._known = ((root, name), whole is None or bool(self._redactor.redact(whole, name).findings))
-        return self._known[1]
+        """Whether the whole file has any, whose names may be on lines that do not match."""
+        findings = self._cleaner(root, name).findings(root, name)
+        return findings is None or bool(findings)
+
+    def _cleaner(self, root: str, name: str) -> EnvelopeCleaner:
+        """It remembers what the whole file has, and pieces of one file follow each other."""
+        if self._of_file[0] != (root, name):
+            self._of_file = ((root, name), EnvelopeCleaner(self._redactor, self._text_of))
+        return self._of_file[1]
 
     def _cleaned(self, root: str, name: str, rows: bytes) -> bytes:
         """As any other reply."""
@@ -114,7 +120,7 @@ class BulkCleaner:
             line = row[start.end() :].removesuffix(b"\r").decode("utf-8", "replace")
             shown.append(Row(line, int(start[1])))
         group = Group("", (Item(tuple(shown), "", root, name),))
-        (item,) = clean(Envelope("grep", "", (group,)), self._redactor, self._text_of, data=False).items()
+        (item,) = self._cleaner(root, name).envelope(Envelope("grep", "", (group,))).items()
         lines = zip(marks, item.rows, strict=True)
         name = os.fsdecode(self.names(os.fsencode(name)))
         text = "".join(f"{name}{mark}{row.number}{mark}{row.text}\n" for mark, row in lines)
@@ -158,48 +164,78 @@ def parts(piece: bytes, at: int, end: int) -> Iterator[bytes]:
         at = cut + 1
 
 
-def is_suspect(segment: bytes, paths: Sequence[bytes]) -> bool:
-    """Whether something may have to be removed or made visible in these files."""
-    text = without_returns(segment.replace(b"\0", b"\n"))
+def suspects(segment: bytes, paths: Sequence[bytes]) -> set[int]:
+    """The files in which something may have to be removed or made visible."""
+    text = without_returns(segment)
+    found = {at for at, path in enumerate(paths) if has_own_rules(path)}
     known = gates()
-    found = known.rules.Match(text)
-    if found and any(confirmed(text, index) for index in found):
-        return True
-    if any(gate.Match(text) for gate in known.anywhere) or any(map(has_own_rules, paths)):
-        return True
-    if known.outside_code.Match(text) and not all(map(is_code, paths)):
-        return True
-    return not text.isascii() and is_hidden(text, text.decode("utf-8", "replace"))
-
-
-def confirmed(text: bytes, index: int) -> bool:
-    """A rule may have been recognised by a cheaper pattern than its own."""
-    rules = table().rules
-    return index >= len(rules) or not rules[index].near or bool(compiled(numbered(rules[index].pattern)).search(text))
+    for gate in known.anywhere:
+        found |= gate.files(text)
+    if not all(map(is_code, paths)):
+        found |= {at for at in known.outside_code.files(text) if not is_code(paths[at])}
+    if not text.isascii() or text.count(b"\0") > len(paths):
+        blocks = [block.replace(b"\0", b"\n", 1) for block in text.split(BETWEEN)]
+        found |= {at for at, block in enumerate(blocks) if is_hidden(block, block.decode("utf-8", "replace"))}
+    return found
 
 
 def is_hidden(data: bytes, text: str) -> bool:
     """Whether a character must be made visible, or is not UTF-8."""
-    return visible_text(text, endings=False) != text or (not data.isascii() and text.encode() != data)
+    return has_hidden(text) or (not data.isascii() and text.encode() != data)
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """Patterns that are looked for at once. `pairs`: a rule may be recognised by a cheaper pattern than its own, which
+    then decides."""
+
+    matcher: Any
+    patterns: tuple[bytes, ...]
+
+    @classmethod
+    def of(cls, pairs: Sequence[tuple[bytes, bytes]]) -> Gate:
+        return cls(matcher([near for near, _ in pairs]), tuple(pattern for _, pattern in pairs))
+
+    def files(self, segment: bytes) -> set[int]:
+        """In which of the files any pattern matches."""
+        text = segment.replace(b"\0", b"\n")
+        found = self.matcher.Match(text)
+        if not found:
+            return set()
+        ends = [*(match.start() for match in _BETWEEN.finditer(segment)), len(text)]
+        return {file for index in found for file in files_with(compiled(self.patterns[index]), text, ends)}
+
+
+def files_with(regex: Any, text: bytes, ends: Sequence[int]) -> Iterator[int]:
+    """What is found across the end of a file is looked for again without what follows."""
+    at = 0
+    while (match := regex.search(text, at)) is not None:
+        file = bisect_left(ends, match.start())
+        end = ends[file]
+        if match.end() <= end or regex.search(text, match.start(), end) is not None:
+            yield file
+        at = end + len(BETWEEN)
+        if at >= len(text):
+            return
 
 
 class Gates(NamedTuple):
-    """Which patterns match at all. In one set they would take three times as long as one after the other."""
+    """Which patterns match at all. In one set they would take five times as long as in two."""
 
-    rules: Any
-    anywhere: tuple[Any, ...]
-    outside_code: Any
+    anywhere: tuple[Gate, ...]
+    outside_code: Gate
 
 
 @cache
 def gates() -> Gates:
     known = table()
-    rules = [numbered(rule.near or rule.pattern) for rule in known.rules]
-    shapes = [numbered(shape.pattern) for shape in SHAPES if shape is not BARE]
+    rules = [(numbered(rule.near or rule.pattern), numbered(rule.pattern)) for rule in known.rules]
+    signs = [known.block, known.hidden, _CONTROL, numbered(DOUBTFUL)]
+    shapes = [*(numbered(shape.pattern) for shape in SHAPES if shape is not BARE), BARE_IN_CODE]
+    shapes += map(numbered, CONTINUED)
     return Gates(
-        matcher([*rules, known.block, known.hidden]),
-        (matcher([*shapes, BARE_IN_CODE]), matcher([*map(numbered, CONTINUED), _CONTROL, numbered(DOUBTFUL)])),
-        matcher([BARE.pattern, _VALUES]),
+        (Gate.of([*rules, *zip(signs, signs, strict=True)]), Gate.of(list(zip(shapes, shapes, strict=True)))),
+        Gate.of([(BARE.pattern, BARE.pattern), (_VALUES, _VALUES)]),
     )
 
 
@@ -219,8 +255,12 @@ def is_code(path: bytes) -> bool:
 
 
 def numbered(pattern: bytes) -> bytes:
-    """What begins a line of a file begins behind its number here."""
-    for anchor in (b"(?m)^", b"(?mi)^"):
-        if pattern.startswith(anchor):
-            return anchor + _NUMBER + pattern[len(anchor) :]
+    """What begins a line of a file, or follows the end of the line before, follows its number here."""
+    flags, body = _FLAGS.fullmatch(pattern).groups()  # type: ignore[union-attr] # it matches every pattern
+    if body.startswith(b"^"):
+        return b"%s^%s%s" % (flags, _NUMBER, body[1:])
+    if body.startswith(b"(?:^|"):
+        return b"%s(?:%s|%s" % (flags, _LINE_START, body.removeprefix(b"(?:^|"))
+    if (first := _CLASS.match(body)) is not None and (rb"\s" in first[0] or rb"\n" in first[0]):
+        return b"%s(?:%s|%s)%s" % (flags, first[0], _LINE_START, body[first.end() :])
     return pattern

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     _Changed = Mapping[tuple[int, int], dict[int, str]]
     _Run = tuple[int, Sequence[int], Sequence[Item]]  # group, numbers of items, the items
 
-__all__ = ["DOUBTFUL", "NAMELESS", "clean", "clean_text", "without_secrets"]
+__all__ = ["DOUBTFUL", "NAMELESS", "EnvelopeCleaner", "clean", "clean_text", "without_secrets"]
 
 _T = TypeVar("_T")
 
@@ -63,7 +63,7 @@ def clean(
     """Without `data` that is dropped; to clean it costs more than all the rest."""
     shown = len(envelope.groups)
     whole = replace(envelope, groups=(*envelope.groups, *envelope.folded), folded=())
-    done = _Cleaning(redactor, text_of).envelope(whole if data else replace(whole, data={}))
+    done = EnvelopeCleaner(redactor, text_of).envelope(whole if data else replace(whole, data={}))
     return replace(done, groups=done.groups[:shown], folded=done.groups[shown:]) if envelope.folded else done
 
 
@@ -88,8 +88,8 @@ def without_secrets(value: _T, redactor: Redactor = _BUILT_IN) -> _T:
     return cast("_T", cleaned)
 
 
-class _Cleaning:
-    """Cleans one envelope and caches the secrets found in each file."""
+class EnvelopeCleaner:
+    """Cleans envelopes and caches the secrets found in each file."""
 
     def __init__(self, redactor: Redactor, text_of: TextOf | None) -> None:
         self._redactor = redactor
@@ -156,8 +156,8 @@ class _Cleaning:
             whole = "\n".join([row.text.replace("\n", "\\n") for row in rows])
         doubtful = is_doubtful(whole, path)
         # A line of base64 is only assumed to be part of a key if the file is not available.
-        cleaned = self._redactor.redact(whole, path, torn=doubtful and self._findings(root, path) is None).text
-        if doubtful and (findings := self._findings(root, path)):
+        cleaned = self._redactor.redact(whole, path, torn=doubtful and self.findings(root, path) is None).text
+        if doubtful and (findings := self.findings(root, path)):
             lines = zip(cleaned.split("\n"), rows, strict=True)
             cleaned = "\n".join([without_findings(text, row, findings, path) for text, row in lines])
         if cleaned != whole:
@@ -165,7 +165,7 @@ class _Cleaning:
         cleaned = visible_text(cleaned, endings=False)
         return cleaned.split("\n") if rows and (folded or cleaned != whole) else None
 
-    def _findings(self, root: str, path: str) -> dict[int, list[SecretFinding]] | None:
+    def findings(self, root: str, path: str) -> dict[int, list[SecretFinding]] | None:
         """The secrets of a file by line; None if the file is not available."""
         if self._text_of is None or not path:
             return None
@@ -220,7 +220,7 @@ class _Cleaning:
 
     def _data_text(self, text: str, root: str, path: str) -> str:
         doubtful = is_doubtful(text, path)
-        findings = self._findings(root, path) if doubtful else None
+        findings = self.findings(root, path) if doubtful else None
         text = self._redactor.redact(text, path, torn=doubtful and findings is None).text
         for finding in (finding for listed in (findings or {}).values() for finding in listed):
             if len(finding.secret) >= SHORTEST_ELSEWHERE:

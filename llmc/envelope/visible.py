@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["INVISIBLE", "TERMINAL_ESCAPES", "visible", "visible_name", "visible_text"]
+__all__ = ["INVISIBLE", "TERMINAL_ESCAPES", "has_hidden", "visible", "visible_name", "visible_text"]
 
 # CSI, OSC (title, links; terminated by BEL or ST), character sets and other short escapes. The limits prevent an
 # unterminated sequence from consuming the rest of the line.
@@ -56,6 +56,11 @@ def visible_text(text: str, *, endings: bool = True) -> str:
     if not endings or "\r\n" not in text:
         return _TEXT.sub(_shown, text)
     return "\n".join(_visible_but_ending(line) for line in text.split("\n"))
+
+
+def has_hidden(text: str) -> bool:
+    """Whether `visible_text` without `endings` changes it."""
+    return not _plain(text.replace("\n", "")) and _DOUBTFUL.search(text) is not None and _TEXT.search(text) is not None
 
 
 def _visible_but_ending(line: str) -> str:

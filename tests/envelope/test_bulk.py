@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import llmc
 from bench.redaction_corpus import generic, harmless, known
 from llmc.envelope import Envelope, Group, Item, Row
-from llmc.envelope.bulk import SEGMENT, BulkCleaner
+from llmc.envelope.bulk import SEGMENT, BulkCleaner, suspects
 from llmc.envelope.clean import clean
 from llmc.envelope.redact.redactor import Redactor
 
@@ -102,6 +102,48 @@ def test_a_secret_in_a_file_with_very_many_matches_is_removed() -> None:
     assert len(printed) == len(lines) + 1
     assert "4eC39Hq" not in "".join(printed)
     assert printed[-1] == "small.py:1:x = 1"
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["x = 1", "password = tr0ub4dor3xyz;"],
+        ["--webhook_secret tr0ub4dor3xyz9Q", "x = 1"],
+        ["x = 1", "  --webhook_secret tr0ub4dor3xyz9Q"],
+    ],
+)
+def test_what_stands_at_the_start_of_a_line_is_found_behind_its_number(lines: list[str]) -> None:
+    files = [("a.py", ["y = 2"]), ("b.py", lines), ("c.py", ["z = 3"])]
+    redactor = Redactor()
+    printed = BulkCleaner(redactor, text_of(files)).clean("root", piece_of(files)).decode()
+    assert printed == expected(files, redactor)
+    assert "tr0ub4dor3xyz" not in printed
+
+
+def test_a_nul_byte_in_a_line_is_made_visible() -> None:
+    files = [("a.py", ["x = 1"]), ("b.mo", ["all\0of", "\0"]), ("c.py", ["z = 3"])]
+    printed = BulkCleaner(Redactor(), text_of(files)).clean("root", piece_of(files)).decode()
+    assert printed == expected(files, Redactor())
+    assert "b.mo:1:all\\0of\nb.mo:2:\\0\n" in printed
+
+
+def test_a_field_does_not_reach_into_the_next_file() -> None:
+    files = [("a.py", ["password ="]), ("b.py", ["x = 1"])]
+    assert suspects(piece_of([("a.py", ["x = 1"]), *files]), [b"a.py", b"a.py", b"b.py"]) <= {1}
+
+
+def test_secrets_of_a_large_file_are_looked_for_once() -> None:
+    lines = [f"    value: \x1b[31m{number}" for number in range(4 * SEGMENT // 20)]
+    files = [("big.yaml", lines)]
+    reads: list[str] = []
+
+    def read(root: str, path: str) -> str:
+        reads.append(path)
+        return text_of(files)(root, path)
+
+    printed = BulkCleaner(Redactor(), read).clean("root", piece_of(files)).decode()
+    assert printed == expected(files, Redactor())
+    assert reads == ["big.yaml"]
 
 
 def test_line_ends_of_windows_are_left_out() -> None:
