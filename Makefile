@@ -123,8 +123,8 @@ format: $(READY) ## Bring the code into form
 bench: export LLMC_BENCH_DATA := $(or $(DATA),$(LLMC_BENCH_DATA))
 bench: export LLMC_BENCH_MIRROR := $(or $(MIRROR),$(LLMC_BENCH_MIRROR))
 bench: export LLMC_BENCH_FULL := $(FULL)
-bench: $(READY) $(BENCH_READY) ## Measure and write the report (SUITE="tokens session"; PEERS=1: other programs too, and README.md; RESUME=1; SUITE=public DATA=DIR FULL=1)
-	$(VENV)/bin/python -m bench $(SUITE) $(if $(PEERS),--peers) $(if $(RESUME),--resume) $(if $(SUITE),,$(if $(PEERS),--readme))
+bench: $(READY) $(BENCH_READY) ## Measure and write the report (SUITE="tokens session"; PEERS=1: other programs too, and README.md; FETCH=1: only fetch what it needs; RESUME=1; SUITE=public DATA=DIR FULL=1)
+	$(VENV)/bin/python -m bench $(SUITE) $(if $(FETCH),--fetch) $(if $(PEERS),--peers) $(if $(RESUME),--resume) $(if $(SUITE),,$(if $(PEERS),--readme))
 
 bench-check: $(READY) ## Fail if definitions or frame grew, evidence was lost or the ranking fell (QUICK=1: offline)
 	$(VENV)/bin/python -m bench.check $(if $(QUICK),--quick)

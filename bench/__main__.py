@@ -1,12 +1,14 @@
 """Run suites and write their report.
 
     python -m bench [tokens|session|quality|latency|indexing|scale|public …] [--peers] [--out DIR] [--part NAME …]
+    python -m bench --fetch [--peers]
     python -m bench --resume
     python -m bench --report DIR [--readme]
 
 Without a suite all of them run; `public` only where its data is. What is not timed runs two at a time, then the timed
 measurements one after the other. The report goes to `bench/runs/<date>-<machine>/`: README, raw figures, summary.md,
 CSV and plots. A run that is part of the repository is never changed: a second one on the same day gets a number.
+`--fetch` only fetches sources (and with `--peers` installs other programs), so that a later run needs no network.
 `--resume` continues the last run that was stopped. `--report` makes the report again from the raw figures of a run.
 Other programs are installed and measured only with `--peers`, which asks first on a terminal. `--readme` puts the
 table of the run into README.md.
@@ -29,6 +31,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench import readme, report, trees
+from bench.fetch import fetch
 from bench.homes import HOMES
 from bench.servers import ALLOWED, PEERS, is_ready
 from bench.suites import DATA, SUITES, Done, minutes_of, parts_of, run
@@ -49,6 +52,7 @@ def main() -> int:
     parser.add_argument("--part", action="append", help="only these measurements of the suites")
     parser.add_argument("--out", type=Path, help="where the report goes")
     parser.add_argument("--resume", action="store_true", help="continue the last run that was stopped")
+    parser.add_argument("--fetch", action="store_true", help="only fetch and install what the measurements need")
     parser.add_argument("--peers", action="store_true", help="install and measure other programs, too")
     parser.add_argument("--report", type=Path, metavar="DIR", help="make the report of this run again")
     parser.add_argument("--readme", action="store_true", help="put the table into README.md")
@@ -56,6 +60,9 @@ def main() -> int:
     unknown = [name for name in given.suites if name not in SUITES]
     if unknown:
         parser.error(f"there is no suite {unknown[0]}; there are {', '.join(SUITES)}")
+    if given.fetch:
+        os.environ[ALLOWED] = "yes" if given.peers else "no"
+        return 0 if (not given.peers or may_install()) and fetch(peers=given.peers) else 1
     target: Path = given.report or given.out or folder_for(HERE / "runs", resume=given.resume)
     if given.report and not (target / "raw").is_dir():
         parser.error(f"{target} has no raw figures")

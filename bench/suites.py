@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench import trees
@@ -20,7 +21,6 @@ from bench.servers import ALLOWED, replaced
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
 __all__ = ["DATA", "SUITES", "Done", "Part", "minutes_of", "parts_of", "run"]
 
@@ -169,6 +169,8 @@ def run(part: Part, raw: Path) -> Done:
     command = [sys.executable, "-m", f"bench.{part.module or part.name}", *arguments]
     if not part.printed:
         command += ["--json", str(target)]
+    if missing := lacks(part, folders):
+        return Done(part.name, 0.0, missing)
     began = time.monotonic()
     try:
         code, said = watched(part.name, command, printed)
@@ -178,6 +180,15 @@ def run(part: Part, raw: Path) -> Done:
         printed.rename(target)
     problem = "" if target.exists() else said or f"it ended with {code}"
     return Done(part.name, round(time.monotonic() - began, 1), problem)
+
+
+def lacks(part: Part, folders: dict[str, str]) -> str:
+    """What of the public data it cannot do without."""
+    wanted = [replaced(one, folders) for one in part.arguments if one.startswith("{data}")]
+    if wanted and not folders["{data}"]:
+        return f"{DATA} (make bench DATA=DIR) is not set: docs/bench.md says what the folder contains"
+    missing = [one for one in wanted if not Path(one).exists()]
+    return f"{missing[0]} is missing: docs/bench.md says where it comes from" if missing else ""
 
 
 def watched(name: str, command: list[str], printed: Path) -> tuple[int, str]:

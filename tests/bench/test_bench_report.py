@@ -16,7 +16,7 @@ from locations import REPOSITORY
 from search_world import write
 
 from bench import __main__ as bench_main
-from bench import excerpts, readme, report
+from bench import excerpts, fetch, readme, report
 from bench.__main__ import free_folder, main
 from bench.actors import ACTORS, OF_PEERS, both_ends
 from bench.check import BASELINE, RULES, compare
@@ -32,7 +32,7 @@ from bench.scale import describe
 from bench.servers import ALLOWED, PEERS, CannotRun, Peer, installed, reason_of
 from bench.session import LENGTHS, QUESTIONS, Length, opened, play, settle
 from bench.stdio import Server, ServerError
-from bench.suites import SUITES, Done, Part, minutes_of, run
+from bench.suites import DATA, SUITES, Done, Part, minutes_of, run
 from bench.tasks import FILES, HELD_OUT, LATER, TUNED, evidence_of, failed_tests, tasks
 from bench.trees import commit
 from bench.workload import OURS, Row, actors_here, figures, held, tables
@@ -272,6 +272,25 @@ def test_the_table_of_the_readme_is_that_of_the_run_that_it_links_to() -> None:
     assert "`rg` and `sed`" in made[4]
 
 
+# What README.md says in figures that nobody measured: a version of Python, a decision, a limit, a licence.
+NOT_MEASURED = {"3.11", "30", "2", "2.0"}
+
+
+def test_every_other_number_of_the_readme_is_in_the_run_too() -> None:
+    page = (REPOSITORY / "README.md").read_text()
+    linked = re.search(r"\(bench/runs/([^/)]+)/summary\.md\)", page)
+    assert linked is not None
+    before, _, rest = page.partition(readme.MARKS[0])
+    prose = re.sub(
+        r"(?s)```.*?```|(?m:^    [^\n]*$)|`[^`\n]*`|\]\([^)]*\)", " ", before + rest.partition(readme.MARKS[1])[2]
+    )
+    raw = (REPOSITORY / "bench" / "runs" / linked[1] / "raw").glob("*.json")
+    measured = {number for file in raw for number in re.findall(r"[\d.]*\d", file.read_text())}
+    told = {number.replace(",", "") for number in re.findall(r"\d[\d.,]*\d|\d", prose)}
+    assert told - measured - NOT_MEASURED == set()
+    assert told >= NOT_MEASURED, "remove what the page does not say any more"
+
+
 def test_a_published_run_is_not_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     name = "2026-01-01-linux-2-cores"
     assert free_folder(tmp_path, name) == tmp_path / name
@@ -284,6 +303,17 @@ def test_a_published_run_is_not_changed(tmp_path: Path, monkeypatch: pytest.Monk
     with pytest.raises(SystemExit):
         main()
     assert (tmp_path / name / "summary.md").read_text() == "figures"
+
+
+def test_public_data_that_is_missing_is_named_before_anything_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for data, said in (("", "is not set: docs/bench.md"), (str(tmp_path), "is missing: docs/bench.md")):
+        monkeypatch.setenv(DATA, data)
+        done = [run(part, tmp_path) for part in SUITES["public"]]
+        assert all(said in one.problem for one in done)
+        assert [one.seconds for one in done] == [0.0] * 4
+    assert f"{tmp_path}/localisation/lite.jsonl" in done[0].problem
 
 
 def test_programs_of_others_are_not_installed_unless_allowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -324,6 +354,25 @@ def test_what_is_not_timed_runs_first_and_in_pairs(tmp_path: Path, monkeypatch: 
     assert [one.part for one in failed] == ["b"]
     noted = json.loads((tmp_path / "raw" / "run.json").read_text())["done"]
     assert {one["part"] for one in noted} == {"a", "b", "slow"}
+
+
+def test_everything_is_fetched_beforehand_though_something_fails(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = [name for name, _ in fetch.steps(peers=True)]
+    lists = [line for file in fetch.LISTS for line in file.read_text().splitlines() if not line.startswith("#")]
+    assert {line.split("\t")[2] for line in lists if not line.endswith("\ttune")} <= {name.split()[0] for name in names}
+    assert {f"{peer.package} {peer.version}" for peer in PEERS} <= set(names)
+    assert not {name for name, _ in fetch.steps(peers=False)} & {f"{peer.package} {peer.version}" for peer in PEERS}
+    acts = [("a", lambda: None), ("b", lambda: 1 / 0), ("c", lambda: None)]
+    monkeypatch.setattr(fetch, "steps", lambda peers: acts[: 3 if peers else 1])
+    monkeypatch.setattr(bench_main, "may_install", lambda: True)
+    monkeypatch.setenv(ALLOWED, "no")
+    monkeypatch.setattr(sys, "argv", ["bench", "--fetch", "--peers"])
+    assert main() == 1
+    assert capsys.readouterr().err.splitlines() == ["a: 0 s", "b: division by zero", "c: 0 s"]
+    monkeypatch.setattr(sys, "argv", ["bench", "--fetch"])
+    assert main() == 0
 
 
 def test_a_stopped_run_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
