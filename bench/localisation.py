@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import time
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -164,7 +165,10 @@ def main() -> None:
     parser.add_argument("--off", nargs="*", default=[], help="signals to switch off, or `vectors`")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
-    here = [one for one in instances(given.data) if (given.mirror / one.repo.replace("/", "+")).is_dir()]
+    known = instances(given.data)
+    here = [one for one in known if (given.mirror / one.repo.replace("/", "+")).is_dir()]
+    for repo in sorted({one.repo for one in known} - {one.repo for one in here}):
+        print(f"{repo} is left out: it is not in {given.mirror}", file=sys.stderr)
     wanted = [one for one in sample(here, given.sample) if given.half in {None, one.half}]
     done = [
         localise(one, view, frozenset(given.off)) for one, view in views(wanted, given.mirror, given.cache, bundled())

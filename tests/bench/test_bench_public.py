@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
-from bench import graph
+from bench import graph, localisation
 from bench.checkouts import write_tree, write_trees
 from bench.citations import Reply, cited_file, figures
 from bench.judged import judged
@@ -33,6 +34,19 @@ def test_a_sample_takes_the_same_instances_of_each_repository_every_time() -> No
     known = [instance(number, repo, "a") for repo in ("r", "s") for number in range(9)]
     assert sample(known, 3) == sample(known, 3)
     assert [one.repo for one in sample(known, 3)].count("r") == 3
+
+
+def test_instances_without_a_repository_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = {"id": "a", "repo": "some/thing", "commit": "0" * 40, "text": "x", "files": ["a.py"]}
+    (tmp_path / "lite.jsonl").write_text(json.dumps(row))
+    arguments = [str(tmp_path / "lite.jsonl"), "--mirror", str(tmp_path), "--cache", str(tmp_path / "cache"), "--json"]
+    monkeypatch.setattr(sys, "argv", ["localisation", *arguments])
+    localisation.main()
+    out, err = capsys.readouterr()
+    assert err == f"some/thing is left out: it is not in {tmp_path}\n"
+    assert json.loads(out) == {}
 
 
 def test_a_tree_under_test_holds_the_commit_and_nothing_of_git(tmp_path: Path) -> None:
