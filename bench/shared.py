@@ -46,7 +46,7 @@ from llmc.envelope.redact.redactor import Redactor  # noqa: E402
 from llmc.server.shared.token_file import add_token  # noqa: E402
 from llmc.settings import load  # noqa: E402
 from llmc.store.shared.database import SharedDatabase  # noqa: E402
-from llmc.store.shared.publishing import all_heads  # noqa: E402
+from llmc.store.shared.heads import all_heads  # noqa: E402
 from llmc.store.shared.schema import Description  # noqa: E402
 from llmc.workspace import Workspace  # noqa: E402
 

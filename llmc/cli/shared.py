@@ -71,7 +71,7 @@ def list_published(options: Options, /, pattern: str, url: str) -> int:
     from dataclasses import asdict
 
     from llmc.store.shared.access import matches
-    from llmc.store.shared.publishing import all_heads
+    from llmc.store.shared.heads import all_heads
 
     database, _ = opened(options, url)
     heads = [head for head in all_heads(database).values() if not head.is_dropped]

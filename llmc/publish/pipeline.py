@@ -17,8 +17,9 @@ from llmc.base.model import Document, Parsed
 from llmc.base.text import content_hash, count_lines
 from llmc.indexer.digest import document_key
 from llmc.publish.redacted import redact_file
+from llmc.store.shared.heads import is_newer
 from llmc.store.shared.manifest import Head, ManifestEntry
-from llmc.store.shared.publishing import Publication, is_newer
+from llmc.store.shared.publishing import Publication
 from llmc.store.shared.rows import NumberedDocument
 from llmc.store.shared.schema import document_number
 
@@ -141,7 +142,8 @@ def _superseded(request: PublishRequest, current: Head, started: float) -> Publi
 
 def _write_new(publication: Publication, request: PublishRequest, numbered: dict[int, TreeFile], report: Report) -> int:
     """Write what the index does not have; the number of files that could not be read."""
-    missing = publication.unknown({doc for doc in numbered if publication.known(-doc) is None})
+    publication.expect(numbered)
+    missing = {doc for doc in numbered if publication.known(doc) is None and publication.known(-doc) is None}
     ordered = sorted((numbered[doc], doc) for doc in missing)
     found = _new_files(publication, request, ordered)
     done = unread = 0

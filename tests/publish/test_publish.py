@@ -16,8 +16,9 @@ from llmc.publish.git_source import open_source
 from llmc.settings import EmbedderSettings, Index, Settings
 from llmc.store.shared.access import EVERYTHING
 from llmc.store.shared.database import SharedDatabase
+from llmc.store.shared.heads import all_heads, next_sequence
 from llmc.store.shared.manifest import FILES, TERMS, Head, Manifest, newest
-from llmc.store.shared.publishing import Publication, all_heads, next_sequence
+from llmc.store.shared.publishing import Publication
 from llmc.store.shared.schema import CONTENT_TABLES, DESCRIPTION, MANIFESTS
 from llmc.store.shared.statistics import TermStatistics
 from llmc.store.shared.verify import verify

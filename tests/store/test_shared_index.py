@@ -17,10 +17,10 @@ from llmc.store.shared.access import EVERYTHING, NOTHING, Access, matches
 from llmc.store.shared.database import SharedDatabase, SharedTable
 from llmc.store.shared.documents import ByteCache, DocumentCaches
 from llmc.store.shared.grams import gram_terms
+from llmc.store.shared.heads import all_heads, shard_of
 from llmc.store.shared.index import SharedIndex
 from llmc.store.shared.maintenance import GRACE_SECONDS, drop, needs_optimize, optimize
 from llmc.store.shared.manifest import Head, Manifest, ManifestEntry, newest, pack_entries, shown_age
-from llmc.store.shared.publishing import all_heads, shard_of
 from llmc.store.shared.report import shared_status
 from llmc.store.shared.schema import document_number, schema_of
 from llmc.store.shared.statistics import TermStatistics
@@ -258,7 +258,7 @@ def test_repositories_in_several_shards_are_searched_together(
     tmp_path: Path, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     published(tmp_path, url, "acme/api", a="def zebra():\n    return 1\n")
-    monkeypatch.setattr("llmc.store.shared.publishing.SHARD_CHUNKS", 1)
+    monkeypatch.setattr("llmc.store.shared.heads.SHARD_CHUNKS", 1)
     published(tmp_path, url, "acme/web", a="def zebra():\n    return 2\n")
     index = SharedIndex.open(url)
     selection = index.select(EVERYTHING)
@@ -333,7 +333,7 @@ def test_replies_are_the_same_with_everything_in_memory_and_read_no_documents(
 ) -> None:
     text = "def zebra(food):\n    return feed(food)\n\n\ndef feed(zebra):\n    return {}\n"
     published(tmp_path, url, "acme/api", a=text.format(1), b="def other():\n    return zebra(2)\n")
-    monkeypatch.setattr("llmc.store.shared.publishing.SHARD_CHUNKS", 1)
+    monkeypatch.setattr("llmc.store.shared.heads.SHARD_CHUNKS", 1)
     published(tmp_path, url, "acme/web", a=text.format(2))
     some = Access.of(["acme/web"])
     with shared_site(url, tmp_path / "tables") as site:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from pydantic import BaseModel, ValidationError
 from store_world import (
     DIMENSION,
     EMBEDDER,
@@ -242,3 +243,16 @@ def test_a_writer_that_closes_keeps_the_vectors_that_were_deferred(
         assert store.without_vectors() == set()
         assert len(store.vectors.docs()) == len(FILES)
         assert store.verify() == []
+
+
+def test_models_of_lancedb_validate_although_their_validators_are_built_late() -> None:
+    engine.load()
+    from lance_namespace import DescribeTableRequest
+
+    class DefinedLater(BaseModel):
+        number: int
+
+    assert DescribeTableRequest(id=["one"]).id == ["one"]
+    with pytest.raises(ValidationError):
+        DescribeTableRequest.model_validate({"id": 3})
+    assert DefinedLater.__pydantic_complete__

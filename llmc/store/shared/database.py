@@ -248,7 +248,6 @@ class SharedDatabase:
             options = OPTIONS if storage.scheme else None
             self._connection = wait_for(lancedb.connect_async(self.url, storage_options=options, session=session))
         self._tables: dict[str, SharedTable] = {}
-        self._lock = threading.Lock()
 
     @classmethod
     def open(cls, url: str, cache_bytes: int = CACHE_BYTES) -> Self:
@@ -264,9 +263,13 @@ class SharedDatabase:
     @classmethod
     def create(cls, url: str, description: Description) -> Self:
         """Open the index for publishing, and create it if there is none. Several publishers may do so at once."""
-        storage = Storage(url, create=True)
-        storage.require_conditional_writes()
-        known = Description.read(storage)
+        importing = engine.preload()  # while the storage is asked
+        try:
+            storage = Storage(url, create=True)
+            storage.require_conditional_writes()
+            known = Description.read(storage)
+        finally:
+            importing.join()
         if known is None:
             cls(storage, description).create_table(MANIFESTS)
             description.create(storage)
@@ -299,14 +302,17 @@ class SharedDatabase:
             else:
                 return
 
-    def table(self, name: str, shard: int = 0) -> SharedTable:
+    def table(self, name: str, shard: int = 0, *, newest: bool = False) -> SharedTable:
+        """`newest` reads the newest version from now on, as one that is opened does anyway."""
         full_name = table_name(name, shard)
-        with self._lock:
-            if full_name not in self._tables:
-                with storage_errors(self.url, f"opening {full_name}"):
-                    opened = wait_for(self._connection.open_table(full_name))
-                    self._tables[full_name] = SharedTable(full_name, opened, self.url)
-            return self._tables[full_name]
+        known = self._tables.get(full_name)
+        if known is None:
+            with storage_errors(self.url, f"opening {full_name}"):
+                opened = wait_for(self._connection.open_table(full_name))
+            return self._tables.setdefault(full_name, SharedTable(full_name, opened, self.url))
+        if newest:
+            known.refresh()
+        return known
 
     def append(self, rows: Mapping[str, pa.Table], shard: int = 0) -> None:
         """Append to several tables at once: each commit mostly waits for the storage."""
@@ -330,7 +336,7 @@ class SharedDatabase:
     def refresh(self, shard: int) -> dict[str, int]:
         """Read the newest versions of a shard from now on: table → version."""
         with ThreadPoolExecutor(len(CONTENT_TABLES), "llmc-shared-refresh") as pool:
-            versions = pool.map(lambda name: self.table(name, shard).refresh(), CONTENT_TABLES)
+            versions = pool.map(lambda name: self.table(name, shard, newest=True).version, CONTENT_TABLES)
             return dict(zip(CONTENT_TABLES, versions, strict=True))
 
 

@@ -21,6 +21,7 @@ from uuid import uuid4
 from llmc.base import logs
 from llmc.base.errors import ConflictError, LlmcError, NotFoundError
 from llmc.store.shared.database import DISTANCE, quoted
+from llmc.store.shared.heads import append_head
 from llmc.store.shared.keywords import document_filters
 from llmc.store.shared.manifest import (
     FILES,
@@ -32,7 +33,6 @@ from llmc.store.shared.manifest import (
     newest,
     read_heads,
 )
-from llmc.store.shared.publishing import append_head
 from llmc.store.shared.schema import CONTENT_TABLES, MANIFESTS
 
 if TYPE_CHECKING:

@@ -1,9 +1,9 @@
 """What a publisher writes: the documents that the index does not have, then one row that makes them visible.
 
     with Publication(database, "acme/api", "main") as publication:
-        missing = publication.unknown(numbers)
-        publication.write(documents)                     # any number of times
-        publication.commit(entries, commit="1a2b…", committed=…)
+        publication.expect(numbers)
+        publication.write(documents)                     # any number of times, those that are not `known`
+        publication.commit(entries, head)
 
 Documents are written before the manifest that names them, and `documents`, whose rows say that all others of a document
 are there, after the other tables. A publisher that is killed leaves documents that nothing names; the next one finds
@@ -15,40 +15,36 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 from uuid import uuid4
 
 from llmc.base.errors import CorruptStoreError, StoreError
 from llmc.store.shared.access import Readable
+from llmc.store.shared.heads import all_heads, append_head, is_newer, next_sequence, shard_of
 from llmc.store.shared.keywords import document_filters
-from llmc.store.shared.manifest import (
-    FILES,
-    HEAD_COLUMNS,
-    TERMS,
-    Head,
-    Manifest,
-    ManifestEntry,
-    newest,
-    pack_entries,
-    read_heads,
-)
+from llmc.store.shared.manifest import FILES, TERMS, Manifest, ManifestEntry, pack_entries
 from llmc.store.shared.rows import chunk_rows, document_rows, symbol_rows, trigram_rows, vector_rows
-from llmc.store.shared.schema import MANIFESTS, SHARD_CHUNKS, schema_of
-from llmc.store.shared.statistics import FIELDS, TermStatistics, count_chunk, counts_of
+from llmc.store.shared.schema import MANIFESTS
+from llmc.store.shared.statistics import FIELDS, TermStatistics, count_chunks, counts_of
 from llmc.store.shared.vectors import vectors_of_contents
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from concurrent.futures import Future
 
     import numpy as np
     import numpy.typing as npt
+    import pyarrow as pa
 
     from llmc.store.shared.database import SharedDatabase
+    from llmc.store.shared.manifest import Head
     from llmc.store.shared.rows import NumberedDocument
+    from llmc.store.shared.statistics import TermCounts
 
-__all__ = ["Publication", "all_heads", "append_head", "is_newer", "shard_of"]
+__all__ = ["Publication"]
 
 HOUR = 3_600.0
 # What an interrupted publisher wrote is reused for so long; `maintenance` removes what nothing names after a day, so
@@ -58,17 +54,31 @@ REUSED_SECONDS = 12 * HOUR
 MOST_REFS = 32
 
 
+@dataclass(frozen=True, slots=True)
+class FormerTree:
+    """What a publication starts from: the ref that has most in common with it. `docs` are its documents, `terms` counts
+    them, and `removed` are the (chunks, counts) of those that the new tree does not have, being read."""
+
+    docs: frozenset[int]
+    terms: TermStatistics
+    removed: Future[TermCounts]
+
+
 class Publication:
-    """One run of a publisher, in one thread."""
+    """One run of a publisher, in one thread. What it reads and writes mostly waits for the storage, so that is done in
+    others: a publication takes some 25 requests one after the other."""
 
     def __init__(self, database: SharedDatabase, repo: str, ref: str) -> None:
         self._database = database
         self.repo = repo
         self.ref = ref
         self._readable = Readable(database, {})
+        self._pool = ThreadPoolExecutor(4, "llmc-publish")
         self._shard = 0
         self._heads: dict[str, Head] = {}
         self._manifests: dict[str, Manifest] = {}
+        self._terms: dict[str, bytes] = {}
+        self._former: FormerTree | None = None
         self._known: dict[int, ManifestEntry] = {}
         self._written: dict[int, ManifestEntry] = {}
         self._chunks = 0
@@ -78,16 +88,28 @@ class Publication:
     def __enter__(self) -> Self:
         heads = all_heads(self._database)
         self._shard = shard_of(self.repo, heads.values())
-        self._database.create_shard(self._shard)
+        if all(head.shard != self._shard for head in heads.values()):
+            self._database.create_shard(self._shard)
         self._database.refresh(self._shard)
         self._readable = Readable(self._database, {self._shard: [self.repo]})
         self._heads = {head.ref: head for head in heads.values() if head.repo == self.repo}
         live = sorted((head for head in self._heads.values() if not head.is_dropped), key=lambda head: -head.published)
         own = [head for head in live if head.ref == self.ref]
-        there = set(self._readable.scan("documents", "", ("doc",))["doc"].to_pylist())
         chosen = [*own, *(head for head in live if head.ref != self.ref)][:MOST_REFS]
+        stored = self._pool.submit(self._stored)
+        terms = self._pool.submit(self._readable.publication_parts, chosen[:1], TERMS)
         files = self._readable.publication_parts(chosen, FILES)
-        for head in chosen:
+        self._terms = terms.result()
+        self._note(chosen, files, stored.result())
+        return self
+
+    def _stored(self) -> pa.Table:
+        return self._readable.scan("documents", "", ("doc", "size", "redactions", "nul", "written"))
+
+    def _note(self, heads: Sequence[Head], files: Mapping[str, bytes], rows: pa.Table) -> None:
+        """Which documents need not be written: those of these publications, and what an interrupted run has left."""
+        there = set(rows["doc"].to_pylist())
+        for head in heads:
             try:
                 manifest = self._manifests[head.ref] = Manifest(head, files.get(head.nonce, b""))
             except CorruptStoreError:  # this publication replaces it
@@ -95,10 +117,15 @@ class Publication:
             for entry in manifest.entries():
                 if entry.doc < 0 or entry.doc in there:
                     self._known.setdefault(entry.doc, entry)
-        return self
+        since = time.time() - REUSED_SECONDS
+        columns = (rows[name].to_pylist() for name in ("doc", "size", "redactions", "nul", "written"))
+        for doc, size, redactions, nul, written in zip(*columns, strict=True):
+            if written > since:
+                self._known.setdefault(doc, ManifestEntry("", doc, size, redactions, holds_nul=nul))
 
     def __exit__(self, *_: object) -> None:
-        """Nothing is held; what was written and not committed is found by the next run."""
+        """What was written and not committed is found by the next run."""
+        self._pool.shutdown(cancel_futures=True)
 
     @property
     def current(self) -> Head | None:
@@ -110,16 +137,18 @@ class Publication:
         """The file of a document that need not be written; its path may be that of another ref."""
         return self._written.get(doc) or self._known.get(doc)
 
-    def unknown(self, docs: Collection[int]) -> set[int]:
-        """Those that have to be written. Looks for what an interrupted run has written."""
-        missing = {doc for doc in docs if self.known(doc) is None}
-        since = time.time() - REUSED_SECONDS
-        for where in document_filters(missing):
-            columns = ("doc", "size", "redactions", "nul")
-            rows = self._readable.scan("documents", f"{where} AND written > {since}", columns)
-            for doc, size, redactions, nul in zip(*(rows[name].to_pylist() for name in columns), strict=True):
-                self._known[doc] = ManifestEntry("", doc, size, redactions, holds_nul=nul)
-        return {doc for doc in missing if doc not in self._known}
+    def expect(self, docs: Collection[int]) -> None:
+        """The new tree has these documents. What is needed of its former ones is read while others are written."""
+        bases = {ref: manifest.docs() for ref, manifest in self._manifests.items()}
+        nearest = max(bases, key=lambda ref: len(bases[ref].intersection(docs)), default=None)
+        base, terms = frozenset[int](), TermStatistics.of(0, {})
+        if nearest is not None:
+            head = self._heads[nearest]
+            packed = self._terms.get(head.nonce) or self._readable.publication_parts([head], TERMS).get(head.nonce)
+            with suppress(CorruptStoreError):  # then everything is counted
+                base, terms = (frozenset(bases[nearest]), TermStatistics.unpack(packed)) if packed else (base, terms)
+        removed = self._pool.submit(self._count_rows, base.difference(docs))
+        self._former = FormerTree(base, terms, removed)
 
     def write(self, documents: Sequence[NumberedDocument]) -> None:
         """Write new documents. Nobody sees them before `commit`."""
@@ -131,11 +160,12 @@ class Publication:
             "symbols": symbol_rows(self.repo, documents, description),
             "vectors": vector_rows(self.repo, embedded, description),
         }
-        self._database.append(rows, self._shard)
-        rows["documents"] = document_rows(self.repo, documents, description)
-        self._database.append({"documents": rows["documents"]}, self._shard)
-        self.bytes_written += sum(table.nbytes for table in rows.values())
+        appended = self._pool.submit(self._database.append, rows, self._shard)
+        listed = document_rows(self.repo, documents, description)
         chunks, counts = counts_of(one.document for one in documents)
+        appended.result()
+        self._database.append({"documents": listed}, self._shard)
+        self.bytes_written += listed.nbytes + sum(table.nbytes for table in rows.values())
         self._chunks += chunks
         self._counts += counts
         for doc, document, content, redactions in documents:
@@ -162,14 +192,10 @@ class Publication:
         listed = list(entries)
         docs = {entry.doc for entry in listed if entry.doc > 0}
         statistics = self._statistics(docs)
-        before = all_heads(self._database).get((self.repo, self.ref))
-        if before is not None and is_newer(before, head.committed) and not force:
-            return head, before
-        published = replace(
+        new = replace(
             head,
             repo=self.repo,
             ref=self.ref,
-            sequence=next_sequence(before, head.committed),
             nonce=uuid4().hex,
             shard=self._shard,
             published=time.time(),
@@ -177,18 +203,36 @@ class Publication:
             documents=len(docs),
             chunks=statistics.chunks,
             redacted=sum(entry.redactions for entry in listed),
-            versions=self._database.refresh(self._shard),
+            versions=self._database.versions(self._shard),
         )
-        self._database.storage.write(published.part(FILES), pack_entries(listed))
-        self._database.storage.write(published.part(TERMS), statistics.pack())
-        append_head(self._database, published)
+        storage = self._database.storage
+        parts = {FILES: pack_entries(listed), TERMS: statistics.pack()}
+        writing = [self._pool.submit(storage.write, new.part(part), packed) for part, packed in parts.items()]
+        before = all_heads(self._database).get((self.repo, self.ref))
+        for one in writing:
+            one.result()
+        if before is not None and is_newer(before, head.committed) and not force:
+            return head, before
+        published = replace(new, sequence=next_sequence(before, head.committed))
+        counting = self._append(published, before)
         self._require_written(docs)
-        counting = all_heads(self._database).get((self.repo, self.ref), published)
         return published, counting
+
+    def _append(self, published: Head, before: Head | None) -> Head:
+        """Make it visible; what counts now. If nobody has published since `before` was read, nothing is read again."""
+        table = self._database.table(MANIFESTS)
+        version = table.version
+        append_head(self._database, published)
+        if table.version != version + 1:
+            return all_heads(self._database).get((self.repo, self.ref), published)
+        return max(filter(None, (before, published)), key=lambda head: head.order)
 
     def _require_written(self, docs: set[int]) -> None:
         """What this run wrote must still be there: a clock that jumped could have made `optimize` remove it."""
         written = docs & self._written.keys()
+        table = self._database.table("documents", self._shard)
+        if not written or table.version == table.refresh():
+            return
         there: set[int] = set()
         for where in document_filters(written):
             there.update(self._readable.scan("documents", where, ("doc",))["doc"].to_pylist())
@@ -201,75 +245,29 @@ class Publication:
 
     def _statistics(self, docs: set[int]) -> TermStatistics:
         """From those of the ref that has most in common with the new tree; only what differs is counted."""
-        base, best = TermStatistics.of(0, {}), set[int]()
-        bases = {ref: manifest.docs() for ref, manifest in self._manifests.items()}
-        nearest = max(bases, key=lambda ref: len(bases[ref] & docs), default=None)
-        if nearest is not None:
-            head = self._heads[nearest]
-            packed = self._readable.publication_parts([head], TERMS).get(head.nonce)
-            with suppress(CorruptStoreError):  # then everything is counted
-                base, best = (TermStatistics.unpack(packed), bases[nearest]) if packed else (base, best)
+        if self._former is None:
+            self.expect(docs)
+        assert self._former is not None, "see the line before"
+        former = self._former
         written = docs & self._written.keys()
         chunks, counts = self._chunks, Counter(self._counts)
-        chunks -= self._count_rows(counts, self._written.keys() - docs, -1)
-        chunks += self._count_rows(counts, docs - best - written, 1)
-        chunks -= self._count_rows(counts, best - docs, -1)
-        return base.changed(chunks, counts)
+        others = (
+            (self._count_rows(self._written.keys() - docs), -1),
+            (self._count_rows(docs - former.docs - written), 1),
+            (former.removed.result(), -1),
+        )
+        for (number, held), step in others:
+            chunks += step * number
+            for term, count in held.items():
+                counts[term] += step * count
+        return former.terms.changed(chunks, counts)
 
-    def _count_rows(self, counts: Counter[int], docs: Collection[int], step: int) -> int:
-        """Count what the chunks of documents that are in the index hold; the number of those chunks."""
-        seen: set[tuple[int, int]] = set()
+    def _count_rows(self, docs: Collection[int]) -> TermCounts:
+        """Of the chunks of documents that are in the index."""
+        chunks: dict[tuple[int, int], tuple[str, str, str]] = {}  # an interrupted run may have written some twice
         for where in document_filters(docs):
             rows = self._readable.scan("chunks", where, ("doc", "ordinal", *FIELDS))
             places = zip(rows["doc"].to_pylist(), rows["ordinal"].to_pylist(), strict=True)
-            fields = zip(*(rows[name].to_pylist() for name in FIELDS), strict=True)
-            for place, texts in zip(places, fields, strict=True):
-                if place not in seen:
-                    seen.add(place)
-                    count_chunk(counts, texts, step)
-        return len(seen)
-
-
-def is_newer(head: Head, committed: float) -> bool:
-    """Whether a publication must not be replaced by a commit of this time: its publisher may only have been late."""
-    return not head.is_dropped and head.committed > committed
-
-
-def next_sequence(before: Head | None, committed: float) -> int:
-    """It grows only where an older commit takes the place of a newer one, or any that of a dropped ref. Otherwise the
-    newest commit counts, in whatever order publishers read and write the table."""
-    if before is None:
-        return 1
-    return before.sequence + (before.is_dropped or is_newer(before, committed))
-
-
-def all_heads(database: SharedDatabase) -> dict[tuple[str, str], Head]:
-    """(repository, ref) → what counts now, dropped refs included."""
-    table = database.table(MANIFESTS)
-    table.refresh()
-    return newest(read_heads(table.scan("true", HEAD_COLUMNS)))
-
-
-def shard_of(repo: str, heads: Collection[Head]) -> int:
-    """The shard that a repository is in, or that a new one goes to: the last one, until it is full."""
-    known = [head.shard for head in heads if head.repo == repo]
-    if known:
-        return max(known)
-    last = max((head.shard for head in heads), default=0)
-    chunks = sum(head.chunks for head in heads if head.shard == last)
-    return last + 1 if chunks >= SHARD_CHUNKS else last
-
-
-def append_head(database: SharedDatabase, head: Head) -> None:
-    """The step that makes a publication visible."""
-    import pyarrow as pa  # noqa: PLC0415 - comes with lancedb
-
-    row = {
-        "repo": head.repo,
-        "ref": head.ref,
-        "sequence": head.sequence,
-        "nonce": head.nonce,
-        "head": head.fields(),
-    }
-    rows = pa.Table.from_pylist([row], schema_of(MANIFESTS, database.description))
-    database.append({MANIFESTS: rows})
+            body, name, path = (rows[field].to_pylist() for field in FIELDS)
+            chunks.update(zip(places, zip(body, name, path, strict=True), strict=True))
+        return count_chunks(chunks.values())

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from llmc.store.shared.heads import all_heads
 from llmc.store.shared.maintenance import TableStatus, needs_optimize, shards_of, table_status
-from llmc.store.shared.publishing import all_heads
 from llmc.store.shared.schema import CONTENT_TABLES, MANIFESTS
 
 if TYPE_CHECKING:

@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 
     from llmc.base.model import Document
 
+    TermCounts = tuple[int, Counter[int]]  # chunks, and hash → how many of them have the term
     Numbers = npt.NDArray[np.uint32]
 
-__all__ = ["FIELDS", "TermStatistics", "count_chunk", "counts_of"]
+__all__ = ["FIELDS", "TermStatistics", "count_chunks", "counts_of"]
 
 FIELDS: Final = ("body", "name", "path")
 
@@ -101,20 +102,24 @@ def term_hash(field: str, term: str) -> int:
     return zlib.crc32(f"{field}\0{term}".encode("utf-8", "replace"))
 
 
-def counts_of(documents: Iterable[Document]) -> tuple[int, Counter[int]]:
-    """(chunks, hash → chunks that have the term) of documents."""
+def counts_of(documents: Iterable[Document]) -> TermCounts:
+    """Of the chunks of documents."""
+    return count_chunks(
+        (words.body(chunk.text), words.name(chunk.name), words.path(clean(document.path)))
+        for document in documents
+        for chunk in document.parsed.chunks
+    )
+
+
+def count_chunks(chunks: Iterable[tuple[str, str, str]]) -> TermCounts:
+    """`chunks` are the analysed body, name and path of each."""
+    number = 0
+    held: list[Counter[str]] = [Counter() for _ in FIELDS]
+    for number, texts in enumerate(chunks, 1):  # noqa: B007 - the last one is how many there are
+        for counter, text in zip(held, texts, strict=True):
+            counter.update(set(text.split()))
     counts: Counter[int] = Counter()
-    chunks = 0
-    for document in documents:
-        path = words.path(clean(document.path))
-        for chunk in document.parsed.chunks:
-            chunks += 1
-            count_chunk(counts, (words.body(chunk.text), words.name(chunk.name), path))
-    return chunks, counts
-
-
-def count_chunk(counts: Counter[int], fields: Iterable[str], step: int = 1) -> None:
-    """`fields` are the analysed body, name and path of one chunk."""
-    for field, text in zip(FIELDS, fields, strict=True):
-        for term in set(text.split()):
-            counts[term_hash(field, term)] += step
+    for field, counter in zip(FIELDS, held, strict=True):
+        for term, count in counter.items():
+            counts[term_hash(field, term)] += count
+    return number, counts

@@ -1,6 +1,6 @@
 """Imports LanceDB, off the path of a query.
 
-`import lancedb` takes 1.3 s of CPU and 80 MB (lancedb 0.40, mostly its generated REST client), so a daemon calls
+`import lancedb` takes a second of CPU and 70 MB (lancedb 0.40, mostly its generated REST client), so a daemon calls
 `preload` at start and answers from keywords until `is_loaded`. Callers that need the module at once use `load`. A
 failed import is remembered: it would fail again, as slowly.
 
@@ -15,6 +15,7 @@ import asyncio
 import os
 import threading
 import warnings
+from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -24,7 +25,7 @@ from llmc.base.cache_budget import cache_share
 from llmc.base.errors import VectorsUnavailableError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Coroutine, Iterator
     from pathlib import Path
 
 __all__ = ["cache_bytes", "connect", "failure", "is_loaded", "load", "preload", "run"]
@@ -49,7 +50,7 @@ def load() -> Any:
         if _module is None and not _failure:
             try:
                 os.environ.setdefault("LANCEDB_LOG", "error")  # else it writes about empty partitions to stderr
-                with warnings.catch_warnings():
+                with warnings.catch_warnings(), deferred_validators():
                     warnings.simplefilter("ignore")  # of its dependencies
                     module = import_module("lancedb")
                 share = cache_share("vectors")
@@ -66,6 +67,24 @@ def load() -> Any:
             hint="Reinstall llmc; until then search uses keywords only.",
         )
     return _module
+
+
+@contextmanager
+def deferred_validators() -> Iterator[None]:
+    """Models of pydantic that are defined meanwhile build their validators when they are first used. Those of the REST
+    client, which nothing here uses, take half of the import: 2.0 s of CPU become 1.1 s. Another version of pydantic may
+    keep its defaults elsewhere; then the import takes as long as it does without this."""
+    try:
+        from pydantic._internal._config import config_defaults  # noqa: PLC0415 - as above
+    except ImportError:
+        yield
+        return
+    before = config_defaults.get("defer_build", False)
+    config_defaults["defer_build"] = True
+    try:
+        yield
+    finally:
+        config_defaults["defer_build"] = before
 
 
 def connect(database: Path) -> Any:
