@@ -26,6 +26,7 @@ import tempfile
 import threading
 import time
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -124,6 +125,9 @@ class Growth:
         yield "shared", lambda: self._shared(words)
         for servers in self._given.servers:
             yield f"throughput of {servers}", partial(self._throughput, servers, words)
+            if servers <= (os.cpu_count() or 1):
+                name = f"throughput of {servers}, a core each"
+                yield name, partial(self._throughput, servers, words, pinned=True)
         yield "commit", self._commit
 
     def _status(self) -> dict[str, Any]:
@@ -227,14 +231,17 @@ class Growth:
             seen = time.monotonic()
         return {"publish_seconds": round(published - began, 2), "visible_after_seconds": round(seen - published, 2)}
 
-    def _throughput(self, servers: int, words: list[str]) -> dict[str, float]:
-        """Different searches by `CLIENTS` clients, spread over the servers, with a slow storage."""
+    def _throughput(self, servers: int, words: list[str], *, pinned: bool = False) -> dict[str, float]:
+        """Different searches by `CLIENTS` clients, spread over the servers, with a slow storage. Servers, clients,
+        proxy and storage share this machine, so the result has the cores that each of them used. `pinned` gives every
+        server a core of its own, as if it were a machine with one: then a second server adds what a second machine
+        would, less what the others take from its core."""
         with proxied(self._storage.port) as proxy:
             proxy.latency = self._given.latency
-            with self._servers(servers, self._storage.through(proxy.port)) as urls:
-                for url in urls:
-                    with self._client(url) as client:
-                        until_warm(client)
+            with self._servers(servers, self._storage.through(proxy.port), pinned=pinned) as urls, ExitStack() as stack:
+                watched = [stack.enter_context(self._client(url)) for url in urls]
+                for one in watched:
+                    until_warm(one)
                 done, answered = threading.Event(), [0] * CLIENTS
 
                 def work(number: int) -> None:
@@ -245,21 +252,19 @@ class Growth:
                             answered[number] += call(client, "search", query=query)().status_code == 200
 
                 threads = [threading.Thread(target=work, args=(number,)) for number in range(CLIENTS)]
-                for one in threads:
-                    one.start()
+                for thread in threads:
+                    thread.start()
                 time.sleep(self._given.seconds / 2)  # caches of indexes fill
-                before, requests, began = sum(answered), proxy.requests, time.monotonic()
+                before = Used.now(watched, sum(answered), proxy.requests)
                 time.sleep(self._given.seconds)
-                total, passed = sum(answered) - before, time.monotonic() - began
-                requests = proxy.requests - requests
+                after = Used.now(watched, sum(answered), proxy.requests)
                 done.set()
-                for one in threads:
-                    one.join()
-        per_call = round(requests / total, 1) if total else 0.0
-        return {"servers": servers, "per_second": round(total / passed, 2), "storage_requests_per_call": per_call}
+                for thread in threads:
+                    thread.join()
+        return {"servers": servers, **after.since(before)}
 
     @contextmanager
-    def _servers(self, count: int, environ: dict[str, str]) -> Iterator[list[str]]:
+    def _servers(self, count: int, environ: dict[str, str], *, pinned: bool = False) -> Iterator[list[str]]:
         command = [sys.executable, "-m", "llmc", "serve", "--http", "127.0.0.1:0", "--json", "--shared", self._url]
         with ExitStack() as stack:
             processes = [
@@ -274,6 +279,8 @@ class Growth:
                 )
                 for _ in range(count)
             ]
+            for core, process in enumerate(processes if pinned else ()):
+                os.sched_setaffinity(process.pid, {core})
             try:
                 yield [json.loads(one.stdout.readline())["url"] for one in processes if one.stdout]
             finally:
@@ -284,6 +291,43 @@ class Growth:
         return httpx.Client(
             base_url=url, headers={"Authorization": f"Bearer {self._token}"}, timeout=120, trust_env=False
         )
+
+
+@dataclass(frozen=True)
+class Used:
+    """Until a moment, in seconds of CPU: what servers, this process (clients and proxy) and the machine have used."""
+
+    moment: float
+    servers: float
+    benchmark: float
+    machine: float
+    answers: int
+    requests: int
+
+    @classmethod
+    def now(cls, servers: list[httpx.Client], answers: int, requests: int) -> Used:
+        used = sum(metric(one, CPU) for one in servers)
+        return cls(time.monotonic(), used, process_seconds(), machine_seconds(), answers, requests)
+
+    def since(self, before: Used) -> dict[str, float]:
+        passed, answers = self.moment - before.moment, self.answers - before.answers
+        servers, benchmark = self.servers - before.servers, self.benchmark - before.benchmark
+        others = self.machine - before.machine - servers - benchmark
+        return {
+            "per_second": round(answers / passed, 2),
+            "server_cpu_ms_per_call": round(1000 * servers / answers, 1) if answers else 0.0,
+            "cores_of_servers": round(servers / passed, 2),
+            "cores_of_clients_and_proxy": round(benchmark / passed, 2),
+            "cores_of_storage_and_others": round(others / passed, 2),
+            "storage_requests_per_call": round((self.requests - before.requests) / answers, 1) if answers else 0.0,
+        }
+
+
+def machine_seconds() -> float:
+    """CPU that all processes have used, without what was idle or waited."""
+    fields = Path("/proc/stat").read_text().partition("\n")[0].split()
+    user, nice, system, _idle, _waiting, *interrupts = map(int, fields[1:8])
+    return (user + nice + system + sum(interrupts)) / os.sysconf("SC_CLK_TCK")
 
 
 def git(folder: Path, *arguments: str) -> None:

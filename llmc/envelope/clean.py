@@ -95,6 +95,7 @@ class EnvelopeCleaner:
         self._redactor = redactor
         self._text_of = text_of
         self._known: dict[tuple[str, str], dict[int, list[SecretFinding]] | None] = {}
+        self._cleaned: dict[tuple[str, str, str], str] = {}  # text, root and path → the text of `data`
         self._redacted = 0  # lines of files
 
     def envelope(self, envelope: Envelope) -> Envelope:
@@ -219,6 +220,13 @@ class EnvelopeCleaner:
         return self._data_text(value, root, path) if isinstance(value, str) else value
 
     def _data_text(self, text: str, root: str, path: str) -> str:
+        """Most strings of `data` are repeated: six of ten in a grep have been in the same file before."""
+        key = (text, root, path)
+        if key not in self._cleaned:
+            self._cleaned[key] = self._cleaned_text(text, root, path)
+        return self._cleaned[key]
+
+    def _cleaned_text(self, text: str, root: str, path: str) -> str:
         doubtful = is_doubtful(text, path)
         findings = self.findings(root, path) if doubtful else None
         text = self._redactor.redact(text, path, torn=doubtful and findings is None).text

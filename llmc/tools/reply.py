@@ -88,7 +88,8 @@ def packed_reply(workspace: Workspace, envelope: Envelope) -> Reply:
         if lines > MOST_PACKED and groups:
             break
         root = names.get(group.items[0].root, "") if group.items else ""
-        named = group.title if not root or group.title.startswith(f"{root}:") else f"{root}:{group.title}"
+        is_named = not root or not group.title or group.title.startswith(f"{root}:")
+        named = group.title if is_named else f"{root}:{group.title}"
         groups.append(replace(group, title=named))
     left = len(envelope.groups) - len(groups)
     notes = (*envelope.notes, f"{left} files more: narrow it") if left else envelope.notes

@@ -91,7 +91,9 @@ def test_search_and_refs_ask_remotes_too(desk: Desk, tool: str, query: str) -> N
 
 def test_files_of_a_remote_can_be_read_and_local_ones_are_local(desk: Desk) -> None:
     assert "export function render" in desk.run("read", "acme/web@main:app.js")
-    assert "export function render" in desk.run("read", "acme/web:app.js")
+    head, first, *_ = desk.run("read", "acme/web:app.js").splitlines()
+    assert head.startswith("acme/web@")
+    assert "export function render" in first  # the first line names the file, and no other does
     assert "changed_here" in desk.run("read", "acme/api:src/parser.py")
     assert "changed_here" not in desk.run("read", "acme/api@main:src/parser.py")
     assert "there is no 'acme/web:nothing.js'" in desk.run("read", "acme/web:nothing.js")

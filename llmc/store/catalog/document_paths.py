@@ -34,6 +34,8 @@ _ASCII_WORDS: Final = "".join(c if c.isalnum() else " " for c in map(chr, range(
 # Between two paths: no name holds it.
 END = b"\0"
 NAMES = sys.getfilesystemencoding()
+# So few are looked up one by one: a fifth to a quarter of the time that arrays of them take.
+FEW_DOCS = 2
 # After a checkout of another branch all words are counted again, in 25 ms for 30,000 files.
 MOST_CHANGED = 2_000
 
@@ -181,6 +183,9 @@ class DocumentPaths(Mapping[int, str]):
         """Those of `docs` that this root holds, ascending."""
         if not len(docs):  # of a hundred repositories most have nothing of what was found
             return []
+        if len(docs) <= FEW_DOCS:
+            places = ((doc, int(self._docs.searchsorted(doc))) for doc in sorted(set(docs)))
+            return [int(doc) for doc, at in places if at < len(self._docs) and self._docs[at] == doc]
         asked = np.unique(np.fromiter(docs, np.int64, len(docs)))
         at = np.searchsorted(self._docs, asked)
         at[at == len(self._docs)] = 0
