@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from llmc.base.languages import ROLES, looks_generated
 from llmc.retrieval.layout import naming
-from llmc.retrieval.passages.lazy_lines import passage
+from llmc.retrieval.passages.lazy_lines import lowered_passage, passage
 from llmc.retrieval.query import QueryRoute
 from llmc.retrieval.query_features import spelled
 from llmc.retrieval.results import Share
@@ -183,7 +183,8 @@ def coverage(asked: QueryFeatures, candidate: Candidate) -> Share | None:
     """How many of the words are met in its chunks, however often each is."""
     if candidate.text is None or not asked.terms:
         return None
-    text = found_text(candidate).lower()
+    lines = candidate.text
+    text = "\n".join([lowered_passage(lines, candidate.chunks[ordinal]) for ordinal, _ in candidate.found])
     met = sum(term in text for term in asked.terms)
     return Share("coverage", 1 + 0.4 * met / len(asked.terms), f"{met} of {len(asked.terms)} words")
 
@@ -199,7 +200,7 @@ def agreement(asked: QueryFeatures, candidate: Candidate) -> Share | None:
         return None
     best = 0.0
     for ordinal, _ in candidate.found[:AGREEMENT_CHUNKS]:
-        text = passage(candidate.text, candidate.chunks[ordinal]).lower()
+        text = lowered_passage(candidate.text, candidate.chunks[ordinal])
         best = max(best, sum(weight for term, weight in asked.weights.items() if term in text))
     return Share("agreement", 1 + AGREEING * best / total, f"{best / total:.0%} in one place")
 

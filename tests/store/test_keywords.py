@@ -11,7 +11,7 @@ from shared_world import shared_keywords
 from store_world import document
 
 from llmc.base import words
-from llmc.store.keywords.keyword_store import TantivyKeywords
+from llmc.store.keywords.keyword_store import TantivyKeywords, filler
 from llmc.store.keywords.trigrams import parts, trigrams
 from llmc.store.memory import MemoryKeywords
 from llmc.store.protocols import Clause, KeywordQuery, KeywordStore, Trigrams
@@ -265,3 +265,19 @@ def test_another_process_sees_a_commit_after_reload(tmp_path: Path) -> None:
     assert reading.docs() == set()
     reading.reload()
     assert reading.docs() == {1}
+
+
+def test_small_segments_are_joined_beside_many_large_ones(tmp_path: Path) -> None:
+    keywords = tantivy_in(tmp_path)
+    sizes = [20_000] * 5 + [5_000, 5_000, 6_000, 7_000]  # tantivy joins eight of similar size by itself
+    for doc, rows in enumerate(sizes, 1):
+        keywords.files.add([filler(doc)] * rows)
+        keywords.files.commit()
+    keywords.release()
+    assert len(keywords.files.segments()) == len(sizes)
+    assert keywords.is_scattered()
+    keywords.gather(99)
+    assert sorted(keywords.files.segments()) == [20_000] * 5 + [23_004]  # four rows were added to make eight segments
+    assert keywords.files.docs() == {*range(1, len(sizes) + 1), 99}
+    assert not keywords.is_scattered()
+    keywords.close()

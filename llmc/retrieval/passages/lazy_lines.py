@@ -12,7 +12,7 @@ from llmc.base.text import split_lines
 if TYPE_CHECKING:
     from llmc.base.model import ChunkPlace
 
-__all__ = ["PlainLines", "passage"]
+__all__ = ["PlainLines", "lowered_passage", "passage"]
 
 
 def passage(lines: Sequence[str], place: ChunkPlace) -> str:
@@ -20,6 +20,13 @@ def passage(lines: Sequence[str], place: ChunkPlace) -> str:
     if isinstance(lines, PlainLines):
         return lines.text(place.start_line - 1, place.end_line)
     return "\n".join(lines[place.start_line - 1 : place.end_line])
+
+
+def lowered_passage(lines: Sequence[str], place: ChunkPlace) -> str:
+    """What `passage(lines, place).lower()` gives; several signals look at the same places."""
+    if isinstance(lines, PlainLines):
+        return lines.lowered(place.start_line - 1, place.end_line)
+    return passage(lines, place).lower()
 
 
 class PlainLines(Sequence[str]):
@@ -31,6 +38,7 @@ class PlainLines(Sequence[str]):
         ends = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n")) + 1
         rest = [len(data)] if not data.endswith(b"\n") and data else []
         self._bounds = np.concatenate(([0], ends, rest)).astype(np.intp)
+        self._lowered: dict[tuple[int, int], str] = {}
 
     def __len__(self) -> int:
         return len(self._bounds) - 1
@@ -54,6 +62,13 @@ class PlainLines(Sequence[str]):
         if "\r" in part:
             return "\n".join(split_lines(part))
         return part.removesuffix("\n")
+
+    def lowered(self, first: int, last: int) -> str:
+        """The same in lower case, made once."""
+        found = self._lowered.get((first, last))
+        if found is None:
+            found = self._lowered[first, last] = self.text(first, last).lower()
+        return found
 
     def _part(self, first: int, last: int) -> str:
         return self._data[self._bounds[first] : self._bounds[max(first, last)]].decode()

@@ -25,8 +25,11 @@ if TYPE_CHECKING:
 
 __all__ = ["ExactCopy", "as_scores", "best_first", "best_hits"]
 
-# The BLAS spreads larger products over threads, which then wait for each other 20 times as long.
-PRODUCT_ROWS = 1_024
+# As floats they fit into the cache of a core: 20,000 rows of 256 dimensions take 2.6 ms, with blocks of 1,024 rows 4.2.
+# The BLAS spreads products of 4,096 rows over threads, which then wait for each other. The block is made once for a
+# search, and is so small that the allocator does not map it by itself (`base.malloc`): with a new block of 1 MB for
+# each product, page faults took 14 ms.
+PRODUCT_ROWS = 128
 EQUAL = 1e-6
 
 
@@ -104,9 +107,11 @@ class ExactCopy:
     def _cosines(self, query: Floats, rows: Rows | None) -> Floats:
         total = len(self) if rows is None else len(rows)
         scores = np.empty(total, np.float32)
+        floats = np.empty((PRODUCT_ROWS, self.quantised.shape[1]), np.float32)
         for start in range(0, total, PRODUCT_ROWS):
             part = slice(start, start + PRODUCT_ROWS) if rows is None else rows[start : start + PRODUCT_ROWS]
-            block = self.quantised[part].astype(np.float32)
+            block = floats[: min(PRODUCT_ROWS, total - start)]
+            block[:] = self.quantised[part]
             scores[start : start + len(block)] = (block @ query) * self.scales[part]
         return scores
 
