@@ -2,12 +2,12 @@
 
     python -m bench.answers --repos DIR [--set NAME] [--half NAME] [--repository NAME] [--misses] [--show] [--json]
 
-Four sets in `data/research`, each written from the code and committed before the pipeline answered it:
+Five sets in `data/research`, each written from the code and committed before the pipeline answered it:
 `answers.jsonl` (flask, celery, fastify) was looked at while the pipeline was built, `answers-heldout.jsonl` (miniflux,
-just) afterwards, then `answers-unseen.jsonl` (navidrome, paperless, verdaccio) and `answers-fresh.jsonl` (caddy,
-streamlink). Rows of the last two are in halves: the misses of half `a` may be looked at to find classes of failures,
-those of half `b` are only counted. `--repos` has one checkout for each repository, named `NAME` or `NAME-revision`;
-`repositories.tsv` lists the revisions.
+just) afterwards, then `answers-unseen.jsonl` (navidrome, paperless, verdaccio), `answers-fresh.jsonl` (caddy,
+streamlink) and `answers-blind.jsonl` (HikariCP, uptime-kuma). Rows of the last three are in halves: the misses of half
+`a` may be looked at to find classes of failures, those of half `b` are only counted. `--repos` has one checkout for
+each repository, named `NAME` or `NAME-revision`; `repositories.tsv` lists the revisions.
 
 A row is right if the text of the reply, at its default budget, has one alternative of each group of its `truth` and
 nothing of its `never`. An alternative is a place (`path:first-last`) that the reply must cite, or text that it must
@@ -47,6 +47,7 @@ SETS = {
     "heldout": "answers-heldout.jsonl",
     "unseen": "answers-unseen.jsonl",
     "fresh": "answers-fresh.jsonl",
+    "blind": "answers-blind.jsonl",
 }
 # A cited range that is longer names a file rather than a place.
 LONGEST_RANGE = 80
@@ -195,7 +196,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.answers", description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--repos", type=Path, required=True)
     parser.add_argument("--set", choices=SETS, default="development", dest="judged", help="which questions")
-    parser.add_argument("--half", choices=("a", "b"), help="one half of the sets `unseen` and `fresh`")
+    parser.add_argument("--half", choices=("a", "b"), help="one half of the sets `unseen`, `fresh` and `blind`")
     parser.add_argument("--repository", action="append")
     parser.add_argument("--type", action="append")
     parser.add_argument("--cache", type=Path, default=cache() / "answers", help="where the indexes are kept")
