@@ -247,6 +247,70 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         yield made
 
 
+# A Java project and a script: a changelog without markup, versions as properties, settings of a process.
+PLAIN = {
+    "CHANGES": """
+Depot Changes
+
+Changes in 3.1.0
+
+ * a pallet may be locked by its driver
+
+Changes in 3.0.0
+
+ * labels are printed twice
+""",
+    "CONTRIBUTING.md": """
+# Contributing
+
+## Name Conventions
+
+- Tables: snake_case
+- Scripts: kebab-case
+""",
+    "pom.xml": """
+<project>
+  <properties>
+    <labelkit.version>4.7.1</labelkit.version>
+  </properties>
+</project>
+""",
+    "src/main/java/depot/Gate.java": """
+package depot;
+
+public class Gate {
+   // Opens the gate again while trucks wait at the barrier.
+   private final long gateReopeningPeriodMs = Long.getLong("depot.gate.reopening.period", SECONDS.toMillis(45));
+
+   public void pass(Truck truck) {
+      if (!barrier.isFree()) {
+         if (Boolean.getBoolean("depot.gate.rejectWhenBlocked")) {
+            throw new RejectedTruck("the barrier is blocked, trucks are rejected");
+         }
+         barrier.await();
+      }
+      barrier.enter(truck);
+   }
+}
+""",
+    "server/socket.js": """
+function acceptSocket(request, accept) {
+    const bypass = process.env.DEPOT_ORIGIN_CHECK === "bypass";
+    if (bypass) {
+        accept();
+    }
+}
+""",
+}
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    tree = write_files(tmp_path_factory.mktemp("tree") / "depot", PLAIN)
+    with opened(tmp_path_factory.mktemp("home"), tree) as made:
+        yield made
+
+
 @pytest.fixture(scope="module")
 def described(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     tree = write_files(tmp_path_factory.mktemp("tree") / "till", DESCRIBED)
@@ -439,6 +503,36 @@ def test_what_changed_is_the_section_of_the_version(world: World) -> None:
     assert "Refunds are paid at once." in text
     assert "The `Disk` store is new." in text
     assert "Prices are numbers" not in text
+
+
+def test_a_changelog_without_markup_has_sections(plain: World) -> None:
+    text = ask(plain, "What changed in 3.1.0?")
+    assert "a pallet may be locked by its driver" in text
+    assert "labels are printed twice" not in text
+
+
+def test_a_version_is_found_in_a_property_of_the_build(plain: World) -> None:
+    text = ask(plain, "Which version of labelkit is used?")
+    assert "pom.xml:3" in text
+    assert "4.7.1" in text
+
+
+def test_a_value_at_the_end_of_a_long_line_is_quoted(plain: World) -> None:
+    assert "SECONDS.toMillis(45)" in ask(plain, "How often is the gate reopened by default?")
+
+
+def test_a_property_of_the_process_is_named_by_what_it_does(plain: World) -> None:
+    text = ask(plain, "Which system property makes trucks be rejected while the barrier is blocked?")
+    assert text.startswith("The system property is probably depot.gate.rejectWhenBlocked")
+
+
+def test_a_variable_that_is_read_as_a_member_is_named(plain: World) -> None:
+    text = ask(plain, "Which environment variable turns off the origin check of the socket?")
+    assert text.startswith("The environment variable is probably DEPOT_ORIGIN_CHECK")
+
+
+def test_conventions_are_looked_up_in_documents(plain: World) -> None:
+    assert "Tables: snake_case" in ask(plain, "What are the naming conventions for tables?")
 
 
 def test_a_pasted_message_with_values_leads_to_its_text_and_to_where_it_is_raised(world: World) -> None:

@@ -39,4 +39,39 @@ def test_lines_that_write_logs_are_not_quoted() -> None:
 
 
 def test_branches_and_exits_are_quoted_if_no_line_has_a_word_of_the_question() -> None:
-    assert [number for number, _ in quoted("How is it decided?")] == [3, 4, 8, 9]
+    assert [number for number, _ in quoted("How is it decided?")] == [3, 4, 8, 12]  # `return false` is quoted once
+
+
+DEADLINE = """\
+def check(self, queued):
+    if queued:
+        return False
+    deadline = max(MINIMUM, self.reload_time * self.factor)
+    if self.last + timedelta(seconds=deadline) > now():
+        return False
+    log.warning("no new segments arrived: stopping")
+    if not compare(self.mac, self.read_mac()):
+        raise ModelWasTamperedWith(
+            self.path,
+        )
+    return True"""
+
+
+def python_lines(question: str) -> list[str]:
+    symbol = Symbol("check", "method", "Worker", 1, DEADLINE.count("\n") + 1, "check(queued)")
+    rows = deciding_lines(Brief(understand(question)), symbol, DEADLINE.splitlines())
+    return [text.strip() for _, text in rows]
+
+
+def test_a_branch_is_quoted_with_the_value_that_it_tests() -> None:
+    lines = python_lines("How long is the deadline of the last segment?")
+    assert "deadline = max(MINIMUM, self.reload_time * self.factor)" in lines
+
+
+def test_an_exit_is_quoted_with_the_branch_around_it() -> None:
+    lines = python_lines("How is it noticed that a model was tampered with?")
+    assert "if not compare(self.mac, self.read_mac()):" in lines
+
+
+def test_arguments_of_a_call_are_not_quoted_alone() -> None:
+    assert "self.path," not in python_lines("What happens to the path?")

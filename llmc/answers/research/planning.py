@@ -31,8 +31,9 @@ __all__ = ["RolePlan", "areas", "role_plans", "role_toolbox", "role_work", "task
 
 # Minimum weight, relative to the best place, for a further place to be analysed.
 NEAR = 0.5
-# Number of definitions analysed, each in its own task; a question for a flow may start at two places.
+# Number of definitions analysed, each in its own task; a question for a flow may start at several places.
 ANALYZED = {QuestionType.HOW: 2}
+ANALYZED_IN_FLOW = 4
 RESERVED = frozenset(
     {"locator", "analyzer", "patterns", "pattern_finder", "thoughts_locator", "thoughts_analyzer", "synthesis",
      "question", "rootsSearched", "constraints", "progress", "artifactPath"}
@@ -72,7 +73,10 @@ def tasks(session: ResearchSession, plan: RolePlan, places: Sequence[ResultPlace
         first = places[0].weight if places else 0.0
         near = [place for place in places if not first or place.weight >= NEAR * first]
         targets = near[: ANALYZED.get(session.question.type, 1)]
-        briefs = [Brief(session.question, (target,), several=several) for target in targets]
+        if session.question.asks_for_a_flow:  # the locator puts what explains it first, all with the same weight
+            targets = [place for place in places[:ANALYZED_IN_FLOW] if place.weight == first]
+        beside = len(targets) - 1
+        briefs = [Brief(session.question, (target,), several=several, beside=beside) for target in targets]
     else:
         briefs = [Brief(session.question, tuple(places), several=several)]
     return [Task(plan.key, role_work(session, plan, brief), deadline) for brief in briefs]

@@ -60,6 +60,11 @@ class Question:
     def type(self) -> QuestionType:
         return self.types[0]
 
+    @property
+    def asks_for_a_flow(self) -> bool:
+        """Whether it asks how something works without naming it: several functions may explain it together."""
+        return self.type is QuestionType.HOW and not any(name.sure for name in self.names)
+
 
 _ADVICE = re.compile(r"\b(?:should|recommend\w*|advise|advice|suggest\w*|improve\w*|better way)\b", re.IGNORECASE)
 

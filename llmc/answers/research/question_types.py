@@ -108,7 +108,9 @@ _RULES: tuple[tuple[QuestionType, str], ...] = (
     ),
     (
         QuestionType.DOCUMENTATION,
-        r"""\b(?:docs?|documentation|documented|read\s?me|manual|handbook|tutorials?|guides?)\b""",
+        r"""\b(?:docs?|documentation|documented|read\s?me|manual|handbook|tutorials?|guides?)\b
+        |\b(?:what|which)\b.{0,20}\b(?:naming|coding|style|commit|branch\w*|contribution)\ (?:\w+\ )?(?:conventions?
+          |guidelines?|rules|style)\b""",
     ),
     (
         QuestionType.VERSION,
@@ -129,7 +131,8 @@ _RULES: tuple[tuple[QuestionType, str], ...] = (
            |prefix|length|threshold)\b
         |\b(?:which|what)\ (?:\w+\ ){0,2}?(?:ports?|environment\ variables?|env\ vars?|settings?|options?|flags?
           |config(?:uration)?\ (?:keys?|options?|values?)
-            |command[- ]line\ (?:options?|flags?|arguments?)|values)\b""",
+            |command[- ]line\ (?:options?|flags?|arguments?)|values)\b
+        |\b(?:which|what)\ (?:\w+\ ){0,2}?(?:propert(?:y|ies)|parameters?)\ (?!do|does|is|are|of|in|can|has|have)\w""",
     ),
     (
         QuestionType.WHERE,

@@ -51,6 +51,8 @@ TITLES = {
     "message": "message defined at",
 }
 MOST_PLACES, MOST_FURTHER = 7, 11
+# Beside four explained definitions.
+MOST_PLACES_OF_FLOW = 5
 # (references, findings, summary characters) that each role keeps, down to the smallest useful answer.
 CUTS = (
     (20, 12, 700),
@@ -172,6 +174,7 @@ def groups_of(report: ResearchReport, shown: Mapping[str, str], *, by_category: 
     sections: dict[str, list[ResultPlace]] = {}
     examples = report.question.type is QuestionType.EXAMPLE
     head = next((place.of for place in report.places.get("analyzer", ())), "")
+    most = MOST_PLACES_OF_FLOW if report.question.asks_for_a_flow else MOST_PLACES
     keys = ["analyzer", "locator", "patterns"]
     own = [key for key in report.places if key not in {*keys, "thoughts_analyzer", "thoughts_locator"}]
     if examples and report.places.get("patterns"):
@@ -182,7 +185,7 @@ def groups_of(report: ResearchReport, shown: Mapping[str, str], *, by_category: 
             title = TITLES.get(place.section, found if key == "locator" else key)
             if place.section == ALSO or (place.of not in {"", head} and place.section != "definition"):
                 continue  # what surrounds a second definition is left to a question about it
-            if place.key not in seen and (place.section != "code" or len(sections.get(title, ())) < MOST_PLACES):
+            if place.key not in seen and (place.section != "code" or len(sections.get(title, ())) < most):
                 repeated = place.section == "definition" and not seen and not examples  # the first line has its text
                 seen.add(place.key)
                 sections.setdefault(title, []).append(replace(place, says="") if repeated else place)

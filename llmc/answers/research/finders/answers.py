@@ -52,11 +52,11 @@ def definition_place(target: GraphTarget, toolbox: RoleToolbox, section: str, sa
 
 
 def line_place(  # noqa: PLR0917 - the parts of a place
-    toolbox: RoleToolbox, area: Area, path: str, line: int, name: str, section: str
+    toolbox: RoleToolbox, area: Area, path: str, line: int, name: str, section: str, longest: int = LONGEST_QUOTE
 ) -> ResultPlace:
     """A line, quoted as it is now."""
     lines = toolbox.shown(area, path)
-    text = one_line(lines[line - 1], LONGEST_QUOTE) if 0 < line <= len(lines) else ""
+    text = one_line(lines[line - 1], longest) if 0 < line <= len(lines) else ""
     return ResultPlace(area.view.root.id, path, line, line, name, "", section, text)
 
 

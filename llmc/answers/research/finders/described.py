@@ -16,7 +16,7 @@ from llmc.answers.research.evidence import loose_name, loose_words
 from llmc.answers.research.finders.answers import answer, line_place
 from llmc.answers.research.finders.asked_words import NOISE, asked_phrase, wanted_words
 from llmc.answers.research.finders.documents import CHANGES, DOCUMENTS, is_document
-from llmc.answers.research.finders.literals import LITERAL, UNLIKELY, names_and_values, plain, resolved
+from llmc.answers.research.finders.literals import LITERAL, UNLIKELY, VALUE_FILES, names_and_values, plain, resolved
 from llmc.answers.research.finders.sections import section_at, sections_of
 from llmc.answers.research.prose import one_line
 from llmc.answers.research.result import Confidence
@@ -78,6 +78,8 @@ _DECLARED = re.compile(
     r"(?:[\w.<>\[\]*&?]+\s+(?=\w+\s*[=;]))?[\"'`]?(?P<name>[A-Za-z_$][\w$.-]*)"
 )
 COMMENT_LINES = 8
+# A value often ends its line, so that a shorter quote would not have it.
+LONGEST_VALUE_LINE = 160
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +117,7 @@ def described_value(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome | None:
 
 
 def value_place(one: DescribedLine, toolbox: RoleToolbox) -> ResultPlace:
-    place = line_place(toolbox, one.area, one.path, one.line, "", "value")
+    place = line_place(toolbox, one.area, one.path, one.line, "", "value", LONGEST_VALUE_LINE)
     return replace(place, says=one_line(one.says, 160)) if one.says else place
 
 
@@ -130,8 +132,8 @@ def is_same(one: DescribedLine, other: DescribedLine) -> bool:
 def all_candidates(brief: Brief, wanted: AskedWords, toolbox: RoleToolbox) -> Iterator[DescribedLine]:
     subject = brief.question.subject
     files = [
-        *toolbox.search(subject, limit=MOST_FILES, per_file=3).files,
-        *toolbox.search(f"{subject} default setting option", limit=MOST_FILES, per_file=3).files,
+        *toolbox.search(subject, limit=MOST_FILES, per_file=3, globs=VALUE_FILES).files,
+        *toolbox.search(f"{subject} default setting option", limit=MOST_FILES, per_file=3, globs=VALUE_FILES).files,
         *toolbox.search(f"{subject} default", limit=6, per_file=4, globs=DOCUMENTS).files,
     ]
     seen = dict.fromkeys((file.root, file.path) for file in files)

@@ -26,6 +26,7 @@ __all__ = ["DOCUMENTS", "ScoredSection", "about_text", "best_sections", "documen
 
 DOCUMENTS = (
     "*.md", "*.markdown", "*.mdx", "*.rst", "*.adoc", "*.asciidoc", "*.txt", "*.org", "README*", "*.[1-8]",
+    "CHANGES", "CHANGELOG", "ChangeLog", "NEWS", "HISTORY", "RELEASES", "UPGRADING", "CONTRIBUTING",
 )  # fmt: skip
 MOST_FILES, PER_FILE = 10, 4
 MOST_ROWS, MORE_ROWS = 24, 6

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from llmc.answers.research.toolbox import RoleToolbox
 
-__all__ = ["ASSIGNS", "LITERAL", "OPTION", "UNLIKELY", "names_and_values", "plain", "resolved"]
+__all__ = ["ASSIGNS", "LITERAL", "OPTION", "UNLIKELY", "VALUE_FILES", "names_and_values", "plain", "resolved"]
 
 _NUMBER = r"-?(?:0[xob][\da-f_]+|\d[\d_]*(?:\.\d+)?(?:e-?\d+)?)"
 _ATOM = (
@@ -25,6 +25,9 @@ ASSIGNS = re.compile(
     r"[\"'`]?(?P<name>[A-Za-z_$][\w$.-]*)[\"'`]?\s*(?::\s*[\w<>\[\]&', |?.:]+?)?\s*(?::=|=(?!=|>)|:)\s*(?P<value>\S.*)$"
 )
 OPTION = re.compile(r"\bdefault(?:_value(?:_t|s)?)?\s*[=:(]\s*(?P<value>[^,)\s][^,)\n]*)", re.IGNORECASE)
+# Translations and lock files are large, repeat the words of every setting and never state its value: reading them uses
+# up the budget of a question.
+VALUE_FILES = ("!locales", "!locale", "!lang", "!i18n", "!translations", "!*.lock", "!*-lock.*", "!*.po", "!*.svg")
 # Types, locks and shell completions repeat names without their values.
 UNLIKELY = re.compile(r"\.d\.ts$|\.lock$|complet(?:e|ions?)(?:/|\.)|\.(?:zsh|fish|bash)$")
 _STATEMENT = re.compile(r"\s*(?:#|//|\*|(?:import|from|if|elif|else|assert|for|while|del|yield|raise|throw)\b)")

@@ -23,6 +23,12 @@ __all__ = ["Section", "best_block", "excerpt", "paragraphs", "section_at", "sect
 _HASH = re.compile(r"(#{1,6}|={1,6})\s+(?P<title>\S.*?)\s*#*$")
 # Manual pages: sections, subsections, and tagged paragraphs, whose tag is on the next line.
 _ROFF = re.compile(r"\.(SH|SS|TP)\b\s*(?P<title>\D.*)?$")
+# A release in a changelog without markup: `Changes in 4.0.0`, `Version 2.1 (2024-03-01)`, `v1.4.2`.
+_RELEASE = re.compile(
+    r"(?:(?:changes|new|what's new|release notes)\s+(?:in|for)\s+)?(?:[\w-]+\s+)?v?\d+\.\d+(?:\.\d+)*(?:[-.]?\w+)?"
+    r"\s*(?:[(\[][^)\]]{4,40}[)\]]|[-–:,]\s*[\d\w ,./-]{4,30})?:?$",
+    re.IGNORECASE,
+)
 _FONT = re.compile(r"^\.[A-Z]+\s+|\\f[A-Z]|\\")
 _UNDERLINE = re.compile(r"([=\-~^\"'`#*+.:_])\1{2,}\s*$")
 _ENTRY = re.compile(
@@ -69,6 +75,8 @@ def _headings(lines: Sequence[str]) -> Iterator[tuple[int, str, str]]:
             yield number, match["title"], match[1]
         elif (match := _ENTRY.match(line)) and _indented_end(lines, number) > number:
             yield number, match["title"], "entry"
+        elif _RELEASE.match(line) and _is_apart(lines, number):
+            yield number, line.strip(" :"), "release"
         elif _is_title(lines, number):
             over = number > 1 and _UNDERLINE.match(lines[number - 2]) is not None
             yield number, line.strip(), f"{'over ' if over else ''}{lines[number][0]}"
@@ -103,6 +111,13 @@ def _is_title(lines: Sequence[str], number: int) -> bool:
         return False
     alone = lines[number][0] in "=-" and (number == 1 or not lines[number - 2].strip())
     return alone or len(lines[number].strip()) >= len(title) - 2
+
+
+def _is_apart(lines: Sequence[str], number: int) -> bool:
+    """Whether a line has empty lines around it, or an indented or listed one below it."""
+    above = lines[number - 2].strip() if number > 1 else ""
+    below = lines[number] if number < len(lines) else ""
+    return not above and (not below.strip() or below.startswith((" ", "\t", "-", "*")))
 
 
 def _indented_end(lines: Sequence[str], start: int) -> int:

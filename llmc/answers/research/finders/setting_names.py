@@ -15,7 +15,7 @@ from llmc.answers.research.evidence import loose_name, loose_terms, loose_words
 from llmc.answers.research.finders.answers import answer, line_place
 from llmc.answers.research.finders.described import comment_of
 from llmc.answers.research.finders.documents import CHANGES, DOCUMENTS, is_document
-from llmc.answers.research.finders.literals import ASSIGNS, UNLIKELY
+from llmc.answers.research.finders.literals import ASSIGNS, UNLIKELY, VALUE_FILES
 from llmc.answers.research.finders.sections import section_at, sections_of
 from llmc.answers.research.question import to_base_form
 from llmc.answers.research.result import Confidence
@@ -32,13 +32,18 @@ if TYPE_CHECKING:
 __all__ = ["asks_for_a_name", "setting_name"]
 
 _WHICH = re.compile(
-    r"\b(?:which|what)\s(?:\w+\s){0,2}?(?P<kind>environment variable|env var|setting|option|flag|key|variable)s?\b",
+    r"\b(?:which|what)\s(?:\w+\s){0,2}?(?P<kind>environment variable|env var|system propert(?:y|ie)|setting|option"
+    # A class has properties and a function parameters; one that does something is a setting.
+    r"|flag|key|variable|(?:propert(?:y|ie)|parameter)(?=s?\s+(?!do|does|is|are|of|in|can|has|have)\w))s?\b",
     re.IGNORECASE,
 )
-_UPPER = re.compile(r"(?<![\w.$-])[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+(?!\w)")
+_UPPER = re.compile(r"(?:(?<![\w.$-])|(?<=env\.))[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+(?!\w)")
 _FLAG = re.compile(r"(?<![\w-])--[a-z][\w-]*\w")
 _FIELD = re.compile(r"^\s*(?:pub\s+)?(?P<name>[A-Za-z_]\w{2,})\s+[*\[\]\w.]+\s*(?:`.*|//.*)?$")
 _PASSED = re.compile(r"\(\s*&?[\"'](?P<name>[A-Za-z][\w.-]{2,})[\"']")
+# Properties of a Java process: `Boolean.getBoolean("a.b.c")`; with a dot where a document quotes them.
+_PROPERTY = re.compile(r"\b(?:get|set)(?:Property|Boolean|Long|Integer)\(\s*\"([\w.-]+)\"")
+_DOTTED = re.compile(r"(?:[`'\"]|-D)([a-z][\w-]*(?:\.[\w-]+)+)")
 _MEMBER = re.compile(
     r"\b(?:conf(?:ig)?|settings?|options?|opts|env)\b(?:\.\w+)*?\.(?P<name>[A-Za-z_]\w{2,})", re.IGNORECASE
 )
@@ -46,6 +51,7 @@ _PLACES = re.compile(r"default|setting|conf|option|constant|param|flag|args?\b|c
 _NOISE = frozenset(
     loose_words(
         "which what environment variable env var setting option flag key name is are the a an to does do can i set "
+        "property properties system parameter parameters "
         "sets setting control controls make makes configure configures define defines determines determine specify "
         "specifies decide decides used use for of in that must have this whether value"
     )
@@ -93,14 +99,19 @@ def setting_name(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome | None:
     places = [line_place(toolbox, one.area, one.path, one.line, one.name, "value") for one in [first, *near]]
     rest = max((one.score for one in ranked[1:]), default=0.0)
     sure = Confidence.MED if first.score >= GOOD and first.score >= LEAD * rest else Confidence.LOW
-    return answer(brief, f"The {kind} is probably {first.name}: see {brief.reference(places[0])}.", places, sure)
+    return answer(
+        brief,
+        f"The {kind.replace('propertie', 'property')} is probably {first.name}: see {brief.reference(places[0])}.",
+        places,
+        sure,
+    )
 
 
 def candidates(brief: Brief, kind: str, terms: frozenset[str], toolbox: RoleToolbox) -> Iterator[NamedSetting]:
     subject = brief.question.subject
     files = [
-        *toolbox.search(subject, limit=MOST_FILES, per_file=3).files,
-        *toolbox.search(f"{subject} default setting option", limit=MOST_FILES, per_file=3).files,
+        *toolbox.search(subject, limit=MOST_FILES, per_file=3, globs=VALUE_FILES).files,
+        *toolbox.search(f"{subject} default setting option", limit=MOST_FILES, per_file=3, globs=VALUE_FILES).files,
         *toolbox.search(f"{subject} {kind}", limit=6, per_file=4, globs=DOCUMENTS).files,
     ]
     for root, path in dict.fromkeys((file.root, file.path) for file in files):
@@ -142,6 +153,8 @@ def names_in(text: str, kind: str, *, code: bool) -> list[str]:
     """The names of a line that may be what is asked for."""
     if kind.startswith("env"):
         return _UPPER.findall(text)
+    if kind.startswith("system"):
+        return (_PROPERTY if code else _DOTTED).findall(text)
     found = _FLAG.findall(text)
     if kind == "flag":
         return found

@@ -90,7 +90,9 @@ def told(brief: Brief, found: list[ResultPlace], what: str) -> RoleOutcome:
 def dependency(word: str) -> str:
     """A dependency's name as manifests write it, with a version behind it in the same line."""
     name = re.sub(r"\\-|_", "[-_]", re.escape(word))
-    return rf"(?:^|[\"'\s/@(,>]){name}(?:\[[^\]]*\])?(?:/v\d+)?[\"']?\s*(?:[=<>~^!:,@(\s{{]|[\"'])+[^#]*\d"
+    declared = rf"(?:^|[\"'\s/@(,>]){name}(?:\[[^\]]*\])?(?:/v\d+)?[\"']?\s*(?:[=<>~^!:,@(\s{{]|[\"'])+[^#]*\d"
+    # A property of a Java build: `<slf4j.version>1.7</slf4j.version>`, `slf4jVersion = "1.7"`.
+    return rf"{declared}|(?:^|[<.\s]){name}[._-]?version\b[\"']?\s*(?:>|[=:])\s*[\"']?[^<\"']*\d"
 
 
 def manifests(toolbox: RoleToolbox) -> Iterator[tuple[Area, str]]:

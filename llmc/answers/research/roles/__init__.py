@@ -29,11 +29,13 @@ ROLES = ("locator", "analyzer", "pattern_finder", "thoughts_locator", "thoughts_
 
 @dataclass(frozen=True, slots=True)
 class Brief:
-    """The input of a role: the question, the places found so far, and whether references include the root."""
+    """The input of a role: the question, the places found so far, whether references include the root, and how many
+    other definitions are explained beside its own."""
 
     question: Question
     targets: tuple[ResultPlace, ...] = ()
     several: bool = False
+    beside: int = 0
 
     def reference(self, place: ResultPlace) -> str:
         path = f"{place.root}/{place.path}" if self.several else place.path

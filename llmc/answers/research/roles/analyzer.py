@@ -14,6 +14,7 @@ from llmc.answers.research.question import to_base_form
 from llmc.answers.research.result import Confidence, Result, ResultPlace, RoleOutcome
 from llmc.answers.research.roles import Brief, ResearchRole
 from llmc.base import words
+from llmc.base.text import indent_of
 from llmc.graph.edges import Graph
 from llmc.graph.entities import GraphNode
 from llmc.graph.trees import callees as graph_callees
@@ -31,10 +32,25 @@ if TYPE_CHECKING:
 
 MOST_CALLERS, MOST_CALLEES, MOST_MEMBERS, MOST_CONSTANTS, MOST_EXITS = 3, 5, 4, 2, 2
 MOST_INNER, MOST_DECIDING, LONGEST_COMMENT = 6, 4, 6
+# Lines quoted of a definition with what they depend on; log lines below a branch that say what the branch is for; how
+# far above a branch the value that it tests may be set.
+MOST_QUOTED, MOST_MESSAGES, SET_WITHIN = 6, 3, 4
+# Several definitions with their deciding lines say more than what surrounds one of them.
+ENOUGH_EXPLAINED = 2
 # What a branch or an exit is worth, relative to the line that says most of the question.
 DECIDES = 0.3
 SECTIONS = ("definition", "member", "entry", "guess", "calls", "data", "config")
 _CONSTANT = re.compile(r"_{0,2}[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|[A-Z]{4,}")
+_KEYWORD = re.compile(
+    r"^[\s})]*(?:else\s+)?(?:return|throw|raise|yield|if|elif|while|until|unless|case|for|await|new)\b"
+)
+# A line that only has an argument of a call, or a part of a text over several lines.
+_ARGUMENT = re.compile(r"[\w.$&*]+,|(?:\w+[,;:]?\s){5,}[^=(){}]*")
+_EXIT = re.compile(r"[\s})]*(?:return|raise|throw|yield|break|continue)\b")
+_SETS = re.compile(
+    r"\s*(?:(?:const|let|var|final|auto|val|int|long|bool|boolean)\s+)*(?P<name>\w+)(?:\s*,\s*\w+)*\s*:?=(?!=)"
+)
+_NAME = re.compile(r"[A-Za-z_]\w+")
 _CONFIGURED = re.compile(
     r"\b(?:settings|config|conf|cfg|environ|getenv|process\.env|env::var|viper)\b[.\[(]['\"]?\w+",
     re.IGNORECASE,
@@ -91,13 +107,16 @@ def analyze(brief: Brief, target: ResultPlace, toolbox: RoleToolbox) -> Iterator
             yield replace(target, section="definition", says=one_line(lines[target.line - 1]))
         return
     named = cited_line(symbol, lines)
-    says = doc_sentence(lines, symbol.start_line, named, symbol.end_line) or one_line(symbol.signature)
     rows = deciding_lines(brief, symbol, lines) if symbol.kind not in TYPES else ()
+    says = doc_sentence(lines, symbol.start_line, named, symbol.end_line)
+    says = says or ("" if rows and brief.question.asks_for_a_flow else one_line(symbol.signature))
     yield ResultPlace(
         target.root, target.path, named, symbol.end_line, symbol.qualified, symbol.kind, "definition", says, rows
     )
     graph = Graph(area.project)
     node = GraphTarget(area, graph, GraphNode(doc, symbol.qualified))
+    if brief.beside >= ENOUGH_EXPLAINED:
+        return
     found = list(callers(node))
     yield from found or unresolved([node], [], toolbox)[:MOST_CALLERS]
     if symbol.kind in TYPES:
@@ -178,27 +197,64 @@ def callees(brief: Brief, target: GraphTarget, toolbox: RoleToolbox) -> Iterator
 
 
 def deciding_lines(brief: Brief, symbol: Symbol, lines: Sequence[str]) -> tuple[tuple[int, str], ...]:
-    """The lines of a body that say most of the question, rare words first, each with the comment above it. Branches and
-    exits rank before other lines and fill up what words leave, since they decide. Without documentation and logging."""
+    """The lines of a body that say most of the question, rare words first, each text once. Branches and exits rank
+    before other lines and fill up what words leave, since they decide. Each with what it depends on."""
     body = range(symbol.start_line, min(symbol.end_line, len(lines)))
     prose = set(documentation((number, lines[number]) for number in body))
     numbers = [number for number in body if number not in prose and is_statement(lines[number])]
-    texts = [" ".join([*comment_above(lines, number, symbol.start_line), lines[number]]) for number in numbers]
+    texts = [said_of(lines, number, body) for number in numbers]
     found = compared(texts, wanted(to_base_form(brief.question.text)))
     most = max(found, default=0.0) or 1.0
-    scores = [
-        score / most + (DECIDES if decides(lines[number]) else 0.0)
+    scores = {
+        number: score / most + (DECIDES if decides(lines[number]) else 0.0)
         for score, number in zip(found, numbers, strict=True)
-    ]
-    best = sorted(zip(scores, numbers, strict=True), key=lambda one: (-one[0], one[1]))[:MOST_DECIDING]
-    chosen = sorted(number for score, number in best if score > 0)
-    return tuple((number + 1, one_line(lines[number], 100)) for number in chosen)
+    }
+    ordered = sorted((number for number in numbers if scores[number] > 0), key=lambda number: (-scores[number], number))
+    best = list({lines[number].strip(): number for number in reversed(ordered)}.values())[::-1]
+    chosen: dict[int, None] = {}
+    for number in best[:MOST_DECIDING]:
+        for one in (number, needed_by(lines, number, numbers)):
+            if one is not None and len(chosen) < MOST_QUOTED:
+                chosen.setdefault(one)
+    return tuple((number + 1, one_line(lines[number], 100)) for number in sorted(chosen))
+
+
+def needed_by(lines: Sequence[str], number: int, numbers: Sequence[int]) -> int | None:
+    """The branch that an exit stands in; the line just above a branch that sets what it tests."""
+    above = [one for one in reversed(numbers) if one < number]
+    if _EXIT.match(lines[number]):
+        outer = next((one for one in above if indent_of(lines[one]) < indent_of(lines[number])), None)
+        return outer if outer is not None and decides(lines[outer]) else None
+    if not decides(lines[number]):
+        return None
+    tested = set(_NAME.findall(lines[number]))
+    return next(
+        (
+            one
+            for one in above
+            if one >= number - SET_WITHIN and (match := _SETS.match(lines[one])) and match["name"] in tested
+        ),
+        None,
+    )
+
+
+def said_of(lines: Sequence[str], number: int, body: range) -> str:
+    """A line without its keyword, with the comment above it and the comments and logs with which its block begins."""
+    below = []
+    for text in lines[number + 1 : min(number + 1 + MOST_MESSAGES, body.stop)] if decides(lines[number]) else ():
+        if not is_comment(text.strip()) and not logs(text):
+            break
+        below.append(text)
+    text = _KEYWORD.sub("", lines[number], count=1)
+    return " ".join([*comment_above(lines, number, body.start), text, *below])
 
 
 def is_statement(text: str) -> bool:
     bare = text.strip()
     return (
         bool(bare.strip(" ()[]{}\"',;"))
+        and _ARGUMENT.fullmatch(bare) is None
+        and not (bare.count(")") > bare.count("(") and bare[0] not in ")}")
         and not bare.startswith(('"', "'", 'f"'))
         and not is_comment(bare)
         and not logs(text)

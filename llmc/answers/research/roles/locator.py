@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import replace
-from math import exp
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from llmc.answers.research.evidence import ScoredUnit, place_of, rank_units, score_places, terms_of
+from llmc.answers.research.evidence import TYPES, ScoredUnit, place_of, rank_units, score_places, terms_of
 from llmc.answers.research.finders import find
 from llmc.answers.research.finders.documents import documented
 from llmc.answers.research.matches import category_of
@@ -30,7 +30,9 @@ SEARCHED_WHOLE = 6
 MOST_PLACES = 13
 MOST_NAMED = 6
 MOST_BEST = 6
-MOST_LIKELY = 2
+# Definitions that explain a flow: those that compare best with each other, and the first ones of the search. The right
+# one is among four of both for 74 % of 31 questions, the first by comparison for 42 %.
+MOST_LIKELY, MOST_FIRST = 2, 2
 MOST_OF_FILE = 3
 USES = frozenset({"call", "use", "inherit", "type", "import"})
 # Weight of each further place in a file relative to the previous one. With 0.4 to 0.6 the cited line is right for
@@ -159,10 +161,19 @@ def lines_of(one: DefinitionMatch, toolbox: RoleToolbox) -> list[str]:
 
 
 def likely_places(by_file: Sequence[tuple[FileHits, list[ScoredUnit]]], question: Question) -> list[ResultPlace]:
-    """The definitions that explain what a question without a name asks; `weight` is relative to the best one. Not for
-    questions for a place, which often mean a type: `rank_units` ranks types low."""
-    ranked = rank_units([units for file, units in by_file if str(file.role) not in BEHIND], question.text)
-    return [replace(one.place, weight=exp(one.score - ranked[0].score)) for one in ranked[:MOST_LIKELY]]
+    """The definitions that explain what a question without a name asks, from both orders in turn. Not for questions for
+    a place, which often mean a type: types explain little, and are listed only if there is nothing else."""
+    code = [(file, units) for file, units in by_file if str(file.role) not in BEHIND]
+    likely = [one.place for one in rank_units([units for _, units in code], question.text)]
+    best = [one for one in likely if has_body(one)][:MOST_LIKELY] or likely[:1]
+    known = {one.key for one in best}
+    first = [one for one in in_order(code) if has_body(one) and one.key not in known][:MOST_FIRST]
+    return [replace(one, weight=1.0) for pair in zip_longest(best, first) for one in pair if one]
+
+
+def has_body(place: ResultPlace) -> bool:
+    """Whether it is a function whose lines can explain something."""
+    return bool(place.kind) and place.kind not in TYPES and place.end > place.line
 
 
 def in_order(by_file: Sequence[tuple[FileHits, list[ScoredUnit]]]) -> list[ResultPlace]:
