@@ -28,9 +28,11 @@ __all__ = [
     "report_options",
     "secondary",
     "set_arguments",
+    "typed_or_piped",
 ]
 
 NOTHING_FOUND = 1
+LONGEST_INPUT = 8 << 20
 
 
 def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -67,6 +69,14 @@ def ask_tool(options: Options, name: str, args: dict[str, Any]) -> int:
     else:
         click.echo(colour_reply(reply["text"]) if use_colour(options) else reply["text"])
     return exit_code(reply, reply["total"])
+
+
+def typed_or_piped(words: tuple[str, ...]) -> str:
+    """The words of the command line, or standard input for `-`. Only its first megabytes: the end of a longer text
+    adds nothing."""
+    if words == ("-",):
+        return sys.stdin.buffer.read(LONGEST_INPUT).decode("utf-8", "replace")
+    return " ".join(words)
 
 
 def json_text(reply: dict[str, Any]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from llmc.cli._options import Options, pass_options
-from llmc.cli._tool_call import ask_tool
+from llmc.cli._tool_call import ask_tool, typed_or_piped
 
 
 @click.command()
@@ -23,6 +23,7 @@ def command(options: Options, /, question: tuple[str, ...], **args: Any) -> int:
     \b
     llmc ask how are sessions expired
     llmc ask 'where do the docs explain the cache?' --session s4f2a90
+    llmc ask - < issue.txt
     """
     args["roots"] = list(args.pop("within")) or None
-    return ask_tool(options, "ask", {"question": " ".join(question), **args})
+    return ask_tool(options, "ask", {"question": typed_or_piped(question), **args})

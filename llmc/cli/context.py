@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from llmc.cli._options import Options, pass_options
-from llmc.cli._tool_call import ask_tool, common_options
+from llmc.cli._tool_call import ask_tool, common_options, typed_or_piped
 
 
 @click.command()
@@ -16,5 +16,5 @@ from llmc.cli._tool_call import ask_tool, common_options
 @common_options
 @pass_options
 def command(options: Options, /, query: tuple[str, ...], **args: Any) -> int:
-    """Print passages for a question, ready for a prompt, each with path and lines."""
-    return ask_tool(options, "context", {"query": " ".join(query), **args})
+    """Print passages for a question, ready for a prompt, each with path and lines; `-` reads it from standard input."""
+    return ask_tool(options, "context", {"query": typed_or_piped(query), **args})

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from llmc.cli._options import Options, pass_options
-from llmc.cli._tool_call import ask_report, report_options
+from llmc.cli._tool_call import ask_report, report_options, typed_or_piped
 
 
 @click.command()
@@ -22,5 +22,6 @@ def command(options: Options, /, question: tuple[str, ...], **args: Any) -> int:
     llmc research how are sessions expired
     llmc research 'show examples of a custom middleware' --artifact
     llmc research 'where is RetryPolicy implemented?' --json
+    llmc research - < issue.txt
     """
-    return ask_report(options, "research_codebase", {"question": " ".join(question), **args})
+    return ask_report(options, "research_codebase", {"question": typed_or_piped(question), **args})

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import click
 
 from llmc.cli._options import Options, pass_options
-from llmc.cli._tool_call import ask_tool, common_options, secondary
+from llmc.cli._tool_call import ask_tool, common_options, secondary, typed_or_piped
 
 
 @click.command()
@@ -32,14 +31,3 @@ def command(options: Options, /, query: tuple[str, ...], **args: Any) -> int:
     Longer text (an issue, a stack trace, a log, a diff) is searched as it is. `-` reads it from standard input.
     """
     return ask_tool(options, "search", {"query": typed_or_piped(query), **args})
-
-
-def typed_or_piped(query: tuple[str, ...]) -> str:
-    """The words of the command line, or standard input for `-`. Only its first megabytes: the end of a longer text
-    adds nothing."""
-    if query == ("-",):
-        return sys.stdin.buffer.read(LONGEST_INPUT).decode("utf-8", "replace")
-    return " ".join(query)
-
-
-LONGEST_INPUT = 8 << 20

@@ -116,19 +116,24 @@ class Query:
 def parse(asked: str, *, syntax: bool = False) -> Query:
     """The query as a value; QueryError if it contains nothing to search for. `syntax` parses operators even in text
     that does not look like it."""
-    if is_binary(asked):
-        raise QueryError(
-            "there is nothing to search for",
-            reason="this is binary data, not text",
-            hint="Search for a name or a message that it contains; use find to list files.",
-        )
-    text = bounded(asked)
+    text = _checked(asked)
     if syntax or is_written_as_query(text):
         operators = read_operators(text)
         return _plain(text, operators.text, operators)
     if is_pasted(text):
         return _pasted(text)
     return _plain(text, text.strip(), Operators(text.strip()))
+
+
+def _checked(asked: str) -> str:
+    """The text as far as it is read; QueryError if it is not text."""
+    if is_binary(asked):
+        raise QueryError(
+            "there is nothing to search for",
+            reason="this is binary data, not text",
+            hint="Search for a name or a message that it contains; use find to list files.",
+        )
+    return bounded(asked)
 
 
 def _pasted(asked: str) -> Query:
@@ -152,8 +157,8 @@ def _plain(asked: str, text: str, read: Operators) -> Query:
 
 def condensed(text: str) -> str:
     """One sentence in place of pasted text, for callers that take a question: its headline and the names that it
-    quotes. A question is returned unchanged."""
-    plain = bounded(text).strip()
+    quotes. A question is returned unchanged; QueryError if it is not text."""
+    plain = _checked(text).strip()
     if not is_pasted(plain):
         return plain
     headline = read_pasted(plain).headline

@@ -46,9 +46,9 @@ def depot(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CommandLine]:
         yield asked
 
 
-def piped(depot: CommandLine, data: bytes, *options: str) -> subprocess.CompletedProcess[bytes]:
+def piped(depot: CommandLine, data: bytes, command: str = "search") -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
-        [sys.executable, "-m", "llmc", "search", "-", *options],
+        [sys.executable, "-m", "llmc", command, "-"],
         cwd=depot.folder,
         env=depot.place.environ,
         input=data,
@@ -142,6 +142,20 @@ def test_operators_in_a_long_query_need_a_flag(depot: CommandLine) -> None:
 @pytest.mark.parametrize("command", ["context", "research"])
 def test_other_commands_take_an_issue_too(depot: CommandLine, command: str) -> None:
     assert "courier.py" in depot.text(command, ISSUE * 40)
+
+
+@pytest.mark.parametrize("command", ["context", "research", "ask"])
+def test_other_commands_read_an_issue_from_standard_input(depot: CommandLine, command: str) -> None:
+    done = piped(depot, ISSUE.encode(), command)
+    assert done.returncode == 0, done.stderr
+    assert b"courier.py" in done.stdout
+
+
+@pytest.mark.parametrize("command", ["context", "research", "ask"])
+def test_other_commands_refuse_binary_data_with_a_hint(depot: CommandLine, command: str) -> None:
+    done = piped(depot, b"\x00\x01\x02\xff\xfe" * 500, command)
+    assert done.returncode == 2
+    assert b"this is binary data, not text" in done.stderr
 
 
 def test_a_focus_question_may_be_an_issue(depot: CommandLine) -> None:
