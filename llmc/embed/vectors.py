@@ -1,4 +1,4 @@
-"""Finite unit rows, whatever a model returned, and several embedders in one vector.
+"""Finite unit rows, whatever a model returned, the rows of a file in context, and several embedders in one vector.
 
 A combined vector is the weighted concatenation of unit vectors. The cosine of two of them is the weighted mean of the
 parts' cosines, so BM25 + static + transformer is a three-way fusion without changes to the stores.
@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 
     from llmc.embed import Embedder
 
-__all__ = ["CombinedEmbedder", "unit_rows"]
+__all__ = ["CombinedEmbedder", "in_context", "unit_rows"]
 
+# The share of each neighbour and of the first chunk (decision 140).
+BESIDE, FIRST = 0.2, 0.1
 SHORTEST = 1e-12  # below this a direction is rounding noise
 
 
@@ -33,6 +35,17 @@ def unit_rows(rows: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
         rows[lost] = 1.0
         lengths[lost] = np.sqrt(rows.shape[1])
     return np.asarray(rows / lengths[:, None], dtype=np.float32)
+
+
+def in_context(rows: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """The rows of a file's chunks in their order, each with a share of the chunks around it and of the first one, which
+    says what the file is about: a model that adds up words knows nothing beyond the chunk that it is given."""
+    if len(rows) <= 1:
+        return rows
+    beside = np.zeros_like(rows)
+    beside[1:] += rows[:-1]
+    beside[:-1] += rows[1:]
+    return unit_rows(rows + BESIDE * beside + FIRST * rows[0])
 
 
 class CombinedEmbedder:

@@ -28,6 +28,8 @@ import numpy as np
 
 from llmc.base.languages import language_of
 from llmc.base.model import Chunk, Parsed
+from llmc.embed.static import StaticEmbedder
+from llmc.embed.vectors import in_context
 from llmc.indexer.syntax import EMPTY, outline
 
 if TYPE_CHECKING:
@@ -37,7 +39,8 @@ if TYPE_CHECKING:
     from llmc.embed import Embedder
     from llmc.indexer.syntax import Mark, Outline
 
-__all__ = ["Digest", "capsule", "digest", "document_key", "embedded_texts", "parse", "settings", "symbols_in"]
+__all__ = ["Digest", "capsule", "digest", "document_key", "document_vectors", "embedded_texts", "parse", "settings",
+           "symbols_in"]  # fmt: skip
 
 AIM = 1_500  # characters
 LONGEST_CHUNK = 3_000
@@ -300,9 +303,16 @@ def digest(files: Sequence[tuple[str, str]], embedder: Embedder | None) -> list[
     parsed = [parse(path, text) for path, text in files]
     if embedder is None:
         return [Digest(one, None) for one in parsed]
+    return [Digest(one, rows) for one, rows in zip(parsed, document_vectors(parsed, embedder), strict=True)]
+
+
+def document_vectors(parsed: Sequence[Parsed], embedder: Embedder) -> list[Vectors]:
+    """The vectors of each document's chunks. Only those of a static model are put in context: other models were not
+    measured that way."""
     rows = embedder.embed([text for one in parsed for text in embedded_texts(one)])
     ends = np.cumsum([len(one.chunks) for one in parsed])
-    return [Digest(one, rows[end - len(one.chunks) : end]) for one, end in zip(parsed, ends, strict=True)]
+    found = [rows[end - len(one.chunks) : end] for one, end in zip(parsed, ends, strict=True)]
+    return [in_context(one) for one in found] if isinstance(embedder, StaticEmbedder) else found
 
 
 def embedded_texts(parsed: Parsed) -> Iterator[str]:

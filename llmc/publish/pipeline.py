@@ -219,10 +219,10 @@ def _finished(one: NewFile, reused: dict[str, Vectors], embedder: Embedder) -> N
 
 
 def _embedded(parsed: Parsed, embedder: Embedder) -> Vectors:
-    from llmc.indexer.digest import embedded_texts  # noqa: PLC0415 - numpy
+    from llmc.indexer.digest import document_vectors  # noqa: PLC0415 - numpy
 
     try:
-        return embedder.embed(list(embedded_texts(parsed)))
+        return document_vectors([parsed], embedder)[0]
     except EmbedError as error:
         error.hint = error.hint or "Nothing was published; run it again when the embedder answers."
         raise

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from llmc.base.errors import EmbedError
 from llmc.embed import BUNDLED, KINDS, open_embedder
 from llmc.embed.static import HashEmbedder, StaticEmbedder
-from llmc.embed.vectors import CombinedEmbedder, unit_rows
+from llmc.embed.vectors import CombinedEmbedder, in_context, unit_rows
 from llmc.settings import EmbedderSettings
 
 if TYPE_CHECKING:
@@ -162,3 +162,19 @@ def copied_model(tmp_path: Path) -> Path:
     for name in ("model.safetensors", "vocabulary.txt", "llmc.json"):
         (tmp_path / name).write_bytes((BUNDLED / name).read_bytes())
     return tmp_path
+
+
+def test_the_rows_of_a_file_take_a_share_of_their_neighbours_and_of_the_first() -> None:
+    alone = np.eye(5, dtype=np.float32)
+    rows = in_context(alone)
+    assert np.allclose(np.linalg.norm(rows, axis=1), 1.0, atol=1e-6)
+    assert (rows.argmax(axis=1) == np.arange(5)).all()  # each still means itself most of all
+    assert rows[2, 1] == rows[2, 3] > rows[2, 0] > 0  # both neighbours, and the first less
+    assert rows[2, 4] == 0
+    assert rows[0, 1] > 0
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_a_file_of_one_chunk_has_no_context(count: int) -> None:
+    rows = BUILTIN.embed(["alone"] * count).reshape(count, BUILTIN.dimension)
+    assert np.array_equal(in_context(rows), rows)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from llmc.base.text import count_lines
-from llmc.indexer.digest import embedded_texts, parse
+from llmc.embed import open_embedder
+from llmc.indexer.digest import digest, embedded_texts, parse
+from llmc.settings import EmbedderSettings
 
 ENDINGS = [
     "py", "js", "jsx", "ts", "tsx", "go", "rs", "java", "c", "h", "cpp", "cs", "rb", "php", "kt", "swift", "scala",
@@ -157,3 +160,22 @@ def test_embedded_text_repeats_what_a_chunk_defines_and_has_no_path() -> None:
     assert text.count("Fee.due") == 2
     assert "depot" not in text
     assert list(embedded_texts(parse("empty.py", ""))) == []
+
+
+@pytest.mark.parametrize(
+    ("chosen", "mixed"), [(EmbedderSettings(kind="builtin"), True), (EmbedderSettings(kind="hash"), False)]
+)
+def test_only_a_static_model_s_vectors_take_a_share_of_the_chunks_around_them(
+    *, chosen: EmbedderSettings, mixed: bool
+) -> None:
+    def file_about(subject: str) -> str:
+        line = f"    {subject} = load_{subject}({subject}) or default_{subject}\n"
+        return f"def first_{subject}():\n{line * 40}\n\n" + "def due(days):\n" + "    days = days + interest\n" * 60
+
+    embedder = open_embedder(chosen)
+    (fees, birds) = digest([("fees.py", file_about("fee")), ("birds.py", file_about("bird"))], embedder)
+    assert fees.vectors is not None
+    assert birds.vectors is not None
+    assert fees.parsed.chunks[-1].text == birds.parsed.chunks[-1].text
+    assert len(fees.vectors) > 1
+    assert (not np.allclose(fees.vectors[-1], birds.vectors[-1])) == mixed
