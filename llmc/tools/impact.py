@@ -170,7 +170,7 @@ def item_of(graph: Graph, edges: list[Edge]) -> Item:
 TOOL = Tool(
     name="impact",
     summary="What must change if a definition's signature does: every use, override and import, tests apart.",
-    brief="What breaks with a signature: uses, also through interfaces, implementations; tests counted; ~15 tokens each.",
+    brief="What breaks with a signature: uses, also through interfaces, implementations, test counts; ~15 tokens each.",
     run=run,
     cacheable=True,
     cpu_bound=True,
