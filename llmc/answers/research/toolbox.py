@@ -72,6 +72,7 @@ class RoleToolbox:
         self.stop = stop
         self.redactor = redactor
         self._shown: dict[tuple[str, str], list[str]] = {}
+        self._symbols: dict[tuple[str, int], list[Symbol]] = {}
         self.calls: list[str] = []
         self.unread = 0  # files that may match a pattern and were not looked into
 
@@ -165,8 +166,12 @@ class RoleToolbox:
         return is_test(facts, symbol.qualified) or not {"test", "tests"}.isdisjoint(symbol.qualified.split("."))
 
     def symbols_of(self, area: Area, doc: int) -> list[Symbol]:
+        """The definitions of a document, read once for a task: finders ask for what is around each line."""
         self._authorize("symbols")
-        return [one.symbol for one in area.view.store.catalog.symbols(doc=doc)]
+        key = (area.view.root.id, doc)
+        if key not in self._symbols:
+            self._symbols[key] = [one.symbol for one in area.view.store.catalog.symbols(doc=doc)]
+        return self._symbols[key]
 
     def uses(self, name: str, kinds: frozenset[str], near: str = "") -> list[UseMatch]:
         """Uses of a name in the documents closest to `near`; empty for names that occur almost everywhere."""
