@@ -424,6 +424,8 @@ def test_lines_that_llmc_hides_are_not_counted_as_different() -> None:
     assert is_equal(Counter([b"a.py:1:x = 1", b"a.py:2:token = '[redacted:token]'"]), theirs)
     assert not is_equal(Counter([b"a.py:2:token = '[redacted:token]'"]), theirs)
     assert not is_equal(Counter([b"a.py:1:x = 2", b"a.py:2:token = '[redacted:token]'"]), theirs)
+    note = b'c.mo: WARNING: stopped searching binary file after match (found "\\0" byte around offset 4)'
+    assert is_equal(Counter([b"b.mo:1:x\\0"]), Counter([b"b.mo:1:x\0", note]))
 
 
 def test_ripgrep_orders_files_by_the_words_that_they_contain(tmp_path: Path) -> None:
