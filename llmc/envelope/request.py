@@ -51,8 +51,8 @@ class ClientInfo:
 class RunningRequest:
     """A request in progress; used in the worker's thread. `received_at` is a `time.monotonic` value.
 
-    `seconds` and `memory` are its limits (see `server.call_threads`); infinite `seconds` are for calls that last as
-    long as the client is connected, such as a live view.
+    `seconds` and `memory` are its limits (see `server.call_threads`), counted from `limited_from` if that is later than
+    its start; infinite `seconds` are for calls that last as long as the client is connected, such as a live view.
     """
 
     def __init__(
@@ -66,15 +66,17 @@ class RunningRequest:
         self.received_at = time.monotonic()
         self.seconds = seconds
         self.memory: float = DEFAULT_MEMORY if seconds < math.inf else math.inf
+        self.limited_from = 0.0
         self._allowed = False
         self._emit = emit
         self._cancelled = threading.Event()
 
     def allow(self, seconds: float, memory: int) -> None:
-        """Set the limits of the tool that answers. Only the first call counts: a tool that calls others keeps its
-        own."""
+        """Set the limits of the tool that answers, counted from now: without a daemon, the index was built before. Only
+        the first call counts: a tool that calls others keeps its own."""
         if not self._allowed:
             self._allowed = True
+            self.limited_from = time.monotonic()
             self.seconds, self.memory = seconds, memory
 
     def progress(self, event: JsonObject) -> None:

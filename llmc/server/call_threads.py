@@ -72,6 +72,10 @@ class Job:
         return DEFAULT_SECONDS if self.call is None else self.call.seconds
 
     @property
+    def limited_from(self) -> float:
+        return self.began if self.call is None else max(self.began, self.call.limited_from)
+
+    @property
     def memory(self) -> float:
         return math.inf if self.call is None else self.call.memory
 
@@ -240,7 +244,7 @@ class Watchdog:
             if job.stopping:
                 if now - job.stopping > GRACE_SECONDS:
                     self._interrupt(pool, job)
-            elif now - job.began > job.seconds:
+            elif now - job.limited_from > job.seconds:
                 self._stop(pool, job, CallTimeoutError(job.seconds))
             elif job.call is not None and job.call.cancelled and job.seconds < math.inf:
                 job.stopping = now + CANCELLED_SECONDS - GRACE_SECONDS

@@ -6,6 +6,7 @@ of a profile; all other tools can be called by name. A profile with its own cont
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -222,6 +223,7 @@ def without_session(name: str, args: dict[str, Any], offer: Offer | None = None)
 
 def wait_for_index(service: Service, workspace: Workspace, call: RunningRequest) -> None:
     if service.alone:
+        call.seconds = math.inf  # until the tool has its own limit: building an index takes as long as it takes
         workspace.index(ProgressReporter(call))
     else:
         wait_for_first_build(workspace, call)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import threading
 import time
@@ -15,7 +16,7 @@ from http_world import Served, served
 
 from llmc.base.errors import CallMemoryError, CallTimeoutError
 from llmc.envelope.request import ClientInfo, RunningRequest
-from llmc.server.call_threads import CallThreads
+from llmc.server.call_threads import WATCHDOG, CallThreads
 from llmc.settings import LimitSettings
 from llmc.store.catalog.document_paths import DocumentPaths
 from llmc.tools.registry import tool
@@ -58,6 +59,21 @@ def test_a_call_that_does_not_stop_is_answered_interrupted_and_replaced(threads:
     assert call.cancelled
     assert threads.submit(lambda: "next").result(PATIENCE) == "next"  # though there is one slot
     assert ended.wait(PATIENCE)
+
+
+def test_the_time_before_a_tool_has_its_limit_is_not_counted(threads: CallThreads) -> None:
+    call = RunningRequest(SOMEBODY, seconds=math.inf)
+    began = time.monotonic() - 2 * PATIENCE  # as if an index had been built for two minutes
+
+    def answer() -> str:
+        job = next(one for one in WATCHDOG._jobs if one.call is call)
+        job.began = began
+        call.allow(PATIENCE, 1 << 40)
+        WATCHDOG._check([(job, threads)])
+        return "answer"
+
+    assert threads.submit_call(answer, call).result(PATIENCE) == "answer"
+    assert not call.cancelled
 
 
 def test_a_call_in_native_code_gives_up_its_slot(threads: CallThreads) -> None:
