@@ -36,6 +36,7 @@ _FLOW_HEAD = re.compile(r"(?:if|elif|else|elsif|for|foreach|while|until|unless|d
 _CONDITION = re.compile(r"(?:else\s+)?(?:if|elif|elsif|unless|while|until|switch|match|case|when|assert)\b")
 _RESULT = re.compile(r"(?:return|raise|throw|yield|break)\b")
 _ELSE = re.compile(r"else\b")
+_LABEL = re.compile(r"(?:case|default)\b")  # may have the body of the next one
 _LEAVES = re.compile(r"(?:return|continue|break|panic|goto)\b")
 _LONG_STRING = re.compile(r"\"[^\"\n]{50,}\"|'[^'\n]{50,}'|`[^`\n]{50,}`")
 # Calls on a logger. A function called `log` may be an audit log, and `log.Fatal` leaves.
@@ -82,11 +83,14 @@ _CLOSES = {")": "(", "]": "[", "}": "{"}
 # Before a brace that opens a block and not a literal: a parameter list, a keyword, an arrow, a Rust closure.
 _BLOCK = re.compile(r"(?:[)|\]>\w'\"]|=>|->)\s*$")
 _LITERAL = re.compile(r"(?:[=(,:\[]|\breturn|\bin|&&|\|\||\?)\s*$")
+# Names after these words are no literal: `throws A, B {`, `class X implements A, B {`, `where T: A, U: B {`.
+_HEADED = re.compile(r"\b(?:throws|implements|extends|permits|where)\s[^(){}=]*$")
 _STRUCT = re.compile(r"(?:[=(,]|(?<!\)):|\breturn|=>)\s*&?(?:[\w:.]+(?:<[^>]*>)?)\s*$")
 # A statement is joined over so many lines at most: brackets in odd strings could keep it open for ever.
 _MOST_JOINED = 60
 _LONGEST = 110
 _LONGEST_LINE = 160  # of a branch with its only statement
+_LONGEST_ANNOTATION = 100  # routes are shorter, descriptions of an API are not
 _LONGEST_STATEMENT = 400  # what is longer, such as a table of data, keeps its own lines
 _LONGEST_CONDITION = 320
 _LONGEST_RESULT = 180
@@ -120,11 +124,13 @@ class Fold(int):
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One logical line: its first line number, how deep it is nested, and its text, joined and abbreviated."""
+    """One logical line: its first line number, how deep it is nested, and its text, joined and abbreviated. `opens`:
+    the line opens a block."""
 
     number: int
     level: int
     text: str
+    opens: bool = False
 
 
 def statements(lines: Sequence[str], first: int) -> list[Statement]:
@@ -134,9 +140,9 @@ def statements(lines: Sequence[str], first: int) -> list[Statement]:
     for number, text, length in _joined(lines, first):
         if _is_left_out(text):
             continue
-        level, whole = _level(text, levels), _plain(text)
-        if length == 1 or (len(whole) <= _LONGEST_STATEMENT and "…" not in whole):
-            found.append(Statement(number, level, whole))
+        level, whole = _level(text, levels), _cut_annotation(_plain(text))
+        if length == 1 or _ANNOTATION.match(whole) or (len(whole) <= _LONGEST_STATEMENT and "…" not in whole):
+            found.append(Statement(number, level, whole, _opens(text)))
             continue
         own = lines[number - first : number - first + length]
         found += [
@@ -144,7 +150,7 @@ def statements(lines: Sequence[str], first: int) -> list[Statement]:
             for at, line in enumerate(own)
             if line.strip()
         ]
-    return _compact(found, _LONGEST_LINE)
+    return _compact(found, _LONGEST_LINE, whole=_is_whole(lines))
 
 
 def skeleton(lines: Sequence[str], first: int, keep: Collection[int] = (), most: int = 0) -> list[Statement | Fold]:
@@ -158,11 +164,11 @@ def skeleton(lines: Sequence[str], first: int, keep: Collection[int] = (), most:
     for number, text, length in joined:
         wanted = number == first or any(number <= line < number + length for line in keep)
         if wanted or _stays(text) or tested.later(text):
-            kept.append(Statement(number, _level(text, levels), _abbreviated(_plain(text))))
+            kept.append(Statement(number, _level(text, levels), _abbreviated(_plain(text)), _opens(text)))
         elif not _is_left_out(text):
             folds[len(kept)] = folds.get(len(kept), 0) + length
     folded = {kept[at].number if at < len(kept) else 0: size for at, size in folds.items() if size > _FEW}
-    compact = _compact(kept, _LONGEST, frozenset(folded))
+    compact = _compact(kept, _LONGEST, frozenset(folded), whole=_is_whole(lines))
     if most and len(compact) > most:
         return _thinned(compact, first + len(lines), most)
     found: list[Statement | Fold] = []
@@ -228,9 +234,12 @@ def _called(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in names if _COMPOUND.search(name)))[:_MOST_NAMES]
 
 
-def _compact(found: Sequence[Statement], longest: int, apart: Collection[int] = ()) -> list[Statement]:
+def _compact(
+    found: Sequence[Statement], longest: int, apart: Collection[int] = (), *, whole: bool = True
+) -> list[Statement]:
     """A branch with a single short statement becomes one line, a check of Go joins the call before it, and one that
-    only logged goes. Nothing is joined with a statement whose number is in `apart`: lines are folded before it."""
+    only logged goes. Nothing is joined with a statement whose number is in `apart`: lines are folded before it. Unless
+    the lines are `whole`, the last branch may go on after them."""
     compact: list[Statement] = []
     at = 0
     while at < len(found):
@@ -245,7 +254,8 @@ def _compact(found: Sequence[Statement], longest: int, apart: Collection[int] = 
         if tried and not has_body and not (following and _ELSE.match(following.text)):
             compact.append(replace(one, text=tried["call"]))
             continue
-        is_single = has_body and (after is None or after.level <= one.level) and _FLOW.match(one.text)
+        is_whole = after.level <= one.level if after else whole or not one.opens
+        is_single = has_body and is_whole and _FLOW.match(one.text)
         if is_single and following and following.number not in apart and not _FLOW_HEAD.match(following.text):
             before = compact[-1] if compact and one.number not in apart else None
             if check and before and before.level == one.level and _sets(before.text, check[1]):
@@ -258,9 +268,20 @@ def _compact(found: Sequence[Statement], longest: int, apart: Collection[int] = 
                 compact[-1:] = [joined] if before else [*compact[-1:], joined]
                 at += 1
                 continue
-        is_emptied = not has_body and one.text.endswith(":") and _FLOW.match(one.text)  # it only logs
+        labels = _LABEL.match(one.text) or (following and _LABEL.match(following.text))
+        is_emptied = not has_body and one.opens and _FLOW.match(one.text) and not labels  # it only logs
         compact.append(replace(one, text=f"{one.text} …") if is_emptied else one)
     return compact
+
+
+def _is_whole(lines: Sequence[str]) -> bool:
+    """Whether no block with brackets goes on after them."""
+    last = next((line for line in reversed(lines) if line.strip()), "")
+    return bool(_NOTHING.fullmatch(last)) or not any(line.rstrip().endswith("{") for line in lines)
+
+
+def _opens(text: str) -> bool:
+    return text.rstrip().endswith(("{", ":"))
 
 
 def _passed_on(text: str) -> str:
@@ -390,6 +411,8 @@ def _bare(text: str) -> str:
 def _opens_block(before: str) -> bool:
     if not before.strip():
         return True
+    if _HEADED.search(before):
+        return True
     if _LITERAL.search(before):
         return False
     return bool(_BLOCK.search(before)) and not _STRUCT.search(before)
@@ -404,6 +427,8 @@ def _level(text: str, levels: list[int]) -> int:
     return len(levels) - 1
 
 
+_ANNOTATION = re.compile(r"@[\w.]+\(|#\[")
+_STRING = "\ue000"  # a private character in place of a string
 _SPACING = (
     (re.compile(r"^\s+|\s+$"), ""),
     (re.compile(r"\s+"), " "),
@@ -416,10 +441,23 @@ _SPACING = (
 )
 
 
+def _cut_annotation(text: str) -> str:
+    """An annotation describes; a long one is cut, and says so."""
+    if len(text) <= _LONGEST_ANNOTATION or not _ANNOTATION.match(text):
+        return text
+    return f"{text[:_LONGEST_ANNOTATION].rstrip()}…"
+
+
 def _plain(text: str) -> str:
-    """Without surrounding white space, a closing bracket before `else`, and an opening one at the end."""
+    """Without surrounding white space, a closing bracket before `else`, and an opening one at the end. Strings stay as
+    they are."""
+    quoted = [text[one.start() : one.end()] for one in _QUOTED.finditer(_LIFETIME.sub("~", text))]
+    for one in quoted:
+        text = text.replace(one, _STRING, 1)
     for pattern, replacement in _SPACING:
         text = pattern.sub(replacement, text)
+    for one in quoted:
+        text = text.replace(_STRING, one, 1)
     return text
 
 

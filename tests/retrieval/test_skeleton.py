@@ -352,3 +352,57 @@ def test_a_call_of_go_and_its_check_are_one_line() -> None:
         "if err := s.save(); err != nil: s.failed = append(s.failed, err)",
         "return s.result, nil",
     ]
+
+
+JAVA = """\
+@Path("items")
+@Operation(summary = "Returns the items of a user, with those of the groups that the user belongs to, and more")
+public class Items extends Base
+        implements Reader, Writer {
+    public String sign(
+            long id, Date until) throws IOException, SecurityException {
+        String[] parts = text.split("[, ]");
+        call("a  b;", '{ ');
+        if (id > 0) {
+            LOGGER.info("positive");
+        } else {
+            LOGGER.info("negative");
+        }
+        switch (id) {
+        case 1:
+        case 2:
+            run();
+        }
+        return sign(id);
+    }
+}
+""".splitlines()
+
+
+def test_types_after_throws_and_implements_open_no_literal() -> None:
+    shown = [(one.level, one.text) for one in statements(JAVA, 1)]
+    assert (1, "public String sign(long id, Date until) throws IOException, SecurityException") in shown
+    assert (2, "return sign(id)") in shown
+
+
+def test_strings_stay_as_they_are() -> None:
+    shown = [one.text for one in statements(JAVA, 1)]
+    assert 'String[] parts = text.split("[, ]")' in shown
+    assert """call("a  b;", '{ ')""" in shown
+
+
+def test_a_branch_whose_logging_is_left_out_is_marked_and_a_label_is_not() -> None:
+    shown = [one.text for one in statements(JAVA, 1)]
+    assert shown[7:12] == ["if (id > 0) …", "else …", "switch (id)", "case 1:", "case 2: run()"]
+
+
+def test_a_long_annotation_is_cut() -> None:
+    annotation = next(one.text for one in statements(JAVA, 1) if "@Operation" in one.text)
+    assert annotation.startswith('@Operation(summary = "Returns the items of a user')
+    assert annotation.endswith("…")
+
+
+def test_a_branch_that_goes_on_after_the_lines_has_a_line_of_its_own() -> None:
+    cut = ["if (port > 0) {", "    open(port);"]
+    assert [one.text for one in statements(cut, 1)] == ["if (port > 0)", "open(port)"]
+    assert [one.text for one in statements([*cut, "}"], 1)] == ["if (port > 0): open(port)"]
