@@ -9,6 +9,7 @@
     ├── ReadError            the path exists but is not readable: a link, a device, no permission
     ├── ConflictError        another writer was faster; `context` has the current version
     ├── QueryError           a query, pattern or filter is invalid or exceeds a limit
+    │   └── SearchTimeoutError   a text search was stopped at its time limit; not everything was searched
     ├── StoreError
     │   ├── CorruptStoreError    the index on disk is damaged and must be rebuilt
     │   ├── CorruptVectorsError  the vector table is unusable and is rebuilt; keywords still answer
@@ -66,6 +67,7 @@ __all__ = [
     "QueryError",
     "ReadError",
     "RootError",
+    "SearchTimeoutError",
     "StorageError",
     "StoreError",
     "StoreFullError",
@@ -157,6 +159,10 @@ class ReadError(LlmcError):
 class QueryError(LlmcError):
     code = "query"
     exit_code = 2
+
+
+class SearchTimeoutError(QueryError):
+    pass
 
 
 class ConflictError(LlmcError):

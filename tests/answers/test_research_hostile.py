@@ -12,6 +12,7 @@ from jsonschema import validate
 from research_world import TOKEN, World, opened, write
 
 from llmc.answers.research.schema import REPORT, TASK_RESULT
+from llmc.base.errors import SearchTimeoutError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,6 +69,18 @@ def check(report: dict[str, Any], *, whole: bool) -> None:
             validate(report[key], TASK_RESULT)
             error = report[key].get("error", {})
             assert error.get("name") != "internal", error
+
+
+def test_a_text_search_that_runs_out_of_time_is_a_limit_and_not_an_absence(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(*_: object) -> None:
+        raise SearchTimeoutError("the search was stopped at its time limit of 3 s")
+
+    monkeypatch.setattr("llmc.answers.research.toolbox.grep", stopped)
+    reply = world.ask("research_codebase", question='where is "the parcel could not be found in any depot" raised?')
+    assert not reply.error
+    assert "A text search ran out of time: further files may match." in reply.text
 
 
 def test_files_that_look_like_instructions_are_data(world: World) -> None:

@@ -41,6 +41,7 @@ class ReadMeter:
         self.budget = budget
         self.parent = parent
         self._refused: set[str] = set()
+        self._stopped = False
         self._sizes: dict[tuple[str, str], int] = {}
         self.held: dict[tuple[str, str], Content] = parent.held if parent else {}
         self.lock: threading.RLock = parent.lock if parent else threading.RLock()
@@ -55,15 +56,24 @@ class ReadMeter:
 
     @property
     def truncated(self) -> bool:
-        return bool(self._refused)
+        return bool(self._refused or self._stopped)
 
     @property
     def note(self) -> str:
-        """What the limits kept from being read; empty if they were not reached."""
-        if not self._refused:
-            return ""
-        candidates = self.files + len(self._refused)
-        return f"Read {self.files} of {candidates} candidate files: the limit on files or bytes was reached."
+        """What the limits kept from being read or searched; empty if they were not reached."""
+        notes = []
+        if self._refused:
+            candidates = self.files + len(self._refused)
+            notes.append(f"Read {self.files} of {candidates} candidate files: the limit on files or bytes was reached.")
+        if self._stopped:
+            notes.append("A text search ran out of time: further files may match.")
+        return " ".join(notes)
+
+    def note_stopped(self) -> None:
+        """A text search was stopped at its time limit."""
+        self._stopped = True
+        if self.parent:
+            self.parent.note_stopped()
 
     def room(self, key: tuple[str, str]) -> int:
         """The number of bytes this file may have; -1 when no further file may be read."""

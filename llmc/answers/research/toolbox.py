@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from llmc.answers.research.errors import ToolDeniedError
 from llmc.answers.research.matches import Area, DefinitionMatch, GraphTarget, TextMatch, UseMatch, nearness
 from llmc.answers.research.result import ResultPlace
-from llmc.base.errors import LlmcError, NotFoundError
+from llmc.base.errors import LlmcError, NotFoundError, SearchTimeoutError
 from llmc.base.languages import role_of
 from llmc.base.references import parse_reference
 from llmc.base.text import Binary, decode, split_lines
@@ -249,7 +249,11 @@ class RoleToolbox:
             seconds = max(0.1, min(GREP_SECONDS, self.stop.left))
             paths = narrowed(area.paths, globs)
             request = GrepRequest(patterns, paths=paths, stop=most, seconds=seconds, **options)  # type: ignore[arg-type]
-            result = grep([area.source], request)
+            try:
+                result = grep([area.source], request)
+            except SearchTimeoutError:  # what other finders know still answers
+                self.meter.note_stopped()
+                continue
             self.unread += result.unread
             found += [
                 TextMatch(area, file.path, line.number, line.text)

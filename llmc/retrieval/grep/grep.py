@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
-from llmc.base.errors import LlmcError, QueryError, ReadError
+from llmc.base.errors import LlmcError, QueryError, ReadError, SearchTimeoutError
 from llmc.base.languages import role_of
 from llmc.base.root_fs import ReadRefusal
 from llmc.retrieval.globs import PathFilter
@@ -460,5 +460,6 @@ def options_of(request: GrepRequest) -> list[str]:
     return options + [f"--regexp={pattern}" for pattern in request.patterns]
 
 
-def too_long(request: GrepRequest) -> QueryError:
-    return QueryError(f"the search was stopped at its time limit of {request.seconds:g} s", hint=ripgrep.SLOW_HINT)
+def too_long(request: GrepRequest) -> SearchTimeoutError:
+    stopped = f"the search was stopped at its time limit of {request.seconds:g} s"
+    return SearchTimeoutError(stopped, hint=ripgrep.SLOW_HINT)

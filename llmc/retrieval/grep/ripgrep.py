@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from llmc.base.concurrency import released
-from llmc.base.errors import LlmcError, QueryError
+from llmc.base.errors import LlmcError, QueryError, SearchTimeoutError
 from llmc.base.process import killed_at
 
 if TYPE_CHECKING:
@@ -218,7 +218,7 @@ def process(
     with killed_at(running, lambda: max(least, limit.deadline)) as late:
         yield running.stdout
     if late.is_set():
-        raise QueryError(f"the search was stopped at its time limit of {limit.seconds:g} s", hint=SLOW_HINT)
+        raise SearchTimeoutError(f"the search was stopped at its time limit of {limit.seconds:g} s", hint=SLOW_HINT)
 
 
 def started(root_fs: RootFs, command: Sequence[bytes | str]) -> subprocess.Popen[bytes]:
