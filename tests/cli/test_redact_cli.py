@@ -28,6 +28,19 @@ def test_check_says_when_nothing_would_go(place: Place, tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "")
 
 
+def test_names_and_references_are_shown_and_a_secret_beside_them_is_not(place: Place, tmp_path: Path) -> None:
+    kept = "properties: ['email', 'password', 'signatureDate']\nsecret: '%kernel.secret%'\n"
+    (tmp_path / "security.yaml").write_text(f"{kept}password: 'opensesame'\n")
+    (tmp_path / "mail.vm").write_text('#set($text = "Reset password: $webUrl/reset?passwordReset=$token")\n')
+    done = place.llmc("redact", "--check", "security.yaml", "mail.vm", cwd=tmp_path)
+    assert done.stdout == "security.yaml:3:12: password: password: '[redacted:password]'\n"
+    (tmp_path / ".git").mkdir(exist_ok=True)
+    done = place.llmc("read", "security.yaml", cwd=tmp_path)
+    assert "'signatureDate'" in done.stdout
+    assert "'%kernel.secret%'" in done.stdout
+    assert "opensesame" not in done.stdout
+
+
 def test_standard_input_is_read_and_json_is_written(place: Place) -> None:
     done = place.llmc("redact", "--check", "--json", "-", input=f"x\n{AWS}\n")
     found = json.loads(done.stdout)["findings"]

@@ -12,6 +12,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from llmc.envelope.redact.lists import is_name_in_list
 from llmc.envelope.redact.names import Sort, sort_of
 from llmc.envelope.redact.table import compiled, matcher
 from llmc.envelope.redact.values import (
@@ -97,7 +98,9 @@ def judge_quoted(data: bytes, field: Field, kind: ContentKind) -> tuple[int, int
     if b"," in between and (b"\n" in between or not between.lstrip(b"\\").startswith((b'"', b"'"))):
         return None
     assigned = _ASSIGNED.fullmatch(between) is not None
-    return (start, end) if is_secret(text(data[start:end]), field.sort, kind, quoted=True, assigned=assigned) else None
+    if not is_secret(text(data[start:end]), field.sort, kind, quoted=True, assigned=assigned):
+        return None
+    return None if b"," in between and is_name_in_list(data, start, end) else (start, end)
 
 
 def is_setter(name: str) -> bool:

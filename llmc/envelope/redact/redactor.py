@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Redacted", "Redactor", "SecretFinding", "check_rules", "redact", "redact_lines", "redactor_for"]
 
-VERSION: Final = 1  # raise it when the code finds other secrets than before
+VERSION: Final = 2  # raise it when the code finds other secrets than before
 PRIVATE_KEY: Final = "private-key"
 FOLLOWING: Final = b"[redacted]"  # for all lines of a secret but the first, which names its kind
 

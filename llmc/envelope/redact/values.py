@@ -56,7 +56,9 @@ _LABELS: Final = re.compile(
 
 # References to a secret: variables and templates of shells, languages and tools, addresses, paths, digests.
 _REFERENCE: Final = re.compile(
-    r"""(?ix) \$\{ | \{\{ | <% | %\( | \$\( | ^%[sdr@]?$ | ^%\w+%$ | ^\$+\w+$ | ^\$env: | ^\$\w+[\[>.:-]
+    r"""(?ix) \$\{ | \{\{ | <% | %\( | \$\( | ^%[sdr@]?$ | ^\$env: | ^\$!?\w+[\[>.:-]
+    | ^%(?:\w[\w.-]*|env\([\w:.,/-]+\))%$ | ^\$!\{ | ^[\#%@]\{[^{}]+\}$ | ^\ [+.]\ .+\ [+.]\ ?$
+    | ^\$+!?\w+(?:/[a-z_.-]*)*(?:[?&][a-z_.-]+=\$!?[a-z_][\w.]*)*(?:["'`)\]};,]*$|["']/?>)
     | ^[{<(\[].*[})>\]]$ | ^< | ^\[[^\]]*\] | ^[:@?]\w*$ | ^![a-z_]+$ | ^!\w+[/:] | ^[&*][a-z_]+\d?$ | ^enc[\[(:]
     | ^(?:vault|env|ssm|file|ref|op|secretsmanager|awssm|keyring|arn|projects|data)[:/] | ^\{cipher\} | ^\\[nu]?
     | process\.env | os\.environ | getenv | environ\b | ^env\b | ^env[(\[] | \bsecrets?\.[a-z]
