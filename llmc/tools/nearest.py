@@ -1,4 +1,4 @@
-"""The names nearest to a path that is not there: the same name elsewhere, or one written almost so."""
+"""A path that is not there: the file whose path ends so, else the nearest names."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from llmc.base.errors import LlmcError, NotFoundError
+from llmc.retrieval.targets import parse_target
 from llmc.workspace import shown_path
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     from llmc.workspace import Workspace
 
-__all__ = ["with_nearest"]
+__all__ = ["completed", "with_nearest"]
 
 OFFERED = 3
 # Comparing takes 20 µs a name: a tenth of a second for an error.
@@ -28,6 +29,36 @@ def with_nearest(workspace: Workspace, error: LlmcError) -> LlmcError:
         near = list(islice(nearest(workspace, path.rstrip("/")), OFFERED))
         error.hint = f"Did you mean {', '.join(near)}?" if near else "`find` and `tree` show what there is."
     return error
+
+
+def completed(workspace: Workspace, text: str) -> str:
+    """A target with its whole path, if it names the end of one file's path: `Parser.java:10-40`. A name without a dot
+    or a slash is that of a symbol more often than that of a file."""
+    typed = parse_target(text).path
+    end = typed.removeprefix("./")
+    if not text.startswith(typed) or not ("." in end or "/" in end) or is_there(workspace, typed):
+        return text
+    found = ending_with(workspace, end)
+    if len(found) > 1:
+        more = f" and {len(found) - OFFERED} more" if len(found) > OFFERED else ""
+        raise NotFoundError(
+            f"{typed!r} is not the whole path of a file",
+            reason=f"{len(found)} paths end with it",
+            hint=f"Name one: {', '.join(found[:OFFERED])}{more}.",
+        )
+    return found[0] + text[len(typed) :] if found else text
+
+
+def ending_with(workspace: Workspace, end: str) -> list[str]:
+    """The files whose path ends with these folders and this name. The index has none that the denylist keeps out."""
+    found = {
+        shown_path(workspace, view.root.id, path)
+        for view in workspace.views()
+        for paths in (view.store.catalog.places(view.root.id).paths(), view.pending)
+        for path in paths
+        if path.endswith(end) and f"/{path}".endswith(f"/{end}") and view.root_fs.refusal(path) is None
+    }
+    return sorted(shown for shown in found if is_there(workspace, shown))
 
 
 def nearest(workspace: Workspace, typed: str) -> Iterator[str]:

@@ -12,6 +12,7 @@ from llmc.retrieval.enclosing import symbols_of
 from llmc.retrieval.outline import FEW_FILES, OutlineRequest, outline
 from llmc.retrieval.targets import Target, parse_target
 from llmc.tool import ALL, BUDGET, Argument, Tool, ToolRequest
+from llmc.tools.nearest import completed
 from llmc.tools.outline_layout import FileLayout, file_layout, folder_groups
 from llmc.tools.outline_type import find_types, outline_types
 from llmc.workspace import shown_path
@@ -30,6 +31,7 @@ LONGEST_SIGNATURE = 120
 
 def run(asked: ToolRequest) -> Envelope:
     workspace = asked.workspace
+    asked = with_whole_paths(asked)
     if (types := named_types(asked)) is not None:
         return outline_types(asked, types)
     targets, missing = existing(workspace, [parse_target(text) for text in asked.texts("path")])
@@ -55,6 +57,24 @@ def run(asked: ToolRequest) -> Envelope:
         data={"files": [data_of(file) for file in result.files], "languages": result.languages},
         folded=layout.folded,
     )
+
+
+def with_whole_paths(asked: ToolRequest) -> ToolRequest:
+    texts = asked.texts("path")
+    return replace(asked, args={**asked.args, "path": whole_paths(asked.workspace, texts)}) if texts else asked
+
+
+def whole_paths(workspace: Workspace, texts: Sequence[str]) -> list[str]:
+    """Of several an ambiguous one takes nothing from the others."""
+    whole = []
+    for text in texts:
+        try:
+            whole.append(completed(workspace, text))
+        except NotFoundError:
+            if len(texts) == 1:
+                raise
+            whole.append(text)
+    return whole
 
 
 def named_types(asked: ToolRequest) -> Lookup | None:

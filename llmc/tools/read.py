@@ -26,7 +26,7 @@ from llmc.retrieval.targets import BinaryFile, Target, find_symbol, length, name
 from llmc.retrieval.unindexed import unindexed_definitions
 from llmc.tool import BUDGET, FOCUS, Argument, Tool, ToolRequest
 from llmc.tools.handle_pages import read_item, read_page
-from llmc.tools.nearest import with_nearest
+from llmc.tools.nearest import completed, with_nearest
 from llmc.tools.outline_layout import file_layout
 from llmc.tools.remotes import local_target, read_remote
 from llmc.tools.scope import written_together
@@ -175,7 +175,8 @@ def read_one(asked: ToolRequest, text: str, *, alone: bool = True) -> Envelope:
             return read_page(asked, name)
         return read_item(asked, name, int(number[:9]), partial(read_span, asked))
     try:
-        (root_index, path, target), *others = located(asked, parse_target(local_target(asked.workspace, text)))
+        whole = completed(asked.workspace, local_target(asked.workspace, text))
+        (root_index, path, target), *others = located(asked, parse_target(whole))
     except NotFoundError:
         if (remote := read_remote(asked, text)) is None:
             raise

@@ -48,6 +48,37 @@ def second():
     return helper(one)
 """
 
+MAILER = """\
+public class Mailer {
+    private final Server server;
+
+    public Mailer(Server server) {
+        this.server = server;
+    }
+
+    public void send(long user) {
+        send(user, "Report");
+    }
+
+    private void unrelated() {
+        server.stop();
+    }
+
+    public void send(long user, String subject) {
+        server.deliver(user);
+        server.deliver(subject);
+    }
+}
+"""
+REPORT = (
+    "public class Report {\n"
+    + "".join(
+        f"    public void write({kind} value) {{\n" + "        out.append(value);\n" * lines + "    }\n\n"
+        for kind, lines in (("long", 20), ("int", 45), ("String", 10))
+    )
+    + "}\n"
+)
+
 
 @pytest.fixture(scope="module")
 def ask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Reply]]:
@@ -61,9 +92,14 @@ def ask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Repl
         "types/index.d.ts": "export class Linter {\n  verify(text: string): string[];\n}\n",
         "shop/long.py": LONG,
         "calls/use.py": USE,
+        "shop/Mailer.java": MAILER,
+        "shop/keys/server.pem": "a secret\n",
+        "shop/Report.java": REPORT,
+        "web/de/alarm.html": "<p>Alarm</p>\n",
+        "web/en/alarm.html": "<p>Alarm</p>\n",
         "calls/test_use.py": "from calls.use import helper\n\ndef test_helper():\n    assert helper(3)\n",
     }.items():
-        (root / name).parent.mkdir(exist_ok=True)
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
     for number in range(6):
         (root / f"note{number}.md").write_text(f"# Note {number}\n\nA word about retry attempts.\n\nAnother line.\n")
@@ -128,6 +164,45 @@ def test_a_path_that_is_not_there_is_still_answered_with_the_nearest(ask: Callab
     reply = ask("read", target="shop/prize.py")
     assert reply.error == "not_found"
     assert "shop/price.py" in reply.text
+
+
+@pytest.mark.parametrize(
+    ("target", "first"),
+    [
+        ("Mailer.java", "shop/Mailer.java · 20 lines\n1 public class Mailer {"),
+        ("Mailer.java:4-6", "shop/Mailer.java:4-6 of 20 lines\n4 "),
+        ("shop/Mailer.java::unrelated", "shop/Mailer.java:12-14 of 20 lines\n12 "),
+        ("Mailer.java::unrelated", "shop/Mailer.java:12-14 of 20 lines\n12 "),
+        ("de/alarm.html", "web/de/alarm.html · 1 line\n1 <p>"),
+    ],
+)
+def test_the_end_of_the_path_of_one_file_is_enough(ask: Callable[..., Reply], target: str, first: str) -> None:
+    assert ask("read", target=target).text.startswith(first)
+
+
+def test_the_end_of_several_paths_names_them(ask: Callable[..., Reply]) -> None:
+    for tool, argument in (("read", "target"), ("outline", "path")):
+        reply = ask(tool, **{argument: "alarm.html"})
+        assert reply.error == "not_found"
+        assert "2 paths end with it" in reply.text
+        assert "web/de/alarm.html, web/en/alarm.html." in reply.text
+
+
+def test_part_of_a_file_name_is_not_the_end_of_a_path(ask: Callable[..., Reply]) -> None:
+    assert ask("read", target="larm.html").error == "not_found"
+
+
+def test_a_denied_file_is_not_found_by_the_end_of_its_path(ask: Callable[..., Reply]) -> None:
+    reply = ask("read", target="server.pem")
+    assert reply.error == "not_found"
+    assert "secret" not in reply.text
+    assert "shop/keys" not in reply.text
+
+
+def test_outline_takes_the_end_of_a_path_too(ask: Callable[..., Reply]) -> None:
+    assert "\nshop/Mailer.java\n" in ask("outline", path="Mailer.java").text
+    assert "12-14" in ask("outline", path="Mailer.java::unrelated").text
+    assert "\nsrc/linter.js\n" in ask("outline", path=["Mailer.java", "linter.js", "alarm.html"]).text
 
 
 @pytest.mark.parametrize("target", ["retry", "src/retry.ts::retry"])
