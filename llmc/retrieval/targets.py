@@ -9,16 +9,28 @@ from mimetypes import guess_type
 from typing import TYPE_CHECKING
 
 from llmc.base.errors import NotFoundError, QueryError
+from llmc.base.model import CALLABLES
 from llmc.base.references import parse_range
 from llmc.base.text import Binary, decode, split_lines
 from llmc.retrieval.enclosing import symbols_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from llmc.base.model import Symbol
     from llmc.base.root_fs import RootFs
     from llmc.retrieval.view import View
 
-__all__ = ["BinaryFile", "Target", "find_symbol", "length", "lines_of", "named_target", "parse_target", "read_target"]
+__all__ = [
+    "BinaryFile",
+    "Target",
+    "find_symbol",
+    "lines_of",
+    "named_target",
+    "overloads_with_body",
+    "parse_target",
+    "read_target",
+]
 
 LARGEST_READ = 64 << 20
 LARGEST_HEADER = 1 << 20  # where an image says how large it is
@@ -35,6 +47,7 @@ class Target:
     named: bool = False  # the range is that of a name
     kind: str = ""  # of the symbol that has this name
     qualified: str = ""
+    overloads: tuple[tuple[int, int], ...] = ()  # the first and last lines of the other functions with this name
 
     @property
     def length(self) -> int:
@@ -94,17 +107,33 @@ def find_symbol(view: View, path: str, target: Target) -> Target:
     known = symbols_of(view, path).symbols
     wanted = target.symbol.replace("::", ".").removesuffix("()")
     fitting = [one for one in known if one.name == wanted or f".{one.qualified}".endswith(f".{wanted}")]
-    if fitting:  # the first, but of overloads the one with the body
-        symbol = max((one for one in fitting if one.qualified == fitting[0].qualified), key=length)
-        return named_target(path, symbol)
+    if fitting:
+        return named_target(path, [one for one in fitting if one.qualified == fitting[0].qualified])
     near = get_close_matches(wanted, [one.qualified for one in known] + [one.name for one in known], 3)
     hint = f"Did you mean {', '.join(dict.fromkeys(near))}?" if near else "`outline` shows what it defines."
     raise NotFoundError(f"{path} defines no {target.symbol}", hint=hint, path=path)
 
 
-def named_target(path: str, symbol: Symbol) -> Target:
-    return Target(path, symbol.start_line, symbol.end_line, named=True, kind=symbol.kind, qualified=symbol.qualified)
+def named_target(path: str, symbols: Iterable[Symbol]) -> Target:
+    """Of several symbols with one qualified name the longest, which has the body; the other functions are overloads."""
+    symbol, *others = sorted(symbols, key=lambda one: (one.start_line - one.end_line, one.start_line))
+    start, end = symbol.start_line, symbol.end_line
+    spans = {
+        (one.start_line, one.end_line)
+        for one in others
+        if {one.kind, symbol.kind} <= CALLABLES and (one.end_line < start or end < one.start_line)
+    }
+    return Target(path, start, end, "", True, symbol.kind, symbol.qualified, tuple(sorted(spans)))
 
 
-def length(symbol: Symbol) -> int:
-    return symbol.end_line - symbol.start_line
+def overloads_with_body(target: Target, lines: Sequence[str]) -> list[tuple[int, int]]:
+    """The overloads that say more than their signature, unless the target has no body either."""
+    if any(end > len(lines) for _, end in target.overloads) or is_declaration(lines[target.start - 1 : target.end]):
+        return list(target.overloads)
+    return [(start, end) for start, end in target.overloads if not is_declaration(lines[start - 1 : end])]
+
+
+def is_declaration(lines: Sequence[str]) -> bool:
+    """Whether these lines end as a declaration does, and not as a body or an expression body (`=> value;`)."""
+    text = " ".join(lines).rstrip()
+    return text.endswith("...") or (text.endswith(";") and "=>" not in text and "{" not in text)

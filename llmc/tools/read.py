@@ -22,7 +22,15 @@ from llmc.retrieval.enclosing import symbols_of
 from llmc.retrieval.line_kinds import COMMENT, IMPORT, FileText
 from llmc.retrieval.outline import OutlineRequest, outline
 from llmc.retrieval.skeleton import Fold, skeleton, spare_characters, statements
-from llmc.retrieval.targets import BinaryFile, Target, find_symbol, length, named_target, parse_target, read_target
+from llmc.retrieval.targets import (
+    BinaryFile,
+    Target,
+    find_symbol,
+    named_target,
+    overloads_with_body,
+    parse_target,
+    read_target,
+)
 from llmc.retrieval.unindexed import unindexed_definitions
 from llmc.tool import BUDGET, FOCUS, Argument, Tool, ToolRequest
 from llmc.tools.handle_pages import read_item, read_page
@@ -57,6 +65,9 @@ SKELETON = "skeleton of"
 # What is shorter has no body: a declaration, or a name that is handed on.
 BODY_LINES = 3
 MOST_PLACES = 5
+# Overloads that have together at most so many lines are shown together: they usually call each other.
+SHORT_OVERLOADS = 60
+MOST_OVERLOADS = 6  # places of others in the first line
 MOST_TARGETS = 20
 SKELETONS = f"skeletons of functions over {LONG_OF_SEVERAL} lines, --all shows them"
 CODE_ALONE = "without comments and logging"
@@ -120,6 +131,8 @@ def overlap(one: Envelope, other: Envelope) -> bool:
 
 def is_range(one: Envelope) -> bool:
     """Whether it is nothing but lines that follow each other."""
+    if len(list(one.items())) > 1:  # overloads
+        return False
     rows = [row for item in one.items() for row in item.rows]
     return len(one.groups) == 1 and not one.folded and all(row.number is not None for row in rows)
 
@@ -206,7 +219,12 @@ def located(asked: ToolRequest, target: Target) -> list[Found]:
     if meant is None:
         reason = f"{plural(len(found), 'definition')} have this name"
         raise NotFoundError(f"{name} is no file", reason=reason, hint=f"Read one: {places_of(asked, found)}.")
-    return [meant, *(one for one in found if one is not meant)]
+    return [meant, *(one for one in found if not is_within(one, meant))]
+
+
+def is_within(one: Found, meant: Found) -> bool:
+    """Such as the constructor of a class that is shown."""
+    return one[:2] == meant[:2] and meant[2].start <= one[2].start <= one[2].end <= meant[2].end
 
 
 def part_of(symbol: Target, target: Target) -> Target:
@@ -216,7 +234,7 @@ def part_of(symbol: Target, target: Target) -> Target:
     inside = symbol.start <= target.start <= symbol.end
     first = target.start if inside else min(symbol.start + target.start - 1, symbol.end)
     last = (target.end or symbol.length + 1) + first - target.start
-    return replace(symbol, start=first, end=min(last, symbol.end), named=False, kind="")
+    return replace(symbol, start=first, end=min(last, symbol.end), named=False, kind="", overloads=())
 
 
 def obvious(found: list[Found], name: str) -> Found | None:
@@ -236,11 +254,11 @@ def places_of(asked: ToolRequest, found: list[Found], most: int = MOST_PLACES) -
 
 
 def defined(asked: ToolRequest, name: str) -> list[Found]:
-    """Of several with one name in one file (overloads) the longest, which has the body."""
+    """One for each file and qualified name: overloads are one target."""
     if not is_encodable(name):  # a file name that is not UTF-8, which the catalog cannot be asked for
         return []
     wanted = name.replace("::", ".").removesuffix("()")
-    found: dict[tuple[str, str, str], Found] = {}
+    found: dict[tuple[str, str, str], list[Symbol]] = {}
     last = wanted.rpartition(".")[2]
     complete = True
     for view in asked.workspace.views():
@@ -254,14 +272,16 @@ def defined(asked: ToolRequest, name: str) -> list[Found]:
         complete = complete and scanned and not view.unsure
         known += unindexed
         spelled = [one for one in known if one[1].name == last] or known  # `Session` is not `session`
-        for path, symbol in sorted(spelled, key=lambda one: length(one[1])):
-            key = view.root.id, path, symbol.qualified
-            found[key] = asked.workspace.root_index(view.root.id), path, named_target(path, symbol)
+        for path, symbol in spelled:
+            found.setdefault((view.root.id, path, symbol.qualified), []).append(symbol)
     if not found and not complete:
         raise NotIndexedYetError(
             f"{name} was not found so far", reason="the index is still being built", hint="Ask again in a moment."
         )
-    return list(found.values())
+    return [
+        (asked.workspace.root_index(root), path, named_target(path, symbols))
+        for (root, path, _), symbols in found.items()
+    ]
 
 
 def in_module(view: View, places: Mapping[int, str], name: str) -> list[tuple[str, Symbol]]:
@@ -301,6 +321,9 @@ def read_lines(asked: ToolRequest, root_index: RootIndex, path: str, target: Tar
     notes = freshness_notes(sum(path in view.pending for view in views), 1.0)
     if target.symbol:
         target = find_symbol(views[0], path, target)
+    overloads = overloads_with_body(target, lines)
+    if are_shown_together(asked, target, overloads):
+        return read_overloads(asked, root_index, path, target, overloads)
     if target.start > len(lines):
         raise NotFoundError(f"{path} has {plural(len(lines), 'line')}", hint="Ask for lines within it.", path=path)
     start, end = max(1, target.start), min(target.end or len(lines), len(lines))
@@ -314,10 +337,8 @@ def read_lines(asked: ToolRequest, root_index: RootIndex, path: str, target: Tar
     place = {"root": root_index.root.id, "path": path, "start_line": start, "end_line": end, "lines": len(lines)}
     data = {**place, "text": "\n".join(lines[start - 1 : end])}
     title = shown_path(asked.workspace, root_index.root.id, path)
-    found = f"{title} · {plural(len(lines), 'line')}"
-    if target.start:
-        span = f"{start}-{end}" if end > start else str(start)
-        found = f"{title}:{span} of {plural(len(lines), 'line')}{inside_of(views[0], path, target)}"
+    span = lines_words(target, start, end, len(lines))
+    found = f"{title}{span}{inside_of(views[0], path, target)}{also_words(overloads)}"
     is_shared_range = bool(target.start) and not alone  # what is named exactly is shown in full
     wanted = asked.flag("all") or asked.flag("code") or asked.text(FOCUS.name)
     long = len(rows) > WHOLE_LINES and not is_shared_range and not wanted
@@ -333,6 +354,48 @@ def read_lines(asked: ToolRequest, root_index: RootIndex, path: str, target: Tar
         return mapped(asked, found, views[0], whole, notes, data, MAP_SHARE if alone else MAP_SHARE_OF_SEVERAL)
     explicit = bool(target.start) or not alone  # a short file beside ranges must not cut them
     return Envelope("read", found, (Group("", (whole,)),), notes, data=data, unit="line", explicit=explicit)
+
+
+def lines_words(target: Target, start: int, end: int, total: int) -> str:
+    if not target.start:
+        return f" · {plural(total, 'line')}"
+    return f":{f'{start}-{end}' if end > start else start} of {plural(total, 'line')}"
+
+
+def are_shown_together(asked: ToolRequest, target: Target, overloads: Sequence[tuple[int, int]]) -> bool:
+    total = sum(end - start + 1 for start, end in (*overloads, (target.start, target.end)))
+    return bool(overloads) and (asked.flag("all") or total <= SHORT_OVERLOADS) and not asked.flag("skeleton")
+
+
+def read_overloads(
+    asked: ToolRequest, root_index: RootIndex, path: str, target: Target, overloads: Sequence[tuple[int, int]]
+) -> Envelope:
+    """All of them, in the order of the file. `data` is that of the longest, with the others in `overloads`."""
+    spans = sorted([(target.start, target.end), *overloads])
+    told = {
+        (start, end): read_lines(asked, root_index, path, replace(target, start=start, end=end, overloads=()))
+        for start, end in spans
+    }
+    meant = told[target.start, target.end]
+    title = shown_path(asked.workspace, root_index.root.id, path)
+    shown = ", ".join(f"{start}-{end}" if end > start else str(start) for start, end in spans)
+    others = [{name: told[span].data[name] for name in ("start_line", "end_line", "text")} for span in overloads]
+    return replace(
+        meant,
+        found=f"{title}:{shown} of {plural(meant.data['lines'], 'line')} · {len(spans)} overloads",
+        groups=(Group("", tuple(item for one in told.values() for item in one.items())),),
+        notes=tuple(dict.fromkeys(note for one in told.values() for note in one.notes)),
+        data={**meant.data, "overloads": others},
+        in_order=True,
+    )
+
+
+def also_words(overloads: Sequence[tuple[int, int]]) -> str:
+    if not overloads:
+        return ""
+    shown = ", ".join(f":{start}-{end}" if end > start else f":{start}" for start, end in overloads[:MOST_OVERLOADS])
+    more = len(overloads) - MOST_OVERLOADS
+    return f" · also {plural(len(overloads), 'overload')}: {shown}{f' and {more} more' if more > 0 else ''}"
 
 
 def inside_of(view: View, path: str, target: Target) -> str:

@@ -212,6 +212,39 @@ def test_of_overloads_the_one_with_the_body_is_read(ask: Callable[..., Reply], t
     assert "count?: number): void;" not in text
 
 
+@pytest.mark.parametrize("target", ["Mailer.send", "shop/Mailer.java::send", "Mailer.java::Mailer.send"])
+def test_short_overloads_are_shown_together(ask: Callable[..., Reply], target: str) -> None:
+    reply = ask("read", target=target)
+    assert reply.text.startswith(
+        "shop/Mailer.java:8-10, 16-19 of 20 lines · 2 overloads\n8     public void send(long user)"
+    )
+    assert "\n16     public void send(long user, String subject)" in reply.text
+    assert "unrelated" not in reply.text
+    assert (reply.data["start_line"], reply.data["end_line"]) == (16, 19)
+    assert [each["start_line"] for each in reply.data["overloads"]] == [8]
+
+
+def test_lines_between_overloads_are_not_taken_for_read(ask: Callable[..., Reply]) -> None:
+    reply = ask("read", target=["Mailer.send", "shop/Mailer.java:12-15"])
+    assert "shop/Mailer.java:8-10, 16-19 of 20 lines" in reply.text
+    assert "shop/Mailer.java:12-15 of 20 lines" in reply.text
+
+
+@pytest.mark.parametrize("target", ["Report.write", "shop/Report.java::write"])
+def test_of_long_overloads_the_longest_is_shown_and_the_others_are_named(
+    ask: Callable[..., Reply], target: str
+) -> None:
+    first = ask("read", target=target).text.split("\n")[0]
+    assert first.startswith("shop/Report.java:25-71 of 86 lines · also 2 overloads: :2-23, :73-84")
+    assert ask("read", target=target, all=True).text.startswith(
+        "shop/Report.java:2-23, 25-71, 73-84 of 86 lines · 3 overloads\n2     public void write(long value)"
+    )
+
+
+def test_the_constructor_of_a_class_is_not_another_place(ask: Callable[..., Reply]) -> None:
+    assert ask("read", target="Mailer").text.startswith("shop/Mailer.java:1-20 of 20 lines\n")
+
+
 def test_a_search_shows_the_best_place_at_length_and_of_the_rest_a_line(ask: Callable[..., Reply]) -> None:
     text = ask("search", query="retry").text
     best, *others = text.split("\nnote")
