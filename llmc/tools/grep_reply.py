@@ -16,6 +16,7 @@ from llmc.retrieval.line_kinds import KINDS
 from llmc.tool import BUDGET, FOCUS, Argument
 from llmc.tools.folder_counts import by_folder
 from llmc.tools.grep_layout import Layout, lay_out
+from llmc.tools.grep_rest import with_rests
 from llmc.tools.grep_rows import all_groups, section_counts, symbol_lists
 from llmc.workspace import shown_path
 
@@ -103,9 +104,20 @@ def grouped(asked: ToolRequest, views: Sequence[View], result: GrepResult, match
     if too_many and not by_symbols(asked):  # to look up their symbols
         return [ungrouped(file, matcher) for file in files]
     by_root = {view.root.id: [file for file in files if file.root == view.root.id] for view in views}
-    return [
-        group for view in views for group in group_files(view, by_root[view.root.id], matcher, body=asked.flag("body"))
-    ]
+    body = asked.flag("body")
+    groups = [group for view in views for group in group_files(view, by_root[view.root.id], matcher, body=body)]
+    return with_rests(groups, asked.workspace.text_of) if is_grouped_reply(asked) else groups
+
+
+def is_grouped_reply(asked: ToolRequest) -> bool:
+    """One of matching lines below their symbols, without further lines that were asked for."""
+    numbers = ("context", "before", "after")
+    return not (
+        any(asked.flag(name) for name in ("all", "symbols", "body", "invert"))
+        or any(asked.number(name) for name in numbers)
+        or asked.texts("fields")
+        or asked.text(FOCUS.name).strip()
+    )
 
 
 def by_symbols(asked: ToolRequest) -> bool:
