@@ -54,7 +54,8 @@ def command(options: Options, /, words: tuple[str, ...], patterns: tuple[str, ..
         if not words:
             raise click.UsageError("missing PATTERN.")
         patterns, words = words[:1], words[1:]
-    args |= {"pattern": patterns[0], "also": patterns[1:], "path": words}
+    globs = tuple(glob.removeprefix("=") for glob in args["glob"])  # ripgrep takes `-g=*.py` too
+    args |= {"pattern": patterns[0], "also": patterns[1:], "path": words, "glob": globs}
     is_plain = not (options.json or args["fields"] or args["context_focus_question"] or args["symbols"])
     if args["all_"] and is_plain:
         return _print_all(options, args)

@@ -79,7 +79,7 @@ def matches_envelope(  # noqa: PLR0917 - what every stage before it has made
         tool,
         found_words(result, request, files),
         layout.groups,
-        notes=(*notes, *freshness, *scope.notes),
+        notes=(*notes, *freshness, *scope.notes, *idle_exclusions(asked, scope.views)),
         data=data_of(result, files) if asked.wants_data else {},
         unit="" if listed or by_symbols(asked) else "match",
         folded=layout.folded,
@@ -216,13 +216,30 @@ WILDCARDS = re.compile(r"[*?\[{!]")
 
 def glob_hint(asked: ToolRequest, views: Sequence[View]) -> str:
     """A glob with a slash is relative to the root: what was probably meant, if there are such files."""
-    for glob in asked.texts("glob"):
-        core = glob.strip("/").removeprefix("**/").removeprefix("*/").removesuffix("/**").removesuffix("/*")
-        for meant in (f"**/{core}", f"**/{core}/**"):
-            accepts = PathFilter(globs=(meant,)).accepts
-            if meant != glob and core and any(accepts(path) for view in views for path in paths_of(view)):
-                return f"A glob with a slash is relative to the root. Try -g '{meant}'."
+    meant = next(filter(None, (meant_glob(glob, views) for glob in asked.texts("glob"))), "")
+    return f"A glob with a slash is relative to the root. Try -g '{meant}'." if meant else ""
+
+
+def meant_glob(glob: str, views: Sequence[View]) -> str:
+    core = glob.strip("/").removeprefix("**/").removeprefix("*/").removesuffix("/**").removesuffix("/*")
+    for meant in (f"**/{core}", f"**/{core}/**"):
+        accepts = PathFilter(globs=(meant,)).accepts
+        if meant != glob and core and any(accepts(path) for view in views for path in paths_of(view)):
+            return meant
     return ""
+
+
+def idle_exclusions(asked: ToolRequest, views: Sequence[View]) -> list[str]:
+    """A note on each glob with `!` that excludes nothing: it may be relative to another folder than was meant."""
+    notes = []
+    for glob in asked.texts("glob"):
+        accepts = PathFilter(globs=(glob,)).accepts
+        if not glob.startswith("!") or any(not accepts(path) for view in views for path in paths_of(view)):
+            continue
+        meant = meant_glob(glob[1:], views) if "/" in glob else ""
+        advice = f"; a glob with a slash is relative to the root: try -g '!{meant}'" if meant else ""
+        notes.append(f"-g '{glob}' excludes no file{advice}")
+    return notes
 
 
 def paths_of(view: View) -> list[str]:

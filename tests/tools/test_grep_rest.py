@@ -1,4 +1,4 @@
-"""A matched constant whose value is on the next lines comes with it."""
+"""A matched constant whose value is on the next lines comes with it; an exclusion that excludes nothing is reported."""
 
 from __future__ import annotations
 
@@ -52,3 +52,12 @@ def test_other_forms_have_only_the_matching_lines(ask: Ask, more: dict[str, obje
 def test_a_long_value_and_a_list_of_definitions_are_not_continued(ask: Ask) -> None:
     assert "1," not in ask("grep", pattern="LARGE").text
     assert '"many_3"' not in ask("grep", pattern="MANY_").text
+
+
+def test_an_exclusion_that_excludes_nothing_is_reported(ask: Ask) -> None:
+    first = ask("grep", pattern="SKIP_LIMIT", glob=["!main/**"]).text.split("\n")[0]
+    assert "-g '!main/**' excludes no file; a glob with a slash is relative to the root: try -g '!**/main/**'" in first
+    assert "-g '!nosuch' excludes no file" in ask("grep", pattern="SKIP_LIMIT", glob=["!nosuch"]).text
+    kept = ask("grep", pattern="SKIP_LIMIT", glob=["!templates/**"]).text
+    assert "excludes no" not in kept
+    assert "templates" not in kept
