@@ -117,6 +117,22 @@ def test_grep_accepts_flags_of_habit(demo: CommandLine) -> None:
     assert demo.text("grep", "-rnE", "parcel", ".") == demo.text("grep", "parcel", ".")
 
 
+def test_grep_applies_a_glob_wherever_it_is_given(demo: CommandLine) -> None:
+    kept = demo.text("grep", "-l", "parcel", "--glob", "!scanner/**")
+    assert "scanner/" not in kept
+    assert demo.text("grep", "--glob", "!scanner/**", "-l", "parcel") == kept
+    assert demo.text("grep", "-g=!scanner/**", "-l", "parcel", ".") == kept
+    assert "-g '!nosuch/**' excludes no file" in demo.text("grep", "-l", "-g", "!nosuch/**", "parcel")
+
+
+def test_read_and_outline_take_the_end_of_a_path(demo: CommandLine) -> None:
+    (demo.folder / "deep" / "down").mkdir(parents=True)
+    (demo.folder / "deep" / "down" / "kiosk.py").write_text("class Kiosk:\n    def sell(self):\n        return 1\n")
+    assert demo.text("read", "down/kiosk.py:2-3").startswith("deep/down/kiosk.py:2-3 of 3 lines")
+    assert "deep/down/kiosk.py" in demo.text("outline", "kiosk.py")
+    shutil.rmtree(demo.folder / "deep")
+
+
 def test_outline_of_lines_and_read_as_a_skeleton(demo: CommandLine) -> None:
     assert "is_parcel_number" in demo.text("outline", "scanner/main.c:10-30")
     assert "skeleton of" in demo.text("read", "scanner/main.c", "--skeleton")
