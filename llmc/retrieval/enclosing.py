@@ -13,12 +13,12 @@ from llmc.base.text import Binary, decode
 from llmc.retrieval.line_kinds import FileText, chain_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from llmc.base.model import Symbol
     from llmc.retrieval.view import View
 
-__all__ = ["LARGEST_TEXT", "FileSymbols", "symbols_of", "symbols_of_files"]
+__all__ = ["LARGEST_TEXT", "FileSymbols", "naming_line", "symbols_of", "symbols_of_files"]
 
 LARGEST_TEXT = 8 << 20
 # Keys of data files and headings enclose text, not code; a name for each would only repeat what the line says.
@@ -47,18 +47,21 @@ class FileSymbols:
     def naming_line(self, symbol: Symbol) -> int:
         """Decorators and attributes above a definition belong to it, so its first line may not be the one that names
         it."""
-        if self.text is None:
-            return symbol.start_line
-        depth = 0
-        for number in range(symbol.start_line, min(symbol.end_line, symbol.start_line + _MOST_DECORATORS) + 1):
-            line = self.text.line(number)
-            if depth <= 0 and not line.lstrip().startswith(("@", "[", "#[")):
-                return number
-            depth += line.count("(") - line.count(")")
-        return symbol.start_line
+        return symbol.start_line if self.text is None else naming_line(symbol, self.text.line)
 
 
-_MOST_DECORATORS = 12
+def naming_line(symbol: Symbol, line_at: Callable[[int], str]) -> int:
+    """The first line of a symbol below its decorators and attributes."""
+    depth = 0
+    for number in range(symbol.start_line, min(symbol.end_line, symbol.start_line + _MOST_DECORATORS) + 1):
+        line = line_at(number)
+        if depth <= 0 and not line.lstrip().startswith(("@", "[", "#[")):
+            return number
+        depth += line.count("(") - line.count(")")
+    return symbol.start_line
+
+
+_MOST_DECORATORS = 60  # lines; the description of a route for OpenAPI has as many
 
 
 def symbols_of_files(view: View, paths: Collection[str]) -> dict[str, FileSymbols]:

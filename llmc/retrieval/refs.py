@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from llmc.base.errors import LlmcError, NotFoundError, QueryError
 from llmc.base.languages import language_of, role_of
 from llmc.base.text import Binary, decode, split_lines
-from llmc.retrieval.enclosing import symbols_of_files
+from llmc.retrieval.enclosing import naming_line, symbols_of_files
 from llmc.retrieval.globs import PathFilter
 from llmc.retrieval.grep.pattern import plan_literal
 from llmc.retrieval.line_kinds import USE
@@ -217,7 +217,8 @@ def find_definition(reader: ViewReader, path: str, symbol: Symbol) -> tuple[int,
     lines = reader.lines(path)
     if lines is None:
         return None
-    near = range(symbol.start_line, min(symbol.end_line, symbol.start_line + 30) + 1)
+    first = naming_line(symbol, lambda number: lines[number - 1] if number <= len(lines) else "")
+    near = range(first, min(symbol.end_line, first + 30) + 1)
     for number in near:
         if number <= len(lines) and symbol.name in lines[number - 1]:
             return number, lines[number - 1]

@@ -9,12 +9,15 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from llmc.retrieval.call_arguments import split_parameters
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 __all__ = ["Registration", "decorator_in", "registrations"]
 
 LONGEST = 110
+LONGEST_DECORATOR = 60  # with more of it, less room is left for what it decorates
 _TEXT = r"""r?["'`][^"'`\n]{0,120}["'`]"""
 _VERBS = "get|post|put|patch|delete|head|options|all|any|use|route|ws|GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS|Any"
 _EVENTS = r"on|once|onAction|onFilter|onInit|addListener|addEventListener|subscribe|consume|handle"
@@ -43,11 +46,11 @@ _DECORATORS = re.compile(
         |errorhandler|exception_handler|before_request|after_request|event|listener|job|scheduled|shared_task|tool|hookimpl
         |Get|Post|Put|Patch|Delete|All|Controller|Resolver|Query|Mutation|Subscription|OnEvent|EventPattern|MessagePattern
         |Cron|Interval|Process|SubscribeMessage
-        |\w*Mapping|EventListener|KafkaListener|RabbitListener|JmsListener|Scheduled|Path|GET|POST|PUT|DELETE)\b
-        (?:\([^()\n]*(?:\([^()\n]*\)[^()\n]*)*\))?
-      |\[(?:Http\w+|Route|ApiController)\b[^\]\n]*\]
-      |\#\[(?:\w+::)*(?:get|post|put|patch|delete|route|head|options|Route|command|event)\b[^\]\n]*\]""",
-    re.VERBOSE,
+        |\w*Mapping|EventListener|KafkaListener|RabbitListener|JmsListener|Scheduled|Path|GET|POST|PUT|PATCH|DELETE)\b
+      |^[ \t]*(?P<attribute>\[(?:Http\w+|Route|ApiController)\b
+      |\#\[(?!OAT?\\)(?:\w+(?:::|\\))*(?:get|post|put|patch|delete|route|head|options|Route|Get|Post|Put|Patch|Delete|AsCommand
+        |AsEventListener|AsMessageHandler|command|event)\b)""",
+    re.VERBOSE | re.MULTILINE,
 )
 
 
@@ -97,6 +100,40 @@ def _one_line(text: str, *, is_whole: bool) -> str:
 
 
 def decorator_in(head: str) -> str:
-    """The decorator, annotation or attribute above a definition that registers it; empty if there is none."""
-    match = _DECORATORS.search(head)
-    return " ".join(match[0].split()) if match else ""
+    """The decorators, annotations or attributes above a definition that register it (`@POST @Path("token")`): the first
+    one and those that are short with it; empty if there is none."""
+    found: list[str] = []
+    for match in _DECORATORS.finditer(head):
+        text = _with_arguments(match[0].lstrip(), head[match.end() :], "]" if match["attribute"] else "")
+        if found and len(" ".join((*found, text))) > LONGEST_DECORATOR:
+            break
+        found.append(text)
+    return " ".join(found)
+
+
+def _with_arguments(name: str, after: str, end: str) -> str:
+    """`#[Route(path: '/a', …)]`: of its arguments those that fit."""
+    written = _in_brackets(after) if after.startswith("(") else ""
+    if not written:
+        return f"{name}{end}" if not after.startswith("(") else f"{name}(…){end}"
+    kept: list[str] = []
+    parts = [" ".join(part.split()) for part in split_parameters(written[1:-1])]
+    if len(shown := f"{name}({', '.join(parts)}){end}") <= LONGEST_DECORATOR:
+        return shown
+    for part in parts:
+        if len(f"{name}({', '.join((*kept, part))}, …){end}") <= LONGEST_DECORATOR:
+            kept.append(part)
+    return f"{name}({', '.join((*kept, '…'))}){end}"
+
+
+def _in_brackets(text: str) -> str:
+    """From the bracket at the start to the one that closes it; empty if none does."""
+    depth, quote = 0, ""
+    for at, sign in enumerate(text):
+        if sign in "\"'`" and quote in ("", sign):
+            quote = "" if quote else sign
+        elif not quote:
+            depth += (sign in "([{") - (sign in ")]}")
+            if depth == 0:
+                return text[: at + 1]
+    return ""

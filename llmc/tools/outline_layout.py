@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from llmc.retrieval.enclosing import FileSymbols
     from llmc.retrieval.outline import FileOutline
 
-__all__ = ["FileLayout", "file_layout", "folder_groups"]
+__all__ = ["FileLayout", "file_layout", "folder_groups", "label", "longest_label"]
 
 LONGEST_SIGNATURE = 120
 LONGEST_TEST = 70
@@ -118,10 +118,11 @@ def symbol_item(file: FileOutline, one: Placed, known: FileSymbols, *, is_parent
     model, is a list of values."""
     symbol = one.symbol
     depth = sum(each.kind not in CALLABLES or each.kind == "test" for each in one.chain)
+    text = label(symbol, known)
     row = Row(
-        "  " * depth + label(symbol, known),
+        "  " * depth + text,
         symbol.start_line,
-        longest=LONGEST_SIGNATURE,
+        longest=longest_label(symbol, text),
         end=symbol.end_line if symbol.end_line > symbol.start_line else 0,
         cited=True,
     )
@@ -143,6 +144,11 @@ def label(symbol: Symbol, known: FileSymbols) -> str:
         text = text.replace(f"fn {symbol.name}", f"fn {symbol.container.rpartition('.')[2]}::{symbol.name}", 1)
     decorator = decorator_in(decorators(symbol, known))
     return f"{decorator} {text}" if decorator else text
+
+
+def longest_label(symbol: Symbol, text: str) -> int:
+    """A decorator takes nothing from the room of the signature."""
+    return LONGEST_SIGNATURE + max(0, len(text) - len(symbol.signature))
 
 
 def decorators(symbol: Symbol, known: FileSymbols) -> str:

@@ -5,13 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from llmc.base.errors import NotFoundError
+from llmc.base.languages import language_of
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.phrases import plural
 from llmc.graph.facts import TYPE_KINDS
 from llmc.graph.hierarchy import ancestors
 from llmc.graph.lookup import find_targets
 from llmc.graph.project import project_of
+from llmc.retrieval.enclosing import FileSymbols
+from llmc.retrieval.line_kinds import FileText
 from llmc.tools.graph_output import Lines, limited, notes_of
+from llmc.tools.outline_layout import label, longest_label
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,8 +26,6 @@ if TYPE_CHECKING:
     from llmc.tool import ToolRequest
 
 __all__ = ["find_types", "outline_types"]
-
-LONGEST_SIGNATURE = 120
 
 
 def find_types(asked: ToolRequest, text: str) -> Lookup | None:
@@ -59,6 +61,11 @@ def outline_types(asked: ToolRequest, lookup: Lookup) -> Envelope:
     )
 
 
+def member_row(member: Symbol, known: FileSymbols) -> Row:
+    text = label(member, known)
+    return Row(text, member.start_line, longest=longest_label(member, text))
+
+
 class TypeOutline:
     def __init__(self, lines: Lines, target: LookupTarget, *, inherited: bool) -> None:
         self._lines = lines
@@ -92,21 +99,19 @@ class TypeOutline:
         path = project.path(self._node.doc)
         bases = ", ".join(self._place(one) for one in self._order[1:])
         title = f"{self._lines.place(self._graph, self._node)} {self._node.qualified}"
+        known = self._file(path)
         items = [
-            Item(
-                (Row(one.signature or f"{one.kind} {one.name}", one.start_line, longest=LONGEST_SIGNATURE),),
-                "",
-                project.root.id,
-                path,
-                one.start_line,
-                one.end_line,
-            )
-            for one in self.own
+            Item((member_row(one, known),), "", project.root.id, path, one.start_line, one.end_line) for one in self.own
         ]
         order = [Item((), f"looked up in: {bases}", project.root.id, path)] if bases else []
         yield Group(title, (*order, *items))
         for ancestor, members in self.inherited() if self._is_whole else ():
             yield Group(f"from {self._place(ancestor)}", (self._listed(ancestor, members),))
+
+    def _file(self, path: str) -> FileSymbols:
+        text = self._lines.asked.workspace.text_of(self._graph.project.root.id, path)
+        language = language_of(path)
+        return FileSymbols(path, language, self.own, None if text is None else FileText(text, language))
 
     def _place(self, one: Ancestor) -> str:
         if one.node is None:

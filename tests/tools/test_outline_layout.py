@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tool_calls import answer, opened_tree
+from tool_calls import answer, opened_tools, opened_tree
 
 from llmc.retrieval.registrations import decorator_in, registrations
 
@@ -188,3 +188,52 @@ def test_named_files_have_their_members_however_many_files_are_named(tmp_path_fa
         assert partly.count("def on_review") == 1
         assert "lib/missing.py" in partly
         assert "part5.py" in partly
+
+
+LONG_ATTRIBUTE = "".join(f"        new Property{at}(name: 'p{at}'),\n" for at in range(40))
+ANNOTATED = {
+    "src/InvoiceController.php": "<?php\nclass InvoiceController\n{\n"
+    "    #[IsGranted('view_invoice')]\n    #[OA\\Response(response: 200, content: [\n" + LONG_ATTRIBUTE + "    ])]\n"
+    "    #[Route(path: '/save-invoice/{customer}', name: 'invoice_create', methods: ['POST'])]\n"
+    "    public function save(Customer $customer, Request $request): Response\n    {\n        return 1;\n    }\n}\n",
+    "src/SessionResource.java": '@Path("session")\npublic class SessionResource {\n'
+    '    @Operation(summary = "a", responses = {\n        @ApiResponse(code = 1),\n        @ApiResponse(code = 2)})\n'
+    '    @Path("token")\n    @POST\n    public String requestToken(Date expiration) {\n        return "";\n    }\n}\n',
+    "src/UsersController.cs": 'public class UsersController {\n    [HttpGet("users"), Authorize]\n'
+    "    [ProducesResponseType(typeof(User),\n        200)]\n"
+    "    public User Load(int id) {\n        return null;\n    }\n}\n",
+    "src/users.ts": "export class UsersApi {\n  @Get(':id')\n  @ApiResponse({\n    status: 200,\n  })\n"
+    "  async load(id: string): Promise<User> {\n    return find(id);\n  }\n}\n",
+    "src/users.py": "class UsersView:\n    @app.route(\n        '/users',\n        methods=['GET'],\n    )\n"
+    "    def load(self, user):\n        return self.user.name\n",
+}
+ROUTED = {
+    "InvoiceController": "#[Route(path: '/save-invoice/{customer}', …)] "
+    "public function save(Customer $customer, Request $request): Response",
+    "SessionResource": '@Path("token") @POST public String requestToken(Date expiration)',
+    "UsersController": '[HttpGet("users")] public User Load(int id)',
+    "UsersApi": "@Get(':id') async load(id: string): Promise<User>",
+    "UsersView": "@app.route('/users', methods=['GET']) def load(self, user)",
+}
+
+
+@pytest.fixture(scope="module")
+def annotated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Reply]]:
+    with opened_tools(tmp_path_factory.mktemp("tree"), tmp_path_factory.mktemp("home"), ANNOTATED) as call:
+        yield call
+
+
+@pytest.mark.parametrize(("name", "expected"), ROUTED.items())
+def test_the_declaration_is_shown_below_its_attributes_with_a_short_route(
+    annotated: Callable[..., Reply], name: str, expected: str
+) -> None:
+    (path,) = [path for path, text in ANNOTATED.items() if f"class {name}" in text]
+    assert any(line.endswith(expected) for line in annotated("outline", path=[name]).text.split("\n"))
+    assert any(line.endswith(expected) for line in annotated("outline", path=[path]).text.split("\n"))
+
+
+def test_the_line_below_long_attributes_defines_the_symbol(annotated: Callable[..., Reply]) -> None:
+    assert "48-51 InvoiceController · public function save(" in annotated("grep", pattern="function save").text
+    assert "48 public function save(" in annotated("refs", name="save").text
+    titles = annotated("calls", name="InvoiceController.save").text
+    assert "InvoiceController.save(Customer $customer, Request $request)" in titles

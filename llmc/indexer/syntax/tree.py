@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from heapq import merge
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +19,8 @@ from llmc.indexer.syntax.outline import EMPTY, Mark, Outline
 from llmc.indexer.syntax.uses import as_references, find_imports, find_references
 
 if TYPE_CHECKING:
+    from tree_sitter import Node
+
     from llmc.indexer.syntax.names import Captures, DefinitionNode, DefinitionTree, Named
 
 __all__ = ["line_starts", "read_tree"]
@@ -28,6 +32,8 @@ _NEAR = 200  # bytes; lines written by hand are shorter
 _BY_EQUATIONS = frozenset({"haskell", "elixir", "erlang"})
 _BEFORE = frozenset({b"", b"template"})  # allowed before a comment or attribute on its line
 _ANNOTATIONS = re.compile(r"^(?:@(?!mixin|function|keyframes|interface)[\w.]+(?:\([^()]*\))? |\[[^\]]*\] )+")
+_ATTRIBUTES = frozenset({"annotation", "marker_annotation", "attribute", "attribute_list", "decorator"})
+_MODIFIER_LISTS = frozenset({"modifiers", "modifier"})
 _MODIFIERS = re.compile(rb"[\w\s]*")
 
 
@@ -109,28 +115,46 @@ class _Marks:
         if stop is None:
             named_at = bisect_right(lines, name.start)
             stop = lines[named_at] if named_at < len(lines) else one.end
-        text = self._without_comments(start, min(stop, one.end)).decode("utf-8", "replace")
-        text = " ".join(text.split())
+        attributes = attributes_of(one.node, name.start)
+        source = self._declaration(start, min(stop, one.end), attributes)
+        text = " ".join(source.decode("utf-8", "replace").split())
         if text[:1] in ("@", "[") and not one.default:
             text = _ANNOTATIONS.sub("", text)
         return text[:LONGEST_SIGNATURE].rstrip(" {:=;,")
 
-    def _without_comments(self, start: int, stop: int) -> bytes:
-        """The source of a signature, without comments among its arguments or before its body."""
-        stop = min(stop, start + 4 * LONGEST_SIGNATURE)
+    def _declaration(self, start: int, stop: int, attributes: list[tuple[int, int]]) -> bytes:
+        """The source of a signature, without comments among its arguments or before its body, and without attributes:
+        they may be longer than any signature."""
+        left = 4 * LONGEST_SIGNATURE
         pieces = []
-        for first, last in self._spans[bisect_left(self._spans, (start, 0)) :]:
-            if first >= stop:
+        spans = merge(attributes, islice(self._spans, bisect_left(self._spans, (start, 0)), None))
+        for first, last in spans:
+            if first >= min(stop, start + left):
                 break
             pieces.append(self._data[start:first])
-            start = last
-        return b" ".join([*pieces, self._data[start:stop]])
+            left -= max(0, first - start)
+            start = max(start, last)
+        return b" ".join([*pieces, self._data[start : min(stop, start + left)]])
 
     def _body(self, one: DefinitionNode) -> int | None:
         if one.body is not None:
             return one.body
         node = one.node.child_by_field_name("body")
         return node.start_byte if node else None
+
+
+def attributes_of(node: Node, before: int) -> list[tuple[int, int]]:
+    """Annotations, attributes and decorators of a definition itself, in the order of the text: those of its parameters
+    come after its name, which begins at `before`."""
+    found: list[tuple[int, int]] = []
+    for child in node.named_children:
+        if child.end_byte > before:
+            break
+        if child.type in _ATTRIBUTES:
+            found.append((child.start_byte, child.end_byte))
+        elif child.type in _MODIFIER_LISTS:
+            found += attributes_of(child, before)
+    return found
 
 
 def _up(rows: dict[int, int], line: int) -> int:
