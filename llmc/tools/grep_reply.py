@@ -18,6 +18,8 @@ from llmc.tools.folder_counts import by_folder
 from llmc.tools.grep_layout import Layout, lay_out
 from llmc.tools.grep_rest import with_rests
 from llmc.tools.grep_rows import all_groups, section_counts, symbol_lists
+from llmc.tools.grep_symbols import symbol_layout
+from llmc.tools.sibling_files import sibling_files, sibling_group
 from llmc.workspace import shown_path
 
 if TYPE_CHECKING:
@@ -145,12 +147,16 @@ def layout_of(asked: ToolRequest, result: GrepResult, files: list[FileGroups], r
     def name(root: str, path: str) -> str:
         return shown_path(workspace, root, path)
 
+    everything = bool(asked.flag("all") or asked.texts("fields"))
     if request.files_only or request.count_only:
-        return Layout(tuple(listing(result.files, name, counts=request.count_only)))
+        if everything:
+            return Layout(tuple(listing(result.files, name, counts=request.count_only)))
+        return short_listing(result.files, name, counts=request.count_only)
     context = bool(asked.flag("body") or asked.number("context") or asked.number("before") or asked.number("after"))
     if by_symbols(asked):
         rest = [file for file in result.files if file.counted]
-        return Layout((*symbol_lists(files, name), *listing(rest, name, counts=True)))
+        layout = Layout(tuple(symbol_lists(files, name))) if everything else symbol_layout(files, name)
+        return Layout((*layout.groups, *listing(rest, name, counts=True)), layout.folded)
     if not files or asked.flag("all") or asked.text(FOCUS.name).strip() or asked.texts("fields"):
         return Layout(all_groups(files, name, context=context))
     if any(file.counted for file in result.files):
@@ -254,6 +260,16 @@ def paths_of(view: View) -> list[str]:
 def rank(file: FileMatches) -> tuple[int, str]:
     """Code first, in order of path."""
     return role_rank(file.path), file.path
+
+
+def short_listing(files: Sequence[FileMatches], names: Callable[[str, str], str], *, counts: bool) -> Layout:
+    """Files of the same names in sibling folders share a line, below the others; each is behind the handle."""
+    alike = sibling_files(files)
+    taken = {(file.root, file.path) for one in alike for file in one.files}
+    others = [file for file in files if (file.root, file.path) not in taken]
+    shared = [sibling_group(one, names, counts=counts) for one in alike]
+    folded = [file for file in files if (file.root, file.path) in taken]
+    return Layout((*listing(others, names, counts=counts), *shared), tuple(listing(folded, names, counts=counts)))
 
 
 def listing(files: Iterable[FileMatches], names: Callable[[str, str], str], *, counts: bool) -> list[Group]:

@@ -79,10 +79,17 @@ def file_group(file: FileGroups, names: Callable[[str, str], str], *, context: b
 def symbol_lists(files: Iterable[FileGroups], names: Callable[[str, str], str]) -> list[Group]:
     """The symbols around the matches, each with the number of its matches, one group a file: code first."""
     ordered = sorted(files, key=lambda file: (ORDER.index(section_of(file.path, file.role)), file.path))
-    return [
-        Group(names(file.root, file.path), tuple(counted_item(file, one) for one in listed_symbols(file)), file.count)
-        for file in ordered
-    ]
+    return [symbol_list(file, names) for file in ordered]
+
+
+def symbol_list(file: FileGroups, names: Callable[[str, str], str]) -> Group:
+    """A file without symbols takes one line."""
+    title = names(file.root, file.path)
+    if any(one.symbol for one in file.symbols):
+        return Group(title, tuple(counted_item(file, one) for one in listed_symbols(file)), file.count)
+    numbers = matched_numbers(file)
+    item = Item((), "", file.root, file.path, numbers[0], numbers[-1], OUTSIDE)
+    return Group(f"{title} ×{file.count}" if file.count > 1 else title, (item,))
 
 
 def listed_symbols(file: FileGroups) -> list[SymbolMatches]:
