@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["FORMAT", "Connections", "check_version", "connect", "create", "listed", "refuse_newer", "version_on_disk"]
 
 # 2: vectors are in LanceDB alone; 3: handlers are symbols, documents have declarations for the graph; 4: these name the
-# keys of events and queues
-FORMAT = 4
+# keys of events and queues; 5: signatures without attributes, vectors with a share of the chunks around them
+FORMAT = 5
 APPLICATION_ID = 0x6C6C6D63  # "llmc"
 
 # A writer holds the lock of SQLite for some milliseconds a batch; a reader of a WAL never waits for it.
