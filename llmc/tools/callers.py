@@ -23,6 +23,7 @@ from llmc.tools.graph_output import (
     limited,
     looked_up,
     notes_of,
+    resolved_count,
     test_group,
     through_group,
 )
@@ -46,11 +47,11 @@ def run(asked: ToolRequest) -> Envelope:
     branches = [branch for _, tree in trees for branch in every(tree.branches)]
     in_tests = {id(branch) for graph, tree in trees for branch in every(tree.branches) if graph.in_test(branch.node)}
     code = [branch for branch in branches if id(branch) not in in_tests]
-    said = [plural(len(code), "caller")]
+    unverified = [by_name_group(lines, graph, tree.node, tree.guessed) for graph, tree in trees]
+    said = [resolved_count(len(code), "caller", unverified)]
     said += [f"{len(in_tests)} in tests"] if in_tests else []
     said += [] if code else registered(shown)
     layout = CallerLayout(lines, every_test=asked.flag("all"))
-    unverified = [by_name_group(lines, graph, tree.guessed) for graph, tree in trees]
     said += [note for _, note in unverified if note]
     said += [
         f"{len(edges)} through {base.qualified}" for _, tree in trees for base, edges in tree.through_bases.items()

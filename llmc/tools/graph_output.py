@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from llmc.base.sections import section_of
 from llmc.envelope import Group, Item
-from llmc.envelope.phrases import freshness_notes
+from llmc.envelope.phrases import freshness_notes, plural
 from llmc.graph.lookup import find_targets
 from llmc.graph.project import project_of
 from llmc.tool import Argument
@@ -37,6 +37,7 @@ __all__ = [
     "looked_up",
     "notes_of",
     "other_definitions",
+    "resolved_count",
     "test_group",
     "through_group",
 ]
@@ -49,8 +50,11 @@ WORDS = {"type": "as a type", "inherit": "as a base", "use": "as a value", "writ
 MOST_TARGETS = 5
 MOST_OTHERS = 3
 # Uses that match by name alone are listed up to this many: a reader can check these, and a count alone does not help.
+# Of more, those in files that speak of the owner are listed, and the others are counted by folder.
 MOST_UNVERIFIED = 20
 MOST_UNRESOLVED = 6  # names of unresolved calls that are listed
+MOST_FILES_READ = 200  # for uses by name
+_GENERIC = re.compile(r"^(?:Abstract|Base|I(?=[A-Z]))|(?:Interface|Base|Impl|Trait|Protocol)$")
 MOST_FOLDERS = 5  # of uses by name that are counted
 MOST_THROUGH = 40  # calls through one base
 FEW_TESTS = 4  # uses in tests that are named; more are counted
@@ -127,8 +131,8 @@ def defined_item(lines: Lines, graph: Graph, node: GraphNode) -> Item:
     return Item((), text, graph.project.root.id, graph.project.path(node.doc), start, end)
 
 
-def by_name_group(lines: Lines, graph: Graph, edges: Sequence[Edge]) -> tuple[list[Group], str]:
-    """Uses in product code that match by name alone, one line for each file, and a note on those left out."""
+def by_name_group(lines: Lines, graph: Graph, node: GraphNode, edges: Sequence[Edge]) -> tuple[list[Group], str]:
+    """Uses of `node` in product code that match by name alone, one line for each file, and a note on those left out."""
     code = [edge for edge in edges if not graph.in_test(edge.source)]
     if not code:
         return [], f"{len(edges)} more by name in tests" if edges else ""
@@ -136,11 +140,29 @@ def by_name_group(lines: Lines, graph: Graph, edges: Sequence[Edge]) -> tuple[li
     note = f"{len(code)} by name, unverified" + (f" ({in_tests} more in tests)" if in_tests else "")
     if len(code) <= MOST_UNVERIFIED:
         return [Group("by name, unverified", tuple(file_items(lines, graph, code)))], note
-    counts = Counter(lines.path(graph, edge.site.doc).rpartition("/")[0] for edge in code)
+    near = near_owner(graph, node, code)[:MOST_UNVERIFIED]
+    listed = [Group("by name, unverified, in files that name its owner", tuple(file_items(lines, graph, near)))]
+    left = [edge for edge in code if edge not in near]
+    counts = Counter(lines.path(graph, edge.site.doc).rpartition("/")[0] for edge in left)
     most = ", ".join(f"{folder or '.'} {count}" for folder, count in counts.most_common(MOST_FOLDERS))
     more = f", {len(counts) - MOST_FOLDERS} more folders" if len(counts) > MOST_FOLDERS else ""
     row = Item((), f"{most}{more}; --guesses lists them", graph.project.root.id)
-    return [Group(f"{len(code)} by name, unverified", (row,))], note
+    return [*(listed if near else []), Group(f"{len(left)} {'more ' if near else ''}by name, unverified", (row,))], note
+
+
+def near_owner(graph: Graph, node: GraphNode, edges: Sequence[Edge]) -> list[Edge]:
+    """Those in files that name the owner of a member, or what is called like it: `TrackingModeService` tells of
+    `TrackingModeInterface`."""
+    owner = _GENERIC.sub("", node.qualified.rpartition(".")[0].rpartition(".")[2])
+    if not owner or len({edge.site.doc for edge in edges}) > MOST_FILES_READ:
+        return []
+    texts = {doc: graph.project.text(graph.project.path(doc)) for doc in {edge.site.doc for edge in edges}}
+    return [edge for edge in edges if owner in texts[edge.site.doc]]
+
+
+def resolved_count(edges: int, word: str, groups: Sequence[tuple[list[Group], str]]) -> str:
+    """How many edges there are. None at all is not said where uses match by name: one of them may be what is sought."""
+    return plural(edges, word) if edges or not any(group for group, _ in groups) else f"no {word} resolved"
 
 
 def through_group(

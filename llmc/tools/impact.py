@@ -20,6 +20,7 @@ from llmc.tools.graph_output import (
     limited,
     looked_up,
     notes_of,
+    resolved_count,
     test_group,
     through_group,
 )
@@ -40,9 +41,9 @@ def run(asked: ToolRequest) -> Envelope:
     sites = sum(len(one.callers) for _, _, one in found)
     tests = sum(graph.in_test(edge.source) for graph, _, one in found for edge in one.callers)
     overrides = sum(len(one.overrides) for _, _, one in found)
-    said = [f"{plural(sites - tests, 'use')} in code", f"{tests} in tests"]
+    unverified = [by_name_group(lines, graph, node, one.guesses) for graph, node, one in found]
+    said = [f"{resolved_count(sites - tests, 'use', unverified)} in code", f"{tests} in tests"]
     said += [plural(overrides, "override")] if overrides else []
-    unverified = [by_name_group(lines, graph, one.guesses) for graph, _, one in found]
     said += [note for _, note in unverified if note]
     said += [f"overrides {base.qualified}" for _, _, one in found for base in one.overridden[:1]]
     said += [f"{len(edges)} through {base.qualified}" for _, _, one in found for base, edges in one.through.items()]

@@ -192,7 +192,7 @@ REGISTRY = {
 def test_uses_by_name_are_listed_and_tests_are_counted_by_file(tmp_path: Path) -> None:
     with graph_world(tmp_path, REGISTRY) as world:
         callers = world.text("callers", name="Disk.list")
-        assert "0 callers · 2 in tests · 1 by name, unverified" in callers
+        assert "no caller resolved · 2 in tests · 1 by name, unverified" in callers
         assert "by name, unverified\n src/sync.ts 3 sync\n" in callers
         assert "tests\n src/sync.test.ts · 5" in callers
         assert "lists a" not in callers

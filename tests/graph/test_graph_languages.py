@@ -489,6 +489,24 @@ def test_calls_that_were_inferred_to_be_others_are_listed_where_none_is_found(tm
         assert "by name, unverified\n a.py 15 run" in world.text("callers", name="Order.settle")
 
 
+def test_of_many_calls_by_name_those_near_the_owner_are_listed_and_the_headline_is_no_zero(tmp_path: Path) -> None:
+    files = {
+        "src/ModeInterface.php": "<?php\ninterface TrackingModeInterface {\n    public function create($entry);\n}\n",
+        "src/Service.php": "<?php\nclass Service {\n    function prepare(TrackingModeService $modes) {\n"
+        "        $mode = $modes->active();\n        $mode->create($this);\n    }\n}\n",
+    }
+    files |= {
+        f"lib/User{at}.php": f"<?php\nclass User{at} {{\n    function make($x) {{\n        $x->create();\n    }}\n}}\n"
+        for at in range(25)
+    }
+    with graph_world(tmp_path, files) as world:
+        for tool, none in (("callers", "no caller resolved"), ("impact", "no use resolved in code")):
+            text = world.text(tool, name="TrackingModeInterface.create")
+            assert text.startswith(none)
+            assert "in files that name its owner\n src/Service.php 5 Service.prepare\n" in text
+            assert "25 more by name, unverified\n lib 25;" in text
+
+
 def test_the_only_method_of_a_name_of_several_words_is_likely_meant(tmp_path: Path) -> None:
     files = {
         "shard.py": "class Shard:\n    def drain_queue(self): ...\n    def drain(self): ...\n",
