@@ -125,12 +125,13 @@ class Fold(int):
 @dataclass(frozen=True, slots=True)
 class Statement:
     """One logical line: its first line number, how deep it is nested, and its text, joined and abbreviated. `opens`:
-    the line opens a block."""
+    the line opens a block; `logs`: this begins with a log call."""
 
     number: int
     level: int
     text: str
     opens: bool = False
+    logs: bool = False
 
 
 def statements(lines: Sequence[str], first: int) -> list[Statement]:
@@ -139,6 +140,8 @@ def statements(lines: Sequence[str], first: int) -> list[Statement]:
     found: list[Statement] = []
     for number, text, length in _joined(lines, first):
         if _is_left_out(text):
+            if found and found[-1].opens and _LOGS.match(text):
+                found[-1] = replace(found[-1], logs=True)
             continue
         level, whole = _level(text, levels), _cut_annotation(_plain(text))
         if length == 1 or _ANNOTATION.match(whole) or (len(whole) <= _LONGEST_STATEMENT and "…" not in whole):
@@ -270,7 +273,7 @@ def _compact(
                 continue
         labels = _LABEL.match(one.text) or (following and _LABEL.match(following.text))
         is_emptied = not has_body and one.opens and _FLOW.match(one.text) and not labels  # it only logs
-        compact.append(replace(one, text=f"{one.text} …") if is_emptied else one)
+        compact.append(replace(one, text=f"{one.text} … logs" if one.logs else f"{one.text} …") if is_emptied else one)
     return compact
 
 

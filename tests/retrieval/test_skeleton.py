@@ -301,7 +301,7 @@ def test_only_calls_on_a_logger_are_logging(statement: str, *, is_left_out: bool
 
 def test_a_branch_that_only_logs_is_marked() -> None:
     text = "try:\n    go()\nexcept OSError:\n    logger.exception('no')\nstop()"
-    assert every_statement(text) == ["1 0 try: go()", "3 0 except OSError: …", "5 0 stop()"]
+    assert every_statement(text) == ["1 0 try: go()", "3 0 except OSError: … logs", "5 0 stop()"]
 
 
 TRIED = """\
@@ -391,9 +391,14 @@ def test_strings_stay_as_they_are() -> None:
     assert """call("a  b;", '{ ')""" in shown
 
 
+def test_a_branch_with_nothing_but_a_comment_does_not_log() -> None:
+    text = "try:\n    go()\nexcept OSError:\n    # cannot happen\nstop()"
+    assert "3 0 except OSError: …" in every_statement(text)
+
+
 def test_a_branch_whose_logging_is_left_out_is_marked_and_a_label_is_not() -> None:
     shown = [one.text for one in statements(JAVA, 1)]
-    assert shown[7:12] == ["if (id > 0) …", "else …", "switch (id)", "case 1:", "case 2: run()"]
+    assert shown[7:12] == ["if (id > 0) … logs", "else … logs", "switch (id)", "case 1:", "case 2: run()"]
 
 
 def test_a_long_annotation_is_cut() -> None:
