@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from llmc.base.languages import language_of, role_of
 from llmc.graph.dialects import family_of
-from llmc.graph.dialects.base import shared_folders
+from llmc.graph.dialects.base import Dialect, shared_folders
 from llmc.graph.entities import Edge, EntityKind, GraphNode, Implementing, Precision, Site
 from llmc.graph.events import Events
 from llmc.graph.facts import CALLABLE_KINDS, TYPE_KINDS, VALUE_KINDS
@@ -321,12 +321,32 @@ class Graph:
                 found.edges.append(Edge(source, node, site, Precision.LIKELY))
             elif self._may_be(facts, source, reference, target):
                 found.guesses.append(Edge(source, node, site, Precision.BY_NAME))
+        elif not resolution.entities and reference.kind == "inherit" and self._inherits_by_name(facts, target):
+            found.edges.append(Edge(source, node, site, Precision.LIKELY))
         elif _is_uncertain(reference, resolution) and self._may_be(facts, source, reference, target):
             found.elsewhere.append(Edge(source, node, site, Precision.BY_NAME))
+
+    def _inherits_by_name(self, facts: Facts, target: GraphNode) -> bool:
+        """Whether a base of this name is the target, in a language whose names are not resolved: it is the only type of
+        the name, or its folder is the file's own or is spelled before the name (`Timesheet\\Calculator`)."""
+        if type(self.resolver.dialect(facts)) is not Dialect:
+            return False
+        found = (self.project.facts(doc) for doc in self.project.defining(target.name))
+        kin = [one for one in found if one and family(one) == family(facts)]
+        if [one.doc for one in kin if _defines_type(one, target.name)] == [target.doc]:
+            return True
+        folder = self.project.path(target.doc).rpartition("/")[0]
+        spelled = rf"\b{re.escape(folder.rpartition('/')[2])}[\\/.:]+{re.escape(target.name)}\b"
+        is_near = self.project.path(facts.doc).rpartition("/")[0] == folder
+        return is_near or re.search(spelled, self.project.text(self.project.path(facts.doc))) is not None
 
     def _may_be(self, facts: Facts, source: GraphNode, reference: Reference, target: GraphNode) -> bool:
         """Whether the name and the way in which it is used fit a definition."""
         return target in self._named(target.doc, reference, facts) and bool(self._targets(facts, source, [target]))
+
+
+def _defines_type(facts: Facts, name: str) -> bool:
+    return any(facts.kind(qualified) in TYPE_KINDS for qualified in facts.named(name))
 
 
 def _is_uncertain(reference: Reference, resolution: Resolution) -> bool:

@@ -489,6 +489,32 @@ def test_calls_that_were_inferred_to_be_others_are_listed_where_none_is_found(tm
         assert "by name, unverified\n a.py 15 run" in world.text("callers", name="Order.settle")
 
 
+def test_bases_of_languages_without_resolution_are_matched_by_name_and_folder(tmp_path: Path) -> None:
+    def calculator(folder: str) -> str:
+        return f"<?php\nnamespace App\\{folder};\ninterface Calculator {{\n    function sum($x);\n}}\n"
+
+    def implementing(folder: str, name: str) -> str:
+        head = f"<?php\nnamespace App\\{folder}\\Kinds;\nuse App\\{folder}\\Calculator;\n"
+        return f"{head}class {name} implements Calculator {{\n    function sum($x) {{}}\n}}\n"
+
+    files = {
+        "src/Invoice/Calculator.php": calculator("Invoice"),
+        "src/Timesheet/Calculator.php": calculator("Timesheet"),
+        "src/Invoice/Kinds/Weekly.php": implementing("Invoice", "Weekly"),
+        "src/Timesheet/Kinds/Rate.php": implementing("Timesheet", "Rate"),
+        "src/Timesheet/Kinds/Fixed.php": "<?php\nclass Fixed extends Rate {\n    function sum($x) {}\n}\n",
+    }
+    with graph_world(tmp_path, files) as world:
+        text = world.text("impls", name="src/Timesheet/Calculator.php:Calculator")
+        assert text.startswith(
+            "2 subtypes\n src/Timesheet/Kinds/Rate.php:4 Rate\n src/Timesheet/Kinds/Fixed.php:2 Fixed"
+        )
+        assert "Weekly" not in text
+        impact = world.text("impact", name="src/Invoice/Calculator.php:Calculator.sum")
+        assert "1 override" in impact
+        assert "Weekly.sum" in impact
+
+
 def test_of_many_calls_by_name_those_near_the_owner_are_listed_and_the_headline_is_no_zero(tmp_path: Path) -> None:
     files = {
         "src/ModeInterface.php": "<?php\ninterface TrackingModeInterface {\n    public function create($entry);\n}\n",
