@@ -331,14 +331,22 @@ class Graph:
         the name, or its folder is the file's own or is spelled before the name (`Timesheet\\Calculator`)."""
         if type(self.resolver.dialect(facts)) is not Dialect:
             return False
-        found = (self.project.facts(doc) for doc in self.project.defining(target.name))
-        kin = [one for one in found if one and family(one) == family(facts)]
-        if [one.doc for one in kin if _defines_type(one, target.name)] == [target.doc]:
+        if self._types_named(target.name, family(facts)) == [target.doc]:
             return True
         folder = self.project.path(target.doc).rpartition("/")[0]
         spelled = rf"\b{re.escape(folder.rpartition('/')[2])}[\\/.:]+{re.escape(target.name)}\b"
         is_near = self.project.path(facts.doc).rpartition("/")[0] == folder
         return is_near or re.search(spelled, self.project.text(self.project.path(facts.doc))) is not None
+
+    def _types_named(self, name: str, kin: str) -> list[int]:
+        """The documents of a family of languages that define a type of this name; looked up once for all its uses."""
+        key = ("types named", name, kin)
+        if key not in self.project.memo:
+            found = (self.project.facts(doc) for doc in self.project.defining(name))
+            alike = [one for one in found if one and family(one) == kin]
+            self.project.memo[key] = [one.doc for one in alike if _defines_type(one, name)]
+        docs: list[int] = self.project.memo[key]
+        return docs
 
     def _may_be(self, facts: Facts, source: GraphNode, reference: Reference, target: GraphNode) -> bool:
         """Whether the name and the way in which it is used fit a definition."""

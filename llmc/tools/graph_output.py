@@ -141,23 +141,26 @@ def by_name_group(lines: Lines, graph: Graph, node: GraphNode, edges: Sequence[E
     if len(code) <= MOST_UNVERIFIED:
         return [Group("by name, unverified", tuple(file_items(lines, graph, code)))], note
     near = near_owner(graph, node, code)[:MOST_UNVERIFIED]
-    listed = [Group("by name, unverified, in files that name its owner", tuple(file_items(lines, graph, near)))]
     left = [edge for edge in code if edge not in near]
     counts = Counter(lines.path(graph, edge.site.doc).rpartition("/")[0] for edge in left)
     most = ", ".join(f"{folder or '.'} {count}" for folder, count in counts.most_common(MOST_FOLDERS))
     more = f", {len(counts) - MOST_FOLDERS} more folders" if len(counts) > MOST_FOLDERS else ""
     row = Item((), f"{most}{more}; --guesses lists them", graph.project.root.id)
-    return [*(listed if near else []), Group(f"{len(left)} {'more ' if near else ''}by name, unverified", (row,))], note
+    if not near:
+        return [Group(f"{len(left)} by name, unverified", (row,))], note
+    listed = Group("by name, unverified, in files that name its owner", tuple(file_items(lines, graph, near)))
+    return [listed, Group(f"{len(left)} more by name, unverified", (row,))], note
 
 
 def near_owner(graph: Graph, node: GraphNode, edges: Sequence[Edge]) -> list[Edge]:
     """Those in files that name the owner of a member, or what is called like it: `TrackingModeService` tells of
     `TrackingModeInterface`."""
     owner = _GENERIC.sub("", node.qualified.rpartition(".")[0].rpartition(".")[2])
-    if not owner or len({edge.site.doc for edge in edges}) > MOST_FILES_READ:
+    docs = {edge.site.doc for edge in edges}
+    if not owner or len(docs) > MOST_FILES_READ:
         return []
-    texts = {doc: graph.project.text(graph.project.path(doc)) for doc in {edge.site.doc for edge in edges}}
-    return [edge for edge in edges if owner in texts[edge.site.doc]]
+    near = {doc for doc in docs if owner in graph.project.text(graph.project.path(doc))}
+    return [edge for edge in edges if edge.site.doc in near]
 
 
 def resolved_count(edges: int, word: str, groups: Sequence[tuple[list[Group], str]]) -> str:
