@@ -54,9 +54,9 @@ def ending_with(workspace: Workspace, end: str) -> list[str]:
     found = {
         shown_path(workspace, view.root.id, path)
         for view in workspace.views()
-        for paths in (view.store.catalog.places(view.root.id).paths(), view.pending)
+        for paths in (view.store.catalog.places(view.root.id).holding(end)[1], view.pending)
         for path in paths
-        if path.endswith(end) and f"/{path}".endswith(f"/{end}") and view.root_fs.refusal(path) is None
+        if f"/{path}".endswith(f"/{end}") and view.root_fs.refusal(path) is None
     }
     return sorted(shown for shown in found if is_there(workspace, shown))
 
