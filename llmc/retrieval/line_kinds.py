@@ -159,6 +159,11 @@ class FileText:
     def _comments(self) -> list[tuple[int, int]]:
         return _comment_spans(self._text, self._family)
 
+    def lexical_spans(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+        """Where comments and strings are, as far as regular expressions tell."""
+        found = list(_scanner(self._family).finditer(self._text))
+        return [one.span() for one in found if one["c"]], [one.span() for one in found if not one["c"]]
+
     @cached_property
     def _imports(self) -> list[tuple[int, int]]:
         return [match.span() for match in _IMPORTS.finditer(self._text)]

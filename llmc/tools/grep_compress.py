@@ -10,6 +10,7 @@ from itertools import chain
 from os.path import commonpath
 from typing import TYPE_CHECKING
 
+from llmc.base.model import CALLABLES
 from llmc.envelope import Group, Item, Row
 from llmc.envelope.phrases import plural
 from llmc.retrieval.line_kinds import COMMENT, DEFINITION, IMPORT, TEXT
@@ -20,15 +21,15 @@ from llmc.tools.grep_rows import (
     is_used,
     listed_numbers,
     matched_numbers,
-    owner_of,
     redactable_part,
-    shown_name,
     used_lines,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from llmc.base.model import Symbol
+    from llmc.retrieval.grep.match_lines import MatchedLine
     from llmc.retrieval.grep_groups import FileGroups, SymbolMatches
 
     Names = Callable[[str, str], str]
@@ -141,38 +142,63 @@ def shared_folder(files: list[FileGroups]) -> str:
     return commonpath([file.path.rpartition("/")[0] for file in files])
 
 
-def line_items(file: FileGroups, *, named: bool, above: list[str] | None = None) -> list[Item]:
+def line_items(
+    file: FileGroups, *, named: bool, above: list[str] | None = None, only_definitions: bool = False
+) -> list[Item]:
     """One for each symbol. What is in no symbol comes first: further down it would read as part of the symbol above
     it. `above` has the line that was listed last, and takes the last one of this file."""
-    rows = partial(line_rows, named=named, used=is_used(file), above=[""] if above is None else above)
-    return [
-        Item(tuple(rows(one)), "", file.root, file.path, min(one.kinds), max(one.kinds))
-        for one in sorted(file.symbols, key=lambda each: each.symbol is not None)
-    ]
+    names = MemberNames(file.path) if named else None
+    items = []
+    for one in sorted(file.symbols, key=lambda each: each.symbol is not None):
+        listed = [line for line in one.lines if line.matched and (line.number in one.ends or not only_definitions)]
+        if listed:
+            rows = tuple(line_rows(one, listed, names, used=is_used(file), above=[""] if above is None else above))
+            items.append(Item(rows, "", file.root, file.path, min(one.kinds), max(one.kinds)))
+    return items
 
 
-def line_rows(one: SymbolMatches, *, named: bool, used: bool, above: list[str]) -> Iterator[Row]:
+def line_rows(
+    one: SymbolMatches, lines: Iterable[MatchedLine], names: MemberNames | None, *, used: bool, above: list[str]
+) -> Iterator[Row]:
     """`used`: the file does more than import it."""
-    before = ""
-    for line in one.lines:
-        if not line.matched:
-            continue
-        name = symbol_name(one, line.number) if named else ""
+    for line in lines:
+        name = names.before(one, line.number) if names else ""
         text = "import" if used and one.kinds[line.number] == IMPORT else redactable_part(line).lstrip()
         end = one.ends.get(line.number, 0)
         whole, text = text, AS_ABOVE if len(text) >= LONG_LINE and text == above[0] and not end else text
         above[0] = whole
-        text = f"{name} · {text}" if name not in {"", before} else text
+        text = f"{name}{text}"
         yield Row(text, line.number, longest=LISTED_LINE, end=end, cited=True, around=(line.around,))
-        before = name
 
 
-def symbol_name(one: SymbolMatches, number: int) -> str:
-    """Of the line that defines the symbol its class, since the line itself has the name."""
-    if one.symbol is None or one.kinds[number] == IMPORT:
-        return ""
-    name = owner_of(one, one.ends[number]) if number in one.ends else shown_name(one.symbol)
-    return name if len(name) <= LONGEST_NAME else f"…{name[-LONGEST_NAME:]}"
+class MemberNames:
+    """What is written before each listed line of a file: the symbol around it, once. A member of the class that was
+    named last, or that the file is called after, is written `.member`. The line that defines a member has its name, so
+    only the class is written before it, or nothing but the dot if that is known."""
+
+    def __init__(self, path: str) -> None:
+        self._stem = path.rpartition("/")[2].partition(".")[0]
+        self._class = self._stem
+        self._symbol: Symbol | None = None
+
+    def before(self, one: SymbolMatches, number: int) -> str:
+        """The name and the dot behind it; empty where a line above says it."""
+        symbol = one.symbol
+        if symbol is None or symbol == self._symbol or one.kinds[number] == IMPORT:
+            return ""
+        known = self._class
+        self._symbol = symbol
+        self._class = symbol.container or (self._stem if symbol.kind in CALLABLES else symbol.qualified)
+        defines = one.ends.get(number) == symbol.end_line
+        if symbol.kind in {"test", "heading"} or not symbol.container:
+            if defines or symbol.name == known:
+                return ""
+            name = symbol.name
+        else:
+            owner = "" if symbol.container == known else symbol.container
+            name = owner if defines else f"{owner}.{symbol.name}"
+        name = name if len(name) <= LONGEST_NAME else f"…{name[-LONGEST_NAME:]}"
+        return f"{name} · ".lstrip()
 
 
 LONGEST_NAME = 60
@@ -293,12 +319,7 @@ def trimmed(groups: Sequence[Group], budget: int, advice: str = "narrow by path,
 def definitions(files: Sequence[FileGroups], names: Names, budget: int) -> list[Group]:
     """The matches that define something, by folder and file, as far as the budget goes."""
 
-    def items_of(file: FileGroups) -> list[Item]:
-        defining = (
-            replace(item, rows=tuple(row for row in item.rows if row.end)) for item in line_items(file, named=True)
-        )
-        return [item for item in defining if item.rows]
-
+    items_of = partial(line_items, named=True, only_definitions=True)
     groups = [replace(group, count=None) for group in by_folder_groups(files, names, items_of)]
     return trimmed(groups, budget, "")
 

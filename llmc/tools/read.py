@@ -21,7 +21,8 @@ from llmc.envelope.phrases import freshness_notes, plural
 from llmc.retrieval.enclosing import symbols_of
 from llmc.retrieval.line_kinds import COMMENT, IMPORT, FileText
 from llmc.retrieval.outline import OutlineRequest, outline
-from llmc.retrieval.skeleton import Fold, skeleton, spare_characters, statements
+from llmc.retrieval.skeleton import Fold, skeleton
+from llmc.retrieval.statements import is_left_out, statements
 from llmc.retrieval.targets import (
     BinaryFile,
     Target,
@@ -33,6 +34,7 @@ from llmc.retrieval.targets import (
 )
 from llmc.retrieval.unindexed import unindexed_definitions
 from llmc.tool import BUDGET, FOCUS, Argument, Tool, ToolRequest
+from llmc.tools.code_text import code_of
 from llmc.tools.handle_pages import read_item, read_page
 from llmc.tools.nearest import completed, with_nearest
 from llmc.tools.outline_layout import file_layout
@@ -46,7 +48,7 @@ if TYPE_CHECKING:
     from llmc.base.model import Symbol
     from llmc.indexer.root_index import RootIndex
     from llmc.retrieval.outline import FileOutline
-    from llmc.retrieval.skeleton import Statement
+    from llmc.retrieval.statements import Statement
     from llmc.retrieval.view import View
 
 # A file up to this many lines is shown whole, as far as the budget goes; of a longer one the outline says more.
@@ -349,7 +351,7 @@ def read_lines(asked: ToolRequest, root_index: RootIndex, path: str, target: Tar
         if told is not None:
             return told
     if shown is None:
-        return shape(found, views[0], whole, notes, data, most)
+        return shape(found, views[0], whole, notes, data, most, "\n".join(lines) + "\n")
     if long and (target.named or not target.start):
         return mapped(asked, found, views[0], whole, notes, data, MAP_SHARE if alone else MAP_SHARE_OF_SEVERAL)
     explicit = bool(target.start) or not alone  # a short file beside ranges must not cut them
@@ -421,25 +423,33 @@ def as_asked(  # noqa: PLR0917 - what is known of these lines
         return None
     if len(code) < len(rows):
         return code, (CODE_ALONE if asked.flag("code") else f"{CODE_ALONE}, --all shows them",)
-    is_hinted = LONG_OF_SEVERAL <= len(rows) <= WHOLE_LINES and not asked.flag("all") and is_shorter_as_code(rows)
+    may_hint = LONG_OF_SEVERAL <= len(rows) <= WHOLE_LINES and not asked.flag("all")
+    is_hinted = may_hint and is_shorter_as_code(rows, FileText("\n".join(lines) + "\n", language_of(path)))
     return rows, (CODE_HINT,) if is_hinted else ()
 
 
-def is_shorter_as_code(rows: tuple[Row, ...]) -> bool:
-    return spare_characters(row.text for row in rows) > WORTH_A_HINT * sum(len(row.text.strip()) for row in rows)
+def is_shorter_as_code(rows: tuple[Row, ...], text: FileText) -> bool:
+    """An estimate: the lines that `statements` leaves out, without what it joins."""
+    spare = (row for row in rows if is_left_out(row.text) or text.kind(row.number or 0) == COMMENT)
+    return sum(len(row.text.strip()) for row in spare) > WORTH_A_HINT * sum(len(row.text.strip()) for row in rows)
 
 
 def code_rows(rows: tuple[Row, ...], lines: Sequence[str], path: str) -> tuple[Row, ...]:
     """Every statement in one line, without comments, docstrings, log calls and longer lists of imports; a number shows
     where each begins. Of a file that is no program code only comments and blank lines go."""
     language = language_of(path)
-    text = FileText("\n".join(lines) + "\n", language)
-    kinds = [text.kind(row.number or 0) for row in rows]
+    text = "\n".join(lines) + "\n"
+    file = FileText(text, language)
+    kinds = {row.number or 0: file.kind(row.number or 0) for row in rows}
     if not has_statements(language):
-        return tuple(row for row, kind in zip(rows, kinds, strict=True) if kind != COMMENT and row.text.strip())
-    is_left_out = {COMMENT, IMPORT} if FEW_IMPORTS < kinds.count(IMPORT) < len(rows) - FEW_IMPORTS else {COMMENT}
-    kept = [replace(row, text="") if kind in is_left_out else row for row, kind in zip(rows, kinds, strict=True)]
-    return skeleton_rows(statements([row.text for row in kept], rows[0].number or 1)) if rows else ()
+        return tuple(row for row in rows if kinds[row.number or 0] != COMMENT and row.text.strip())
+    if not rows:
+        return ()
+    imports = frozenset(number for number, kind in kinds.items() if kind == IMPORT)
+    is_long = FEW_IMPORTS < len(imports) < len(rows) - FEW_IMPORTS
+    code = code_of(path, text).without(imports) if is_long else code_of(path, text)
+    first, last = rows[0].number or 1, rows[-1].number or 1
+    return skeleton_rows(statements(code.part(first, last), first))
 
 
 def binary_envelope(asked: ToolRequest, root_index: RootIndex, path: str, file: BinaryFile) -> Envelope:
@@ -449,17 +459,17 @@ def binary_envelope(asked: ToolRequest, root_index: RootIndex, path: str, file: 
 
 
 def shape(  # noqa: PLR0917 - what is known of these lines
-    found: str, view: View, whole: Item, notes: tuple[str, ...], data: dict[str, object], most: int
+    found: str, view: View, whole: Item, notes: tuple[str, ...], data: dict[str, object], most: int, text: str
 ) -> Envelope:
     """The skeleton of these lines, its deepest levels folded if it has more than `most` statements; all of them behind
     the handle."""
     starts = {symbol.start_line for symbol in symbols_of(view, whole.path).symbols}
-    lines = [row.text for row in whole.rows]
-    rows = skeleton_rows(skeleton(lines, whole.start, starts, most))
+    code = code_of(whole.path, text).part(whole.start, whole.end)
+    rows = skeleton_rows(skeleton(code, whole.start, starts, most))
     # What follows the last statement are closing brackets.
     last = next((row.number for row in reversed(rows) if row.number is not None), whole.end)
     group = Group("", (replace(whole, rows=rows, end=last),))
-    noted = (f"{SKELETON} {plural(len(lines), 'line')}, --all shows them", *notes)
+    noted = (f"{SKELETON} {plural(len(whole.rows), 'line')}, --all shows them", *notes)
     return Envelope(
         "read", found, (group,), noted, data=data, unit="line", folded=(Group("", (whole,)),), explicit=True
     )

@@ -14,6 +14,7 @@ from llmc.retrieval.grep_groups import group_files, ungrouped
 from llmc.retrieval.signals import TYPES
 from llmc.retrieval.skeleton import skeleton
 from llmc.retrieval.unindexed import unindexed_definitions
+from llmc.tools.code_text import code_of
 from llmc.tools.grep_compress import listed_places, trimmed
 from llmc.tools.grep_rows import cost
 from llmc.tools.read import skeleton_rows
@@ -100,7 +101,7 @@ def defined_groups(asked: ToolRequest, found: Sequence[tuple[View, str, Symbol]]
         text = asked.workspace.text_of(view.root.id, path)
         lines = text.split("\n")[symbol.start_line - 1 : symbol.end_line] if text else []
         is_quoted = at == 0 and bool(lines) and len(found) <= FEW_DEFINITIONS
-        rows = quoted(lines, symbol) if is_quoted else (first_line(symbol),)
+        rows = quoted(path, text or "", lines, symbol) if is_quoted else (first_line(symbol),)
         title = f"{symbol.qualified} {symbol.start_line}-{symbol.end_line}" if is_quoted else ""
         item = Item(rows, title, view.root.id, path, symbol.start_line, symbol.end_line)
         groups.append(Group(shown_path(asked.workspace, view.root.id, path), (item,)))
@@ -109,10 +110,10 @@ def defined_groups(asked: ToolRequest, found: Sequence[tuple[View, str, Symbol]]
     return groups
 
 
-def quoted(lines: list[str], symbol: Symbol) -> tuple[Row, ...]:
+def quoted(path: str, text: str, lines: list[str], symbol: Symbol) -> tuple[Row, ...]:
     if len(lines) <= WHOLE_LINES:
         return tuple(Row(line, number) for number, line in enumerate(lines, symbol.start_line))
-    rows = skeleton_rows(skeleton(lines, symbol.start_line))
+    rows = skeleton_rows(skeleton(code_of(path, text).part(symbol.start_line, symbol.end_line), symbol.start_line))
     return (*rows[:SHOWN_LINES], Row("…")) if len(rows) > SHOWN_LINES else rows
 
 

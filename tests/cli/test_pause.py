@@ -27,7 +27,9 @@ def project(tmp_path: Path) -> Path:
 
 
 def root_of(place: Place, project: Path) -> dict[str, Any]:
-    (root,) = json.loads(place.llmc("status", "--json", cwd=project).stdout)["roots"]
+    done = place.llmc("status", "--json", cwd=project)
+    assert done.returncode == 0, (done.stdout, done.stderr)
+    (root,) = json.loads(done.stdout)["roots"]
     found: dict[str, Any] = root
     return found
 

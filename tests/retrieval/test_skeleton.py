@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
-from llmc.retrieval.skeleton import Fold, skeleton, statements
+from llmc.base.languages import has_statements, language_of
+from llmc.indexer.syntax.lexical import lexical_spans
+from llmc.retrieval.code_lines import CodeLines, code_lines
+from llmc.retrieval.skeleton import Fold, skeleton
+from llmc.retrieval.statements import is_left_out, join_lines, statements
 
 
-def shape(text: str, most: int = 0) -> list[str]:
+def code(text: str, language: str) -> CodeLines:
+    text = text.strip("\n")
+    return code_lines(text, language, lexical_spans(language, text))
+
+
+def shape(text: str, language: str = "python", most: int = 0) -> list[str]:
     """Each statement as `number level text`, each fold as `… lines`."""
-    parts = skeleton(text.strip("\n").split("\n"), 1, most=most)
+    parts = skeleton(code(text, language), 1, most=most)
     return [f"… {int(one)}" if isinstance(one, Fold) else f"{one.number} {one.level} {one.text}" for one in parts]
 
 
@@ -86,28 +98,28 @@ func (s *Server) One(ctx context.Context) error {
 
 
 def test_statements_over_several_lines_are_joined() -> None:
-    lines = shape(TYPESCRIPT)
+    lines = shape(TYPESCRIPT, "typescript")
     assert lines[0] == "1 0 export async function run(collection: string, query: Query): Promise<null | Item[]>"
     assert lines[1] == "6 1 const { fields, key } = await parseLevel(schema, collection)"
 
 
 def test_a_branch_with_one_statement_is_one_line() -> None:
-    assert "11 1 if (!fields): return null" in shape(TYPESCRIPT)
+    assert "11 1 if (!fields): return null" in shape(TYPESCRIPT, "typescript")
 
 
 def test_a_check_of_go_joins_the_call_before_it_and_goes_if_it_only_logs() -> None:
-    assert "2 1 entity, err := s.Next(ctx) or return err" in shape(GO)
-    assert not any("err != nil" in line for line in shape(GO.replace("return err", 'log.Error("no: %v", err)')))
+    assert "2 1 entity, err := s.Next(ctx) or return err" in shape(GO, "go")
+    assert not any("err != nil" in line for line in shape(GO.replace("return err", 'log.Error("no: %v", err)'), "go"))
 
 
 def test_literals_are_part_of_their_statement_and_blocks_are_not() -> None:
-    lines = shape(TYPESCRIPT)
+    lines = shape(TYPESCRIPT, "typescript")
     assert "13 1 else if (query.deep): await nested({ limit: 10, offset: 20 })" in lines
     assert lines[-3:] == ["20 1 rows.forEach((row) =>", "22 2 clean(row)", "24 1 return items"]
 
 
 def test_chains_struct_literals_and_lifetimes_of_rust() -> None:
-    assert shape(RUST) == [
+    assert shape(RUST, "rust") == [
         "1 0 fn bind<'src, 'run>(&self, name: Name<'src>) -> RunResult<'src, Value>",
         "2 1 if depth == LIMIT: return Err(Error::Recursion { last: name })",
         "5 1 let values = arguments.iter().map(|one| self.evaluate(one)).collect()",
@@ -125,7 +137,7 @@ def test_docstrings_comments_and_logging_are_folded() -> None:
 
 
 def test_long_arguments_are_abbreviated_and_the_name_of_the_call_stays() -> None:
-    (line,) = shape(f"await service.create({', '.join(f'argument_{at}' for at in range(30))});")
+    (line,) = shape(f"await service.create({', '.join(f'argument_{at}' for at in range(30))});", "typescript")
     assert line.startswith("1 0 await service.create(argument_0, argument_1,")
     assert line.endswith("…)")
     assert len(line) < 120
@@ -157,7 +169,7 @@ fn plan(&mut self, one: Shape) -> Key {
 
 
 def test_arms_and_branches_that_give_a_value_stay() -> None:
-    assert shape(ARMS) == [
+    assert shape(ARMS, "rust") == [
         "1 0 fn plan(&mut self, one: Shape) -> Key",
         "2 1 let key = match one",
         "3 2 Shape::Point => None,",
@@ -171,7 +183,7 @@ def test_calls_in_levels_that_go_are_named() -> None:
         "def f(rows):\n"
         + "    if a():\n        one()\n        suggest_shards(2)\n        rows.append(3)\n        b()\n" * 9
     )
-    parts = skeleton(text.split("\n"), 1, most=15)
+    parts = skeleton(code(text, "python"), 1, most=15)
     assert [part.names for part in parts if isinstance(part, Fold)] == [("suggest_shards",)] * 9
 
 
@@ -182,7 +194,9 @@ def test_text_that_is_no_code_has_a_skeleton_too(text: str) -> None:
 
 def test_a_condition_is_never_abbreviated() -> None:
     condition = " && ".join(f"state.of_container_{at}(pod, generation) != expected[{at}]" for at in range(5))
-    assert f"if ({condition})" in "\n".join(shape(f"function f() {{\n  if ({condition}) {{\n    go();\n  }}\n}}"))
+    assert f"if ({condition})" in "\n".join(
+        shape(f"function f() {{\n  if ({condition}) {{\n    go();\n  }}\n}}", "typescript")
+    )
 
 
 def test_what_a_later_branch_tests_stays() -> None:
@@ -195,7 +209,7 @@ def test_what_a_later_branch_tests_stays() -> None:
 
 def test_a_comment_among_arguments_does_not_keep_a_statement_open() -> None:
     call = "\tif err := call(\n\t\tctx, // the (usual\n\t\tnil,\n\t); err != nil {\n\t\treturn err\n\t}\n"
-    assert "8 1 second()" in shape("func f() {\n" + call + "\tsecond()\n}")
+    assert "8 1 second()" in shape("func f() {\n" + call + "\tsecond()\n}", "go")
 
 
 def test_floor_division_is_no_comment() -> None:
@@ -207,7 +221,7 @@ def test_floor_division_is_no_comment() -> None:
 
 def test_an_operator_at_the_end_of_a_line_continues_it() -> None:
     text = "func f() {\n\tif a.b != nil ||\n\t\t(c.d == nil && e.f) {\n\t\treturn\n\t}\n\tend()\n}"
-    assert "2 1 if a.b != nil || (c.d == nil && e.f): return" in shape(text)
+    assert "2 1 if a.b != nil || (c.d == nil && e.f): return" in shape(text, "go")
 
 
 def test_a_query_in_triple_quotes_is_one_statement() -> None:
@@ -225,8 +239,8 @@ def test_plain_calls_go_before_branches() -> None:
     assert not any("b()" in line for line in lines)
 
 
-def every_statement(text: str) -> list[str]:
-    return [f"{one.number} {one.level} {one.text}" for one in statements(text.strip("\n").split("\n"), 1)]
+def every_statement(text: str, language: str = "python") -> list[str]:
+    return [f"{one.number} {one.level} {one.text}" for one in statements(code(text, language), 1)]
 
 
 def test_every_statement_stays_but_for_comments_logging_and_closing_brackets() -> None:
@@ -236,8 +250,8 @@ def test_every_statement_stays_but_for_comments_logging_and_closing_brackets() -
         '7 1 if eta: warn("eta has no effect")',
         "12 1 return self.route(name)",
     ]
-    assert "21 2 delete row.key" in every_statement(TYPESCRIPT)
-    assert "9 1 let evaluator = Evaluator { depth: depth + 1, scope }" in every_statement(RUST)
+    assert "21 2 delete row.key" in every_statement(TYPESCRIPT, "typescript")
+    assert "9 1 let evaluator = Evaluator { depth: depth + 1, scope }" in every_statement(RUST, "rust")
 
 
 def test_data_and_texts_of_many_lines_keep_their_lines() -> None:
@@ -247,7 +261,7 @@ def test_data_and_texts_of_many_lines_keep_their_lines() -> None:
 
 
 def test_a_group_of_declarations_has_one_line_for_each() -> None:
-    assert every_statement('const (\n\tA = 1\n\tB = "x"\n)') == ["1 0 const (", "2 1 A = 1", '3 1 B = "x"']
+    assert every_statement('const (\n\tA = 1\n\tB = "x"\n)', "go") == ["1 0 const (", "2 1 A = 1", '3 1 B = "x"']
 
 
 def test_what_sets_a_field_or_an_element_stays() -> None:
@@ -287,6 +301,9 @@ def test_plain_calls_go_before_what_sets_a_field() -> None:
         ('log.Error("x: %v", err)', True),
         ("this.logger.warn(`a`)", True),
         ('klog.V(4).Infof("x")', True),
+        ("$this->logger->error($ex->getMessage());", True),
+        ('task_logger.info("none")', True),
+        ("private static final Logger LOGGER = LoggerFactory.getLogger(A.class);", True),
         ("logging.getLogger(__name__).debug('a')", True),
         ("log(instance=page, action='publish')", False),  # an entry of an audit log
         ('log.Fatal("x")', False),
@@ -338,7 +355,7 @@ func (s *Service) Run(ctx context.Context) (*Result, error) {
 
 
 def test_a_call_of_go_and_its_check_are_one_line() -> None:
-    assert [one.text for one in statements(TRIED, 1)][1:] == [
+    assert [one.text for one in statements(code("\n".join(TRIED), "go"), 1)][1:] == [
         "s.load(ctx) or return err",
         's.repo.Update(ctx, "status") or return nil, fmt.Errorf("update: %w", err)',
         "s.notify(ctx)",
@@ -380,13 +397,13 @@ public class Items extends Base
 
 
 def test_types_after_throws_and_implements_open_no_literal() -> None:
-    shown = [(one.level, one.text) for one in statements(JAVA, 1)]
+    shown = [(one.level, one.text) for one in statements(code("\n".join(JAVA), "java"), 1)]
     assert (1, "public String sign(long id, Date until) throws IOException, SecurityException") in shown
     assert (2, "return sign(id)") in shown
 
 
 def test_strings_stay_as_they_are() -> None:
-    shown = [one.text for one in statements(JAVA, 1)]
+    shown = [one.text for one in statements(code("\n".join(JAVA), "java"), 1)]
     assert 'String[] parts = text.split("[, ]")' in shown
     assert """call("a  b;", '{ ')""" in shown
 
@@ -397,17 +414,100 @@ def test_a_branch_with_nothing_but_a_comment_does_not_log() -> None:
 
 
 def test_a_branch_whose_logging_is_left_out_is_marked_and_a_label_is_not() -> None:
-    shown = [one.text for one in statements(JAVA, 1)]
+    shown = [one.text for one in statements(code("\n".join(JAVA), "java"), 1)]
     assert shown[7:12] == ["if (id > 0) … logs", "else … logs", "switch (id)", "case 1:", "case 2: run()"]
 
 
-def test_a_long_annotation_is_cut() -> None:
-    annotation = next(one.text for one in statements(JAVA, 1) if "@Operation" in one.text)
+def test_the_long_strings_of_a_long_annotation_are_cut() -> None:
+    annotation = next(one.text for one in statements(code("\n".join(JAVA), "java"), 1) if "@Operation" in one.text)
     assert annotation.startswith('@Operation(summary = "Returns the items of a user')
-    assert annotation.endswith("…")
+    assert annotation.endswith('…")')
 
 
 def test_a_branch_that_goes_on_after_the_lines_has_a_line_of_its_own() -> None:
     cut = ["if (port > 0) {", "    open(port);"]
-    assert [one.text for one in statements(cut, 1)] == ["if (port > 0)", "open(port)"]
-    assert [one.text for one in statements([*cut, "}"], 1)] == ["if (port > 0): open(port)"]
+    assert [one.text for one in statements(code("\n".join(cut), "java"), 1)] == ["if (port > 0)", "open(port)"]
+    assert [one.text for one in statements(code("\n".join([*cut, "}"]), "java"), 1)] == ["if (port > 0): open(port)"]
+
+
+def test_an_operator_that_begins_comments_elsewhere_is_code() -> None:
+    text = "pay(\n    ttl=root.ttl.seconds\n    // 3600,\n    cut=root.cut,  # in hours\n)"
+    assert every_statement(text) == ["1 0 pay(ttl=root.ttl.seconds // 3600, cut=root.cut)"]
+
+
+def test_private_names_are_no_comments() -> None:
+    text = (
+        "class A {\n  #rows: Row[] = [];\n  #flush = throttle(() => {\n    this.#send();\n  }, 250);\n  #send() {}\n}"
+    )
+    shown = every_statement(text, "typescript")
+    assert shown[:3] == ["1 0 class A", "2 1 #rows: Row[] = []", "3 1 #flush = throttle(() =>"]
+    assert shown[-1] == "6 1 #send() {}"
+
+
+def test_attributes_of_php_are_code_and_its_comments_are_not() -> None:
+    text = "<?php\nclass A {\n    # once\n    #[Route('/x')]\n    public function run(): int { return 1; }\n}"
+    assert "4 1 #[Route('/x')]" in every_statement(text, "php")
+    assert not any("once" in line for line in every_statement(text, "php"))
+
+
+def test_a_chain_too_long_for_a_line_keeps_its_indentation() -> None:
+    calls = "".join(f"    .filter(\n        name_of_column_{at}=settings.VALUE_OF_{at},\n    )\n" for at in range(9))
+    shown = every_statement(f"rows = (\n    Row.objects\n{calls})")
+    assert shown[:4] == ["1 0 rows = (", "2 1 Row.objects", "3 1 .filter(", "4 2 name_of_column_0=settings.VALUE_OF_0,"]
+
+
+FIELDS = """
+@Singleton
+public class Lookup {
+    private final Storage storage;
+    private final Timer timer;
+    private final boolean throttled;
+    private final Map<String, Info> known = new HashMap<>();
+
+    @Inject
+    public Lookup(Storage storage, Timer timer, boolean throttled) {
+        this.storage = storage;
+        this.timer = timer;
+        this.throttled = throttled;
+        start();
+    }
+
+    @Override
+    public int size() {
+        return known.size();
+    }
+}
+"""
+
+
+def test_fields_constructors_and_short_methods_take_few_lines() -> None:
+    assert every_statement(FIELDS, "java") == [
+        "2 0 @Singleton public class Lookup",
+        "3 1 private final Storage storage; Timer timer; boolean throttled; Map<String, Info> known = new HashMap<>()",
+        "9 1 @Inject public Lookup(Storage storage, Timer timer, boolean throttled)",
+        "10 2 … keeps 3 parameters in fields of their names",
+        "13 2 start()",
+        "17 1 @Override public int size(): return known.size()",
+    ]
+
+
+DEMO = Path(__file__).parents[2] / "data" / "demo"
+SOURCES = [path for path in sorted(DEMO.rglob("*")) if path.is_file() and has_statements(language_of(path.name))]
+
+
+@pytest.mark.parametrize("path", [path for path in SOURCES if path.suffix != ".go"], ids=lambda path: path.name)
+def test_nothing_but_comments_and_logging_is_lost(path: Path) -> None:
+    lines = code(path.read_text(), language_of(path.name))
+    kept = "".join(one.text for one in join_lines(lines, 1) if not is_left_out(one.text))
+    shown = "".join(one.text.removesuffix(" … logs").removesuffix(" …") for one in statements(lines, 1))
+    assert letters(shown) == letters(kept)
+
+
+def letters(text: str) -> str:
+    """Without brackets and punctuation, and the modifiers that fields share."""
+    return re.sub(r"(?:(?:public|private|protected|static|final|readonly)\s)+|[\s(){}\[\];,:]", "", text)
+
+
+def test_a_check_of_go_that_only_logs_stays_before_its_else() -> None:
+    text = "func f() {\n\tif err != nil {\n\t\tslog.Error(err)\n\t} else {\n\t\tsince = started\n\t}\n}"
+    assert every_statement(text, "go")[1:] == ["2 1 if err != nil … logs", "4 1 else: since = started"]

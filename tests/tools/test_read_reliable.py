@@ -45,6 +45,12 @@ FILES["commented.py"] = """def load(path):
     return ''
 """
 
+FILES["ttl.py"] = (
+    "def settings(root):\n    # in hours\n    return Settings(\n        ttl=root.ttl.seconds\n        // 3600,\n    )\n"
+)
+FILES["flush.ts"] = (
+    "export class Flush {\n  #rows: Row[] = []; // waiting\n\n  #send() {\n    this.#rows = [];\n    post();\n  }\n}\n"
+)
 FILES["billing.py"] = "".join(
     f"def {name}(rows):\n    # {name} of each row\n"
     + "".join(f"    {name}_{at} = rows[{at}].{name}({at}, scale={at})\n\n    # then\n" for at in range(12))
@@ -226,3 +232,11 @@ def test_lines_inside_a_function_name_it(read: Callable[..., Reply]) -> None:
 def test_code_alone_leaves_out_a_list_of_imports(read: Callable[..., Reply]) -> None:
     lines = read("imports.py", code=True).text.split("\n")
     assert lines[1:] == ["8 def one():", "  go()", "  return 1"]
+
+
+def test_code_knows_the_comments_of_its_language(read: Read) -> None:
+    assert "return Settings(ttl=root.ttl.seconds // 3600)" in read("ttl.py", code=True).text
+    text = read("flush.ts", code=True).text
+    assert "#rows: Row[] = []\n" in text
+    assert "#send()\n" in text
+    assert "waiting" not in text

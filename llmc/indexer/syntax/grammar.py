@@ -28,7 +28,7 @@ from tree_sitter_language_pack import get_language
 if TYPE_CHECKING:
     from tree_sitter import Node, Point, Tree
 
-__all__ = ["captures", "language", "plain", "query"]
+__all__ = ["captures", "language", "parse", "plain", "query"]
 
 _ITEM_MACRO = re.compile(rb"^(?:[ \t]*cfg_\w+|[a-z]\w{4,})![ \t]*\{(?=[ \t]*\r?$)", re.MULTILINE)
 _BATS_TEST = re.compile(rb"^@test ([\"'])([^\n]*)\1 \{", re.MULTILINE)
@@ -105,13 +105,19 @@ def _patterns(name: str) -> str:
 
 
 def captures(grammar: str, data: bytes) -> dict[str, list[Node]] | None:
-    """The captures of the grammar's query, or None for a file that is too large, too deep or too slow to parse."""
+    """The captures of the grammar's query, or None for a file that cannot be parsed."""
+    tree = parse(grammar, data)
+    return None if tree is None else QueryCursor(query(grammar)).captures(tree.root_node)
+
+
+def parse(grammar: str, data: bytes) -> Tree | None:
+    """None for a file that is too large, too deep or too slow to parse."""
     if len(data) > LARGEST or _depth(data) > DEEPEST or _is_monotonous(data):
         return None
     # The scanner of Perl loops for ever in a comment that no line break ends: `foo # bar`.
     feed = _Feed(data + b"\n" if grammar == "perl" and not data.endswith(b"\n") else data)
     tree = Parser(language(grammar)).parse(feed.read)
-    return None if feed.stopped or _is_degenerate(tree) else QueryCursor(query(grammar)).captures(tree.root_node)
+    return None if feed.stopped or _is_degenerate(tree) else tree
 
 
 def _is_degenerate(tree: Tree) -> bool:

@@ -22,7 +22,7 @@ from llmc.graph.trees import callers as graph_callers
 from llmc.retrieval.passages.documentation import documentation
 from llmc.retrieval.passages.lexical import compared, wanted
 from llmc.retrieval.passages.segments import is_comment
-from llmc.retrieval.skeleton import decides, logs
+from llmc.retrieval.statements import decides, logs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
