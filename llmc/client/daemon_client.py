@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Caller", "DaemonConnection"]
 
 # A daemon answers `hello` in a millisecond; one that takes this long is suspended or hangs.
-HELLO_SECONDS = 10.0
+HELLO_SECONDS = 20.0
 TRIES = 5
 # Sent besides LLMC_*: the variables that locate the user's settings, the pruner and the providers of models.
 SENT_NAMES = (

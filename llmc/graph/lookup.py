@@ -31,6 +31,7 @@ LONGEST_NAME = 300
 MOST_DEFINING = 500
 # Files that say what is defined elsewhere.
 DECLARATIONS = (".pyi", ".d.ts", ".h", ".hpp", ".hh", ".hxx")
+FILE_NAME = re.compile(r"[\w-]+(?:\.[\w-]+)*\.[a-z]{1,6}\d?")
 JOINTS = re.compile(r"::|->|[.#]")
 _OTHER_QUOTES = str.maketrans("'\"", "\"'")
 KINDS = CALLABLE_KINDS | TYPE_KINDS
@@ -83,9 +84,12 @@ def find_targets(projects: Sequence[Project], text: str, kinds: frozenset[str] =
 
 
 def name_parts(text: str) -> tuple[str, str]:
-    """`src/a.py:Foo.bar` → path and name."""
+    """`src/a.py:Foo.bar`, or with two colons as `read` has it → path and name."""
     text = text.strip().removesuffix("()")
     call, bracket, argument = text.partition("(")
+    path, colons, name = call.partition("::")
+    if colons and name and ("/" in path or FILE_NAME.fullmatch(path)):
+        return path.removeprefix("./"), name + bracket + argument
     path, colon, name = call.rpartition(":")
     name += bracket + argument
     if colon and not path.endswith(":") and ("/" in path or "." in path):

@@ -1,7 +1,8 @@
-"""What classes repeat in many lines is said in few: fields, constructors that only keep their arguments, annotations.
+"""What code repeats in many lines is said in few: fields, constructors that only keep their arguments, copied values.
 
 A run of fields with the same modifiers shares a line, a marker annotation stands before what it marks, a function with
-one short statement is one line, and assignments of a parameter to the field of its name are counted.
+one short statement is one line, assignments of a parameter to the field of its name are counted, and entries such as
+`id: asset.id, name: asset.name` are `asset.{id, name}`.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from llmc.retrieval.statements import Statement
 
@@ -29,12 +30,13 @@ _FUNCTION = re.compile(
     r"(?!(?:if|for|foreach|while|switch|catch|when|with|match|else|return|class|struct|interface|enum|namespace)\b)"
     r"(?:(?:def|func|function|fn|fun|sub)\s+)?[\w$#<>\[\],.?\s|&*:]*\(.*"
 )
+_COPY = re.compile(r"(?P<name>\w+)(?::\s?|=)(?P<owner>\$?\w+(?:(?:\??\.|->)\w+)*)(?:\??\.|->)(?P=name),")
 _KEEPS, _SHARED = 3, 3  # so many assignments are counted, so many fields share a line
 _LONGEST = 160
 
 
 def fold_declarations(found: Sequence[Statement]) -> list[Statement]:
-    return list(_shared_fields(_kept_arguments(_short_functions(_marked(found)))))
+    return list(_copied_values(_shared_fields(_kept_arguments(_short_functions(_marked(found))))))
 
 
 def _marked(found: Sequence[Statement]) -> list[Statement]:
@@ -83,8 +85,28 @@ def _keeps(one: Statement) -> bool:
     return kept is not None and kept[1] == kept[2].lstrip("_")
 
 
+def _copied_values(found: Iterator[Statement]) -> Iterator[Statement]:
+    """Entries of a literal, or arguments, that have the names of what they are taken from."""
+    for run in _runs(found, lambda one: _COPY.fullmatch(one.text) is not None):
+        names: list[str] = []
+        first, owner = run[0], ""
+        for one in [*run, None]:
+            copy = _COPY.fullmatch(one.text) if one else None
+            whole = f"{owner}.{{{', '.join(names)}}},"
+            if names and (copy is None or copy["owner"] != owner or len(whole) > _LONGEST):
+                yield replace(first, text=whole if len(names) > 1 else first.text)
+                names = []
+            if one is None:
+                break
+            if copy is None:
+                yield one
+                break
+            first, owner = (first, owner) if names else (one, copy["owner"])
+            names.append(copy["name"])
+
+
 def _shared_fields(found: Iterator[Statement]) -> Iterator[Statement]:
-    for run in _runs(list(found), lambda one: bool(_FIELD.fullmatch(one.text)) and not one.opens):
+    for run in _runs(found, lambda one: bool(_FIELD.fullmatch(one.text)) and not one.opens):
         fields = [_FIELD.fullmatch(one.text) for one in run]
         if len(run) < _SHARED or fields[0] is None:
             yield from run
@@ -103,7 +125,7 @@ def _shared_fields(found: Iterator[Statement]) -> Iterator[Statement]:
         yield line
 
 
-def _runs(found: Sequence[Statement], is_like: Callable[[Statement], bool]) -> Iterator[list[Statement]]:
+def _runs(found: Iterable[Statement], is_like: Callable[[Statement], bool]) -> Iterator[list[Statement]]:
     """The statements, those that are alike and follow each other on one level together."""
     run: list[Statement] = []
     for one in found:

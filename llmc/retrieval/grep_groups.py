@@ -255,10 +255,10 @@ class KindFilter:
     tests: bool | None = None
 
     def keep(self, view: View, files: list[FileMatches], matcher: Matcher | None) -> list[FileMatches]:
-        named = [file for file in files if self.tests is not False or role_of(file.path) != "test"]
+        named = [file for file in files if self.tests is not False or not is_for_tests(file.path)]
         kept: dict[str, set[int]] = {}
         for part in group_files(view, named, matcher):
-            if self.tests is not None and (part.role == "test") is not self.tests:
+            if self.tests is not None and (part.role == "test" or is_for_tests(part.path)) is not self.tests:
                 continue
             numbers = {
                 line.number for one in part.symbols for line in one.lines if self._keeps(part, one, line, matcher)
@@ -273,6 +273,12 @@ class KindFilter:
         if WRITE not in self.kinds or kind not in (USE, DEFINITION):
             return False
         return writes(line.text, match_spans(line.text, matcher), language_of(file.path))
+
+
+def is_for_tests(path: str) -> bool:
+    """Test code by its path, or fixtures of tests: `product/tests/fixtures/product.py`."""
+    folder = path.partition("/fixtures/")[0]
+    return role_of(path) == "test" or (folder != path and role_of(f"{folder}/fixture.py") == "test")
 
 
 def limited(file: FileMatches, numbers: set[int]) -> FileMatches:

@@ -42,7 +42,9 @@ def run(asked: ToolRequest) -> Envelope:
     tests = sum(graph.in_test(edge.source) for graph, _, one in found for edge in one.callers)
     overrides = sum(len(one.overrides) for _, _, one in found)
     unverified = [by_name_group(lines, graph, node, one.guesses) for graph, node, one in found]
-    said = [f"{resolved_count(sites - tests, 'use', unverified)} in code", f"{tests} in tests"]
+    in_code = f"{resolved_count(sites - tests, 'use', unverified)} in code"
+    may_be_tested = any("in tests" in note for _, note in unverified)
+    said = [in_code, f"{tests} in tests"] if tests or not may_be_tested else [in_code]
     said += [plural(overrides, "override")] if overrides else []
     said += [note for _, note in unverified if note]
     said += [f"overrides {base.qualified}" for _, _, one in found for base in one.overridden[:1]]

@@ -220,7 +220,7 @@ def located(asked: ToolRequest, target: Target) -> list[Found]:
     meant = obvious(found, name)
     if meant is None:
         reason = f"{plural(len(found), 'definition')} have this name"
-        raise NotFoundError(f"{name} is no file", reason=reason, hint=f"Read one: {places_of(asked, found)}.")
+        raise NotFoundError(f"{name} is ambiguous", reason=reason, hint=f"Read one: {places_of(asked, found)}.")
     return [meant, *(one for one in found if not is_within(one, meant))]
 
 
@@ -405,7 +405,10 @@ def inside_of(view: View, path: str, target: Target) -> str:
     if target.named or target.start <= 1:
         return ""
     around = [one for one in symbols_of(view, path).around(target.start) if one.kind in CALLABLES]
-    return f" in {around[-1].qualified}" if around and around[-1].start_line < target.start else ""
+    if not around or around[-1].start_line >= target.start:
+        return ""
+    word = "in" if (target.end or target.start) <= around[-1].end_line else "from inside"
+    return f" {word} {around[-1].qualified}"
 
 
 def as_asked(  # noqa: PLR0917 - what is known of these lines

@@ -267,6 +267,14 @@ def test_numbered_items_are_those_that_the_handle_opens(demo: CommandLine) -> No
     assert "[1] " in short
 
 
+def test_a_pattern_with_look_ahead_is_refused_without_naming_an_option_that_is_not_there(demo: CommandLine) -> None:
+    done = demo("grep", "deliver(?!y)")
+    assert done.returncode == 2
+    assert "look-ahead and look-behind, is not supported" in done.stderr
+    assert "--pcre2" not in done.stderr
+    assert "Match more, and leave out the rest" in done.stderr
+
+
 def test_an_empty_pattern_matches_every_line_as_with_ripgrep(demo: CommandLine) -> None:
     path = "config/depot.yaml" if (demo.folder / "config/depot.yaml").exists() else "README.md"
     lines = (demo.folder / path).read_text().splitlines()

@@ -75,6 +75,7 @@ mod tests {
     "site/tags.py": "def test_page(page):\n    return page.lockable\n",
     "site/test_tags.py": "def test_it():\n    assert tags.lockable\n",
     "site/test/testapp/models.py": "class Page:\n    lockable = True\n",
+    "site/tests/fixtures/pages.py": "def prepared_page():\n    return Page()\n",
     **{f"src/routes/r{at}.ts": f"export const r{at} = () => {{\n\treturn widget({at});\n}};\n" for at in range(60)},
 }
 
@@ -132,6 +133,11 @@ def test_tests_are_recognised_inside_files_and_filters_hold_for_lists_and_counts
         assert places(no_tests=True, **form) == code
     listed = ask("grep", pattern="cookie", only_tests=True, files=True).text.split("\n")
     assert sorted(listed[1:]) == ["src/auth.test.ts", "src/lib.rs"]
+
+
+def test_fixtures_of_tests_are_test_code_for_the_filters(ask: Callable[..., Reply]) -> None:
+    assert ask("grep", pattern="prepared_page", no_tests=True).text == "no matches"
+    assert ask("grep", pattern="prepared_page", only_tests=True).data["matches"] == 1
 
 
 def test_only_the_symbols_around_the_matches_are_listed_with_counts(ask: Callable[..., Reply]) -> None:

@@ -491,6 +491,14 @@ def test_fields_constructors_and_short_methods_take_few_lines() -> None:
     ]
 
 
+def test_values_with_the_names_of_their_source_are_listed() -> None:
+    entries = "".join(f"    name_of_{at}: asset.nameOf{at},\n" for at in range(12))
+    copied = "".join(f"    name_{at}: asset.name_{at},\n" for at in range(12))
+    shown = every_statement(f"send({{\n{copied}{entries}}});", "typescript")
+    assert shown[:2] == ["1 0 send({", f"2 1 asset.{{{', '.join(f'name_{at}' for at in range(12))}}},"]
+    assert shown[2:4] == ["14 1 name_of_0: asset.nameOf0,", "15 1 name_of_1: asset.nameOf1,"]
+
+
 DEMO = Path(__file__).parents[2] / "data" / "demo"
 SOURCES = [path for path in sorted(DEMO.rglob("*")) if path.is_file() and has_statements(language_of(path.name))]
 

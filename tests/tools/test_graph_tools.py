@@ -24,6 +24,7 @@ def typed(indexed_depot: tuple[Place, Any]) -> CommandLine:
 
 def test_every_command_answers_on_the_command_line(typed: CommandLine) -> None:
     assert CALLS in typed.text("calls", "Courier.deliver")
+    assert CALLS in typed.text("calls", "src/depot/courier.py::Courier.deliver")
     assert "Courier.deliver" in typed.text("callers", "Courier.ring")
     assert "RetryPolicy.delay" in typed.text("path", "Courier.deliver", "RetryPolicy.delay")
     assert "1 test directly" in typed.text("tests", "RetryPolicy.delay")

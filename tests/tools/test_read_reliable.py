@@ -48,6 +48,7 @@ FILES["commented.py"] = """def load(path):
 FILES["ttl.py"] = (
     "def settings(root):\n    # in hours\n    return Settings(\n        ttl=root.ttl.seconds\n        // 3600,\n    )\n"
 )
+FILES |= {f"{name}.py": "def twice(x):\n    y = x + x\n    return y\n" for name in ("one", "two")}
 FILES["flush.ts"] = (
     "export class Flush {\n  #rows: Row[] = []; // waiting\n\n  #send() {\n    this.#rows = [];\n    post();\n  }\n}\n"
 )
@@ -227,6 +228,7 @@ def test_several_targets_may_be_one_string(read: Callable[..., Reply]) -> None:
 def test_lines_inside_a_function_name_it(read: Callable[..., Reply]) -> None:
     assert read("long.py:10-12").text.split("\n")[0] == "long.py:10-12 of 244 lines in everything"
     assert read("long.py:1-3").text.split("\n")[0] == "long.py:1-3 of 244 lines"
+    assert read("code.py:5-9").text.split("\n")[0] == "code.py:5-9 of 403 lines from inside step_0"
 
 
 def test_code_alone_leaves_out_a_list_of_imports(read: Callable[..., Reply]) -> None:
@@ -234,9 +236,16 @@ def test_code_alone_leaves_out_a_list_of_imports(read: Callable[..., Reply]) -> 
     assert lines[1:] == ["8 def one():", "  go()", "  return 1"]
 
 
-def test_code_knows_the_comments_of_its_language(read: Read) -> None:
+def test_code_knows_the_comments_of_its_language(read: Callable[..., Reply]) -> None:
     assert "return Settings(ttl=root.ttl.seconds // 3600)" in read("ttl.py", code=True).text
     text = read("flush.ts", code=True).text
     assert "#rows: Row[] = []\n" in text
     assert "#send()\n" in text
     assert "waiting" not in text
+
+
+def test_a_name_with_several_definitions_is_called_ambiguous(read: Callable[..., Reply]) -> None:
+    reply = read("twice")
+    assert "twice is ambiguous: 2 definitions have this name" in reply.text
+    assert "one.py:1" in reply.text
+    assert "two.py:1" in reply.text

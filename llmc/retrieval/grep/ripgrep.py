@@ -107,7 +107,9 @@ def check(options: Sequence[str]) -> None:
         ) from None
     if done.returncode == 2:  # noqa: PLR2004 - ripgrep's code for an error
         said = done.stderr.decode("utf-8", "replace").strip().removeprefix("rg: ")
-        raise QueryError("the pattern cannot be read", reason=said)
+        reason, needs_pcre, _ = said.partition("\n\nConsider enabling PCRE2")
+        hint = "Match more, and leave out the rest with a second pattern or a path." if needs_pcre else ""
+        raise QueryError("the pattern cannot be read", reason=reason, hint=hint)
 
 
 @cache
