@@ -17,7 +17,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from llmc.answers.providers import failure_of, missing_libraries_as_config, open_model
-from llmc.base.errors import LlmcError, ModelError
+from llmc.base.errors import LlmcError, ModelUnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -153,7 +153,10 @@ async def _run_until(task: ModelTask, record: ModelRecord, seconds: float, stopp
         while not running.done():
             left = deadline - asyncio.get_running_loop().time()
             if left <= 0:
-                raise ModelError("the model did not answer", reason=f"it was too slow for the {seconds:.3g} s it had")
+                had = round(seconds) if seconds >= 1 else round(seconds, 1)
+                raise ModelUnavailableError(
+                    "the model did not answer", reason=f"it was too slow for the {had} s it had"
+                )
             await asyncio.wait([running], timeout=min(left, POLL_SECONDS))
             stopped()
         return running.result()

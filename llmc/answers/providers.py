@@ -18,7 +18,7 @@ import threading
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from llmc.base.errors import ConfigError, LlmcError, ModelError
+from llmc.base.errors import ConfigError, LlmcError, ModelError, ModelUnavailableError
 from llmc.base.outbound import is_plain, web_client
 from llmc.envelope.clean import clean_text
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from llmc.settings import Provider
 
-__all__ = ["address_of", "failure_of", "missing_libraries_as_config", "open_model", "request_slot"]
+__all__ = ["address_of", "failure_of", "missing_libraries_as_config", "model_id", "open_model", "request_slot"]
 
 # The longest useful model response is a few hundred kilobytes; anything larger is a malfunction.
 MAX_REPLY = 8 << 20
@@ -45,6 +45,8 @@ STATUSES = {
     404: "the provider has no such model",
     429: "the provider limits requests",
 }
+# Refusals of one request, such as a prompt that is too long; another one may be accepted.
+ABOUT_THE_REQUEST = frozenset({400, 409, 413, 422})
 # How often a caller waiting for a slot checks whether it should give up.
 POLL_SECONDS = 0.05
 
@@ -70,6 +72,11 @@ async def open_model(provider: Provider, model: str) -> AsyncIterator[Any]:
 
 def address_of(provider: Provider) -> str:
     return provider.base_url or OWN_ADDRESSES[provider.kind]
+
+
+def model_id(provider: Provider, model: str) -> tuple[str, str]:
+    """What answers a request: the address and the name of the model there."""
+    return address_of(provider), model or provider.model
 
 
 def http_client(provider: Provider) -> Any:
@@ -163,9 +170,22 @@ def failure_of(error: Exception, provider: Provider) -> ModelError:
     context: dict[str, str | int] = {"address": address_of(provider), "detail": message}
     if status is not None:
         context["status"] = status
-    made = ModelError("the model did not answer", reason=phrase_for(error, status, message))
+    kind = ModelUnavailableError if is_unavailable(error, status) else ModelError
+    made = kind("the model did not answer", reason=phrase_for(error, status, message))
     made.context = context
     return made
+
+
+def is_unavailable(error: Exception, status: int | None) -> bool:
+    """Whether the next request would probably fail as well, whatever it says."""
+    from pydantic_ai import exceptions  # noqa: PLC0415 - an extra
+
+    if status is not None:
+        return status not in ABOUT_THE_REQUEST
+    return isinstance(
+        error,
+        exceptions.ModelTimeoutError | exceptions.ModelRequestTimeout | exceptions.ModelConnectionError | TimeoutError,
+    )
 
 
 def causes_of(error: BaseException | None) -> Iterator[BaseException]:
@@ -184,10 +204,11 @@ def phrase_for(error: Exception, status: int | None, message: str) -> str:
         return f"{what}, status {status}"
     if isinstance(error, exceptions.ModelConnectionError):
         return f"the connection failed: {message}" if message else "the connection failed"
-    if isinstance(error, exceptions.UnexpectedModelBehavior):
-        bad_form = isinstance(error.__cause__, exceptions.ToolRetryError)
-        return "its answer did not have the requested form" if bad_form else "the reply is not one of a model"
-    return type(error).__name__
+    if isinstance(error, exceptions.UnexpectedModelBehavior) and isinstance(error.__cause__, exceptions.ToolRetryError):
+        return "its answer did not have the requested form"
+    # The client libraries raise their own errors, and those of parsing, for what they cannot read.
+    unreadable = exceptions.UnexpectedModelBehavior | exceptions.ModelAPIError | ValueError | LookupError | TypeError
+    return "the reply is not one of a model" if isinstance(error, unreadable) else type(error).__name__
 
 
 def message_of(causes: list[BaseException]) -> str:

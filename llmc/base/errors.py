@@ -25,6 +25,7 @@
     │   └── CallMemoryError      a call exceeded its memory limit
     ├── EmbedError           an embedding model or endpoint is unusable
     ├── ModelError           a language model did not respond, or not in a usable format
+    │   └── ModelUnavailableError  its provider is too slow, unreachable or refuses; the next request would fail as well
     ├── ToolExecutionError   a downstream server died, hung or refused during a tool call
     ├── WebError             the search service is unusable
     ├── ArtifactError        the folder for reports and handoffs is unusable
@@ -60,6 +61,7 @@ __all__ = [
     "InvalidParamsError",
     "LlmcError",
     "ModelError",
+    "ModelUnavailableError",
     "NewerFormatError",
     "NotFoundError",
     "NotIndexedYetError",
@@ -245,6 +247,10 @@ class EmbedError(LlmcError):
 class ModelError(LlmcError):
     code = "provider"
     exit_code = 5
+
+
+class ModelUnavailableError(ModelError):
+    pass
 
 
 class ToolExecutionError(LlmcError):

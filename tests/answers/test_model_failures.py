@@ -26,6 +26,8 @@ PHRASES = {
     "broken": "the connection failed: peer closed connection",
     "huge": "the connection failed: the reply is larger than 8 MB",
     "partial": "its answer did not have the requested form",
+    "cut": "the reply is not one of a model",
+    "choiceless": "the reply is not one of a model",
     "prose": "its answer did not have the requested form",
     "empty": "its replies were empty",
     "loop": "it kept calling tools in 6 rounds",
@@ -83,7 +85,31 @@ def test_ask_answers_without_a_model_that_fails(
     text, found = answer(shared_place, root, "ask", "--config", config)
     assert found["answer"]["summary"] == plain["answer"]["summary"]
     assert not found["worded"]
-    assert "model did not answer" in text
+    assert text.count("did not answer") == 1
+    assert PHRASES[name].partition(" in ")[0] in text, "the number of rounds is that of an ask role"
+
+
+def test_a_model_that_is_too_slow_is_asked_once_for_a_question(
+    shared_place: Place, root: Path, model: ModelServer, tmp_path: Path
+) -> None:
+    config = settings(tmp_path, model, "slow", crew={"provider": "local"}, research={"provider": "local"})
+    before = len(model.requests())
+    shared_place.llmc("ask", QUESTION, "--config", config, cwd=root)
+    assert len(model.requests()) - before == 1, "each of the four roles would wait as long"
+    shared_place.llmc("research", QUESTION, "--config", config, cwd=root)
+    assert len(model.requests()) - before == 3, "the locator and the analyzer at the same time; no synthesizer"
+
+
+def test_ask_names_in_one_sentence_the_roles_whose_model_failed(
+    shared_place: Place, root: Path, model: ModelServer, tmp_path: Path
+) -> None:
+    crew = {"provider": "local", "seconds": 12}
+    grace = {"provider": "local", "model": "good"}
+    config = settings(tmp_path, model, "prose", crew=crew, roles={"grace": grace})
+    text, found = answer(shared_place, root, "ask", "--config", config)
+    assert found["worded"]
+    assert text.count("did not answer") == 1
+    assert "The models of Beatrice, Otto, Rem did not answer (its answer did not have the requested form)" in text
 
 
 def test_a_model_slower_than_the_deadline_leaves_the_whole_report(

@@ -16,6 +16,7 @@ The model's name says how it behaves; several names joined by `+` are its answer
     limited   status 429                                            failing  status 500 and a message
     inventing only places that do not exist                         unseen   a line that exists and was not shown
     moved     a redirect to another host                            garbage  no JSON at all
+    cut       JSON that ends in the middle                          choiceless a reply without any choice
     lazy      as good, a moment later
 
     use:NAME:JSON    calls that tool with these arguments; several joined by `&` at once
@@ -108,6 +109,13 @@ class Scripted(BaseHTTPRequestHandler):
             self._cut()
         elif step == "garbage":
             self._send(200, b"<html>no model here</html>", "text/html")
+        elif step == "cut":
+            self._send(
+                200, b'{"id": "x", "object": "chat.completion", "choices": [{"index": 0, "mess', "application/json"
+            )
+        elif step == "choiceless":
+            reply = {"id": "x", "object": "chat.completion", "created": 0, "model": request["model"], "choices": []}
+            self._json(200, reply)
         else:
             if step in PAUSES:
                 threading.Event().wait(PAUSES[step])

@@ -54,6 +54,8 @@ class AskContext:
     steps: list[ToolStep] = field(default_factory=list)
     costs: list[Cost] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    model_failures: dict[str, str] = field(default_factory=dict)  # why a role's model did not answer
+    unavailable: set[tuple[str, str]] = field(default_factory=set)  # models that are not asked again
     _toolbox: RoleToolbox | None = None
 
     @property

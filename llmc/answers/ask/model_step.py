@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from llmc.answers.ask.values import CREW, Cost
 from llmc.answers.llm import ModelRecord, ModelTask, TaskLimits, run_model_in_thread
+from llmc.answers.providers import model_id
 from llmc.answers.research.errors import CanceledError, DeadlineError
-from llmc.base.errors import LlmcError, ModelError
+from llmc.base.errors import LlmcError, ModelError, ModelUnavailableError
 from llmc.settings import RoleEntry as RoleSettings
 
 if TYPE_CHECKING:
@@ -88,9 +89,11 @@ def with_model(settings: RoleSettings, model: str) -> RoleSettings:
 
 
 def ask_model(context: AskContext, role: str, step: ModelStep) -> Any | None:
-    """The answer of the role's model in its schema; None without a model or when it fails, which a note reports."""
+    """The answer of the role's model in its schema; None without a model or when it fails, which a note reports.
+
+    A model that was unavailable to an earlier role is not asked again."""
     role_model = context.models.get(role)
-    if role_model is None:
+    if role_model is None or model_id(role_model.provider, role_model.settings.model) in context.unavailable:
         return None
     context.report_progress(role, "is thinking")
     started = time.monotonic()
@@ -106,8 +109,9 @@ def ask_model(context: AskContext, role: str, step: ModelStep) -> Any | None:
         raise
     except LlmcError as error:
         ended = error.reason or error.message
-        timely = "" if not isinstance(error, DeadlineError) else "it timed out"
-        context.notes.append(f"{role.title()}'s model did not answer ({timely or ended}); llmc continued without it.")
+        context.model_failures[role] = "it timed out" if isinstance(error, DeadlineError) else ended
+        if isinstance(error, ModelUnavailableError):
+            context.unavailable.add(model_id(role_model.provider, role_model.settings.model))
         return None
     finally:
         context.costs.append(

@@ -17,6 +17,7 @@ from llmc.answers.ask.router import route_of
 from llmc.answers.ask.values import Answer, QuestionKind, ToolStep
 from llmc.answers.research.errors import DeadlineError
 from llmc.answers.research.finders.documents import documented
+from llmc.answers.research.improve import without_model
 from llmc.answers.research.pipeline import Stage, build_report, research
 from llmc.answers.research.result import Confidence, Result, RoleOutcome, bounded, is_answer
 from llmc.base.errors import QueryError
@@ -52,7 +53,7 @@ def ask(request: ToolRequest, question: str, remembered: tuple[str, ...] = ()) -
     result, worded = (
         answer_with_models(context, baseline) if context.models else (answer_without_models(context, baseline), False)
     )
-    notes = " ".join(filter(None, (result.notes, *dict.fromkeys(context.notes))))
+    notes = " ".join(filter(None, (result.notes, *dict.fromkeys(context.notes), failures_note(context, worded=worded))))
     steps = (*research_steps(report), *context.steps)
     output = next((step.text for step in context.steps if step.tool == "shell" and not step.error), "")
     result = keep_existing_references(context, replace(result, notes=notes or None))
@@ -115,6 +116,17 @@ def answer_with_models(context: AskContext, baseline: RoleOutcome) -> tuple[Resu
     except DeadlineError:
         context.notes.append("The time for this question ran out; this answer was produced without a model.")
         return baseline.result, False
+
+
+def failures_note(context: AskContext, *, worded: bool) -> str:
+    """One sentence about all models that did not answer."""
+    failed = context.model_failures
+    reasons = "; ".join(dict.fromkeys(failed.values()))
+    if not failed or not worded:
+        return without_model(reasons) if failed else ""
+    models, them = ("models", "them") if len(failed) > 1 else ("model", "it")
+    roles = ", ".join(map(str.title, failed))
+    return f"The {models} of {roles} did not answer ({reasons}); the others answered without {them}."
 
 
 def research_steps(report: ResearchReport) -> list[ToolStep]:

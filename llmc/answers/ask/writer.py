@@ -51,7 +51,7 @@ def write(
     try:
         result = verified(draft, baseline, is_real).result
     except ModelError as error:
-        context.notes.append(f"Grace's model did not answer ({error.reason}); llmc continued without it.")
+        context.model_failures["grace"] = error.reason
         return baseline.result, False
     return result, draft.summary in result.summary
 

@@ -23,7 +23,7 @@ from llmc.envelope.clean import clean_text
 from llmc.envelope.tokens import count
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from llmc.answers.research.roles import Brief
     from llmc.answers.research.toolbox import RoleToolbox
@@ -196,7 +196,10 @@ def new_places(outcome: RoleOutcome, part: ImproveTask) -> list[ResultPlace]:
     return list(added.values())[:MOST_ITEMS]
 
 
-def with_note(result: Result, note: str) -> Result:
-    """The result with this note, once."""
+def with_note(result: Result, note: str, instead_of: Iterable[str] = ()) -> Result:
+    """The result with this note, once, and without the notes that it says as well."""
     notes = result.notes or ""
-    return result if note in notes else replace(result, notes=f"{notes} {note}".strip())
+    for other in instead_of:
+        notes = notes.replace(other, "")
+    notes = " ".join(notes.split())
+    return replace(result, notes=notes if note in notes else f"{notes} {note}".strip())

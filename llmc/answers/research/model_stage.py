@@ -9,11 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from llmc.answers.providers import model_id
 from llmc.answers.research.improve import ImproveTask, improve, with_note, without_model
 from llmc.answers.research.planning import role_toolbox
 from llmc.answers.research.result import ResultStatus, RoleOutcome
 from llmc.answers.research.runtime import Task, as_completed
-from llmc.base.errors import LlmcError
+from llmc.base.errors import LlmcError, ModelUnavailableError
 from llmc.envelope.redact.redactor import Redactor
 from llmc.settings import RoleEntry as RoleSettings
 
@@ -52,19 +53,27 @@ def run_models(
     ended: Callable[[RunningTask], None],
     share: float,
 ) -> list[RoleFloor]:
-    """Those of the roles that have a model, with results that are at least as good; `ended` is called as each task
-    ends. `session.model_failures` gets the reasons."""
+    """All roles; those that have a model with results that are at least as good. `ended` is called as each task ends.
+    `session.model_failures` gets the reasons. A model that was unavailable once is not asked again: each further role
+    would wait as long for the same answer."""
     deadline_ms = int(share * session.left_ms)
     running = [
         (floor, submit(session, brief, floor, provider, deadline_ms))
         for floor in floors
-        if floor.outcome.result.references and (provider := provider_for(session, floor.plan)) is not None
+        if floor.outcome.result.references
+        and (provider := provider_for(session, floor.plan)) is not None
+        and asked_model(floor.plan, provider) not in session.unavailable
     ]
     session.tasks += len(running)
     for task in as_completed([task for _, task in running], session.cancelled):
         session.ended.append(task)
         ended(task)
-    return [settled(session, floor, task) for floor, task in running]
+    better = {floor.plan.key: settled(session, floor, task) for floor, task in running}
+    return [better.get(floor.plan.key, floor) for floor in floors]
+
+
+def asked_model(plan: RolePlan, provider: Provider) -> tuple[str, str]:
+    return model_id(provider, plan.settings.model if plan.settings else "")
 
 
 def provider_for(session: ResearchSession, plan: RolePlan) -> Provider | None:
@@ -98,6 +107,8 @@ def submit(
             )
         except LlmcError as error:
             session.model_failures[plan.key] = error.reason or error.message
+            if isinstance(error, ModelUnavailableError):
+                session.unavailable.add(asked_model(plan, provider))
             raise
 
     deadline = min(deadline_ms, settings.deadline_ms or deadline_ms)
@@ -111,8 +122,9 @@ def settled(session: ResearchSession, floor: RoleFloor, task: RunningTask) -> Ro
     if result.status is ResultStatus.CANCELED:
         return replace(floor, result=result)
     if outcome is None or result.value is None:
-        if result.status is ResultStatus.TIMEOUT:
+        if result.status is ResultStatus.TIMEOUT and (provider := provider_for(session, floor.plan)) is not None:
             session.model_failures[key] = "it was too slow"
+            session.unavailable.add(asked_model(floor.plan, provider))
         reason = session.model_failures.setdefault(key, result.error.message if result.error else "it failed")
         outcome = replace(floor.outcome, result=with_note(floor.outcome.result, without_model(reason)))
     elapsed = floor.result.elapsed_ms + result.elapsed_ms

@@ -183,10 +183,11 @@ def improve_synthesis(session: ResearchSession, own: TaskResult, stage: Stage) -
     places = tuple(place for listed in stage.places.values() for place in listed)
     better = improve(session, [RoleFloor(plan, own, RoleOutcome(own.value, places))], SYNTHESIS_SHARE)
     result = better[0].result if better and better[0].result.value else own
-    reasons = "; ".join(dict.fromkeys(session.model_failures.values()))
+    reasons = dict.fromkeys(session.model_failures.values())
     if not reasons or result.value is None:
         return result
-    return replace(result, value=with_note(result.value, without_model(reasons)))
+    note = without_model("; ".join(reasons))
+    return replace(result, value=with_note(result.value, note, instead_of=map(without_model, reasons)))
 
 
 def improve(session: ResearchSession, floors: Sequence[RoleFloor], share: float) -> list[RoleFloor]:

@@ -43,6 +43,7 @@ class ResearchSession:
     tasks: int = 0
     later: int = 0  # tasks that will probably be started after these
     model_failures: dict[str, str] = field(default_factory=dict)  # why a role's model did not answer
+    unavailable: set[tuple[str, str]] = field(default_factory=set)  # models that are not asked again
 
     @property
     def left_ms(self) -> int:

@@ -161,7 +161,8 @@ class DelegateWorker:
         )
         if isinstance(error, ModelError):
             error.message = f"{self.name}: {error.message}"
-            error.reason = f"{error.reason} ({f'{address}: {detail}' if detail else address})"
+            told = detail and detail not in error.reason
+            error.reason = f"{error.reason} ({f'{address}: {detail}' if told else address})"
 
     async def _work(self, request: ToolRequest, provider: Provider, record: ModelRecord) -> str:
         from llmc.extend.delegates.toolbox import DelegateToolbox  # noqa: PLC0415 - only where a delegate works
