@@ -2,7 +2,7 @@
 
 `limit_caches` sets the budget (`daemon.cache_mb`); each kind of cache may take its share of it. A cache registers its
 size and how to empty it, so that `llmc status` reports all of them and an idle daemon empties them. Functions with
-`lru_cache` are found by themselves: each keeps a number of results that its decorator limits.
+`lru_cache` need no registration: `cached_functions` finds them, and their decorators limit the number of results.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ DEFAULT_MB: Final = 128
 # The index of 200,000 vectors takes 52 MB, and a query that has to load it again takes ten times as long. Facts of a
 # graph are read again in a millisecond: with a quarter of the memory, graph calls take 13 % more CPU.
 SHARES: Final = {"vectors": 0.7, "graph": 0.2, "replies": 0.1}
-# Of a result with its key, on average over the functions of a daemon after 600 calls.
+# The average size of a result and its key, over the functions of a daemon after 600 calls.
 RESULT_BYTES: Final = 250
-# Functions that keep fewer results keep what takes long to make, such as a client of a provider.
+# Functions with a smaller cache keep objects that are expensive to create, such as the client of a provider.
 MANY_RESULTS: Final = 256
 
 
@@ -37,7 +37,7 @@ _budget = DEFAULT_MB * MIB
 
 
 def limit_caches(megabytes: int) -> None:
-    """Before anything is kept: LanceDB's caches are made once."""
+    """Set the budget. Call this before anything is cached, because LanceDB creates its caches only once."""
     global _budget  # noqa: PLW0603 - one for each process
     _budget = megabytes * MIB
 
@@ -48,12 +48,12 @@ def cache_share(kind: Literal["vectors", "graph", "replies"]) -> int:
 
 
 def register_cache(name: str, size: Callable[[], int], empty: Callable[[], None]) -> None:
-    """`size` is about how many bytes it takes. A later cache of the same name replaces the earlier one."""
+    """`size` returns the approximate number of bytes. A later cache of the same name replaces the earlier one."""
     _caches[name] = RegisteredCache(size, empty)
 
 
 def cache_sizes() -> dict[str, int]:
-    """name → about how many bytes each takes."""
+    """name → approximate number of bytes."""
     results = sum(one.cache_info().currsize for one in cached_functions())
     return {name: cache.size() for name, cache in _caches.items()} | {"functions": RESULT_BYTES * results}
 
@@ -67,7 +67,7 @@ def empty_caches() -> None:
 
 
 def cached_functions() -> Iterator[_lru_cache_wrapper[Any]]:
-    """Every function of llmc that keeps results, of the modules that are loaded."""
+    """The functions with `lru_cache` in all loaded modules of llmc."""
     modules = [module for name, module in list(sys.modules.items()) if name.partition(".")[0] == "llmc"]
     for module in modules:
         for name, value in list(vars(module).items()):

@@ -7,7 +7,8 @@ the index releases its slot meanwhile, and continues before calls that have not 
 
 Calls that arrive together often need the same value: the settings of their folder, or the very same reply. A value
 whose computation began after a call arrived is as fresh to that call as one that it would compute itself, later. So
-`InFlightCache` never serves what was outdated when the call arrived, and a call that arrives alone computes its own.
+`InFlightCache` never returns a value that was outdated when the call arrived; a call that arrives alone computes its
+own.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["ComputeSlots", "InFlightCache", "released", "revoke", "slot"]
 
 SLOTS: Final = 2
-# These calls compute for milliseconds. One that computes for longer than this no longer keeps others waiting.
+# Most calls compute for milliseconds. A call that holds its slot for longer than this loses it to the next one.
 LEASE_SECONDS: Final = 5.0
 CHECK_SECONDS: Final = 0.5
 Value = TypeVar("Value")
@@ -66,7 +67,7 @@ class ComputeSlots:
             self._acquire(self._returning)
 
     def revoke(self, thread: int) -> None:
-        """Free the slot of a thread that was abandoned, whether it ends or not."""
+        """Free the slot of an abandoned thread, which may never end."""
         with self._lock:
             if self._holders.pop(thread, None) is not None:
                 self._free += 1

@@ -39,8 +39,7 @@ _SHA = re.compile(r"[0-9a-f]{40}")
 @dataclass(frozen=True, slots=True)
 class GitFolder:
     """`state` changes when older commits may have arrived: a shallow clone was deepened, objects were repacked.
-    `borrows` says that git would look for missing objects in another repository (alternates), which llmc does not
-    read."""
+    `borrows`: git would look for missing objects in another repository (alternates), which llmc does not read."""
 
     objects: str
     head: str
@@ -50,7 +49,7 @@ class GitFolder:
 
 @dataclass(frozen=True, slots=True)
 class GitCommit:
-    """`paths` are those that it changed against its first parent, none for a merge; `is_cut` if there were more."""
+    """`paths` are the files changed relative to the first parent (none for a merge); `is_cut` if there were more."""
 
     id: str
     time: int
@@ -62,7 +61,7 @@ class GitCommit:
 
 
 def git_folder(root: str) -> GitFolder:
-    """Where the objects of a work tree are, and which commit it is at; NotFoundError says why there is no history."""
+    """Find the objects of a work tree and the commit it is at; NotFoundError if there is no history."""
     own, common = _folders(os.path.join(root, ".git"))  # noqa: PTH118 - text throughout, as in `paths`
     objects = os.path.join(common, "objects")  # noqa: PTH118
     for folder in (own, common, objects):
@@ -101,8 +100,8 @@ def _folders(place: str) -> tuple[str, str]:
 
 
 def _changed_at(folder: str) -> int | None:
-    """When something was last added to a folder or removed from it; None if there is none. One that is a link or
-    belongs to another user is an error."""
+    """The time at which an entry was last added or removed; None if the folder does not exist. A link, or a folder of
+    another user, is an error."""
     try:
         found = os.lstat(folder)
     except OSError:
@@ -114,7 +113,7 @@ def _changed_at(folder: str) -> int | None:
 
 
 def _small(path: str, most: int = SMALL_FILE) -> str:
-    """The text of a file that is no link; empty if there is none."""
+    """The text of a regular file; empty if it does not exist or is a link."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:

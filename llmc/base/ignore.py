@@ -65,7 +65,7 @@ class _Files:
 class FolderRules:
     """The rules for the entries of one folder. `closed`: all of them are hidden."""
 
-    __slots__ = ("_wanted", "above", "closed", "dots", "files", "folder", "include", "layers", "settled")
+    __slots__ = ("_included", "above", "closed", "dots", "files", "folder", "include", "layers", "settled")
 
     def __init__(
         self, folder: str, files: _Files, above: FolderRules | None, include: Patterns | None, *, dots: bool
@@ -76,7 +76,7 @@ class FolderRules:
         self.include = include  # None without such rules, and below a folder that they match
         self.dots = dots
         self.closed = False
-        self._wanted = include.layer(folder) if include else None
+        self._included = include.layer(folder) if include else None
         self.settled: bool
         self.layers: list[Layer]
         if above and above.settled and above.files is files:  # most folders have no ignore file
@@ -95,14 +95,14 @@ class FolderRules:
                 break
         else:
             verdict = not self.dots and name.startswith(".")
-        return verdict or (self.include is not None and not self._may_want(name, is_folder=is_folder))
+        return verdict or (self.include is not None and not self._may_include(name, is_folder=is_folder))
 
-    def wants(self, name: str, *, is_folder: bool) -> bool:
+    def includes(self, name: str, *, is_folder: bool) -> bool:
         """Whether the include rules match this entry; for a folder, this includes everything below it."""
-        return bool(self._wanted and self._wanted.verdict(name, is_folder=is_folder))
+        return bool(self._included and self._included.verdict(name, is_folder=is_folder))
 
-    def _may_want(self, name: str, *, is_folder: bool) -> bool:
-        if self.wants(name, is_folder=is_folder):
+    def _may_include(self, name: str, *, is_folder: bool) -> bool:
+        if self.includes(name, is_folder=is_folder):
             return True
         return is_folder and self.include is not None and self.include.may_match_below(_join(self.folder, name))
 
@@ -205,7 +205,7 @@ class Rules:
         """Read the rules for a visible folder. `names` are its entries; None if it cannot be read."""
         files = parent.files if parent else self._top
         include = parent.include if parent else self._include
-        if include and parent and parent.wants(folder.rpartition("/")[2], is_folder=True):
+        if include and parent and parent.includes(folder.rpartition("/")[2], is_folder=True):
             include = None
         if names is not None and not names.isdisjoint(_RULE_NAMES) and (own := self._own(folder, names, files.cost)):
             files = files.joined_by(own, folder)

@@ -186,19 +186,19 @@ PLAIN = "text"
 
 def _read_table() -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
     by_name: dict[str, str] = {}
-    spoken: dict[str, str] = {}
+    by_alias: dict[str, str] = {}
     interpreters: dict[str, str] = {}
     for row in _TABLE.strip().splitlines():
         language, names, others, programs = (column.strip() for column in row.split("|"))
-        spoken |= dict.fromkeys([language, *others.split()], language)
+        by_alias |= dict.fromkeys([language, *others.split()], language)
         interpreters |= dict.fromkeys(programs.split(), language)
         by_name |= dict.fromkeys(names.lower().split(), language)
-    return by_name, spoken, interpreters
+    return by_name, by_alias, interpreters
 
 
-_BY_NAME, _SPOKEN, _INTERPRETERS = _read_table()
+_BY_NAME, _BY_ALIAS, _INTERPRETERS = _read_table()
 
-NAMES: tuple[str, ...] = tuple(sorted(_SPOKEN))
+NAMES: tuple[str, ...] = tuple(sorted(_BY_ALIAS))
 
 _HEAD = 4096
 # Extensions of several languages: the first pattern found near the start decides, else the table.
@@ -243,7 +243,7 @@ def _by_first_line(line: str) -> str:
 def named(value: str) -> tuple[str, ...]:
     """The languages for a name, an alias or an extension: `py`, `.ts`, `C++`; empty if there is none."""
     value = value.strip().lower().removeprefix("*")
-    language = _SPOKEN.get(value) or _BY_NAME.get(value) or _BY_NAME.get(f".{value}")
+    language = _BY_ALIAS.get(value) or _BY_NAME.get(value) or _BY_NAME.get(f".{value}")
     return _FAMILIES.get(language, (language,)) if language else ()
 
 
@@ -309,17 +309,17 @@ _PARTS = {
 }
 
 
-def _sought(table: dict[str, str]) -> dict[str, str]:
+def _roles_by_word(table: dict[str, str]) -> dict[str, str]:
     return {word: role for role, words in table.items() for word in words.split()}
 
 
-_BY_FOLDER, _BY_WHOLE, _BY_ENDING, _BY_PART = (_sought(table) for table in (_FOLDERS, _WHOLE_NAMES, _ENDINGS, _PARTS))
+_BY_FOLDER, _BY_WHOLE, _BY_ENDING, _BY_PART = map(_roles_by_word, (_FOLDERS, _WHOLE_NAMES, _ENDINGS, _PARTS))
 _RANK = {role: rank for rank, role in enumerate(ROLES)}
 _JOINTS = re.compile(r"[._-]+")
 # A copy of another project's release: include/cargo/syn-3.0.6/src/lib.rs
 _RELEASE = re.compile(r"[a-z][\w.+-]*-v?\d+\.\d+\.\d+[\w.+-]*", re.IGNORECASE)
 _CAMEL_TEST = re.compile(r"Test[A-Z]\w*|\w*[a-z0-9](?:Tests?|Specs?|TestCase|Benchmark|IT)")
-# Where `test_x` is how a test file is called. Elsewhere, as in `test-run.ts`, it is code about running tests.
+# Languages whose test files are named `test_x`. In others, `test-run.ts` is code about running tests.
 _TEST_PREFIXED = frozenset(
     {"python", "ruby", "c", "cpp", "objc", "perl", "lua", "julia", "r", "php", "nim", "ocaml", PLAIN}
 )
@@ -440,6 +440,6 @@ _NOTE_WITHIN = 1024  # such notes are at the top; further down, they only mentio
 
 
 def looks_generated(text: str) -> bool:
-    """Whether a note at the top of the text says that it is generated."""
+    """Whether a note at the top of the text marks it as generated."""
     # Nearly all texts lack the word that every such note has, and finding that out takes a tenth of the time.
     return "generated" in text[:_NOTE_WITHIN].lower() and _GENERATED.search(text, 0, _NOTE_WITHIN) is not None

@@ -9,9 +9,9 @@ if TYPE_CHECKING:
 
 __all__ = ["LISTS", "MATCHING", "TEXTS", "is_listing", "program_of"]
 
-# They print files as they are: agents edit from what they read, so their output is never rearranged.
+# These programs print files verbatim. Agents edit files based on this output, so it is never rearranged.
 TEXTS: Final = frozenset({"cat", "sed", "head", "tail", "nl"})
-# They print lists, which can be regrouped.
+# These programs print lists, which can be regrouped.
 MATCHING: Final = frozenset({"rg", "grep", "egrep", "fgrep"})
 LISTS: Final = MATCHING | {"find", "fd", "ls", "tree"}
 

@@ -91,7 +91,7 @@ def tail(path: str, lines: int = 10) -> list[str]:
 
 
 def log_to_stderr(*, level: str, clean: Callable[[str], str]) -> None:
-    """For a server in the foreground, whose output somebody else collects."""
+    """Log to stderr: for a server in the foreground, whose output a process supervisor collects."""
     root = logging.getLogger()
     for old in [handler for handler in root.handlers if isinstance(handler, StderrHandler)]:
         root.removeHandler(old)

@@ -7,10 +7,10 @@ import ctypes
 __all__ = ["share_arenas", "trim_heap"]
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -3, -8  # from malloc.h
-# Larger blocks are mapped by themselves and returned as soon as they are freed. By itself glibc raises this limit up to
-# 32 MB, and then the buffers of queries leave holes in the heap.
+# Larger blocks are mapped separately and returned to the system as soon as they are freed. By default glibc raises this
+# limit to up to 32 MB, and the buffers of queries then leave holes in the heap.
 LARGE_BLOCK = 256 << 10
-MOST_FREE = 1 << 20  # at the end of the heap, before it is returned
+MOST_FREE = 1 << 20  # bytes at the end of the heap before they are returned to the system
 
 
 def share_arenas() -> None:

@@ -50,7 +50,7 @@ class ExchangeSizeError(ExchangeError):
     """The reply exceeds the size limit."""
 
 
-class Answered(NamedTuple):
+class HttpReply(NamedTuple):
     status: int
     body: bytes
 
@@ -73,10 +73,10 @@ class Exchanger:
         most: int,
         content: bytes | None = None,
         cancelled: Callable[[], bool] = lambda: False,
-    ) -> Answered:
+    ) -> HttpReply:
         """Read at most `most` bytes of the body, in at most `seconds` in total."""
         deadline = time.monotonic() + seconds
-        future: Future[Answered] = Future()
+        future: Future[HttpReply] = Future()
         client = self._open()
         headers = {"Content-Type": "application/json"} if content is not None else {}
         stream = partial(client.stream, method, url, content=content, headers=headers)
@@ -113,7 +113,7 @@ class Exchanger:
         threading.Thread(target=close_quietly, args=(client,), name="llmc-exchange", daemon=True).start()
 
 
-def run_request(stream: Callable[..., AbstractContextManager[httpx.Response]], deadline: float, most: int) -> Answered:
+def run_request(stream: Callable[..., AbstractContextManager[httpx.Response]], deadline: float, most: int) -> HttpReply:
     import httpx  # noqa: PLC0415 - 0.1 s, and rarely needed
 
     left = max(0.001, deadline - time.monotonic())
@@ -126,7 +126,7 @@ def run_request(stream: Callable[..., AbstractContextManager[httpx.Response]], d
                     raise ExchangeSizeError(f"the reply is larger than {most:,} bytes")
                 if time.monotonic() > deadline:
                     raise ExchangeTimeoutError("timed out")
-            return Answered(reply.status_code, bytes(body))
+            return HttpReply(reply.status_code, bytes(body))
     except httpx.TimeoutException:
         raise ExchangeTimeoutError("timed out") from None
     except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:

@@ -1,7 +1,7 @@
 """Running programs: their output is read until a deadline or cancellation, and whole process groups are ended.
 
 Programs of the user are started in a process group of their own (`start_new_session`), which is signalled as a whole,
-so that nothing that they started remains. Our own helpers start no others, and are killed alone.
+so that none of their child processes remain. Our own helpers start no other processes and are killed alone.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def end_group(process: subprocess.Popen[bytes], grace: float) -> None:
 
 
 def kill(process: subprocess.Popen[bytes]) -> int:
-    """Kill a process, close its pipes and collect it; does nothing to one that has ended. Its exit code."""
+    """Kill the process if it is still running, close its pipes, wait for it and return its exit code."""
     process.kill()
     for pipe in (process.stdin, process.stdout, process.stderr):
         if pipe is not None:
@@ -53,8 +53,8 @@ def kill(process: subprocess.Popen[bytes]) -> int:
 
 @contextmanager
 def killed_at(process: subprocess.Popen[bytes], deadline: Callable[[], float]) -> Iterator[threading.Event]:
-    """Kill the process at this time on the monotonic clock, which may be moved meanwhile, or when the block ends. The
-    event is set if it was late."""
+    """Kill the process at the deadline, a time on the monotonic clock that may change meanwhile, or when the block
+    ends. The event is set if the deadline passed."""
     done, late = threading.Event(), threading.Event()
 
     def watch() -> None:

@@ -1,7 +1,7 @@
 """Places written as text: `path`, `path:line`, `path:line:col`, `path:10-40`, `path::symbol`, and names that begin with
 a module (`echo.deliver` in `src/echo.ts`, `pkg.a.f` in `pkg/a/__init__.py`).
 
-This module only splits text; whether a place exists is decided where the index or the file is at hand.
+This module only splits text; callers that have the index or the file check whether a place exists.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class LineReference(NamedTuple):
 
 
 class PathRange(NamedTuple):
-    """`start` 0 is no range; `end` 0 is the end of the file; `symbol` is empty unless one is named."""
+    """`start` is 0 without a range; `end` is 0 for the end of the file; `symbol` is empty if none is given."""
 
     path: str
     start: int = 0

@@ -142,8 +142,8 @@ class RootFs:
         raise _refused(path, ReadRefusal.UNSTABLE, hint="Try again when the file is no longer being written.")
 
     def expect(self, paths: Iterable[str]) -> None:
-        """These files will be read soon, one by one. Where each read is a request over the network, the first one
-        brings them all; on a disk nothing is to be done."""
+        """Announce files that will be read one by one. If reads are network requests, the first one fetches them all;
+        for files on a disk this does nothing."""
 
     def head(self, path: str, size: int, *, follow: bool = False) -> bytes:
         """The first `size` bytes, or fewer if the file is shorter."""

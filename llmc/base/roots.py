@@ -93,7 +93,7 @@ def disambiguate(roots: Sequence[Root]) -> list[Root]:
 
 
 def cover(roots: Iterable[Root], hides: Callable[[Root, str], bool] | None = None) -> Cover:
-    """Drop each root whose files belong to another root, so that no file is returned twice.
+    """Drop each root that lies inside another root, so that no file is returned twice.
 
     `hides(outer, folder)` returns whether the outer root ignores the folder, which then remains a root of its own. By
     default only ignore files are considered, not settings.
