@@ -67,7 +67,9 @@ def find(views: Sequence[View], request: FindRequest) -> FindResult:
     scored = matching(views, request, ranking(request.query), lambda places: places.holding(part)[1])
     if not scored and request.query and not GLOB.search(request.query):
         letters = request.query.lower()
-        scored = matching(views, request, lambda path: fuzzy(letters, path), lambda places: places.spelling(letters))
+        scored = matching(
+            views, request, lambda path: fuzzy(letters, path), lambda places: places.with_letters(letters)
+        )
     scored.sort(key=lambda pair: (pair[0], len(pair[1].path), pair[1].path))
     return FindResult(
         files=tuple(file for _, file in scored),

@@ -1,8 +1,8 @@
 """One writer for a store, across processes.
 
-The kernel keeps the lock (`flock`), so a killed writer leaves none behind; the file only says who holds it. A
-process that waits for it holds the lock of a second file: a writer that stays open between saves notices that and lets
-go.
+The kernel keeps the lock (`flock`), so a killed writer leaves none behind; the file only names its holder. A process
+that waits for the lock holds the lock of a second file: a writer that stays open between saves notices that and
+releases its own.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RETRY_SECONDS = 0.02
 
 
 class WriterLock:
-    """Taken in the constructor, or StoreError says who holds it. `wait` seconds are allowed for the other to finish."""
+    """Acquired in the constructor, after up to `wait` seconds; StoreError names the process that still holds it."""
 
     def __init__(self, folder: Path, wait: float = 0.0) -> None:
         self._path, self._queue_path = (folder / name for name in LOCK_FILES)
@@ -39,17 +39,17 @@ class WriterLock:
             self.release()
             raise
         os.ftruncate(self._file, 0)
-        with contextlib.suppress(OSError):  # a full disk must not keep a writer from making room
+        with contextlib.suppress(OSError):  # a writer must be able to free space on a full disk
             os.pwrite(self._file, json.dumps({"pid": os.getpid()}).encode(), 0)
 
     def _take(self, deadline: float) -> None:
-        """In the order of arrival, as far as one place in the queue can tell."""
+        """Acquire the lock; the queue has one place, so two waiting processes are served in order."""
         waiting = [self._queue, self._file]
         while waiting:
             if _try(waiting[0]):
                 waiting.pop(0)
             elif time.monotonic() >= deadline:
-                raise _held(self._path)
+                raise _locked_error(self._path)
             else:
                 time.sleep(RETRY_SECONDS)
         fcntl.flock(self._queue, fcntl.LOCK_UN)
@@ -87,7 +87,7 @@ def _try(file: int) -> bool:
     return True
 
 
-def _held(path: Path) -> StoreError:
+def _locked_error(path: Path) -> StoreError:
     try:
         pid = int(json.loads(path.read_bytes())["pid"])
     except (OSError, ValueError, KeyError, TypeError):

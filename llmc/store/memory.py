@@ -1,6 +1,6 @@
-"""The in-memory twins of the keyword store and the vector store: the same contract in a few plain dicts.
+"""In-memory implementations of the keyword store and the vector store in a few plain dicts, under the same contract.
 
-They are for tests and show what the interfaces mean; nothing here is fast or stored.
+They are for tests and illustrate the interfaces; they are neither fast nor persistent.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MemoryKeywords", "MemoryVectors"]
 
-# BM25 as tantivy has it.
+# The parameters of tantivy's BM25.
 K1, B = 1.2, 0.75
 
 Place = tuple[int, int]
@@ -64,7 +64,7 @@ class MemoryKeywords:
         self.rollback()
 
     def reload(self) -> None:
-        """There is no other process."""
+        """Does nothing: no other process writes to it."""
 
     def close(self) -> None:
         self.rollback()
@@ -163,7 +163,7 @@ class MemoryVectors:
         self._deleted = set()
 
     def reload(self) -> None:
-        """There is no other process."""
+        """Does nothing: no other process writes to it."""
 
     def close(self) -> None:
         self.rollback()

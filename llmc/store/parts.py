@@ -1,7 +1,7 @@
-"""The parts of a store on disk, loaded in the state that the catalog describes; both reader and writer use them.
+"""The catalog, keyword index and vector tables of a store on disk, loaded in the state that the catalog describes.
 
-A damaged catalog or keyword index raises. A damaged vector table does not: it is noted in `VectorIndex.damage`, and the
-next writer creates it again.
+Readers and the writer both use them. A damaged catalog or keyword index raises; a damaged vector table only sets
+`VectorIndex.damage`, and the next writer creates it again.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ NO_EMBEDDING = Embedding(0, "", 1)
 
 
 class Parts:
-    """`wanted` is the embedder that new vectors come from; the `target` is that one, once the catalog knows it, and
-    else the one that answers."""
+    """`embedder` (name, dimension) is the one for new vectors. `target` is its entry in the catalog, or the answering
+    embedder until it has one."""
 
-    def __init__(self, folder: Path, wanted: tuple[str | None, int]) -> None:
+    def __init__(self, folder: Path, embedder: tuple[str | None, int]) -> None:
         self.folder = folder
-        self.wanted = wanted
+        self.embedder = embedder
         self.catalog = Catalog(folder / MAIN)
         self._inspector = Inspector(folder, self.catalog)
         self._tables: dict[Embedding, VectorIndex] = {}
@@ -50,7 +50,7 @@ class Parts:
             raise
 
     def load(self) -> None:
-        """Check everything, then see what was committed."""
+        """Check everything, then read what was committed."""
         moment = self._inspector.inspect()
         self.keywords.reload()
         self.moment = moment
@@ -73,8 +73,8 @@ class Parts:
             table.reload(self.moment.table_files(embedding))
 
     def _damage_of(self, embedding: Embedding) -> str:
-        """Why the table's files are not those that the catalog names; empty if they are. A writer in another process
-        may be replacing them: only a difference that stays while the catalog does not change is damage."""
+        """How the table's files differ from those in the catalog; empty if they do not. A writer in another process may
+        be replacing them, so only a difference that persists while the catalog does not change is damage."""
         for attempt in range(ATTEMPTS):
             moment = self.moment if attempt == 0 else self.catalog.moment()
             files = moment.table_files(embedding)
@@ -83,7 +83,7 @@ class Parts:
             try:
                 with guard(self.folder, "checking the vectors"):
                     if files and not folder.exists():
-                        raise corrupt("the index does not check out", "the vector table is missing", self.folder)
+                        raise corrupt("the index is damaged", "the vector table is missing", self.folder)
                     with suppress(FileNotFoundError):  # `check_files` names it
                         seen = {str(folder / name): signature(folder / name) for name in files}
                     check_files(folder, files)
@@ -107,7 +107,7 @@ class Parts:
 
     @property
     def target(self) -> Embedding:
-        return self.moment.find(*self.wanted) or self.answering
+        return self.moment.find(*self.embedder) or self.answering
 
     def tables(self) -> dict[Embedding, VectorIndex]:
         return {embedding: self.table(embedding) for embedding in self.moment.embeddings.values()}

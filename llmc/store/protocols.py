@@ -42,7 +42,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """One term in one field. Terms come out of `llmc.base.words`, the same analysis that the writer used."""
+    """One term in one field. Terms come from `llmc.base.words`, which the writer used too."""
 
     field: str  # body, name, path, capsule
     term: str
@@ -53,8 +53,7 @@ class Clause:
 class KeywordQuery:
     """BM25 over the sum of `any`; each group of `all` must be met by at least one of its clauses; `none` excludes.
 
-    Without `all`, at least one clause of `any` must be met; with it, `any` only ranks. A query of nothing finds
-    nothing.
+    Without `all`, at least one clause of `any` must match; with it, `any` only ranks. An empty query has no hits.
     """
 
     any: tuple[Clause, ...]
@@ -73,7 +72,7 @@ class ChunkHit(NamedTuple):
 class Trigrams:
     """A condition on the lower-cased trigrams of a file: all of `all`, and for each group of `any` one alternative.
 
-    Empty means "nothing known": every file is a candidate.
+    An empty condition makes every file a candidate.
     """
 
     all: frozenset[str] = frozenset()
@@ -84,7 +83,7 @@ class Trigrams:
         return not self.all and not self.any
 
     def met(self, has: Callable[[str], bool]) -> bool:
-        """For a string of which `has` says whether it contains a trigram."""
+        """Whether a text meets the condition; `has` tells whether it contains a trigram."""
         return all(map(has, self.all)) and all(any(one.met(has) for one in group) for group in self.any)
 
 
@@ -104,7 +103,7 @@ class KeywordSearcher(Protocol):
     def candidates(self, condition: Trigrams, limit: int | None = None, *, across_lines: bool = False) -> list[int]:
         """Documents that may match, ascending; possibly more than match, never fewer. `limit` may cut the list.
 
-        A match is taken to lie within one line (between two `\\n`) unless `across_lines` is set.
+        A match lies within one line (between two `\\n`) unless `across_lines` is set.
         """
 
     def estimate(self, condition: Trigrams) -> int:
@@ -118,19 +117,19 @@ class KeywordStore(KeywordSearcher, Protocol):
         """Buffer a document; nothing is visible before `commit`."""
 
     def delete(self, docs: Collection[int]) -> None:
-        """Buffer the removal of documents; unknown numbers are no error."""
+        """Buffer the removal of documents; unknown numbers are ignored."""
 
     def commit(self) -> None:
-        """Make the buffered changes durable and visible, all or none. On an error nothing is, and the buffer is
+        """Make the buffered changes durable and visible, all or none. After an error none is, and the buffer is
         empty."""
 
     def rollback(self) -> None: ...
 
     def release(self) -> None:
-        """Give up the writer's lock and memory; the next `add` or `delete` takes them again."""
+        """Release the writer's lock and memory; the next `add` or `delete` acquires them again."""
 
     def reload(self) -> None:
-        """See what another process committed."""
+        """Make the commits of other processes visible."""
 
     def docs(self) -> set[int]:
         """Every document number that is in the store."""
@@ -144,7 +143,7 @@ class ChunkSearcher(Protocol):
     damage: str  # why the vectors cannot be used; empty if they can
 
     def vectors(self, docs: Collection[int]) -> dict[int, npt.NDArray[np.float32]]:
-        """What was added for these documents, in half precision; without those that have no rows."""
+        """document → its vectors, in half precision; documents without vectors are omitted."""
 
     def search(
         self, query: npt.NDArray[np.float32], limit: int, within: Collection[int] | None = None
@@ -169,7 +168,7 @@ class VectorStore(Protocol):
     def reload(self) -> None: ...
 
     def vectors(self, docs: Collection[int]) -> dict[int, npt.NDArray[np.float32]]:
-        """What was added for these documents, in half precision; without those that have no rows."""
+        """document → its vectors, in half precision; documents without vectors are omitted."""
 
     def search(
         self, query: npt.NDArray[np.float32], limit: int, within: Collection[int] | None = None
@@ -185,7 +184,7 @@ class CatalogReader(Protocol):
     """Which file holds which document, and what each document consists of. `root` is a root's id."""
 
     def generation(self) -> int:
-        """Changes whenever anything else here does."""
+        """A number that changes with any other result of this interface."""
 
     def files(self, root: str) -> dict[str, FileState]: ...
 
@@ -256,11 +255,11 @@ class CatalogReader(Protocol):
 
 
 class StoreReader(Protocol):
-    """What a view reads. Its identity is that of the index: views of work trees of one family share one."""
+    """What a view reads. The views of all work trees of a family share one instance."""
 
     @property
     def folder(self) -> Path:
-        """Where a local store is kept; for a shared one only a name."""
+        """The folder of a local store; for a shared one it serves only as a name."""
 
     @property
     def catalog(self) -> CatalogReader: ...
@@ -273,9 +272,9 @@ class StoreReader(Protocol):
 
     @property
     def embedding(self) -> Embedding:
-        """The embedder whose vectors answer: a query has to be embedded by the embedder of this name."""
+        """The embedder of the vectors that are searched; queries must be embedded with it."""
 
     def vector_state(self, *, wait: bool = True) -> VectorState: ...
 
     def expect(self, docs: Collection[int] = (), names: Collection[str] = ()) -> None:
-        """The catalog will be asked for these documents, and for who defines these names; see `RootFs.expect`."""
+        """Announce that these documents, and the definitions of these names, will be needed; see `RootFs.expect`."""

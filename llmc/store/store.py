@@ -4,7 +4,7 @@
         store.apply(Batch(root, states, gone, documents))
 
     store = Store.open(folder, embedder.name, embedder.dimension)
-    store.refresh()                  # before each query: sees what any process committed, checks that all is sound
+    store.refresh()                  # before each query: read new commits of any process, check the files
     store.keywords.search(...), store.vectors.search(...), store.catalog.places(root)
 
 A batch is written to all parts or none: numbers for its documents are reserved and noted as in flight (catalog);
@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Self
 from llmc.base.errors import CorruptVectorsError, StoreError, VectorsUnavailableError
 from llmc.store.catalog.writer import CatalogWriter
 from llmc.store.integrity.inspection import KEYWORD_INDEXES, check_usable, make
-from llmc.store.integrity.main_file import MAIN, hold, let_go
+from llmc.store.integrity.main_file import MAIN, pin, unpin
 from llmc.store.integrity.native_errors import guard
 from llmc.store.lock import WriterLock
 from llmc.store.parts import Parts
@@ -73,12 +73,12 @@ class Store:
         rebuild: bool = False,
         wait: float = 0.0,
     ) -> Self:
-        """`write` takes the writer's lock (waiting up to `wait` seconds), makes the store when there is none, and
-        repairs. `rebuild` empties it first. Without an embedder the one that answers is used."""
+        """`write` acquires the writer's lock (waiting up to `wait` seconds), creates the store if there is none, and
+        repairs it. `rebuild` empties it first. Without an embedder the answering one is used."""
         path = Path(folder)
         with ExitStack() as undo:
-            hold(path / MAIN)
-            undo.callback(let_go, path / MAIN)
+            pin(path / MAIN)
+            undo.callback(unpin, path / MAIN)
             lock = None
             if write:
                 lock = take_lock(path, wait)
@@ -100,7 +100,7 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """A writer waits for merges and then releases its lock; readers have seen every batch before."""
+        """A writer waits for merges and then releases its lock; every batch was visible to readers before."""
         writer, self._writer = self._writer, None
         try:
             if writer is not None:
@@ -109,7 +109,7 @@ class Store:
             self._parts.close()
             if not self._closed:
                 self._closed = True
-                let_go(self.folder / MAIN)
+                unpin(self.folder / MAIN)
 
     # --- reading
 
@@ -127,7 +127,7 @@ class Store:
 
     @property
     def embedding(self) -> Embedding:
-        """The embedder whose vectors are searched: a query has to be embedded by it."""
+        """The embedder of the vectors that are searched; queries must be embedded with it."""
         return self._parts.answering
 
     @property
@@ -136,7 +136,7 @@ class Store:
         return self._parts.target
 
     def refresh(self) -> int:
-        """The generation that is now being read. CorruptStoreError when anything on disk is not what was written."""
+        """Read the newest generation and return it. CorruptStoreError if anything on disk was changed by others."""
         with self._refreshing:
             if not self._parts.is_current():
                 self._parts.load()
@@ -146,16 +146,16 @@ class Store:
         """Does nothing: the catalog is on this disk."""
 
     def vector_state(self, *, wait: bool = True) -> VectorState:
-        """Whether vectors can answer, and how. Without `wait` they are loaded in the background."""
+        """Whether vectors can be searched, and how. Without `wait` they are loaded in the background."""
         return self.vectors.state(wait=wait)
 
     def embedded_contents(self, hashes: Collection[str]) -> set[str]:
-        """Which of these contents have vectors under whatever path: they need not be embedded again."""
+        """Which of these contents have vectors under any path, so that they need not be embedded again."""
         return set(self.catalog.documents_of_contents(hashes, self.target.number))
 
     def vectors_of_contents(self, hashes: Collection[str]) -> dict[str, Vectors]:
-        """content hash → the vectors of a document of this content, of those that have some. Empty while the table
-        cannot be read: then these contents get their vectors later."""
+        """content hash → vectors of a document with this content; contents without vectors are omitted. Empty while the
+        table cannot be read; these contents then get their vectors later."""
         docs = self.catalog.documents_of_contents(hashes, self.target.number)
         try:
             found = self._parts.table(self.target).vectors(set(docs.values()))
@@ -179,9 +179,9 @@ class Store:
     def _begin_writing(self, lock: WriterLock) -> None:
         writer = Writer(self._parts, CatalogWriter(self.folder / MAIN), lock)
         try:
-            name, dimension = self._parts.wanted
+            name, dimension = self._parts.embedder
             if name is not None and self._parts.moment.find(name, dimension) is None:
-                writer.ledger.put_embedder(name, dimension)
+                writer.catalog_writer.put_embedder(name, dimension)
                 self._parts.load()
             writer.vectors.open()
             writer.vectors.check()
@@ -207,8 +207,8 @@ class Store:
         return self._writing.is_awaited()
 
     def can_continue(self) -> bool:
-        """Whether a writer that was left open may go on; if not, opening the store again repairs it. Raises as
-        `refresh` does."""
+        """Whether a writer that was left open may be used again; if not, open the store again, which repairs it. Raises
+        the same errors as `refresh`."""
         if not self._writing.is_in_place():
             return False
         self.refresh()
@@ -217,46 +217,47 @@ class Store:
     def apply(self, batch: Batch, *, defer_vectors: bool = False) -> int:
         """Write the batch to all parts. Returns the new generation, or the old one if the batch is empty.
 
-        On an error nothing of it is visible, and it may be applied again: a full disk is StoreFullError. With
-        `defer_vectors` a batch does not wait for the import of LanceDB: its vectors follow (`flush_vectors`)."""
+        After an error nothing of it is visible, and it may be applied again; a full disk raises StoreFullError. With
+        `defer_vectors` a batch does not wait for the import of LanceDB, and `flush_vectors` adds its vectors later."""
         self._writing.apply(batch, defer_vectors=defer_vectors)
         return self.refresh()
 
     def flush_vectors(self) -> None:
-        """Commit the vectors that were deferred."""
+        """Commit the deferred vectors."""
         self._writing.put_deferred()
         self.refresh()
 
     def put_root(self, root: Root) -> None:
-        """Note a root's name and family; a batch for an unknown root makes it too."""
-        self._writing.ledger.put_root(root)
+        """Record a root's name and family; a batch for an unknown root creates it too."""
+        self._writing.catalog_writer.put_root(root)
 
     def drop_root(self, root: str) -> int:
-        """Forget a root; its documents become dead unless another root holds them."""
+        """Remove a root; its documents become dead unless another root has them."""
         self._writing.drop_root(root)
         return self.refresh()
 
     def sweep(self, max_age: float = 7 * DAY, max_share: float = 0.5) -> int:
-        """Remove documents that have been dead for `max_age` seconds, and so many of the others that at most
-        `max_share` of all are dead. Returns how many were removed."""
+        """Remove documents that have been dead for `max_age` seconds, and further dead ones until at most `max_share`
+        of all documents are dead. Returns the number of removed documents."""
         swept = self._writing.sweep(max_age, max_share)
         self.refresh()
         return swept
 
     def optimize_vectors(self) -> bool:
-        """Join the small files of the vector table, and index it if it is large; True if that was worth it. Takes
-        memory, so only for a worker process."""
+        """Merge the small files of the vector table, and index it if it is large; False if it was not needed. Needs
+        much memory, so it runs in a worker process."""
         done = self._writing.vectors.optimize()
         self.refresh()
         return done
 
     def scattered_vectors(self) -> bool:
-        """Whether a worker should `optimize_vectors`; reads file names only."""
+        """Whether a worker should call `optimize_vectors`; reads file names only."""
         target = self.target
         return self._parts.table(target).needs_optimize(lambda: self.catalog.embedded_total(target.number)[1])
 
     def drop_vectors(self, reason: str) -> None:
-        """Forget the vectors of the target, whose table cannot be used; `without_vectors` names every document then."""
+        """Forget the vectors of the target, whose table cannot be used; `without_vectors` then returns every
+        document."""
         self._writing.vectors.drop(self.target, reason)
         self.refresh()
 
@@ -266,20 +267,20 @@ class Store:
         return self._writing.vectors.lost
 
     def rebuild(self) -> None:
-        """Replace the store by an empty one. Nothing else may use this object meanwhile."""
-        writing, wanted = self._writer is not None, self._parts.wanted
+        """Replace the store by an empty one. No other thread may use this object meanwhile."""
+        writing, embedder = self._writer is not None, self._parts.embedder
         with suppress(StoreError):  # closing a damaged store may fail
             self.close()
-        fresh = type(self).open(self.folder, *wanted, write=True, rebuild=True, wait=REBUILD_SECONDS)
+        fresh = type(self).open(self.folder, *embedder, write=True, rebuild=True, wait=REBUILD_SECONDS)
         if not writing:
             fresh.close()
-            fresh = type(self).open(self.folder, *wanted)
+            fresh = type(self).open(self.folder, *embedder)
         self._parts, self._writer, self._closed = fresh._parts, fresh._writer, False  # noqa: SLF001 of the same class
 
     # --- another embedder
 
     def without_vectors(self) -> set[int]:
-        """Living documents that have no vectors of the target yet."""
+        """Live documents that have no vectors of the target yet."""
         return self.catalog.unembedded(self.target.number)
 
     def put_vectors(self, vectors: Mapping[int, Vectors]) -> int:
@@ -288,8 +289,8 @@ class Store:
         return self.refresh()
 
     def use_vectors(self) -> bool:
-        """Search the vectors of the target from now on, once it has them for every document that the old embedder has,
-        and drop the old ones. True when the target is used."""
+        """If the target has vectors for every document that the old embedder has, search them from now on and drop the
+        old ones. Returns whether the target is used."""
         old, new = self.embedding, self.target
         if old == new:
             return True

@@ -1,4 +1,4 @@
-"""The values of the store: what goes in (`Batch`), and what it says of itself."""
+"""The values of the store: its input (`Batch`), and its descriptions of itself."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ __all__ = ["Batch", "Counts", "Embedding", "Extent", "Manifests", "Moment", "Sto
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """One step of one root: reaches all stores or none.
+    """A set of changes to one root, applied to all stores or to none.
 
     `states` are rows to write (new or changed files, skipped and failed ones too), `gone` the paths to forget.
-    `documents` holds what the store does not know yet: the key of every INDEXED state is either here or in the catalog.
+    `documents` are those that are new to the store: the key of every INDEXED state is either here or in the catalog.
     """
 
     root: str
@@ -26,7 +26,7 @@ class Batch:
 
 
 class StoredDefinition(NamedTuple):
-    """A symbol and the document that holds it."""
+    """A symbol and the document that defines it."""
 
     doc: int
     symbol: Symbol
@@ -36,7 +36,7 @@ class StoredDefinition(NamedTuple):
 class StoreDifference:
     """Two stores disagree about a document."""
 
-    store: str  # chunks, files, vectors: the one that is not as the catalog says
+    store: str  # chunks, files, vectors: the store that differs from the catalog
     problem: str  # missing, extra, count (some of its rows are not there), or why all of it is unreadable
     doc: int  # 0 for the whole store
     path: str = ""
@@ -50,7 +50,7 @@ class StoreDifference:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """For `llmc status`: how much is there, in rows and in bytes on disk."""
+    """Numbers of rows and bytes on disk, for `llmc status`."""
 
     files: dict[str, int]  # by status
     documents: int
@@ -64,7 +64,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """The part of a file that counts: `crc` is of its first `size` bytes."""
+    """The relevant part of a file; `crc` is the checksum of its first `size` bytes."""
 
     file: str
     size: int
@@ -91,9 +91,9 @@ class Embedding:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """What the catalog says of the other stores at one generation.
+    """The state of the other stores at one generation, according to the catalog.
 
-    `moving`: a writer is at work or was cut short, so that tantivy may be ahead of the manifest. `answering` is the
+    `moving`: a writer is active or was interrupted, so tantivy may be ahead of the manifest. `answering` is the
     embedder whose vectors are complete.
     """
 

@@ -1,14 +1,14 @@
-"""The writer of the store: writes each change to all parts, the catalog last, and repairs what was interrupted.
+"""The writer of the store: writes each change to all parts, the catalog last, and repairs interrupted changes.
 
-`Store` owns the parts that are read; the writer owns the order of the steps, and its own `VectorTables`, since those
-that are read follow the catalog and these run ahead of it. Each step has a name, and `reached` is called at its end:
-there the tests kill the process. After an error the numbers of the batch stay in flight, and the next call begins with
-a repair.
+`Store` owns the parts that are read. The writer owns the order of the steps and its own `VectorTables`, which are ahead
+of the catalog, while the tables for reading follow it. Each step has a name, and `reached` is called when it ends;
+there the tests kill the process. After an error the documents of the batch stay in flight, and the next call begins
+with a repair.
 
-`compare` lists the differences between the parts. Every document of the catalog, dead ones included, must have its
-chunks and its parts in the keyword store and, where the catalog says so, its rows among the vectors; and no part may
-hold any other. A repair never guesses: whatever is not whole is removed everywhere, files included, so that the next
-walk over the root finds those files new and indexes them.
+`compare` lists the differences between the parts. Every document of the catalog, including dead ones, must have its
+chunks and trigrams in the keyword store and, if the catalog says so, its rows in the vector table; and no part may have
+any other document. A repair removes every incomplete document everywhere, including its file rows, so that the next
+walk over the root treats those files as new and indexes them.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ __all__ = ["Writer", "compare", "unreadable_tables"]
 
 
 def compare(parts: Parts) -> list[StoreDifference]:
-    """Every disagreement, by store and document. A vector table that cannot be read is passed over: its documents are
-    whole in the other stores, and `unreadable_tables` names it."""
+    """Every difference, by store and document. A vector table that cannot be read is skipped: its documents are
+    complete in the other stores, and `unreadable_tables` reports it."""
     catalog, keywords = parts.catalog, parts.keywords
     chunks = catalog.chunk_counts()
     found = counted("chunks", chunks, keywords.chunks.counts())
@@ -62,11 +62,11 @@ def unreadable_tables(parts: Parts) -> list[StoreDifference]:
     return found
 
 
-def counted(store: str, wanted: Mapping[int, int], found: Mapping[int, int]) -> list[StoreDifference]:
-    """Rows for each document, as they should be and as they are."""
+def counted(store: str, expected: Mapping[int, int], found: Mapping[int, int]) -> list[StoreDifference]:
+    """The differences between the expected and the actual number of rows for each document."""
     differences = []
-    for doc in sorted(wanted.keys() | found.keys()):
-        rows, there = wanted.get(doc, 0), found.get(doc, 0)
+    for doc in sorted(expected.keys() | found.keys()):
+        rows, there = expected.get(doc, 0), found.get(doc, 0)
         if rows != there:
             problem = "missing" if not there else "extra" if not rows else "count"
             differences.append(StoreDifference(store, problem, doc))
@@ -76,12 +76,12 @@ def counted(store: str, wanted: Mapping[int, int], found: Mapping[int, int]) -> 
 class Writer:
     reached: Callable[[str], None] = staticmethod(lambda _step: None)
 
-    def __init__(self, parts: Parts, ledger: CatalogWriter, lock: WriterLock) -> None:
+    def __init__(self, parts: Parts, catalog_writer: CatalogWriter, lock: WriterLock) -> None:
         self._parts = parts
-        self.ledger = ledger
+        self.catalog_writer = catalog_writer
         self._lock = lock
         self._deferred: dict[int, Vectors] = {}
-        self.vectors = VectorTables(parts, ledger, self._seal, self.reached)
+        self.vectors = VectorTables(parts, catalog_writer, self._seal, self.reached)
 
     def is_awaited(self) -> bool:
         return self._lock.is_awaited()
@@ -92,21 +92,21 @@ class Writer:
     # --- batches
 
     def apply(self, batch: Batch, *, defer_vectors: bool = False) -> None:
-        """`defer_vectors`: while LanceDB is being imported the documents are committed without their vectors, which
-        follow with a later batch or when the writer closes."""
+        """`defer_vectors`: while LanceDB is being imported, documents are committed without vectors; a later batch adds
+        them, or the closing writer."""
         if engine.is_loaded():
             self.put_deferred()
         self.repair()
         fresh = self._fresh(batch)
         if not (fresh or batch.states or batch.gone):
             return
-        numbered = dict(zip(self.ledger.reserve(len(fresh)), fresh, strict=True)) if fresh else {}
+        numbered = dict(zip(self.catalog_writer.reserve(len(fresh)), fresh, strict=True)) if fresh else {}
         self.reached("reserved")
         with self._undone_on_error():
             deferred = self._deferred_of(numbered) if defer_vectors else {}
             numbered = {doc: replace(one, vectors=None) if doc in deferred else one for doc, one in numbered.items()}
             numbered, manifests = self._spread(numbered) if numbered else ({}, {})
-            generation = self.ledger.settle(batch, numbered, self._parts.target.number, manifests)
+            generation = self.catalog_writer.settle(batch, numbered, self._parts.target.number, manifests)
         self._deferred |= deferred
         self.reached("settled")
         self._seal(generation)
@@ -117,28 +117,27 @@ class Writer:
         return {doc: one.vectors for doc, one in numbered.items() if one.vectors is not None}
 
     def put_deferred(self) -> None:
-        """Commit the vectors that were deferred, waiting for LanceDB. Where that fails, the documents stay without
-        vectors and are embedded again later."""
+        """Wait for LanceDB and commit the deferred vectors. If that fails, the documents are embedded again later."""
         deferred, self._deferred = self._deferred, {}
         if deferred:
             with suppress(VectorsUnavailableError):
                 self.put_vectors(deferred)
 
     def _fresh(self, batch: Batch) -> list[Document]:
-        """The documents that are new to the store, each once. ValueError for an inconsistent batch."""
+        """The documents that are new to the store, without duplicates. ValueError for an inconsistent batch."""
         catalog, target = self._parts.catalog, self._parts.target
-        given = {document.key: document for document in batch.documents}
-        known = catalog.numbers({*given, *(state.key for state in batch.states if state.key is not None)})
-        if any(state.key not in given and state.key not in known for state in batch.states if state.key is not None):
+        added = {document.key: document for document in batch.documents}
+        known = catalog.numbers({*added, *(state.key for state in batch.states if state.key is not None)})
+        if any(state.key not in added and state.key not in known for state in batch.states if state.key is not None):
             raise ValueError("a file names a document that neither the batch nor the store has")
-        fresh = [document for key, document in given.items() if key not in known]
+        fresh = [document for key, document in added.items() if key not in known]
         for document in fresh:
             check_vectors(document.vectors, len(document.parsed.chunks), target.dimension)
         return fresh
 
     def _spread(self, numbered: dict[int, Document]) -> tuple[dict[int, Document], Manifests]:
-        """Write to every part but the catalog. Without LanceDB the documents are returned without their vectors, which
-        are added when it can be used again."""
+        """Write to every part but the catalog. Without LanceDB the returned documents have no vectors; these are added
+        when it is available again."""
         keywords = self._parts.keywords
         for doc, document in numbered.items():
             keywords.add(doc, document)
@@ -157,13 +156,13 @@ class Writer:
         self.repair()
         catalog, target = self._parts.catalog, self._parts.target
         chunks, embedded = catalog.chunk_counts(), catalog.embedded(target.number)
-        wanted = {doc: rows for doc, rows in vectors.items() if doc in chunks and doc not in embedded}
-        for doc, rows in wanted.items():
+        missing = {doc: rows for doc, rows in vectors.items() if doc in chunks and doc not in embedded}
+        for doc, rows in missing.items():
             check_vectors(rows, chunks[doc], target.dimension)
         with self._undone_on_error():
-            self.vectors.add(wanted)
+            self.vectors.add(missing)
             self.reached("vectors")
-            generation = self.ledger.settle_vectors(wanted, target.number, self.vectors.manifests())
+            generation = self.catalog_writer.settle_vectors(missing, target.number, self.vectors.manifests())
         self._seal(generation)
 
     @contextmanager
@@ -182,7 +181,7 @@ class Writer:
     # --- removal and repair
 
     def repair(self) -> None:
-        """Start from what the catalog says: finish a batch or a removal that was interrupted."""
+        """Undo an interrupted batch and finish an interrupted removal, as recorded in the catalog."""
         self.vectors.open()
         inflight = self._parts.catalog.inflight()
         if inflight:
@@ -190,8 +189,8 @@ class Writer:
             self.remove(inflight | {one.doc for one in compare(self._parts)})
 
     def remove(self, docs: Collection[int]) -> None:
-        """Remove documents from every part, and the files that hold them."""
-        self.ledger.condemn(docs)
+        """Remove documents from every part, and the file rows that refer to them."""
+        self.catalog_writer.begin_removal(docs)
         self.reached("condemned")
         with self._undone_on_error():
             self._parts.keywords.delete(docs)
@@ -199,11 +198,11 @@ class Writer:
             self.reached("keywords purged")
             self.vectors.delete(docs)
             self.reached("vectors purged")
-            generation = self.ledger.clear({**self._keyword_manifests(), **self.vectors.manifests()})
+            generation = self.catalog_writer.clear({**self._keyword_manifests(), **self.vectors.manifests()})
         self._seal(generation)
 
     def sweep(self, max_age: float, max_share: float) -> int:
-        """Remove documents that died long ago, and, where the dead are too many, those that died first."""
+        """Remove documents that died long ago and, if there are too many dead ones, the oldest of those."""
         self.repair()
         dead = self._parts.catalog.dead()
         surplus = len(dead) - int(max_share * len(self._parts.catalog.chunk_counts()))
@@ -211,36 +210,36 @@ class Writer:
         doomed = [doc for at, (doc, since) in enumerate(dead) if since <= before or at < surplus]
         if doomed:
             self.remove(doomed)
-        self._gather()
+        self._merge_small_segments()
         self.vectors.drop_unnamed()
         return len(doomed)
 
-    def _gather(self) -> None:
+    def _merge_small_segments(self) -> None:
         if self._parts.keywords.is_scattered():
-            (filler,) = self.ledger.reserve(1)
-            self._parts.keywords.gather(filler)
+            (filler,) = self.catalog_writer.reserve(1)
+            self._parts.keywords.merge_small_segments(filler)
             self.reached("gathered")
             self.remove([filler])
 
     def drop_root(self, root: str) -> None:
         self.repair()
-        self._seal(self.ledger.drop_root(root))
+        self._seal(self.catalog_writer.drop_root(root))
 
     def switch(self, embedding: Embedding) -> None:
         self.repair()
-        self._seal(self.ledger.switch(embedding))
+        self._seal(self.catalog_writer.switch(embedding))
         self.vectors.open()
         self.vectors.drop_unnamed()
 
     # --- sealing
 
     def _seal(self, generation: int) -> None:
-        seal(self._parts.folder, self.ledger, generation, self.reached)
+        seal(self._parts.folder, self.catalog_writer, generation, self.reached)
 
     def close(self) -> None:
         """Wait for merges, record the files in the catalog, seal, and release the lock."""
         try:
-            with suppress(StoreFullError):  # every batch is safe; the next writer will come to rest
+            with suppress(StoreFullError):  # every batch is safe, and the next writer records the files
                 self.put_deferred()
                 self._rest()
         finally:
@@ -255,10 +254,10 @@ class Writer:
         self._parts.keywords.release()
         self.reached("merged")
         if catalog.moment().moving and not catalog.inflight():
-            self.ledger.rest(self._keyword_manifests())
+            self.catalog_writer.rest(self._keyword_manifests())
 
     def close_catalog(self) -> None:
-        close_sealed(self._parts.folder, self.ledger, self._parts.catalog.generation(), self.reached)
+        close_sealed(self._parts.folder, self.catalog_writer, self._parts.catalog.generation(), self.reached)
 
 
 def check_vectors(vectors: Vectors | None, chunks: int, dimension: int) -> None:

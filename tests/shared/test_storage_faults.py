@@ -132,12 +132,12 @@ def test_storage_that_is_down_is_a_clear_error_and_answers_continue_when_it_is_b
         assert "part7" in server.text(tokens["ann"], "grep", pattern="def part7")
 
     assert down.status_code == 503
-    assert "the shared storage does not answer" in down.text
+    assert "the shared storage does not respond" in down.text
     assert SECRET not in down.text + "".join(server.lines)
     refused = publish(place, checkout, url, {**storage.environ, "AWS_ENDPOINT_URL": "http://127.0.0.1:9"})
     _, text = refused.communicate(timeout=120)
     assert refused.returncode != 0
-    assert "the shared storage does not answer" in text
+    assert "the shared storage does not respond" in text
 
 
 def test_slow_storage_gives_the_same_answer(

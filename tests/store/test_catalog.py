@@ -244,4 +244,4 @@ def test_the_paths_that_spell_letters_have_them_in_order(rows: dict[int, bytes],
         left = iter(path.lower())
         return all(letter in left for letter in letters)
 
-    assert places.spelling(letters) == [path for path in places.paths() if spells(path)]
+    assert places.with_letters(letters) == [path for path in places.paths() if spells(path)]

@@ -178,7 +178,7 @@ def test_a_full_disk_undoes_the_batch_and_the_next_one_works(
 def test_a_catalog_that_cannot_grow_undoes_the_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     filled(tmp_path, BEFORE)
     with writer(tmp_path) as store:
-        db = store._writing.ledger.db
+        db = store._writing.catalog_writer.db
         (pages,) = db.execute("PRAGMA page_count").fetchone()
         db.execute(f"PRAGMA max_page_count={pages}")
         large = {f"large{n}.py": "".join(f"def name_{n}_{k}():\n    pass\n" for k in range(300)) for n in range(20)}

@@ -276,7 +276,7 @@ def test_small_segments_are_joined_beside_many_large_ones(tmp_path: Path) -> Non
     keywords.release()
     assert len(keywords.files.segments()) == len(sizes)
     assert keywords.is_scattered()
-    keywords.gather(99)
+    keywords.merge_small_segments(99)
     assert sorted(keywords.files.segments()) == [20_000] * 5 + [23_004]  # four rows were added to make eight segments
     assert keywords.files.docs() == {*range(1, len(sizes) + 1), 99}
     assert not keywords.is_scattered()

@@ -20,7 +20,7 @@ from llmc.store.shared.grams import gram_terms
 from llmc.store.shared.heads import all_heads, shard_of
 from llmc.store.shared.index import SharedIndex
 from llmc.store.shared.maintenance import GRACE_SECONDS, drop, needs_optimize, optimize
-from llmc.store.shared.manifest import Head, Manifest, ManifestEntry, newest, pack_entries, shown_age
+from llmc.store.shared.manifest import Head, Manifest, ManifestEntry, format_age, newest, pack_entries
 from llmc.store.shared.report import shared_status
 from llmc.store.shared.schema import document_number, schema_of
 from llmc.store.shared.statistics import TermStatistics
@@ -490,7 +490,7 @@ def test_a_cache_keeps_within_its_bytes() -> None:
     [(-500, "now"), (5, "now"), (45, "1 min"), (150, "2 min"), (7_300, "2 h"), (200_000, "2 d")],
 )
 def test_ages_are_short(seconds: float, expected: str) -> None:
-    assert shown_age(seconds) == expected
+    assert format_age(seconds) == expected
 
 
 # --- storage

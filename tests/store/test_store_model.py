@@ -89,7 +89,7 @@ class Machine(RuleBasedStateMachine):
     def _abandon(self) -> None:
         """As a kill would: no closing, no sealing; the kernel takes the lock back."""
         lost = self.store
-        lost._writing.ledger.db.close()
+        lost._writing.catalog_writer.db.close()
         lost._writing._lock.release()
         lost._parts.close()
         self.store = writer(self.folder)

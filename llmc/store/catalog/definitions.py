@@ -1,8 +1,8 @@
 """Symbols and references in the catalog: which documents define a name, and what a document defines and uses.
 
-The name table only leads to documents; the rest of a definition is in the document's blob. To find the uses of a name,
-ask the keyword store which documents may hold it, and read their `references`. `SymbolQueries` is the part that does
-not depend on where names and blobs are stored; the catalog of a shared index uses it too.
+The name table maps names to documents only; the rest of a definition is in the document's blob. To find the uses of a
+name, query the keyword store for documents that may contain it and read their `references`. `SymbolQueries` is the part
+that does not depend on where names and blobs are stored; the catalog of a shared index uses it too.
 """
 
 from __future__ import annotations
@@ -61,33 +61,36 @@ class SymbolQueries(ABC):
         docs: Collection[int] | None = None,
         kind: str | None = None,
     ) -> list[StoredDefinition]:
-        """Definitions by name, or by the beginning of a name, or all of some documents. Case does not matter.
+        """Definitions by name or by prefix, or all definitions of some documents; case-insensitive.
 
         A name may be qualified (`Parser.feed`, `Parser::feed`): then its last part is looked up and the container must
         end with the rest. Order: by document, then as in the file.
         """
-        asked = None if doc is None and docs is None else {*(docs or ()), *(() if doc is None else (doc,))}
+        scope = None if doc is None and docs is None else {*(docs or ()), *(() if doc is None else (doc,))}
         if name is not None:
             full, last = name.casefold(), _last(name)
             holding = self.defining(name)
-            found = self._defined(_both(asked, holding), lambda given: given.casefold() in {full, last})
+            found = self._defined(_within_scope(scope, holding), lambda candidate: candidate.casefold() in {full, last})
             found = [one for one in found if _is_named(one.symbol, full)]
         elif prefix is not None:
             start = index_name(prefix)
             holding = self._holding_prefix(start)
-            found = self._defined(_both(asked, holding), lambda given: given.casefold().startswith(start))
+            found = self._defined(
+                _within_scope(scope, holding), lambda candidate: candidate.casefold().startswith(start)
+            )
         else:
-            found = self._defined(asked or (), None)
+            found = self._defined(scope or (), None)
         return [one for one in found if kind in {None, one.symbol.kind}]
 
     def symbols_around(self, doc: int, first: int, last: int) -> tuple[Symbol, ...]:
-        """The definitions of a document that touch these lines; a generated file has thousands of others."""
+        """The definitions of a document that overlap these lines; a generated file has thousands of others."""
         for _, blob in self._symbol_blobs([doc]):
             return unpack_symbols(blob, lines=(first, last)) if blob else ()
         return ()
 
     def defining(self, name: str) -> set[int]:
-        """The documents that define this name, or the last part of a qualified one; `symbols` says what it is there."""
+        """The documents that define this name, or the last part of a qualified one; `symbols` returns the
+        definitions."""
         return self._holding(spellings(name))
 
     def _defined(self, docs: Collection[int], wanted: Callable[[str], bool] | None) -> list[StoredDefinition]:
@@ -113,7 +116,7 @@ class DefinitionReader(SymbolQueries, Connections):
             return super().symbols_around(doc, first, last)
 
     def defining_each(self, names: Collection[str]) -> dict[str, list[int]]:
-        """The same of several names, none of them qualified, in one statement."""
+        """`defining` for several unqualified names, in one statement."""
         spelled: dict[str, list[str]] = {}
         for name in names:
             spelled.setdefault(index_name(name), []).append(name)
@@ -134,7 +137,8 @@ class DefinitionReader(SymbolQueries, Connections):
         return sorted(self.listed("SELECT doc, symbols FROM bodies WHERE doc IN ({})", docs))
 
     def names(self, prefix: str = "", limit: int | None = None) -> list[str]:
-        """Case-folded names of definitions that begin so, in order: for completion and for the nearest name."""
+        """Case-folded names of definitions with this prefix, in order: for completion and for suggesting the nearest
+        name."""
         start = index_name(prefix)
         rows = self.rows(
             "SELECT DISTINCT name FROM names WHERE name >= ? AND name < ? ORDER BY name LIMIT ?",
@@ -143,7 +147,7 @@ class DefinitionReader(SymbolQueries, Connections):
         return [name for (name,) in rows]
 
     def references_named(self, name: str, docs: Collection[int]) -> dict[int, tuple[Reference, ...]]:
-        """The uses of exactly this name in these documents; those without one are left out."""
+        """document → its uses of exactly this name; documents without a use are omitted."""
         rows = self.listed("SELECT doc, refs FROM bodies WHERE doc IN ({})", docs)
         with guard(self.path.parent, "reading the catalog", *UNREADABLE):
             found = {doc: unpack_references(blob, name) for doc, blob in rows if blob}
@@ -161,7 +165,7 @@ class DefinitionReader(SymbolQueries, Connections):
             return unpack_references(blob) if blob else ()
 
     def declarations(self, docs: Collection[int]) -> dict[int, Declarations]:
-        """What these documents define and declare; unknown ones are left out."""
+        """document → what it defines and declares; unknown documents are omitted."""
         rows = self.listed(
             "SELECT b.doc, d.path, d.language, b.symbols, b.links FROM bodies b CROSS JOIN documents d"
             " WHERE d.doc = b.doc AND b.doc IN ({})",
@@ -173,8 +177,8 @@ class DefinitionReader(SymbolQueries, Connections):
         }
 
 
-def _both(asked: Collection[int] | None, found: set[int]) -> set[int]:
-    return found if asked is None else found & set(asked)
+def _within_scope(scope: Collection[int] | None, found: set[int]) -> set[int]:
+    return found if scope is None else found & set(scope)
 
 
 def _is_named(symbol: Symbol, name: str) -> bool:
@@ -187,5 +191,5 @@ def _last(name: str) -> str:
 
 
 def _dotted(name: str) -> str:
-    """However a language joins its names: `A::b`, `A#b` and `A->b` are `A.b`."""
+    """The name with dots, whatever the language joins names with: `A::b`, `A#b` and `A->b` become `A.b`."""
     return name.replace("::", ".").replace("#", ".").replace("->", ".").strip(".")

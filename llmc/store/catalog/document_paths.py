@@ -1,8 +1,9 @@
-"""Which path has each document of one root: document number → path, for tens of thousands of files in little memory.
+"""The path of each document of a root: document number → path, for tens of thousands of files in little memory.
 
-An array of numbers, one of starts and one run of bytes: 30,000 files take 2 MB where a dict of strings takes 7, and a
-string is found in all of them in a millisecond. `PathWords` counts how often a word occurs in the paths, once for each
-distinct word: among 6,500 words that takes 40 µs, over all paths 1.1 ms, and a ranking needs several counts.
+The paths are stored as an array of document numbers, an array of offsets and one byte string. 30,000 files take 2 MB
+instead of 7 for a dict of strings, and a substring search over all paths takes a millisecond. `PathWords` counts how
+often a word occurs in the paths by searching the distinct words: 40 µs for 6,500 words instead of 1.1 ms for all paths,
+and ranking needs several counts.
 """
 
 from __future__ import annotations
@@ -31,12 +32,12 @@ SEPARATOR: Final = "\0"
 _WORD: Final = re.compile(r"[^\W_]+")
 # For ASCII text, replacing other characters by spaces and splitting takes a third of the pattern's time.
 _ASCII_WORDS: Final = "".join(c if c.isalnum() else " " for c in map(chr, range(128)))
-# Between two paths: no name holds it.
+# Separates two paths, since no file name contains it.
 END = b"\0"
 NAMES = sys.getfilesystemencoding()
-# So few are looked up one by one: a fifth to a quarter of the time that arrays of them take.
+# Up to this many documents are looked up one by one, in a fifth to a quarter of the time of an array operation.
 FEW_DOCS = 2
-# After a checkout of another branch all words are counted again, in 25 ms for 30,000 files.
+# If more paths changed, as after a checkout of another branch, all words are counted again (25 ms for 30,000 files).
 MOST_CHANGED = 2_000
 
 
@@ -45,7 +46,7 @@ def _words(text: str) -> list[str]:
 
 
 class PathWords:
-    """It never changes. Texts are lower-case paths with anything but letters and digits between them."""
+    """How often each distinct word occurs in a set of lower-case paths; immutable."""
 
     def __init__(self, counts: Counter[str]) -> None:
         self._counts = counts
@@ -58,7 +59,7 @@ class PathWords:
         return cls(Counter(_words(text)))
 
     def changed(self, added: Iterable[str], removed: Iterable[str]) -> PathWords:
-        """After some paths were added and others removed."""
+        """The counts after some paths were added and others removed."""
         difference = Counter(_words(SEPARATOR.join(added)))
         difference.subtract(_words(SEPARATOR.join(removed)))
         if not any(difference.values()):  # as after most saves
@@ -68,7 +69,7 @@ class PathWords:
         return PathWords(+counts)
 
     def mentions(self, part: str) -> int | None:
-        """How often this part of a word occurs; None if it is not part of one word."""
+        """How often this substring of a word occurs; None if it spans several words."""
         if not _WORD.fullmatch(part):
             return None
         total, at = 0, self._text.find(part)
@@ -79,11 +80,11 @@ class PathWords:
 
 
 class DocumentPaths(Mapping[int, str]):
-    """A mapping in ascending order of document numbers; it never changes. `before` are the paths of an earlier
-    generation: what was counted in them is not counted again."""
+    """An immutable mapping in ascending order of document numbers. `before` holds the paths of an earlier generation,
+    whose word counts are reused."""
 
     def __init__(self, rows: Iterable[tuple[int, bytes]], before: DocumentPaths | None = None) -> None:
-        ordered = sorted(rows, key=itemgetter(1))  # the catalog lists them so
+        ordered = sorted(rows, key=itemgetter(1))  # the order of the catalog
         docs = np.fromiter((doc for doc, _ in ordered), np.int64, len(ordered))
         self._by_doc = np.argsort(docs)  # document → place among the paths in their order
         self._docs = docs[self._by_doc]
@@ -91,7 +92,7 @@ class DocumentPaths(Mapping[int, str]):
         lengths = np.fromiter(map(len, paths), np.int64, len(paths))
         self._starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths + len(END))])
         self._paths = END.join(paths)
-        self._words = before._words_now(self) if before is not None else None  # noqa: SLF001 - of the same class
+        self._words = before._words_for(self) if before is not None else None  # noqa: SLF001 - of the same class
 
     def __getitem__(self, doc: int) -> str:
         at = int(np.searchsorted(self._docs, doc))
@@ -112,15 +113,15 @@ class DocumentPaths(Mapping[int, str]):
         return iter(self._docs.tolist())
 
     def paths(self) -> list[str]:
-        """Every path, in order of documents. All at once: path by path 30,000 of them take ten times as long."""
+        """Every path, in order of documents; iterating over 30,000 single paths takes ten times as long."""
         return self._text.split(END.decode()) if len(self) else []
 
     def holding(self, part: str) -> tuple[list[int], list[str]]:
-        """(documents, paths) whose path has this part, in whatever case: one run over all paths as a single text."""
+        """(documents, paths) of the paths that contain this string, ignoring case: one search over all paths joined."""
         part, lowered = part.lower(), self._lowered
         if not part:
             return list(self), self.paths()
-        if END.decode() in part:  # it separates paths here, and no path holds it
+        if END.decode() in part:  # the separator, which no path contains
             return [], []
         found: list[int] = []
         at = lowered.find(part)
@@ -132,15 +133,15 @@ class DocumentPaths(Mapping[int, str]):
         return docs, self.paths_of(docs)
 
     def mentions(self, part: str) -> int:
-        """How often this text occurs in all paths, in whatever case."""
+        """How often this string occurs in all paths, ignoring case."""
         part = part.lower()
         if self._words is None:
             self._words = PathWords.of(self._lowered)
         counted = self._words.mentions(part)
         return self._lowered.count(part) if counted is None else counted
 
-    def _words_now(self, after: DocumentPaths) -> PathWords | None:
-        """What is known of our words, for the paths of a later generation. A document never changes its path."""
+    def _words_for(self, after: DocumentPaths) -> PathWords | None:
+        """Our word counts, updated for the paths of a later generation. A document never changes its path."""
         if self._words is None:
             return None
         added = after._docs[~np.isin(after._docs, self._docs, assume_unique=True)]
@@ -157,15 +158,17 @@ class DocumentPaths(Mapping[int, str]):
         end = bisect_left(self._by_path, start[:-1] + b"0", lo=first, key=self._path_bytes) if start else len(self)
         return [self._path(at) for at in self._by_path[first:end].tolist()]
 
-    def spelling(self, letters: str) -> list[str]:
-        """The paths that have these letters in this order, with anything between them and in either case."""
-        # Each letter at its first place behind the one before; what then fails, fails in every other way too.
+    def with_letters(self, letters: str) -> list[str]:
+        """The paths that contain these letters in this order, with gaps allowed and ignoring case."""
+        # Possessive: each letter matches at its first occurrence after the previous one. If that fails, no other choice
+        # can match either.
         spelled = re.compile("".join(f"[^{letter}]*+{letter}" for letter in map(re.escape, letters))).match
-        lowered = self._lowered.split("\0")  # of no path at all one empty text, which zip passes by
+        lowered = self._lowered.split("\0")  # without any path this is one empty string, which zip drops
         return [path for path, low in zip(self.paths(), lowered, strict=False) if spelled(low)]
 
     def paths_of(self, docs: Collection[int]) -> list[str]:
-        """The paths of those that this root holds, ascending by document: 25,000 in 10 ms, one by one in 80."""
+        """The paths of those documents that the root has, ascending by document: 25,000 in 10 ms instead of 80 one by
+        one."""
         at = np.searchsorted(self._docs, np.array(self.keep(docs), np.int64))
         starts, ends = self._starts[at].tolist(), (self._starts[at + 1] - len(END)).tolist()
         if self._text.isascii():
@@ -176,20 +179,20 @@ class DocumentPaths(Mapping[int, str]):
         ]
 
     def named(self, docs: Collection[int]) -> dict[int, str]:
-        """document → path of those that this root holds."""
+        """document → path, for those documents that the root has."""
         return dict(zip(self.keep(docs), self.paths_of(docs), strict=True))
 
     def keep(self, docs: Collection[int]) -> list[int]:
-        """Those of `docs` that this root holds, ascending."""
-        if not len(docs):  # of a hundred repositories most have nothing of what was found
+        """Those of `docs` that the root has, ascending."""
+        if not len(docs):  # most of a hundred repositories have none of the documents found
             return []
         if len(docs) <= FEW_DOCS:
             places = ((doc, int(self._docs.searchsorted(doc))) for doc in sorted(set(docs)))
             return [int(doc) for doc, at in places if at < len(self._docs) and self._docs[at] == doc]
-        asked = np.unique(np.fromiter(docs, np.int64, len(docs)))
-        at = np.searchsorted(self._docs, asked)
+        requested = np.unique(np.fromiter(docs, np.int64, len(docs)))
+        at = np.searchsorted(self._docs, requested)
         at[at == len(self._docs)] = 0
-        kept: list[int] = asked[self._docs[at] == asked].tolist() if len(self) else []
+        kept: list[int] = requested[self._docs[at] == requested].tolist() if len(self) else []
         return kept
 
     @cached_property
@@ -207,7 +210,8 @@ class DocumentPaths(Mapping[int, str]):
 
     @cached_property
     def _lowered_ends(self) -> npt.NDArray[np.int64]:
-        """Where each path ends in `_lowered`: a letter may be longer there than in the path."""
+        """Where each path ends in `_lowered`; lower-casing can lengthen a letter, so offsets differ from those in the
+        paths."""
         lengths = [len(path) + len(END) for path in self._lowered.split(END.decode())]
         return np.cumsum(np.array(lengths, np.int64)) - len(END)
 

@@ -1,7 +1,7 @@
-"""How the many small rows of a document become one blob, and come back.
+"""Packs the many small rows of a document into one blob, and unpacks them.
 
-Chunks, symbols and references are only ever wanted by document, so each is a table of columns, as JSON, deflated. As
-SQLite rows with their indexes they took 3.5 times the space.
+Chunks, symbols and references are only ever read by document, so each kind is stored as one table of columns: JSON,
+deflated. SQLite rows with their indexes took 3.5 times the space.
 
 The process that parses a file packs its symbols and references too, and a pool sends the blobs instead of thousands of
 small objects, whose transfer took more than half of the writing process's CPU time. Packed values behave like the
@@ -38,10 +38,11 @@ __all__ = [
     "PackedSymbols",
     "SymbolColumns",
     "clean",
+    "compact_hash",
     "defined_names",
+    "expand_hash",
     "index_name",
     "link_blob",
-    "loose",
     "pack_chunks",
     "pack_links",
     "pack_references",
@@ -49,7 +50,6 @@ __all__ = [
     "packed",
     "reference_blob",
     "symbol_blob",
-    "tight",
     "unpack_chunks",
     "unpack_links",
     "unpack_reference_words",
@@ -57,7 +57,7 @@ __all__ = [
     "unpack_symbols",
 ]
 
-# What unpacking a damaged blob may raise.
+# The errors that unpacking a damaged blob can raise.
 UNREADABLE = (zlib.error, ValueError, TypeError, IndexError)
 PLAIN, DEFLATED = b"\0", b"\1"
 LONGEST_SIGNATURE = 400
@@ -65,7 +65,7 @@ LONGEST_NAME = 120
 
 
 def clean(text: str) -> str:
-    """Text that UTF-8 can hold: half a surrogate pair, which only a broken UTF-16 file brings, becomes `?`."""
+    """Replace lone surrogates, which only a broken UTF-16 file contains, by `?`, so that UTF-8 can encode the text."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -73,8 +73,8 @@ def clean(text: str) -> str:
     return text
 
 
-def tight(digest: str) -> str | bytes:
-    """A hash in hexadecimal takes half the space as bytes; any other name stays what it is."""
+def compact_hash(digest: str) -> str | bytes:
+    """A hexadecimal hash as bytes, which take half the space; any other string unchanged."""
     try:
         data = bytes.fromhex(digest)
     except ValueError:
@@ -82,7 +82,7 @@ def tight(digest: str) -> str | bytes:
     return data if data.hex() == digest else digest
 
 
-def loose(value: str | bytes) -> str:
+def expand_hash(value: str | bytes) -> str:
     return value.hex() if isinstance(value, bytes) else value
 
 
@@ -100,13 +100,13 @@ def pack_chunks(chunks: Sequence[Chunk]) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class ChunkPlaces(Sequence[ChunkPlace]):
-    """The chunks of a document, each made when somebody looks at it: a search needs two or three of hundreds."""
+    """The chunks of a document, each created on access: a search needs two or three of hundreds."""
 
     doc: int
     lengths: list[int]
     kinds: list[str]
     names: list[str]
-    skipped: list[int]  # the sum of all `skips` and `lengths` up to each
+    skipped: list[int]  # for each chunk, the sum of all `skips` and `lengths` before it
 
     def __len__(self) -> int:
         return len(self.kinds)
@@ -127,7 +127,7 @@ def unpack_chunks(doc: int, blob: bytes) -> ChunkPlaces:
     skips, lengths, kinds, names = _unpack(blob)[:4]
     if not len(skips) == len(lengths) == len(kinds) == len(names):
         raise ValueError("columns of different lengths")
-    # A chunk begins `skip` lines behind the one after the end of the last, and ends `length` further on.
+    # A chunk begins `skip` lines after the line that follows the previous chunk, and ends `length` lines later.
     return ChunkPlaces(doc, lengths, kinds, names, list(accumulate(map(add, skips, lengths))))
 
 
@@ -146,23 +146,24 @@ def pack_symbols(symbols: Sequence[Symbol]) -> bytes:
 
 
 def unpack_symbols(
-    blob: bytes, wanted: Callable[[str], bool] | None = None, lines: tuple[int, int] | None = None
+    blob: bytes, matches: Callable[[str], bool] | None = None, lines: tuple[int, int] | None = None
 ) -> tuple[Symbol, ...]:
-    """All, or those whose names are wanted, or which touch these lines: making the objects is most of the time."""
+    """All symbols, or those whose names `matches` accepts, or which overlap `lines`: creating the objects takes most of
+    the time."""
     first, last = lines or (0, sys.maxsize)
     symbols = []
     line = 0
     for name, kind, container, skip, length, signature in zip(*_unpack(blob), strict=True):
         line += skip
-        if line <= last and line + length >= first and (wanted is None or wanted(name)):
+        if line <= last and line + length >= first and (matches is None or matches(name)):
             symbols.append(Symbol(name, kind, container, line, line + length, signature))
     return tuple(symbols)
 
 
 @dataclass(frozen=True, slots=True)
 class SymbolColumns(Sequence[Symbol]):
-    """The symbols of a document, each made when somebody looks at it: names alone are enough to see whether a type has
-    a method, and making the objects is most of the time."""
+    """The symbols of a document, each created on access. Names alone show whether a type has a method, and creating the
+    objects takes most of the time."""
 
     names: list[str]
     kinds: list[str]
@@ -193,12 +194,12 @@ class SymbolColumns(Sequence[Symbol]):
         return Symbol(self.names[at], self.kinds[at], self.containers[at], start, end, self.signatures[at])
 
     def places(self, qualified: str) -> list[int]:
-        """Where the definitions of a qualified name are, if names have no dots."""
+        """The indexes of the definitions of a qualified name, if names contain no dots."""
         container, _, name = qualified.rpartition(".")
         return [at for at in self._named(name) if self.containers[at] == container]
 
     def qualified_of(self, name: str) -> list[str]:
-        """The qualified names of what is called so, each once."""
+        """The qualified names of all definitions of this name, each once."""
         return list(dict.fromkeys(self[at].qualified for at in self._named(name)))
 
     def _named(self, name: str) -> Iterator[int]:
@@ -228,17 +229,17 @@ def pack_references(references: Sequence[Reference]) -> bytes:
     return _pack([list(words), names, kinds, lines, containers, receivers])
 
 
-def unpack_references(blob: bytes, wanted: str | None = None) -> tuple[Reference, ...]:
-    """All, or those of one name: most documents that may use it hold thousands of others."""
-    if wanted is not None and wanted.isascii() and f'"{wanted}"'.encode() not in _plain(blob):
-        return ()  # a sixth of the time that reading the JSON takes
+def unpack_references(blob: bytes, only: str | None = None) -> tuple[Reference, ...]:
+    """All references, or those to one name: most documents that may use it have thousands of others."""
+    if only is not None and only.isascii() and f'"{only}"'.encode() not in _plain(blob):
+        return ()  # found out in a sixth of the time of parsing the JSON
     words, *columns = _unpack(blob)
-    if wanted is not None and wanted not in words:
+    if only is not None and only not in words:
         return ()
     named, kinds, skips, containers, receivers = columns
     lines = list(accumulate(skips))
-    if wanted is not None:
-        number = words.index(wanted)
+    if only is not None:
+        number = words.index(only)
         rows = [at for at, name in enumerate(named) if name == number]
         named, kinds, lines, containers, receivers = (
             [column[at] for at in rows] for column in (named, kinds, lines, containers, receivers)
@@ -248,13 +249,13 @@ def unpack_references(blob: bytes, wanted: str | None = None) -> tuple[Reference
 
 
 def unpack_reference_words(blob: bytes) -> frozenset[str]:
-    """Every name, kind, container and receiver in the references: the first column, in a third of the time of all."""
+    """Every name, kind, container and receiver in the references: only the first column, in a third of the time."""
     if not blob:
         return frozenset()
     plain = _plain(blob)
     try:
         return frozenset(orjson.loads(plain[1 : plain.index(b'"],[') + 2]))
-    except ValueError:  # a word has these characters too
+    except ValueError:  # a word contains these characters too
         return frozenset(orjson.loads(plain)[0])
 
 
@@ -363,12 +364,12 @@ def link_blob(links: Sequence[ResolutionLink]) -> bytes:
 
 
 def index_name(name: str) -> str:
-    """How the name table spells a name: without case, and no longer than a key should be."""
+    """The key of a name in the name table: case-folded and truncated."""
     return name.casefold()[:LONGEST_NAME]
 
 
 def defined_names(symbols: Sequence[Symbol]) -> Sequence[str]:
-    """How the name table spells them, each once."""
+    """The keys of these symbols in the name table, each once."""
     if isinstance(symbols, PackedSymbols):
         return symbols.names
     return sorted({clean(index_name(symbol.name)) for symbol in symbols})

@@ -1,10 +1,11 @@
-"""The catalog: which file holds which document, and what each document consists of. The reading half.
+"""Reads the catalog: which file has which document, and what each document consists of.
 
-It is SQLite in WAL mode: reads never wait for the writer nor the writer for them, and each call sees one moment. Any
-thread may call. What the catalog does not name does not exist, whatever the other parts hold. `writer` is the writing
-half, `schema` the tables, `packing` what the blobs mean, `definitions` the part about symbols.
+The catalog is SQLite in WAL mode: readers and the writer never wait for each other, and each call sees a consistent
+snapshot. All methods are thread-safe. A document that the catalog does not list does not exist, whatever the other
+stores contain. `writer` writes the catalog, `schema` defines the tables, `packing` the blobs, and `definitions` reads
+symbols.
 
-`root` is always a root's id (`Root.id`); an unknown one holds nothing.
+`root` is always a root's id (`Root.id`); an unknown root has no files.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from llmc.base.model import CONTROLS, HOLDS_NUL, TOO_LARGE, FileState, FileStatus, Root, Stamp
 from llmc.store.catalog.definitions import DefinitionReader
 from llmc.store.catalog.document_paths import DocumentPaths
-from llmc.store.catalog.packing import UNREADABLE, ChunkPlaces, loose, tight, unpack_chunks
+from llmc.store.catalog.packing import UNREADABLE, ChunkPlaces, compact_hash, expand_hash, unpack_chunks
 from llmc.store.integrity.native_errors import guard
 from llmc.store.values import Counts, Embedding, Extent, Moment
 
@@ -37,7 +38,7 @@ INODES = 1 << 64
 NAMES = sys.getfilesystemencoding()
 OF_ROOT = "root = (SELECT root FROM roots WHERE path = ?)"
 
-Found = TypeVar("Found")
+Value = TypeVar("Value")
 
 
 class Catalog(DefinitionReader):
@@ -46,10 +47,10 @@ class Catalog(DefinitionReader):
         self._places: dict[str, tuple[int, DocumentPaths]] = {}
         self._kept: dict[Hashable, tuple[int, Any]] = {}
 
-    # --- the whole
+    # --- the whole store
 
     def generation(self) -> int:
-        """Grows with every batch that changed anything."""
+        """A number that increases with every batch that changed anything."""
         return int(self.one("SELECT value FROM meta WHERE key = 'generation'"))
 
     def roots(self) -> list[Root]:
@@ -57,7 +58,7 @@ class Catalog(DefinitionReader):
         return [Root(os.fsdecode(path), name, family) for path, name, family in rows]
 
     def moment(self) -> Moment:
-        """What the other stores must look like now, read at one go."""
+        """The state that the other stores must have now, read in one transaction."""
         manifests: Manifests = {}
         with self.reading() as db:
             db.execute("BEGIN")
@@ -75,14 +76,14 @@ class Catalog(DefinitionReader):
     # --- files
 
     def files(self, root: str) -> dict[str, FileState]:
-        """Every path of the root that was ever seen and is not gone."""
+        """Every known path of the root that was not removed."""
         return {state.path: state for state in self._states(root)}
 
     def file(self, root: str, path: str) -> FileState | None:
         return next(iter(self._states(root, "AND f.path = ?", os.fsencode(path))), None)
 
     def below(self, root: str, folder: str) -> list[FileState]:
-        """The files in a folder and its folders, in order of paths."""
+        """All files below a folder, in order of paths."""
         start = os.fsencode(folder.rstrip("/")) + b"/"
         return self._states(root, "AND f.path >= ? AND f.path < ?", start, start[:-1] + b"0")
 
@@ -94,19 +95,19 @@ class Catalog(DefinitionReader):
 
     def _of_status(self, root: str, status: FileStatus) -> Sequence[FileState]:
         number = STATUSES.index(status)
-        return self._while_current((root, status), lambda: tuple(self._states(root, "AND f.status = ?", number)))
+        return self._cached((root, status), lambda: tuple(self._states(root, "AND f.status = ?", number)))
 
     def unvouched(self, root: str) -> tuple[str, ...]:
-        """Files that may be text and are not in the index: too large for it, full of control characters, or unreadable
-        when last seen."""
+        """Files that may be text and are not in the index: too large, full of control characters, or unreadable at the
+        last attempt."""
         return self._paths(root, f"doc IS NULL AND (status = {FAILED} OR reason IN ('{TOO_LARGE}', '{CONTROLS}'))")
 
     def holding_nul(self, root: str) -> tuple[str, ...]:
-        """Files that are indexed although they hold a NUL byte somewhere."""
+        """Indexed files that contain a NUL byte."""
         return self._paths(root, f"doc IS NOT NULL AND reason = '{HOLDS_NUL}'")
 
     def without_document(self, root: str) -> tuple[str, ...]:
-        """Files that are there and not indexed: skipped, or failed."""
+        """Existing files that are not indexed: skipped or failed."""
         return self._paths(root, "doc IS NULL")
 
     def _paths(self, root: str, where: str) -> tuple[str, ...]:
@@ -114,15 +115,15 @@ class Catalog(DefinitionReader):
             rows = self.rows(f"SELECT path FROM files WHERE {OF_ROOT} AND {where}", (os.fsencode(root),))  # noqa: S608
             return tuple(os.fsdecode(path) for (path,) in rows)
 
-        return self._while_current((root, where), paths)
+        return self._cached((root, where), paths)
 
-    def _while_current(self, key: Hashable, make: Callable[[], Found]) -> Found:
-        """Kept until the generation changes."""
+    def _cached(self, key: Hashable, make: Callable[[], Value]) -> Value:
+        """The value for `key`, cached until the generation changes."""
         generation = self.generation()
         kept = self._kept.get(key)
         if kept is None or kept[0] != generation:
             kept = self._kept[key] = (generation, make())
-        found: Found = kept[1]
+        found: Value = kept[1]
         return found
 
     def _states(self, root: str, where: str = "", *values: Any) -> list[FileState]:
@@ -136,15 +137,15 @@ class Catalog(DefinitionReader):
                 os.fsdecode(path),
                 Stamp(size, mtime, ctime, inode % INODES),
                 STATUSES[status],
-                None if key is None else loose(key),
+                None if key is None else expand_hash(key),
                 reason,
             )
             for path, size, mtime, ctime, inode, status, key, reason in rows
         ]
 
     def stamps(self, root: str) -> dict[str, tuple[int, int, int, int]]:
-        """path → (size, mtime_ns, ctime_ns, inode) of every file: what a walk is compared with, in a third of the time
-        of `files`."""
+        """path → (size, mtime_ns, ctime_ns, inode) of every file, to compare with a walk; takes a third of the time of
+        `files`."""
         columns = "path, size, mtime_ns, ctime_ns, inode"
         rows = self.rows(f"SELECT {columns} FROM files WHERE {OF_ROOT}", (os.fsencode(root),))  # noqa: S608 constants
         # os.fsdecode, inlined: half of the time for 30,000 files.
@@ -154,7 +155,7 @@ class Catalog(DefinitionReader):
         }
 
     def stamps_of(self, root: str, paths: Collection[str]) -> dict[str, tuple[int, int, int, int]]:
-        """The same of some of them."""
+        """`stamps` of some files."""
         rows = self.listed(
             f"SELECT path, size, mtime_ns, ctime_ns, inode FROM files WHERE {OF_ROOT} AND path IN ({{}})",  # noqa: S608
             [os.fsencode(path) for path in paths],
@@ -163,7 +164,7 @@ class Catalog(DefinitionReader):
         return {os.fsdecode(path): (size, mtime, ctime, inode % INODES) for path, size, mtime, ctime, inode in rows}
 
     def indexed(self, root: str, docs: Collection[int]) -> dict[int, tuple[str, Stamp]]:
-        """document → its language and the stamp that its file in this root had when it was read for it."""
+        """document → its language, and the stamp of its file in this root when it was indexed."""
         rows = self.listed(
             "SELECT d.doc, d.language, f.size, f.mtime_ns, f.ctime_ns, f.inode FROM documents d"  # noqa: S608 constants
             f" CROSS JOIN files f WHERE f.{OF_ROOT} AND f.path = d.path AND f.doc = d.doc AND d.doc IN ({{}})",
@@ -181,7 +182,7 @@ class Catalog(DefinitionReader):
         return doc
 
     def docs_of(self, root: str, paths: Collection[str]) -> dict[str, int]:
-        """path → document, of those that are indexed: a hundred in the time of ten looks at one."""
+        """path → document, for indexed paths; looking up a hundred takes as long as ten single look-ups."""
         rows = self.listed(
             f"SELECT path, doc FROM files WHERE {OF_ROOT} AND doc IS NOT NULL AND path IN ({{}})",  # noqa: S608 constant
             [os.fsencode(path) for path in paths],
@@ -190,7 +191,7 @@ class Catalog(DefinitionReader):
         return {os.fsdecode(path): doc for path, doc in rows}
 
     def docs_in(self, root: str, folder: str) -> list[int]:
-        """The documents of the files that lie directly in a folder."""
+        """The documents of the files directly in a folder."""
         start = os.fsencode(folder) + b"/" if folder else b""
         within = " AND path >= ? AND path < ?" if folder else ""
         rows = self.rows(
@@ -214,9 +215,9 @@ class Catalog(DefinitionReader):
     # --- documents
 
     def numbers(self, keys: Collection[str]) -> dict[str, int]:
-        """key → document, for those that the store knows."""
-        rows = self.listed("SELECT key, doc FROM documents WHERE key IN ({})", [tight(key) for key in keys])
-        return {loose(key): doc for key, doc in rows}
+        """key → document, for the keys in the store."""
+        rows = self.listed("SELECT key, doc FROM documents WHERE key IN ({})", [compact_hash(key) for key in keys])
+        return {expand_hash(key): doc for key, doc in rows}
 
     def language(self, doc: int) -> str:
         """Empty for an unknown document."""
@@ -230,10 +231,10 @@ class Catalog(DefinitionReader):
 
     def content_hash(self, doc: int) -> str | None:
         found = self.one("SELECT content_hash FROM documents WHERE doc = ?", (doc,))
-        return None if found is None else loose(found)
+        return None if found is None else expand_hash(found)
 
     def paths(self, docs: Collection[int]) -> dict[int, str]:
-        """The paths of documents, living or dead; which root holds them, `places` knows."""
+        """The paths of documents, live or dead, whichever root has them."""
         rows = self.listed("SELECT doc, path FROM documents WHERE doc IN ({})", docs)
         return {doc: os.fsdecode(path) for doc, path in rows}
 
@@ -251,8 +252,8 @@ class Catalog(DefinitionReader):
         return chunks[ordinal] if 0 <= ordinal < len(chunks) else None
 
     def counts(self, root: str | None = None) -> Counts:
-        """Of a root, or of the whole store. Sizes on disk are the store's to add."""
-        return self._while_current(("counts", root), partial(self._counted, root))
+        """The counts of a root, or of the whole store. `Store` adds the sizes on disk."""
+        return self._cached(("counts", root), partial(self._counted, root))
 
     def _counted(self, root: str | None) -> Counts:
         where = "" if root is None else f"WHERE {OF_ROOT}"
@@ -273,25 +274,25 @@ class Catalog(DefinitionReader):
             languages={row[0]: row[1] for row in languages},
         )
 
-    # --- for the writer: what the other stores must hold
+    # --- for the writer: what the other stores must contain
 
     def inflight(self) -> set[int]:
-        """Documents of a batch that has not ended, or was cut short."""
+        """Documents of a batch in progress, or of one that was interrupted."""
         return {doc for (doc,) in self.rows("SELECT doc FROM inflight")}
 
     def chunk_counts(self) -> dict[int, int]:
-        """Chunks of every document, dead ones included."""
+        """document → number of chunks, dead documents included."""
         return dict(self.rows("SELECT doc, chunks FROM documents"))
 
     def dead(self) -> list[tuple[int, float]]:
-        """Documents that no root holds, and since when; those that died first come first."""
+        """(document, since when) of documents that no root has any more, oldest first."""
         return self.rows("SELECT doc, dead_since FROM documents WHERE dead_since IS NOT NULL ORDER BY dead_since, doc")
 
     def embedded(self, embedder: int) -> set[int]:
         return {doc for (doc,) in self.rows("SELECT doc FROM embeddings WHERE embedder = ?", (embedder,))}
 
     def unembedded(self, embedder: int) -> set[int]:
-        """Living documents without vectors of this embedder."""
+        """Live documents without vectors of this embedder."""
         rows = self.rows(
             "SELECT doc FROM documents WHERE dead_since IS NULL AND chunks > 0"
             " AND doc NOT IN (SELECT doc FROM embeddings WHERE embedder = ?)",
@@ -300,18 +301,18 @@ class Catalog(DefinitionReader):
         return {doc for (doc,) in rows}
 
     def documents_of_contents(self, hashes: Collection[str], embedder: int) -> dict[str, int]:
-        """content hash → some document of this content that has vectors."""
+        """content hash → a document with this content that has vectors."""
         rows = self.listed(
-            # CROSS JOIN keeps the order of the tables: the planner would go through every embedding for each list.
+            # CROSS JOIN fixes the order of the tables: the planner would scan all embeddings for each list of hashes.
             "SELECT d.content_hash, d.doc FROM documents d CROSS JOIN embeddings e"
             " WHERE e.embedder = ? AND e.doc = d.doc AND d.content_hash IN ({})",
-            [tight(content) for content in hashes],
+            [compact_hash(content) for content in hashes],
             embedder,
         )
-        return {loose(content): doc for content, doc in rows}
+        return {expand_hash(content): doc for content, doc in rows}
 
     def embedded_total(self, embedder: int) -> tuple[int, int]:
-        """(documents, chunks) that have vectors of this embedder."""
+        """The numbers of documents and chunks that have vectors of this embedder."""
         statement = (
             "SELECT count(*), coalesce(sum(d.chunks), 0) FROM embeddings e JOIN documents d ON d.doc = e.doc"
             " WHERE e.embedder = ? AND d.chunks > 0"
@@ -321,4 +322,4 @@ class Catalog(DefinitionReader):
             ((documents, chunks),) = self.rows(statement, (embedder,))
             return documents, chunks
 
-        return self._while_current(("embedded", embedder), totals)
+        return self._cached(("embedded", embedder), totals)

@@ -1,7 +1,7 @@
-"""The catalog's tables, their version, and its connections: borrowed by any thread for a statement, closed together.
+"""The tables of the catalog, their version, and the pool of connections.
 
-`FORMAT` counts the layout of everything in a store folder, tantivy schemas and vector files included: raise it when
-any of them changes, and older stores are rebuilt. `words.ANALYSIS` is the other half of the version.
+`FORMAT` is the version of everything in a store folder, including tantivy schemas and vector files. Increase it when
+any of them changes; older stores are then rebuilt. `words.ANALYSIS` is the other part of the version.
 
 Paths are BLOBs (`os.fsencode`): SQLite text must be UTF-8 and file names need not be.
 """
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMAT", "Connections", "check_version", "connect", "create", "listed", "refuse_newer", "version_on_disk"]
 
-# 2: vectors are in LanceDB alone; 3: handlers are symbols, documents have declarations for the graph; 4: these name the
-# keys of events and queues; 5: signatures without attributes, vectors with a share of the chunks around them
+# 2: vectors only in LanceDB; 3: handlers as symbols, declarations for the graph; 4: declarations include the keys of
+# events and queues; 5: signatures without attributes, vectors with a share of the neighbouring chunks
 FORMAT = 5
 APPLICATION_ID = 0x6C6C6D63  # "llmc"
 
-# A writer holds the lock of SQLite for some milliseconds a batch; a reader of a WAL never waits for it.
+# A writer holds the lock of SQLite for some milliseconds per batch; a reader never waits for it.
 BUSY_SECONDS = 30.0
 
 TABLES = """
@@ -40,8 +40,8 @@ CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 
 CREATE TABLE roots (root INTEGER PRIMARY KEY, path BLOB NOT NULL UNIQUE, name TEXT NOT NULL, family TEXT NOT NULL);
 
--- What was last seen at each path of each root. A document's path is its file's, so (root, documents.path) finds the
--- row that may use a document and no index by document is needed.
+-- The last known state of each path of each root. The path of a document is that of its file, so (root, documents.path)
+-- finds the row that may use a document, without an index by document.
 CREATE TABLE files (
     root INTEGER NOT NULL, path BLOB NOT NULL,
     size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, ctime_ns INTEGER NOT NULL, inode INTEGER NOT NULL,
@@ -61,7 +61,7 @@ CREATE TABLE bodies (
     doc INTEGER PRIMARY KEY, chunks BLOB NOT NULL, symbols BLOB NOT NULL, refs BLOB NOT NULL, links BLOB NOT NULL
 );
 
--- Which documents define a name (case-folded): the way into bodies.symbols.
+-- Which documents define a name (case-folded); the definitions are in bodies.symbols.
 CREATE TABLE names (name TEXT NOT NULL, doc INTEGER NOT NULL, PRIMARY KEY (name, doc)) WITHOUT ROWID;
 
 CREATE TABLE embedders (
@@ -72,40 +72,42 @@ CREATE TABLE embeddings (
     embedder INTEGER NOT NULL, doc INTEGER NOT NULL, PRIMARY KEY (embedder, doc)
 ) WITHOUT ROWID;
 
--- Numbers that a batch has taken and not yet settled, or that are being taken away: a repair removes them everywhere.
+-- Documents that a batch is adding or removing: after an interruption a repair removes them from every store.
 CREATE TABLE inflight (doc INTEGER PRIMARY KEY);
 
--- The files of the other stores as they were when this generation was written.
+-- The files of the other stores at this generation.
 CREATE TABLE manifest (
     store TEXT NOT NULL, file TEXT NOT NULL, size INTEGER NOT NULL, crc INTEGER NOT NULL, PRIMARY KEY (store, file)
 ) WITHOUT ROWID;
 """
-# SQLite takes at most 32,766 values in a statement; lists of one length let it reuse the compiled statement.
+# SQLite accepts at most 32,766 values in a statement; lists of equal length let it reuse the compiled statement.
 MOST_VALUES = 500
 # Two copies of the header of SQLite's shared memory, and the state of its checkpoints.
 SHARED_HEADER = 136
 
 
 def connect(path: Path, *, write: bool = False) -> sqlite3.Connection:
-    """A connection in autocommit mode: transactions are written out where they are meant.
+    """A connection in autocommit mode: transactions begin and end explicitly.
 
     Readers open read-only. SQLite copies the WAL into the main file when its last connection closes; a read-only one
-    cannot, so the main file changes only in the hands of a writer, who seals it (`seal`).
+    cannot, so only a writer changes the main file, and then seals it (`main_file.seal`).
     """
     mode = "rwc" if write else "ro"
     return sqlite_file.connect(str(path.absolute()), partial(configure, write=write), seconds=BUSY_SECONDS, mode=mode)
 
 
 def configure(db: sqlite3.Connection, *, write: bool) -> None:
-    # FULL: the batch that the catalog calls committed must survive a power cut, since the other stores fsync theirs.
+    # FULL: a batch that the catalog reports as committed must survive a power cut; the other stores call fsync too.
     db.executescript("PRAGMA synchronous=FULL; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-2048")
     if write:
-        # The names of a batch of files land all over their table: with 2 MB each page is written and read many times.
+        # The names of a batch are spread over the whole table: with a cache of 2 MB each page is read and written
+        # often.
         db.executescript("PRAGMA wal_autocheckpoint=0; PRAGMA cache_size=-32768")
 
 
 def create(db: sqlite3.Connection) -> None:
-    """The first generation is a time: replies are kept by generation, and a rebuilt store must not repeat numbers."""
+    """Create the tables. The first generation is the time: replies are cached by generation, so a rebuilt store must
+    not repeat numbers."""
     db.executescript(f"PRAGMA page_size=4096; PRAGMA journal_mode=WAL; PRAGMA application_id={APPLICATION_ID};")
     db.executescript(f"BEGIN IMMEDIATE;{TABLES}PRAGMA user_version={FORMAT};")
     db.executemany(
@@ -122,8 +124,8 @@ def create(db: sqlite3.Connection) -> None:
 
 
 def version_on_disk(path: Path) -> int | None:
-    """The format in the file's header, without SQLite, which would tidy up behind a newer llmc; None for anything
-    else."""
+    """The format in the file's header, or None if it is not a catalog. Read without SQLite, which would recover a file
+    that a newer llmc wrote."""
     try:
         head = head_of_main(path, 100)
     except FileNotFoundError:
@@ -139,11 +141,11 @@ def refuse_newer(path: Path) -> None:
 
 
 def check_version(db: sqlite3.Connection) -> None:
-    """NewerFormatError when a newer llmc wrote it, CorruptStoreError when it is older or no catalog of ours."""
+    """NewerFormatError if a newer llmc wrote the file, CorruptStoreError if it is older or not a catalog of llmc."""
     (application,) = db.execute("PRAGMA application_id").fetchone()
     version = sqlite_file.format_version(db)
     if application != APPLICATION_ID:
-        raise CorruptStoreError("the index cannot be used", reason="its catalog is not one of llmc's")
+        raise CorruptStoreError("the index cannot be used", reason="its catalog was not written by llmc")
     if version > FORMAT:
         raise newer(version, FORMAT)
     if version < FORMAT:
@@ -156,14 +158,14 @@ def check_version(db: sqlite3.Connection) -> None:
         raise newer(f"{version}.{analysis}", f"{FORMAT}.{words.ANALYSIS}")
     if analysis < words.ANALYSIS:
         raise CorruptStoreError(
-            "the index must be rebuilt", reason="it was built by an older version, which analysed words differently"
+            "the index must be rebuilt", reason="it was built by an older version with another word analysis"
         )
 
 
-def newer(found: object, ours: object) -> NewerFormatError:
+def newer(found: object, supported: object) -> NewerFormatError:
     return NewerFormatError(
         "the index was written by a newer llmc",
-        reason=f"format {found}, this one reads {ours}",
+        reason=f"format {found}, this version reads {supported}",
         hint="Update llmc, or set LLMC_HOME to another folder.",
     )
 
@@ -191,21 +193,21 @@ class Connections:
             try:
                 yield db
             finally:
-                self._give_back(db)
+                self._return(db)
 
     def _borrow(self) -> sqlite3.Connection:
         with self._lock:
             if self._closed:
                 raise StoreError("the index is closed")
-            self._mend_shared_memory()
+            self._repair_shared_memory()
             if self._idle:
                 return self._idle.pop()
         return connect(self.path)
 
-    def _mend_shared_memory(self) -> None:
-        """SQLite maps `-shm` into memory: a process that reads where it was cut off is killed. With its length
-        restored and its header zeroed, SQLite creates it again. One that was replaced would be shared with no one:
-        connect again."""
+    def _repair_shared_memory(self) -> None:
+        """SQLite maps the `-shm` file into memory, and a process that reads beyond the end of a truncated file is
+        killed. With its length restored and its header zeroed, SQLite rebuilds the contents. If the file was replaced,
+        other processes share another one, so connect again."""
         try:
             found = os.stat(self._shared)  # noqa: PTH116 before every statement: half the time of Path.stat
         except FileNotFoundError:
@@ -221,7 +223,7 @@ class Connections:
         if found is not None:
             self._shared_size, self._shared_inode = max(found.st_size, self._shared_size), found.st_ino
 
-    def _give_back(self, db: sqlite3.Connection) -> None:
+    def _return(self, db: sqlite3.Connection) -> None:
         with self._lock:
             if not self._closed:
                 self._idle.append(db)
@@ -233,13 +235,13 @@ class Connections:
             return db.execute(statement, values).fetchall()
 
     def one(self, statement: str, values: Sequence[Any] = ()) -> Any:
-        """The first column of the first row, None without one."""
+        """The first column of the first row; None without a row."""
         with self.reading() as db:
             row = db.execute(statement, values).fetchone()
         return row[0] if row else None
 
     def listed(self, statement: str, values: Collection[Any], *first: Any) -> list[Any]:
-        """The rows of a statement whose `{}` is a list of values, `first` being those before it."""
+        """The rows of a statement in which `{}` stands for a list of values; `first` are the values before it."""
         with self.reading() as db:
             return listed(db, statement, values, *first)
 

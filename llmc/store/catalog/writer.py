@@ -1,10 +1,10 @@
-"""The writing half of the catalog: each method is one transaction. Only the holder of the writer's lock has one.
+"""Writes the catalog: each method of `CatalogWriter` is one transaction. Only the holder of the writer's lock has one.
 
-A batch takes two of them. `reserve` takes numbers for the new documents and notes them as in flight, before any other
-part is touched. `settle`, the last step, makes the batch visible: documents, files, manifest and generation at once.
-From the first `reserve` until `rest` the other parts are *moving*: tantivy merges in the background.
+A batch takes two transactions. `reserve` assigns numbers to the new documents and records them as in flight, before any
+other store changes. `settle`, the last step, makes the batch visible: documents, files, manifest and generation at
+once. From the first `reserve` until `rest` the other stores are *moving*: tantivy merges in the background.
 
-The functions write single rows inside such a transaction; each statement uses a key.
+The functions write rows inside such a transaction; each statement uses a key.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 from llmc.store.catalog.packing import (
     clean,
+    compact_hash,
     defined_names,
     link_blob,
     pack_chunks,
     reference_blob,
     symbol_blob,
-    tight,
     unpack_symbols,
 )
 from llmc.store.catalog.reader import INODES, STATUSES
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["CatalogWriter"]
 
 
-def step(db: Connection) -> int:
+def next_generation(db: Connection) -> int:
     """The next generation."""
     db.execute("UPDATE meta SET value = value + 1 WHERE key = 'generation'")
     (generation,) = db.execute("SELECT value FROM meta WHERE key = 'generation'").fetchone()
@@ -71,13 +71,13 @@ def drop_root(db: Connection, root: str) -> None:
 
 
 def put_document(db: Connection, doc: int, document: Document, embedder: int) -> None:
-    """It is dead until a file holds it."""
+    """Insert a document. It counts as dead until a file refers to it."""
     parsed = document.parsed
     db.execute(
         "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
-            doc, tight(document.key), tight(document.content_hash), os.fsencode(document.path), clean(parsed.language),
-            document.size, parsed.lines, len(parsed.chunks), len(parsed.symbols), time.time(),
+            doc, compact_hash(document.key), compact_hash(document.content_hash), os.fsencode(document.path),
+            clean(parsed.language), document.size, parsed.lines, len(parsed.chunks), len(parsed.symbols), time.time(),
         ),
     )  # fmt: skip
     db.execute(
@@ -93,28 +93,28 @@ def put_document(db: Connection, doc: int, document: Document, embedder: int) ->
 
 
 def put_files(db: Connection, batch: Batch) -> None:
-    """The rows of a batch, written and removed; whatever they no longer hold may die."""
+    """Write and remove the file rows of a batch; documents without a file are marked as dead."""
     root = root_number(db, batch.root)
-    keys = [tight(state.key) for state in batch.states if state.key is not None]
+    keys = [compact_hash(state.key) for state in batch.states if state.key is not None]
     docs = dict(listed(db, "SELECT key, doc FROM documents WHERE key IN ({})", keys))
     rows = {os.fsencode(state.path): row_of(state, docs) for state in batch.states}
     gone = [os.fsencode(path) for path in batch.gone]
-    before = held(db, root, [*rows, *gone])
+    before = documents_at(db, root, [*rows, *gone])
     db.executemany("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", with_root(root, rows))
     db.executemany("DELETE FROM files WHERE root = ? AND path = ?", ((root, path) for path in gone))
-    wake(db, docs.values())
+    mark_live(db, docs.values())
     for path in gone:
         rows.pop(path, None)
     mark_dead(db, before.union(docs.values()).difference(row[DOC] for row in rows.values()))
 
 
-# Position of the document in a row without its key.
+# The position of the document in a row without its key.
 DOC = 5
 
 
 def row_of(state: FileState, docs: Mapping[str | bytes, int]) -> tuple[Any, ...]:
     stamp = state.stamp
-    doc = docs[tight(state.key)] if state.key is not None else None
+    doc = docs[compact_hash(state.key)] if state.key is not None else None
     inode = stamp.inode if stamp.inode < INODES // 2 else stamp.inode - INODES
     return stamp.size, stamp.mtime_ns, stamp.ctime_ns, inode, STATUSES.index(state.status), doc, clean(state.reason)
 
@@ -123,19 +123,20 @@ def with_root(root: int, rows: Mapping[bytes, tuple[Any, ...]]) -> Iterator[tupl
     return ((root, path, *row) for path, row in rows.items())
 
 
-def held(db: Connection, root: int, paths: Collection[bytes]) -> set[int]:
+def documents_at(db: Connection, root: int, paths: Collection[bytes]) -> set[int]:
     """The documents at these paths of the root."""
     rows = listed(db, "SELECT doc FROM files WHERE root = ? AND doc IS NOT NULL AND path IN ({})", paths, root)
     return {doc for (doc,) in rows}
 
 
-def wake(db: Connection, docs: Iterable[int]) -> None:
+def mark_live(db: Connection, docs: Iterable[int]) -> None:
     statement = "UPDATE documents SET dead_since = NULL WHERE doc = ? AND dead_since IS NOT NULL"
     db.executemany(statement, ((doc,) for doc in docs))
 
 
 def mark_dead(db: Connection, docs: Iterable[int]) -> None:
-    """Of these documents, those that no root holds any more. A document's path is its file's, so the key finds it."""
+    """Mark those of these documents that no root has any more. The path of a document is that of its file, so the key
+    finds it."""
     now = time.time()
     db.executemany(
         "UPDATE documents SET dead_since = ? WHERE doc = ? AND NOT EXISTS (SELECT 1 FROM roots r JOIN files f"
@@ -145,7 +146,7 @@ def mark_dead(db: Connection, docs: Iterable[int]) -> None:
 
 
 def drop_document(db: Connection, doc: int) -> None:
-    """Forget a document and every file that holds it."""
+    """Remove a document and every file row that refers to it."""
     found = db.execute("SELECT path FROM documents WHERE doc = ?", (doc,)).fetchone()
     if found is None:
         return
@@ -188,7 +189,7 @@ class CatalogWriter:
                 raise
 
     def checkpoint(self) -> None:
-        """Copy the log into the main file, without waiting for readers: what one of them still needs stays in the
+        """Copy the log into the main file, without waiting for readers: pages that a reader still needs stay in the
         log."""
         with guard(self._folder, "tidying the catalog"):
             (patience,) = self.db.execute("PRAGMA busy_timeout").fetchone()
@@ -205,23 +206,23 @@ class CatalogWriter:
     def drop_root(self, root: str) -> int:
         with self.transaction("removing a root") as db:
             drop_root(db, root)
-            return step(db)
+            return next_generation(db)
 
     def put_embedder(self, name: str, dimension: int) -> None:
-        """The first one ever answers from the start."""
+        """Add an embedder. The first one of a store answers queries from the start."""
         with self.transaction("adding an embedder") as db:
             db.execute("INSERT OR IGNORE INTO embedders (name, dimension) VALUES (?, ?)", (name, dimension))
             first = "SELECT min(embedder) FROM embedders"
             db.execute(f"UPDATE meta SET value = ({first}) WHERE key = 'answering' AND value IS NULL")  # noqa: S608 ours
 
     def switch(self, embedding: Embedding) -> int:
-        """From now on this one answers; the vectors of the others are forgotten."""
+        """Answer queries with this embedder from now on, and forget the vectors of all others."""
         with self.transaction("switching the embedder") as db:
             db.execute("UPDATE meta SET value = ? WHERE key = 'answering'", (embedding.number,))
             for table in ("embeddings", "embedders"):
                 db.execute(f"DELETE FROM {table} WHERE embedder <> ?", (embedding.number,))  # noqa: S608 names of ours
             db.execute("DELETE FROM manifest WHERE store GLOB 'vectors/*' AND store <> ?", (embedding.store,))
-            return step(db)
+            return next_generation(db)
 
     # --- batches
 
@@ -241,24 +242,24 @@ class CatalogWriter:
             put_files(db, batch)
             db.execute("DELETE FROM inflight")
             put_manifests(db, manifests)
-            return step(db)
+            return next_generation(db)
 
     def settle_vectors(self, docs: Collection[int], embedder: int, manifests: Manifests) -> int:
         with self.transaction("adding vectors") as db:
             rows = ((embedder, doc) for doc in docs)
             db.executemany("INSERT INTO embeddings (embedder, doc) VALUES (?, ?)", rows)
             put_manifests(db, manifests)
-            return step(db)
+            return next_generation(db)
 
     def put_manifests(self, manifests: Manifests) -> int:
-        """Other files hold the same rows. A new generation, so that readers look at them."""
+        """Record new files with the same rows; the generation increases so that readers open them."""
         with self.transaction("noting the files of the index") as db:
             put_manifests(db, manifests)
-            return step(db)
+            return next_generation(db)
 
     def forget_vectors(self, embedding: Embedding) -> int:
-        """Every document needs its vectors of this embedder again. They go to a table of another number: LanceDB caches
-        what it reads by path."""
+        """Forget all vectors of this embedder, so that every document needs them again. The new ones go to a table with
+        another number, since LanceDB caches data by path."""
         with self.transaction("forgetting vectors") as db:
             old = (embedding.number,)
             db.execute("DELETE FROM embeddings WHERE embedder = ?", old)
@@ -267,19 +268,19 @@ class CatalogWriter:
             new = db.execute("INSERT INTO embedders (name, dimension) VALUES (?, ?)", row).lastrowid
             db.execute("UPDATE meta SET value = ? WHERE key = 'answering' AND value = ?", (new, *old))
             put_manifests(db, {embedding.store: {}})
-            return step(db)
+            return next_generation(db)
 
     def rest(self, manifests: Manifests) -> None:
-        """The other stores have come to rest: from here on their files are held against these."""
+        """The other stores have stopped changing: from now on their files are compared with these manifests."""
         with self.transaction("closing the index") as db:
             db.execute("UPDATE meta SET value = 0 WHERE key = 'moving'")
             put_manifests(db, manifests)
 
     # --- removal
 
-    def condemn(self, docs: Collection[int]) -> None:
-        """Forget documents and the files that hold them; they stay in flight until the other stores forgot them too. No
-        number that any store has seen is ever given out again."""
+    def begin_removal(self, docs: Collection[int]) -> None:
+        """Remove documents and the file rows that refer to them; they stay in flight until they are removed from the
+        other stores too. A number that any store has used is never assigned again."""
         with self.transaction("removing documents") as db:
             db.executemany("INSERT OR IGNORE INTO inflight VALUES (?)", ((doc,) for doc in docs))
             db.execute("UPDATE meta SET value = 1 WHERE key = 'moving'")
@@ -288,8 +289,8 @@ class CatalogWriter:
                 drop_document(db, doc)
 
     def clear(self, manifests: Manifests) -> int:
-        """The other stores hold nothing in flight any more."""
+        """End all batches: no store contains documents in flight any more."""
         with self.transaction("removing documents") as db:
             db.execute("DELETE FROM inflight")
             put_manifests(db, manifests)
-            return step(db)
+            return next_generation(db)

@@ -1,11 +1,11 @@
-"""Is the index on disk what we wrote? Checksums at opening, a glance at every file before an answer.
+"""Is the index on disk what we wrote? Checksums when it is opened, file stamps before each answer.
 
-tantivy checks nothing when it reads, and SQLite knows no checksums of pages, so a flipped bit would become a wrong
-answer. The catalog's manifest names the files of every other store with size and CRC-32; the catalog itself is named
-by the *seal*, a small file beside it, which is written whenever a writer has changed the catalog's main file. zlib's
-CRC-32 runs at 3 GB/s, and a file whose size, times and inode are as they were when it was last read is not read again.
+tantivy verifies nothing when it reads and SQLite has no checksums of pages, so a flipped bit would become a wrong
+answer. The catalog's manifest lists the files of every other store with size and CRC-32. The *seal*, a small file
+beside the catalog, does the same for the catalog itself; it is written whenever a writer has changed the catalog's main
+file. zlib's CRC-32 runs at 3 GB/s, and a file with unchanged size, times and inode is not read again.
 
-The seal also holds the last generation: a catalog that knows less has lost its write-ahead log.
+The seal also contains the last generation: a catalog with an older one has lost its write-ahead log.
 """
 
 from __future__ import annotations
@@ -49,8 +49,7 @@ SEGMENT_FILES = ("fast", "fieldnorm", "idx", "pos", "store", "term")
 
 Signature = tuple[int, int, int, int, int]
 
-# What was read once and has not changed since: path → (signature, checksum). Only for files that are never changed in
-# place.
+# Checksums of files that are never changed in place: path → (signature, checksum).
 _read: dict[str, tuple[Signature, int]] = {}
 MOST_REMEMBERED = 20_000
 
@@ -61,8 +60,7 @@ def signature(path: Path | str) -> Signature:
 
 
 def crc_of(path: Path, *, changes: bool = False) -> Extent:
-    """Size and checksum. `changes`: the file is written again and again, and the clock of file systems is too coarse
-    to tell."""
+    """Size and checksum. `changes`: the file is modified in place, and file times are too coarse to detect that."""
     now = signature(path)
     remembered = _read.get(str(path))
     if remembered and remembered[0] == now and not changes:
@@ -89,8 +87,7 @@ def read_meta(folder: Path) -> dict[str, Any]:
 
 
 def live_files(folder: Path) -> list[str]:
-    """The files that tantivy's own list of segments calls for, and that list. Others are leftovers of a merge or of a
-    commit that failed."""
+    """tantivy's list of segments and the files that it names. Others are left over from a merge or a failed commit."""
     names = [META]
     for segment in read_meta(folder)["segments"]:
         name = segment["segment_id"].replace("-", "")
@@ -101,7 +98,7 @@ def live_files(folder: Path) -> list[str]:
 
 
 def manifest_of(folder: Path) -> dict[str, Extent]:
-    """Every live file. One that a merge takes away meanwhile is left out: its successor will be named the next time."""
+    """Every live file. A file that a merge removes meanwhile is omitted; the next manifest lists its successor."""
     manifest = {}
     for name in live_files(folder):
         with suppress(FileNotFoundError):
@@ -110,27 +107,27 @@ def manifest_of(folder: Path) -> dict[str, Extent]:
 
 
 def check_files(folder: Path, manifest: Mapping[str, Extent]) -> None:
-    """CorruptStoreError unless every file of the manifest is there as it was."""
+    """CorruptStoreError unless every file of the manifest exists unchanged."""
     for name, extent in manifest.items():
         try:
             found = crc_of(folder / name, changes=name == META)
         except FileNotFoundError:
-            raise corrupt("the index does not check out", f"{folder.name}/{name} is missing", folder) from None
+            raise corrupt("the index is damaged", f"{folder.name}/{name} is missing", folder) from None
         if (found.size, found.crc) != (extent.size, extent.crc):
-            raise corrupt("the index does not check out", f"{folder.name}/{name} differs from its checksum", folder)
+            raise corrupt("the index is damaged", f"{folder.name}/{name} differs from its checksum", folder)
 
 
 def check_moving(folder: Path, manifest: Mapping[str, Extent]) -> None:
-    """While a writer is at work, or was cut short, tantivy is ahead of the manifest: its own checksums are used for
-    the rest."""
+    """Check the files while a writer is active or was interrupted. tantivy is then ahead of the manifest, and its own
+    checksums are used for files that the manifest does not list."""
     names = [name for name in live_files(folder) if name != META]
     check_files(folder, {name: manifest[name] for name in names if name in manifest})
     for name in names:
-        if name not in manifest and not footer_holds(folder / name):
-            raise corrupt("the index does not check out", f"{folder.name}/{name} differs from its checksum", folder)
+        if name not in manifest and not footer_matches(folder / name):
+            raise corrupt("the index is damaged", f"{folder.name}/{name} differs from its checksum", folder)
 
 
-def footer_holds(path: Path) -> bool:
+def footer_matches(path: Path) -> bool:
     try:
         with path.open("rb", buffering=0) as file:
             total = file.seek(0, os.SEEK_END)
@@ -157,7 +154,7 @@ class Checksums:
 
     @classmethod
     def read(cls, path: Path) -> Checksums | None:
-        """None when there is none that can be trusted: then the catalog is checked by other means."""
+        """The seal; None if it is missing or damaged, and then SQLite checks the catalog."""
         try:
             body, _, crc = path.read_text("ascii").strip().rpartition("\n")
             if int(crc) != zlib.crc32(body.encode()):
@@ -168,7 +165,7 @@ class Checksums:
         return cls(generation, Extent(*catalog) if catalog else None)
 
     def write(self, path: Path) -> None:
-        """In place and always of one length: that works on a full disk too."""
+        """Write in place with a fixed length, which also works on a full disk."""
         catalog = [] if self.catalog is None else [self.catalog.file, self.catalog.size, self.catalog.crc]
         body = json.dumps([self.generation, *catalog])
         text = f"{body}\n{zlib.crc32(body.encode())}".ljust(SEAL_BYTES)

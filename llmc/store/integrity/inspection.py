@@ -1,8 +1,8 @@
-"""Checks the store: completely when it is opened or has changed, by file stamps before each answer. Creates one, too.
+"""Checks a store: completely when it is opened or has changed, by file stamps before each answer. Also creates stores.
 
-`checksums` knows what an intact file is. This module decides when to check and what a difference means: a writer in
-another process may be between two steps, and then the files are ahead of the catalog. Only a difference that persists
-while the catalog does not change is damage.
+`checksums` checks single files. This module decides when to check and what a difference means: while a writer in
+another process is between two steps, the files are ahead of the catalog. Only a difference that persists while the
+catalog does not change is damage.
 """
 
 from __future__ import annotations
@@ -31,13 +31,14 @@ if TYPE_CHECKING:
 __all__ = ["KEYWORD_INDEXES", "Inspector", "check_main_file", "check_usable", "make"]
 
 KEYWORD_INDEXES = ("chunks", "files")
-# A writer passes from one sound state to the next within milliseconds of its commit's end.
+# A writer completes a commit within milliseconds, and the store is consistent again.
 ATTEMPTS = 20
 PAUSE_SECONDS = 0.05
 
 
 def check_main_file(folder: Path) -> bool:
-    """Is the catalog's main file what its seal says? False when no seal can tell. A newer format is left alone."""
+    """Check the catalog's main file against its seal; False if there is no usable seal. A newer format is not
+    checked."""
     path, main = folder / SEAL, folder / MAIN
     with guard(folder, "reading the catalog"):
         seal = Checksums.read(path)
@@ -46,7 +47,7 @@ def check_main_file(folder: Path) -> bool:
         if sound is not False or Checksums.read(path) != seal:  # a writer has just written it again
             refuse_newer(main)
             return bool(sound)
-    raise corrupt("the index does not check out", "the catalog differs from its checksum", folder)
+    raise corrupt("the index is damaged", "the catalog differs from its checksum", folder)
 
 
 class Inspector:
@@ -56,8 +57,7 @@ class Inspector:
         self._seen: dict[str, Signature] = {}
 
     def inspect(self) -> Moment:
-        """The moment that the files on disk belong to, every one of them checked; CorruptStoreError if there is
-        none."""
+        """Check every file and return the catalog's state that they belong to; CorruptStoreError if there is none."""
         for attempt in range(ATTEMPTS):
             with guard(self._folder, "checking the index"):
                 main = signature(self._folder / MAIN)
@@ -82,7 +82,7 @@ class Inspector:
                 check(self._folder / name, moment.manifests.get(name, {}))
             lost = Checksums.read(self._folder / SEAL)
             if lost is not None and lost.generation > self._catalog.generation():
-                raise corrupt("the index does not check out", "the catalog has lost what it knew", self._folder)
+                raise corrupt("the index is damaged", "the catalog has lost its latest changes", self._folder)
         self._seen = seen
 
     def _files(self, moment: Moment) -> Iterator[Path]:
@@ -92,7 +92,7 @@ class Inspector:
             yield from (folder / name for name in names)
 
     def unchanged(self) -> bool:
-        """Sizes, times and inodes are as they were when the checksums held: some 100 µs for a hundred files."""
+        """Whether sizes, times and inodes are those of the last successful check; some 100 µs for a hundred files."""
         with suppress(OSError):
             return all(signature(path) == seen for path, seen in self._seen.items())
         return False
@@ -105,10 +105,10 @@ def make(folder: Path, *, rebuild: bool) -> None:
         empty(folder)
     sealed = (folder / SEAL).exists()
     if sealed and not main.exists():
-        raise corrupt("the index does not check out", "its catalog is missing", folder)
-    if not sealed and version_on_disk(main) is None:  # the seal is the last thing that is made
+        raise corrupt("the index is damaged", "its catalog is missing", folder)
+    if not sealed and version_on_disk(main) is None:  # the seal is created last
         empty(folder)
-        with guard(folder, "making the index"):
+        with guard(folder, "creating the index"):
             for name in KEYWORD_INDEXES:
                 (folder / name).mkdir()
             TantivyKeywords(folder).close()
@@ -120,7 +120,7 @@ def make(folder: Path, *, rebuild: bool) -> None:
 
 
 def empty(folder: Path) -> None:
-    """Everything but the locks. What a newer llmc wrote stays."""
+    """Remove everything but the lock files. A store that a newer llmc wrote is not touched."""
     main = folder / MAIN
     with guard(folder, "emptying the index"):
         refuse_newer(main)
@@ -132,7 +132,7 @@ def empty(folder: Path) -> None:
 
 
 def check_usable(folder: Path) -> None:
-    """StoreError when there is nothing, CorruptStoreError when it is damaged or old, NewerFormatError when it is too
+    """StoreError if there is no store, CorruptStoreError if it is damaged or too old, NewerFormatError if it is too
     new."""
     main = folder / MAIN
     if not main.exists() and not (folder / SEAL).exists():
@@ -141,4 +141,4 @@ def check_usable(folder: Path) -> None:
     with guard(folder, "opening the catalog"), closing(connect(main)) as db:
         check_version(db)
         if not sealed and db.execute("PRAGMA integrity_check").fetchall() != [("ok",)]:
-            raise corrupt("the index does not check out", "the catalog is malformed", folder)
+            raise corrupt("the index is damaged", "the catalog is malformed", folder)

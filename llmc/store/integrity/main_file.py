@@ -4,9 +4,9 @@ SQLite's locks are POSIX locks, which belong to a process and a file: closing *a
 all, and then another process may clean up a file that is in use. So every read of that file outside SQLite, for its
 checksum or header, goes through a descriptor that is closed after the last store of this process.
 
-SQLite changes the file only when it checkpoints: when asked, and when its last connection closes. So the seal says
-"open" before and holds the new checksum after. Readers connect read-only and cannot checkpoint; the writer's lock is
-held here.
+SQLite changes the file only at a checkpoint: on request, and when its last connection closes. The seal therefore has no
+checksum during a checkpoint and the new one afterwards. Readers connect read-only and cannot checkpoint. Callers of
+`seal` and `close_sealed` hold the writer's lock.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from llmc.store.catalog.writer import CatalogWriter
 
-__all__ = ["MAIN", "SEAL", "close_sealed", "crc_of_main", "head_of_main", "hold", "let_go", "seal"]
+__all__ = ["MAIN", "SEAL", "close_sealed", "crc_of_main", "head_of_main", "pin", "seal", "unpin"]
 
 READ_BYTES = 1 << 20
 MAIN, SEAL, LOG = "catalog.db", "seal", "catalog.db-wal"
@@ -41,37 +41,37 @@ CLOSING_BYTES = 256 << 10
 
 @dataclass(slots=True)
 class PinnedFile:
-    """One path: how many stores use it, and a descriptor for each file that was there (a rebuild replaces the file)."""
+    """One path: the number of stores that use it, and a descriptor for each file seen there (a rebuild replaces it)."""
 
     users: int = 0
     files: dict[tuple[int, int], int] = field(default_factory=dict)
     read: tuple[Signature, Extent] | None = None
 
 
-_held: dict[str, PinnedFile] = {}
+_pinned: dict[str, PinnedFile] = {}
 _lock = threading.Lock()
 
 
-def hold(path: Path) -> None:
-    """Before the first connection. Each `hold` needs its `let_go`, after the last one."""
+def pin(path: Path) -> None:
+    """Call before the first connection; each `pin` needs an `unpin` after the last connection is closed."""
     with _lock:
-        _held.setdefault(str(path), PinnedFile()).users += 1
+        _pinned.setdefault(str(path), PinnedFile()).users += 1
 
 
-def let_go(path: Path) -> None:
+def unpin(path: Path) -> None:
     with _lock:
-        held = _held[str(path)]
-        held.users -= 1
-        if not held.users:
-            del _held[str(path)]
-            for file in held.files.values():
+        pinned = _pinned[str(path)]
+        pinned.users -= 1
+        if not pinned.users:
+            del _pinned[str(path)]
+            for file in pinned.files.values():
                 os.close(file)
 
 
 def descriptor(path: Path) -> int:
     found = path.stat()
     with _lock:
-        files = _held[str(path)].files
+        files = _pinned[str(path)].files
         place = (found.st_dev, found.st_ino)
         if place not in files:
             files[place] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
@@ -79,16 +79,16 @@ def descriptor(path: Path) -> int:
 
 
 def crc_of_main(path: Path, *, again: bool = False) -> Extent:
-    """As it was when it was last read, unless it has changed since. The clock of file systems is coarse: where the
-    answer is about to be written down, or to be called damage, read it `again`."""
-    now, held = signature(path), _held[str(path)]
-    if held.read is not None and held.read[0] == now and not again:
-        return held.read[1]
+    """The checksum, cached while the stamp is unchanged. File times are coarse, so pass `again` to read the file before
+    recording the checksum or reporting damage."""
+    now, pinned = signature(path), _pinned[str(path)]
+    if pinned.read is not None and pinned.read[0] == now and not again:
+        return pinned.read[1]
     file, size, crc = descriptor(path), 0, 0
     while data := os.pread(file, READ_BYTES, size):
         size, crc = size + len(data), zlib.crc32(data, crc)
     extent = Extent(path.name, size, crc)
-    held.read = (now, extent)
+    pinned.read = (now, extent)
     return extent
 
 
@@ -96,8 +96,8 @@ def head_of_main(path: Path, size: int) -> bytes:
     return os.pread(descriptor(path), size, 0)
 
 
-def seal(folder: Path, ledger: CatalogWriter, generation: int, reached: Callable[[str], None]) -> None:
-    """After a batch: note its generation, and now and then bring the main file up to date."""
+def seal(folder: Path, catalog_writer: CatalogWriter, generation: int, reached: Callable[[str], None]) -> None:
+    """After a batch: record its generation, and checkpoint if the log has grown large."""
     with guard(folder, "sealing the index"):
         previous = Checksums.read(folder / SEAL)
         if previous is not None and (folder / LOG).stat().st_size <= CHECKPOINT_BYTES:
@@ -106,13 +106,13 @@ def seal(folder: Path, ledger: CatalogWriter, generation: int, reached: Callable
         Checksums(generation, None).write(folder / SEAL)
         reached("unsealed")
         with suppress(StoreFullError):  # the batch is in the log, and safe there
-            ledger.checkpoint()
+            catalog_writer.checkpoint()
         reached("checkpointed")
         Checksums(generation, crc_of_main(folder / MAIN, again=True)).write(folder / SEAL)
 
 
-def close_sealed(folder: Path, ledger: CatalogWriter, generation: int, reached: Callable[[str], None]) -> None:
-    """The connection is closed in any case: on a full disk the log just stays."""
+def close_sealed(folder: Path, catalog_writer: CatalogWriter, generation: int, reached: Callable[[str], None]) -> None:
+    """Checkpoint, close the connection and write the seal. On a full disk only the checkpoint is skipped."""
     with guard(folder, "closing the index"):
         previous, before = Checksums.read(folder / SEAL), signature(folder / MAIN)
         try:
@@ -120,9 +120,9 @@ def close_sealed(folder: Path, ledger: CatalogWriter, generation: int, reached: 
             reached("unsealed")
             if (folder / LOG).stat().st_size > CLOSING_BYTES:
                 with suppress(StoreFullError):
-                    ledger.checkpoint()
+                    catalog_writer.checkpoint()
         finally:
-            ledger.close()
+            catalog_writer.close()
         reached("closed")
         kept = previous.catalog if previous is not None and signature(folder / MAIN) == before else None
         Checksums(generation, kept or crc_of_main(folder / MAIN, again=True)).write(folder / SEAL)

@@ -1,8 +1,8 @@
 """Translates errors of the libraries below into our own: no space, corruption, a panic of native code.
 
-SQLite, tantivy, numpy and LanceDB each say "the disk is full" differently, and tantivy not at all when it happens in
-one of its threads. Every call into them runs inside `guard`, so that callers see `StoreFullError`, `CorruptStoreError`
-or `StoreError` and nothing else.
+SQLite, tantivy, numpy and LanceDB each report a full disk differently, and tantivy does not report it at all if it
+happens in one of its threads. Every call into them runs inside `guard`, which raises only `StoreFullError`,
+`CorruptStoreError` or `StoreError`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["corrupt", "guard"]
 
 FULL_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 FULL_WORDS = ("no space left", "disk is full", "quota exceeded", "file too large", "os error 28", "os error 27")
-# Neither the disk nor the index is at fault: nothing is to be rebuilt.
+# Errors of the environment, not of the index: a rebuild would not help.
 OTHER_ERRNOS = frozenset(
     {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY}
     | {errno.ENOTDIR, errno.EEXIST, errno.ENAMETOOLONG, errno.ELOOP}
@@ -37,7 +37,7 @@ OTHER_WORDS = (
     "cannot allocate memory",
 )
 OTHER_SQLITE = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_READONLY", "SQLITE_NOMEM", "SQLITE_PERM", "SQLITE_AUTH")
-# Enough that the room for one is room for a small batch.
+# About the size of a small batch.
 PROBE_BYTES = 1 << 20
 
 
@@ -61,14 +61,14 @@ def guard(folder: Path, doing: str, *damage: type[Exception]) -> Iterator[None]:
 
 
 def translated(error: BaseException, folder: Path, doing: str) -> StoreError:
-    if says_full(error) or (may_hide_full(error) and not has_room(folder)):
+    if is_disk_full(error) or (may_hide_full(error) and not has_room(folder)):
         return StoreFullError(
             f"no space left while {doing}",
             reason="the disk of the index is full",
-            hint="Nothing is lost. Free some space: indexing goes on by itself.",
+            hint="Nothing is lost. Free some space; indexing then continues automatically.",
             folder=str(folder),
         )
-    if says_other(error):
+    if is_environment_error(error):
         return StoreError(f"cannot go on while {doing}", reason=str(error), folder=str(folder))
     return corrupt(f"the index failed while {doing}", str(error) or type(error).__name__, folder)
 
@@ -77,7 +77,7 @@ def corrupt(message: str, reason: str, folder: Path) -> CorruptStoreError:
     return CorruptStoreError(message, reason=reason, hint="Rebuild it with `llmc index --rebuild`.", folder=str(folder))
 
 
-def says_full(error: BaseException) -> bool:
+def is_disk_full(error: BaseException) -> bool:
     if isinstance(error, OSError) and error.errno in FULL_ERRNOS:
         return True
     if getattr(error, "sqlite_errorname", "") == "SQLITE_FULL":
@@ -85,7 +85,7 @@ def says_full(error: BaseException) -> bool:
     return any(word in str(error).lower() for word in FULL_WORDS)
 
 
-def says_other(error: BaseException) -> bool:
+def is_environment_error(error: BaseException) -> bool:
     if isinstance(error, OSError) and error.errno in OTHER_ERRNOS:
         return True
     if getattr(error, "sqlite_errorname", "").startswith(OTHER_SQLITE):
@@ -94,13 +94,13 @@ def says_other(error: BaseException) -> bool:
 
 
 def may_hide_full(error: BaseException) -> bool:
-    """tantivy's threads say only that they were killed; SQLite says `disk I/O error` when it cannot grow a file."""
+    """Whether a full disk may be the cause: tantivy only reports killed threads, and SQLite a `disk I/O error`."""
     name = getattr(error, "sqlite_errorname", "")
     return name.startswith("SQLITE_IOERR") or not isinstance(error, sqlite3.Error)
 
 
 def has_room(folder: Path) -> bool:
-    """Try it: quotas and file-size limits do not show in `statvfs`."""
+    """Write a probe file, since `statvfs` does not show quotas and file-size limits."""
     try:
         with tempfile.TemporaryFile(dir=folder) as probe:
             probe.write(bytes(PROBE_BYTES))

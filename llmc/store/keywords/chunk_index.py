@@ -1,7 +1,7 @@
 """The `chunks` index of the keyword store: BM25 over body, name, path and capsule of every chunk.
 
-A chunk is one row; a very long line, which is a chunk by itself, has several, since BM25 gives a word among thousands
-of others almost no score. The best of them counts.
+A chunk is one row. A very long line is a chunk of its own with several rows, since BM25 gives a word among thousands of
+others almost no score; its best row counts.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 __all__ = ["ChunkIndex"]
 
 FIELDS = ("body", "name", "path", "capsule")
-# A filter is a list of terms, 1 µs each: worth it at once for few documents, and for more when looking some way down
-# the ranking has not found enough.
+# A filter is a list of terms of 1 µs each. A small one is used at once, a larger one only if the top of the unfiltered
+# ranking does not contain enough hits.
 SMALL_FILTER = 200
 LARGEST_FILTER = 20_000
-# Equal scores are put in order by place, which needs the whole run of equals; a longer one is cut where tantivy cuts
-# it.
+# Hits of equal score are ordered by document and ordinal, which requires all of them. More than this are cut in
+# tantivy's order.
 LONGEST_TIE = 4_096
 # Chunks of several lines have at most 3,000 characters.
 LONG_BODY = 12_000
@@ -70,7 +70,7 @@ class ChunkIndex(TantivyIndex):
             return []
         if within is None or len(within) <= SMALL_FILTER:
             return self._top(self._compile(query, within), limit)
-        return self._sifted(query, limit, frozenset(within))
+        return self._filtered(query, limit, frozenset(within))
 
     def chunks_with(self, terms: Collection[str], limit: int) -> list[tuple[int, int]]:
         if not all(self.rows_with("body", term) for term in terms):
@@ -79,35 +79,37 @@ class ChunkIndex(TantivyIndex):
         query = Query.const_score_query(Query.boolean_query(held), 1.0)
         return list(dict.fromkeys(self.columns(query, limit, ("doc", "ordinal"))))
 
-    def _sifted(self, query: KeywordQuery, limit: int, within: frozenset[int]) -> list[ChunkHit]:
-        """Most of the best are often within; if not, and the filter is not enormous, tantivy may filter after all."""
-        everything, asked = self._compile(query, None), limit * 4
+    def _filtered(self, query: KeywordQuery, limit: int, within: frozenset[int]) -> list[ChunkHit]:
+        """Search further and further down the ranking for hits in these documents, then let tantivy filter if
+        possible."""
+        everything, depth = self._compile(query, None), limit * 4
         while True:
-            found = self._top(everything, asked)
+            found = self._top(everything, depth)
             kept = [hit for hit in found if hit.doc in within]
-            if len(kept) >= limit or len(found) < asked:
+            if len(kept) >= limit or len(found) < depth:
                 return kept[:limit]
             if len(within) <= LARGEST_FILTER:
                 return self._top(self._compile(query, within), limit)
-            asked *= 4
+            depth *= 4
 
     def _top(self, query: Query, limit: int) -> list[ChunkHit]:
-        asked = limit
+        depth = limit
         while True:
-            hits = self.hits(query, asked + 1, ("doc", "ordinal"))
+            hits = self.hits(query, depth + 1, ("doc", "ordinal"))
             best: dict[tuple[int, int], float] = {}
             for score, doc, ordinal in hits:
                 best.setdefault((doc, ordinal), score)
             scores = list(best.values())
-            cut_in_a_tie = len(hits) > asked and (len(scores) < limit or hits[asked][0] == scores[limit - 1])
-            if not cut_in_a_tie or asked >= limit + LONGEST_TIE:
+            cut_in_a_tie = len(hits) > depth and (len(scores) < limit or hits[depth][0] == scores[limit - 1])
+            if not cut_in_a_tie or depth >= limit + LONGEST_TIE:
                 break
-            asked = asked * 2 + 64
+            depth = depth * 2 + 64
         found = [ChunkHit(doc, ordinal, score) for (doc, ordinal), score in best.items()]
         return sorted(found, key=lambda hit: (-hit.score, hit.doc, hit.ordinal))[:limit]
 
     def _compile(self, query: KeywordQuery, within: Collection[int] | None) -> Query:
-        """Only `any` scores. It must be met when nothing else must; otherwise it only ranks."""
+        """Compile the query. Only `any` scores; it must match if there is no other condition, otherwise it only
+        ranks."""
         scored = [(Should, self._term(clause)) for clause in query.any]
         parts = scored if query.all else [(Must, Query.boolean_query(scored))] if scored else []
         filters = [Query.boolean_query([(Should, self._term(clause)) for clause in group]) for group in query.all]

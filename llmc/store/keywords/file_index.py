@@ -1,7 +1,7 @@
-"""The `files` index of the keyword store: which documents may hold what a pattern needs, by trigrams.
+"""The `files` index of the keyword store: which documents may match a pattern, by trigrams.
 
-A row is a part of a document (`trigrams` says how texts are cut). A condition is met within one part; only when a
-match may cross lines is it enough that the parts of a document meet it together.
+A row is a part of a document (`trigrams` cuts texts into parts). One part must meet the whole condition; only if a
+match may span lines can several parts of a document meet it together.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class FileIndex(TantivyIndex):
         return self.rows_with("trigrams", clean(trigram))
 
     def _scattered(self, condition: Trigrams) -> set[int]:
-        """Documents of several parts that hold everything, each trigram in whichever part."""
+        """Documents of several parts that contain every trigram in some part."""
         found = self._cut_docs(None)
         for trigram in self._rarest(condition):
             found = found and found & self._cut_docs(trigram)

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 __all__ = ["TantivyKeywords", "filler"]
 
-# Of tantivy's policy for merging, which treats segments below ten thousand rows as equals.
+# tantivy's merge policy treats segments below ten thousand rows as equal, and merges eight at a time.
 MERGED_AT_ONCE = 8
 SMALL_SEGMENT = 10_000
-# Below this a merge that comes by itself is soon enough. After a full build of kubernetes 7 of 14 segments are small,
-# with a quarter of the rows.
+# With fewer rows in small segments, the next automatic merge is soon enough. After a full build of kubernetes, 7 of 14
+# segments are small and have a quarter of the rows.
 SCATTERED_ROWS = 1_000
 SCATTERED_SHARE = 0.1
 
@@ -73,11 +73,12 @@ class TantivyKeywords:
             self._both(lambda index: index.commit())
         except BaseException:
             self.rollback()
-            self._take_back(added)
+            self._undo_commit(added)
             raise
 
-    def _take_back(self, docs: list[int]) -> None:
-        """One index may have committed. Where even this fails, the catalog still has the numbers in flight."""
+    def _undo_commit(self, docs: list[int]) -> None:
+        """Undo the commit of one index after the other one failed. If this fails too, the catalog still has the
+        documents in flight."""
         try:
             self.delete(docs)
             self._both(lambda index: index.commit())
@@ -100,19 +101,20 @@ class TantivyKeywords:
         self.rollback()
 
     def _both(self, step: Callable[[TantivyIndex], None]) -> None:
-        """At the same time: a commit is mostly waiting for the disk."""
+        """Run the step on both indexes at the same time: a commit mostly waits for the disk."""
         with ThreadPoolExecutor(2) as pool:
             ends = [pool.submit(step, index) for index in (self.chunks, self.files)]
         for end in ends:
             end.result()
 
     def is_scattered(self) -> bool:
-        """Enough rows in small segments that joining them pays: a tenth of the space and of the time of a search."""
+        """Whether enough rows are in small segments that merging them saves a tenth of the space and of the search
+        time."""
         return any(_is_scattered(index.segments()) for index in (self.chunks, self.files))
 
-    def gather(self, doc: int) -> None:
-        """Join small segments. tantivy-py cannot do so: its policy joins eight at a time, so rows of `doc`, which
-        the caller will delete, are committed one by one until there are eight small ones."""
+    def merge_small_segments(self, doc: int) -> None:
+        """Merge small segments. tantivy-py has no call for it, but its policy merges eight at a time. So rows of `doc`,
+        which the caller deletes afterwards, are committed one by one until there are eight small segments."""
         for index in (self.chunks, self.files):
             if _is_scattered(index.segments()):
                 for _ in range(MERGED_AT_ONCE - len(_small(index.segments()))):

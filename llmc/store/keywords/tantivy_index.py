@@ -1,9 +1,9 @@
-"""One tantivy index on disk: opening, writing, committing, looking.
+"""One tantivy index on disk: opening, writing, committing, searching.
 
 It avoids pitfalls of tantivy that were found by experiment. Deletes use a raw text key: a delete on a numeric field
 removes nothing, or aborts the process. tantivy raises ValueError for any error on disk. After a failed commit a
-writer reports success and keeps nothing, so it is dropped. Tokenizers are not part of the index and are registered at
-every opening. Merges continue after a commit and change the files on disk again: `release` waits for them.
+writer reports success but stores nothing, so it is dropped. Tokenizers are not part of the index and are registered
+whenever it is opened. Merges continue after a commit and change the files on disk again: `release` waits for them.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 __all__ = ["KEY", "TantivyIndex"]
 
 KEY = "key"
-# One thread: more segments to merge cost more than the second core gives. 30 MB of heap build the same index as 100 MB
-# in the same time; 15 MB is the least that tantivy takes.
+# One thread: merging the additional segments costs more than a second core saves. A heap of 30 MB builds the same index
+# as 100 MB in the same time; tantivy requires at least 15 MB.
 HEAP_BYTES = 30_000_000
 
 
 class TantivyIndex:
-    """`schema` and `analyzers` (tokenizer name → analyzer) are what the owner chose; `KEY` must be a raw text field."""
+    """`analyzers` maps tokenizer names to analyzers; `KEY` must be a raw text field of `schema`."""
 
     def __init__(self, folder: Path, schema: tantivy.Schema, analyzers: dict[str, tantivy.TextAnalyzer]) -> None:
         self.folder = folder
@@ -61,15 +61,14 @@ class TantivyIndex:
         return self._writer
 
     def _drop_strays(self) -> None:
-        """What a commit that failed left behind: tantivy counts on from the last one that did not, and would refuse to
-        write over files of the same name."""
+        """Remove the files of failed commits: tantivy would reuse their names and refuse to overwrite them."""
         live = {*live_files(self.folder), ".managed.json"}
         for path in self.folder.iterdir():
             if path.name not in live and path.suffix != ".lock":
                 path.unlink()
 
     def commit(self) -> None:
-        """All or nothing; what was committed is seen at once."""
+        """Commit everything or nothing; readers of this object see it at once."""
         if self._writer is None:
             return
         try:
@@ -81,11 +80,11 @@ class TantivyIndex:
         self.reload()
 
     def rollback(self) -> None:
-        """Dropping a writer forgets what it holds, and works in whatever state an error left it."""
+        """Drop the writer with its buffer; this works in any state that an error left it in."""
         self._writer = None
 
     def release(self) -> None:
-        """Give up the lock, the threads and the heap, once the merges are done."""
+        """Wait for merges, then release the lock, the threads and the heap."""
         writer, self._writer = self._writer, None
         if writer is not None:
             with guard(self.folder, "merging the keyword index", ValueError, RuntimeError):
@@ -98,26 +97,26 @@ class TantivyIndex:
             self._searcher = self._index.searcher()
 
     def segments(self) -> list[int]:
-        """Rows in each segment, the deleted ones too."""
+        """The number of rows in each segment, including deleted ones."""
         return [segment["max_doc"] for segment in read_meta(self.folder)["segments"]]
 
-    # --- looking
+    # --- searching
 
     @property
     def rows(self) -> int:
         return int(self._searcher.num_docs)
 
     def rows_with(self, field: str, term: str) -> int:
-        """Rows that hold a term, those among them that were deleted and not yet merged away."""
+        """The number of rows with a term, including deleted rows that are not merged away yet."""
         with guard(self.folder, "reading the keyword index", ValueError, RuntimeError):
             return int(self._searcher.doc_freq(field, term))
 
     def column(self, query: tantivy.Query, limit: int, field: str) -> list[Any]:
-        """A fast field of the rows that match: where rank does not matter, half the time of `hits`."""
+        """A fast field of the matching rows, unranked; takes half the time of `hits`."""
         return self._best(query, limit, (field,))[1][0]
 
     def columns(self, query: tantivy.Query, limit: int, fields: tuple[str, ...]) -> Iterator[tuple[Any, ...]]:
-        """The same of several fields."""
+        """`column` for several fields."""
         return zip(*self._best(query, limit, fields)[1], strict=True)
 
     def hits(self, query: tantivy.Query, limit: int, fields: tuple[str, ...]) -> list[tuple[Any, ...]]:

@@ -1,14 +1,14 @@
-"""The text that the trigram index sees: folded, and cut into parts. grep's planner folds with the same function.
+"""Prepares text for the trigram index: folded, and cut into parts. grep's planner folds with the same function.
 
-`fold` is simple case folding, one character to one character, so that a pattern and a file meet whatever their case:
+`fold` is simple case folding, one character to one character, so that patterns and files match in any case:
 `K` (kelvin), `ſ` and `ς` become `k`, `s` and `σ`. A character whose full folding is longer (`ß`, `İ`) stays single.
-Letters that Unicode paired after this Python was built are not folded: a planner that ignores case asks only for
-trigrams in ASCII.
+Case pairs that Unicode added after this Python was built are not folded, so a case-insensitive pattern uses only ASCII
+trigrams.
 
-A large text is cut into parts, each a run of whole lines and each a row of the index. A match within a line lies
-within a part, so a line-wise condition holds in one part of every document that matches. A line that is larger than a
-part is not cut. Each part begins with the last two characters before it: a trigram across the cut is in the document
-all the same, which is what a condition across lines is tested on.
+A large text is cut into parts, each a run of whole lines and each a row of the index. A match within a line lies within
+a part, so one part of every matching document meets a line-wise condition. A line that is longer than a part is not
+cut. Each part begins with the last two characters of the previous one, so that trigrams across the cut are indexed for
+conditions across lines.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["fold", "parts", "trigrams"]
 PART_CHARACTERS = 64 * 1024
 OVERLAP = 2
 
-# Unicode 15.1 paired these; newer regex engines know it, and full folding makes more than one character of each.
+# Case pairs of Unicode 15.1, which newer regex engines support; full folding makes more than one character of each.
 _LATE_PAIRS = {"\u1fd3": "\u0390", "\u1fe3": "\u03b0", "\ufb05": "\ufb06"}
 
 
@@ -34,7 +34,7 @@ def _single(character: str) -> str:
     return _LATE_PAIRS.get(character, lowered if len(lowered) == 1 else character)
 
 
-# Where the characters lie whose full folding is longer than they are; a test looks at all of Unicode.
+# The blocks of characters whose full folding is longer than one character; a test checks all of Unicode.
 _BLOCKS = (range(0xDF, 0x590), range(0x1E90, 0x2000), range(0xFB00, 0xFB18))
 _GROWING = {c: _single(c) for block in _BLOCKS for c in map(chr, block) if len(c.casefold()) > 1}
 _GROWS = re.compile(f"([{''.join(_GROWING)}])")
@@ -51,7 +51,7 @@ def fold(text: str) -> str:
 
 
 def trigrams(text: str) -> frozenset[str]:
-    """What a file must contain to contain `text`, whatever the case."""
+    """The trigrams that every file containing `text`, in any case, must have."""
     folded = fold(text)
     return frozenset(folded[i : i + 3] for i in range(len(folded) - 2))
 

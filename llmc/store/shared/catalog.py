@@ -1,8 +1,8 @@
 """One published repository at one ref as a catalog: files from its manifest, the rest from the tables.
 
-It implements `CatalogReader`. A published tree is one root, so the `root` that callers pass is not looked at. Document
-numbers of other refs or repositories mean nothing here: whatever comes from the tables is restricted to the repository
-and, where it names files, to the manifest.
+It implements `CatalogReader`. A published tree is one root, so the `root` argument is ignored. Document numbers of
+other refs or repositories are not valid here: results from the tables are restricted to the repository and, if they
+refer to files, to the manifest.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ BINARY = "binary or not published"
 
 
 def stamp_of(entry: ManifestEntry, head: Head) -> Stamp:
-    """A published file has the time of its commit, and its document as inode: another content is another stamp."""
+    """The stamp of a published file: the time of its commit, and its document as inode, so that it changes with the
+    content."""
     moment = int(head.committed * 1e9)
     return Stamp(entry.size, moment, moment, entry.doc)
 
@@ -74,7 +75,7 @@ class PublishedCatalog(SymbolQueries):
         return self.manifest.places
 
     def unvouched(self, root: str) -> tuple[str, ...]:  # noqa: ARG002
-        """Everything that could match is in the tables, however large."""
+        """None: the tables contain every file that could match, whatever its size."""
         return ()
 
     def holding_nul(self, root: str) -> tuple[str, ...]:  # noqa: ARG002
@@ -158,7 +159,8 @@ class PublishedCatalog(SymbolQueries):
         return {doc: references for doc, references in found.items() if references}
 
     def words_of_references(self, docs: Collection[int]) -> dict[int, frozenset[str]]:
-        """Of documents that are in memory: otherwise every search would send one more request to the storage."""
+        """The words of documents that are in memory; for others, every search would send one more request to the
+        storage."""
         blobs = self._selection.documents.loaded_references(self._repo, docs)
         try:
             return {doc: unpack_reference_words(blob) for doc, blob in blobs.items()}

@@ -1,10 +1,10 @@
 """A shared index as LanceDB tables: opening, creating, appending, reading. No other module of `shared` calls LanceDB.
 
-LanceDB's asynchronous interface is used from a loop in a thread: its other one takes six switches of threads for a
-query, and on a busy machine each is a millisecond.
+LanceDB's asynchronous interface is used from a loop in a thread. Its synchronous interface switches threads six times
+per query, and on a busy machine each switch takes a millisecond.
 
-Every call translates errors of the storage. A reader that still uses a version whose files `optimize` has removed
-reads the newest one instead. `SharedTable` knows no permissions: queries go through `access.Readable`, which adds
+Every call translates errors of the storage. If `optimize` has removed the files of the version in use, the newest
+version is read instead. `SharedTable` does not check permissions: queries go through `access.Readable`, which adds
 them.
 """
 
@@ -33,8 +33,8 @@ __all__ = ["DISTANCE", "SharedDatabase", "SharedTable", "all_of", "match_query",
 
 Found = TypeVar("Found")
 
-# Indexes and metadata in memory, for all tables of a process. 300,000 chunks have indexes of 600 MB in storage, of
-# which queries touch a part.
+# The memory for indexes and metadata of all tables of a process. The indexes of 300,000 chunks take 600 MB in storage,
+# of which queries read a part.
 CACHE_BYTES = 1_536 << 20
 METADATA_BYTES = 64 << 20
 # Of unit vectors: 1 - cosine.
@@ -46,16 +46,17 @@ CREATE_ATTEMPTS = 30
 
 
 def match_query(text: str, column: str, boost: float = 1.0, *, every: bool = False) -> Any:
-    """Rows whose column has any of these terms, or every one. One query for several terms reads a tenth of what a
-    query for each does."""
+    """Match rows whose column has any of these terms, or all of them with `every`. One query for several terms reads a
+    tenth of the data of one query per term."""
     from lancedb.query import FullTextOperator, MatchQuery  # noqa: PLC0415 - after `engine.load`
 
-    make: Any = MatchQuery  # its fields have defaults that mypy does not see
+    make: Any = MatchQuery  # mypy does not see that its fields have defaults
     return make(text, column, boost=boost, operator=FullTextOperator.AND if every else FullTextOperator.OR)
 
 
 def all_of(queries: Sequence[Any], ranking: Sequence[Any] = (), none: Sequence[Any] = ()) -> Any:
-    """Rows that match every query and none of `none`; `ranking` adds to their score, and must match without others."""
+    """Match rows that match every query and none of `none`. `ranking` adds to the score; without `queries`, it must
+    match."""
     from lancedb.query import BooleanQuery, Occur  # noqa: PLC0415 - after `engine.load`
 
     parts = [(Occur.MUST, one) for one in queries]
@@ -66,7 +67,7 @@ def all_of(queries: Sequence[Any], ranking: Sequence[Any] = (), none: Sequence[A
 
 
 def quoted(text: str) -> str:
-    """A string in a filter."""
+    """The string as a literal for a filter."""
     return "'" + text.replace("'", "''") + "'"
 
 
@@ -81,7 +82,7 @@ def wait_for(coroutine: Coroutine[Any, Any, Found]) -> Found:
     return asyncio.run_coroutine_threadsafe(coroutine, event_loop()).result()
 
 
-# The columns that identify hits. A server keeps them in memory for all rows: 24 bytes for each, which takes one or
+# The columns that identify hits. A server keeps them in memory for all rows, 24 bytes each. Loading them takes one or
 # two requests, while reading them for the hits of one query takes up to eighty.
 LOADED_COLUMNS: Final = {
     "chunks": ("repo", "doc", "ordinal"),
@@ -89,12 +90,12 @@ LOADED_COLUMNS: Final = {
     "trigrams": ("repo", "doc"),
     "symbols": ("repo", "name", "doc"),
 }
-# More rows than this that are not in memory yet are read with all others, column by column.
+# If more rows than this are missing in memory, all rows are read again, column by column.
 MOST_ADDED = 20_000
 
 
 class SharedTable:
-    """One table, from any thread."""
+    """One table; thread-safe."""
 
     def __init__(self, name: str, table: Any, url: str) -> None:
         self.name = name
@@ -122,7 +123,7 @@ class SharedTable:
             search = search.limit(limit) if limit is not None else search
             return await (search.with_row_id() if row_ids else search).to_arrow()
 
-        return self._read(lambda: run(columns, row_ids=True)) if with_row_id else self._answered(run, columns)
+        return self._read(lambda: run(columns, row_ids=True)) if with_row_id else self._with_columns(run, columns)
 
     def match(self, query: Any, where: str, columns: Sequence[str], limit: int) -> pa.Table:
         """The best rows of a full-text query, best first, with their `_score`."""
@@ -132,7 +133,7 @@ class SharedTable:
             search = search.select([*chosen, "_score"]).limit(limit)
             return await (search.with_row_id() if row_ids else search).to_arrow()
 
-        return self._answered(run, columns)
+        return self._with_columns(run, columns)
 
     def nearest(self, query: npt.NDArray[np.float32], where: str, columns: Sequence[str], limit: int) -> pa.Table:
         """The rows whose vector is nearest, nearest first, with their `_distance`."""
@@ -142,10 +143,10 @@ class SharedTable:
             search = search.select([*chosen, "_distance"]).limit(limit)
             return await (search.with_row_id() if row_ids else search).to_arrow()
 
-        return self._answered(run, columns)
+        return self._with_columns(run, columns)
 
     def batches(self, where: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """The rows in batches, for what is too large to be held at once."""
+        """The rows in batches, for data that does not fit into memory at once."""
 
         async def start() -> Any:
             return await self._table.query().where(where).select(list(columns)).to_batches()
@@ -161,8 +162,8 @@ class SharedTable:
     def count(self, where: str | None = None) -> int:
         return int(self._read(lambda: self._table.count_rows(where)))
 
-    def _answered(self, run: Callable[..., Coroutine[Any, Any, pa.Table]], columns: Sequence[str]) -> pa.Table:
-        """The rows of a query with these columns: from memory, or read with the query where they are not there."""
+    def _with_columns(self, run: Callable[..., Coroutine[Any, Any, pa.Table]], columns: Sequence[str]) -> pa.Table:
+        """The rows of a query with these columns, taken from memory if they are loaded, else read by the query."""
         loaded = self._loaded
         if loaded is not None and loaded.holds(columns):
             named = loaded.named(self._read(lambda: run((), row_ids=True)), columns)
@@ -175,7 +176,7 @@ class SharedTable:
             with storage_errors(self._url, f"reading {self.name}"):
                 return wait_for(run())
         except StoreError as error:
-            if type(error) is not StoreError:  # only a missing file is worth another look
+            if type(error) is not StoreError:  # only a missing file justifies a second attempt
                 raise
         self.refresh()
         with storage_errors(self._url, f"reading {self.name}"):
@@ -205,15 +206,15 @@ class SharedTable:
             wait_for(self._table.optimize(**options))
 
     def prewarm(self) -> None:
-        """Load the indexes into memory, which takes some twenty requests; a query that meets a term for the first time
-        loads its list alone, one request after the other."""
+        """Load the indexes into memory with some twenty requests. Otherwise the first query for a term loads the
+        posting list of that term, one request after the other."""
         with storage_errors(self._url, f"reading {self.name}"):
             for index in wait_for(self._table.list_indices()):
                 wait_for(self._table.prewarm_index(index.name))
         self._load_rows()
 
     def _load_rows(self) -> None:
-        """Bring the columns in memory up to date. A row keeps its id; `optimize` gives all rows new ones."""
+        """Update the columns in memory. Rows keep their ids until `optimize` assigns new ones."""
         columns = LOADED_COLUMNS.get(self.name.rpartition("_")[0])
         if columns is None:
             return
@@ -233,7 +234,7 @@ class SharedTable:
 
 
 class SharedDatabase:
-    """An open shared index. Any thread may use it."""
+    """An open shared index; thread-safe."""
 
     def __init__(self, storage: Storage, description: Description, cache_bytes: int = CACHE_BYTES) -> None:
         self.storage = storage
@@ -263,7 +264,7 @@ class SharedDatabase:
     @classmethod
     def create(cls, url: str, description: Description) -> Self:
         """Open the index for publishing, and create it if there is none. Several publishers may do so at once."""
-        importing = engine.preload()  # while the storage is asked
+        importing = engine.preload()  # in parallel with the first request to the storage
         try:
             storage = Storage(url, create=True)
             storage.require_conditional_writes()
@@ -303,7 +304,7 @@ class SharedDatabase:
                 return
 
     def table(self, name: str, shard: int = 0, *, newest: bool = False) -> SharedTable:
-        """`newest` reads the newest version from now on, as one that is opened does anyway."""
+        """`newest`: read the newest version from now on, even if the table is open already."""
         full_name = table_name(name, shard)
         known = self._tables.get(full_name)
         if known is None:
@@ -315,17 +316,17 @@ class SharedDatabase:
         return known
 
     def append(self, rows: Mapping[str, pa.Table], shard: int = 0) -> None:
-        """Append to several tables at once: each commit mostly waits for the storage."""
-        wanted = {name: table for name, table in rows.items() if table.num_rows}
-        if not wanted:
+        """Append to several tables in parallel, since each commit mostly waits for the storage."""
+        parts = {name: table for name, table in rows.items() if table.num_rows}
+        if not parts:
             return
-        with ThreadPoolExecutor(len(wanted), "llmc-shared-write") as pool:
-            ends = [pool.submit(self.table(name, shard).add, table) for name, table in wanted.items()]
+        with ThreadPoolExecutor(len(parts), "llmc-shared-write") as pool:
+            ends = [pool.submit(self.table(name, shard).add, table) for name, table in parts.items()]
         for end in ends:
             end.result()
 
     def versions(self, shard: int) -> dict[str, int]:
-        """table → the version that is read."""
+        """table → the version in use."""
         return {name: self.table(name, shard).version for name in CONTENT_TABLES}
 
     def prewarm(self, shard: int) -> None:

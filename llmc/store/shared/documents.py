@@ -1,9 +1,9 @@
-"""What documents consist of, fetched in batches and kept in memory within bounds.
+"""The contents and facts of documents, fetched in batches and cached within a memory limit.
 
-A document never changes, so what was fetched stays true. Three columns are cached apart, since graph queries read the
-facts (chunks, symbols, declarations) of thousands of documents, and their references and contents only of some. A
-caller that will need several documents one by one announces them (`expect`): the first fetch then brings all of them
-whole, so that one round trip to the storage does the work of many. A server loads the documents of whole shards ahead.
+A document never changes, so cached values stay valid. Three columns are cached separately, since graph queries read the
+facts (chunks, symbols, declarations) of thousands of documents, but references and contents only of some. A caller that
+will read several documents one by one announces them (`expect`); the first fetch then reads all of them completely, in
+one round trip to the storage. A server preloads the documents of whole shards.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ __all__ = ["ByteCache", "DocumentCaches", "DocumentFacts", "DocumentReader"]
 
 Value = TypeVar("Value")
 Key = tuple[str, int]
-# Announced documents that are fetched whole in one request, and how large they may be together.
+# The limits of one request for announced documents: their number and total size.
 MOST_ANNOUNCED = 512
 ANNOUNCED_BYTES = 16 << 20
-# What of documents is loaded ahead: all of it, or what every search needs.
-WHOLE, BRIEF = ("facts", "refs", "content"), ("facts", "refs")
-# Contents are compressed to a third, and take four times as much as facts and references.
+# The columns of documents that are preloaded: all, or those that every search needs.
+ALL_COLUMNS, SEARCH_COLUMNS = ("facts", "refs", "content"), ("facts", "refs")
+# Contents are compressed to a third and still take four times as much memory as facts and references.
 BRIEF_SHARE = 0.3
 
 
 class ByteCache(Generic[Value]):
-    """The values used last, as many as fit."""
+    """A least-recently-used cache, limited in bytes."""
 
     def __init__(self, most_bytes: int, size: Callable[[Value], int]) -> None:
         self._most = most_bytes
@@ -75,7 +75,7 @@ class ByteCache(Generic[Value]):
 
     @property
     def is_full(self) -> bool:
-        """The next value would probably displace another."""
+        """Whether the next value would probably displace another."""
         return self._bytes > 0.9 * self._most
 
 
@@ -90,7 +90,7 @@ class DocumentFacts(NamedTuple):
     links: bytes
 
     def pack(self) -> bytes:
-        """One column: a line of JSON, which may hold a path that is not valid UTF-8, and three blobs."""
+        """All fields as one column: a line of JSON, whose path need not be valid UTF-8, and three blobs."""
         path = self.path.encode("utf-8", "surrogateescape").decode("latin-1")
         lengths = (len(self.chunks), len(self.symbols), len(self.links))
         head = orjson.dumps((path, self.content_hash, self.language, self.size, self.lines, *lengths))
@@ -122,7 +122,7 @@ class DocumentCaches:
     """One for each process; keys are (repository, document)."""
 
     def __init__(self, most_bytes: int, loaded_bytes: int = 0) -> None:
-        self.loaded: dict[int, LoadedDocuments] = {}  # by shard; replaced, never changed
+        self.loaded: dict[int, LoadedDocuments] = {}  # by shard; values are immutable
         self._room = loaded_bytes
         self.facts: ByteCache[DocumentFacts] = ByteCache(most_bytes // 4, _facts_size)
         self.references: ByteCache[bytes] = ByteCache(most_bytes // 4, len)
@@ -138,10 +138,10 @@ class DocumentCaches:
         return tuple(self._columns)
 
     def load(self, shard: int, documents: SharedTable) -> None:
-        """Load what the table of a shard has and memory does not, contents included if there is room for them."""
+        """Load the documents of a shard that are not in memory, with their contents if there is room for them."""
         docs = documents.scan("true", ("doc",))["doc"].to_numpy()
         known = self.loaded.get(shard)
-        if known is not None and len(known) > 2 * len(docs):  # most have been removed since
+        if known is not None and len(known) > 2 * len(docs):  # most were removed from the table
             known = None
         added = known.without(docs) if known is not None else docs
         columns = self._loaded_columns(shard, known, documents) if len(added) else ()
@@ -152,17 +152,17 @@ class DocumentCaches:
 
     def _loaded_columns(self, shard: int, known: LoadedDocuments | None, documents: SharedTable) -> Collection[str]:
         if known is not None:
-            return WHOLE if known.holds("content") else BRIEF
+            return ALL_COLUMNS if known.holds("content") else SEARCH_COLUMNS
         room = self._room - sum(one.size for other, one in self.loaded.items() if other != shard)
         size = int(documents.stats()["total_bytes"])
-        return WHOLE if size <= room else BRIEF if size * BRIEF_SHARE <= room else ()
+        return ALL_COLUMNS if size <= room else SEARCH_COLUMNS if size * BRIEF_SHARE <= room else ()
 
     def keep_loaded(self, shards: Collection[int]) -> None:
-        """Forget the documents of all other shards."""
+        """Drop the documents of all other shards."""
         self.loaded = {shard: one for shard, one in self.loaded.items() if shard in shards}
 
     def find(self, repo: str, docs: Collection[int], column: str) -> dict[int, Any]:
-        """document → its facts, references or content, of those that are in memory."""
+        """document → its facts, references or content, for documents in memory."""
         cache, made = self._columns[column]
         found: dict[int, Any] = {}
         for one in self.loaded.values():
@@ -173,7 +173,7 @@ class DocumentCaches:
         return found
 
     def absent(self, repo: str, docs: Collection[int]) -> set[int]:
-        """Those of these documents that are not loaded whole."""
+        """Those of these documents that are not completely in memory."""
         missing = set(docs)
         for one in self.loaded.values():
             if one.holds("content") and missing:
@@ -203,21 +203,21 @@ class DocumentReader:
         self._lock = threading.Lock()
 
     def expect(self, repo: str, sizes: Mapping[int, int]) -> None:
-        """These documents (number → size) will be asked for soon."""
+        """Announce documents (number → size) that will be read soon."""
         absent = self._caches.absent(repo, sizes.keys())
         if absent:
             with self._lock:
                 self._expected.update({(repo, doc): sizes[doc] for doc in absent})
 
     def facts(self, repo: str, docs: Collection[int]) -> dict[int, DocumentFacts]:
-        """Unknown documents are left out."""
+        """document → its facts; unknown documents are omitted."""
         return self._get(repo, docs, "facts")
 
     def references(self, repo: str, docs: Collection[int]) -> dict[int, bytes]:
         return self._get(repo, docs, "refs")
 
     def loaded_references(self, repo: str, docs: Collection[int]) -> dict[int, bytes]:
-        """Of documents that are in memory."""
+        """document → its references, for documents in memory."""
         return self._caches.find(repo, docs, "refs")
 
     def contents(self, repo: str, docs: Collection[int]) -> dict[int, bytes]:
@@ -238,7 +238,7 @@ class DocumentReader:
         return found
 
     def _announced(self) -> set[Key]:
-        """What was announced and is not here, as much as one request should bring."""
+        """Announced documents that are not in memory, as many as one request should fetch."""
         with self._lock:
             expected, self._expected = self._expected, {}
         chosen: set[Key] = set()

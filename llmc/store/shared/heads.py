@@ -1,4 +1,4 @@
-"""The list of publications: which one counts for a ref, which shard a repository is in, and how another is appended."""
+"""The list of publications: the current one of each ref, the shard of each repository, and appending another one."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ __all__ = ["all_heads", "append_head", "is_newer", "next_sequence", "shard_of"]
 
 
 def is_newer(head: Head, committed: float) -> bool:
-    """Whether a publication must not be replaced by a commit of this time: its publisher may only have been late."""
+    """Whether a publication is newer than a commit of this time, which a late publisher must not replace it with."""
     return not head.is_dropped and head.committed > committed
 
 
 def next_sequence(before: Head | None, committed: float) -> int:
-    """It grows only where an older commit takes the place of a newer one, or any that of a dropped ref. Otherwise the
-    newest commit counts, in whatever order publishers read and write the table."""
+    """The sequence number for a publication. It increases only if an older commit replaces a newer one, or if the ref
+    was dropped. Otherwise the newest commit is current, in whatever order publishers read and write the table."""
     if before is None:
         return 1
     return before.sequence + (before.is_dropped or is_newer(before, committed))
 
 
 def all_heads(database: SharedDatabase) -> dict[tuple[str, str], Head]:
-    """(repository, ref) → what counts now, dropped refs included."""
+    """(repository, ref) → its current publication, dropped refs included."""
     table = database.table(MANIFESTS, newest=True)
     return newest(read_heads(table.scan("true", HEAD_COLUMNS)))
 

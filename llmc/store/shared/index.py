@@ -1,9 +1,9 @@
-"""What a server reads: the newest publication of every repository and ref, and what of it a caller may see.
+"""What a server reads: the newest publication of every repository and ref, restricted to what a caller may see.
 
-`refresh` looks for new publications; a server calls it every second, so that a commit is visible everywhere soon
-after it was published. A publication is taken over only when the tables on this side hold everything that it names:
-storage that serves an old list of versions makes it wait, never answer with half a tree. What cannot be refreshed
-stays as it was, and `trouble` says why.
+`refresh` looks for new publications; a server calls it every second, so a commit is visible everywhere soon after it
+was published. A publication is used only when the tables that this process reads contain everything that it lists. If
+the storage returns an old list of versions, the publication waits; an answer never comes from half a tree. If a refresh
+fails, the previous state is kept, and `trouble` gives the reason.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ log = logs.get("shared")
 
 POLL_SECONDS = 1.0
 CLOSE_SECONDS = 5.0
-# Documents of shards that are loaded ahead: some 700 bytes for each chunk.
+# For the preloaded documents of shards: some 700 bytes per chunk.
 LOADED_BYTES = 512 << 20
-# Other documents, manifests, statistics: together about 300 MB at most.
+# For other documents, manifests and statistics: together about 300 MB at most.
 DOCUMENT_BYTES = 128 << 20
 MANIFEST_BYTES = 128 << 20
 STATISTICS_BYTES = 64 << 20
 MOST_SELECTIONS = 64
 # Publications whose parts are fetched together.
 MOST_FETCHED = 256
-# The indexes of a chunk in memory, about: 520 MB of 255,000 chunks.
+# The approximate size of the indexes of a chunk in memory: 520 MB for 255,000 chunks.
 INDEX_BYTES = 2_100
 
 
@@ -55,11 +55,11 @@ class PublishedHeads:
     """repository → ref → its publication, without dropped ones."""
 
     heads: dict[str, dict[str, Head]] = field(default_factory=dict)
-    taken: float = 0.0  # time.monotonic
+    refreshed_at: float = 0.0  # time.monotonic
 
 
 class SharedIndex:
-    """Readable from any thread."""
+    """Thread-safe for readers."""
 
     def __init__(self, database: SharedDatabase) -> None:
         self.database = database
@@ -86,7 +86,7 @@ class SharedIndex:
         return index
 
     def follow(self, seconds: float = POLL_SECONDS) -> None:
-        """Keep refreshing in the background until `close`, and load what queries will need."""
+        """Refresh in the background until `close`, and preload what queries will need."""
         self._threads = [
             threading.Thread(target=self._poll, args=(seconds,), name="llmc-shared", daemon=True),
             threading.Thread(target=self._warm_up, name="llmc-shared-warm", daemon=True),
@@ -130,7 +130,7 @@ class SharedIndex:
         self.caches.load(shard, self.database.table("documents", shard))
 
     def _prefetch(self) -> None:
-        """Files and words of what was published, so that no query waits for them."""
+        """Fetch the files and word statistics of new publications, so that no query waits for them."""
         heads = [default_head(refs.values()) for refs in self.snapshot.heads.values()]
         heads.sort(key=lambda head: -head.published)
         readable = Readable.of(self.database, heads)
@@ -142,7 +142,7 @@ class SharedIndex:
                 return
 
     def _shards_in_memory(self) -> list[int]:
-        """The shards published to last, as many as the cache of indexes has room for."""
+        """The most recently published shards, as many as fit into the cache of indexes."""
         chunks: Counter[int] = Counter()
         newest_of: dict[int, float] = {}
         for refs in self.snapshot.heads.values():
@@ -158,45 +158,46 @@ class SharedIndex:
         return found
 
     def close(self) -> None:
-        """The threads end by themselves; one that waits for storage that is gone must not keep the process."""
+        """Stop refreshing. The threads end on their own; one that waits for unreachable storage must not keep the
+        process alive."""
         self._closed.set()
         self._changed.set()
         for one in self._threads:
             one.join(CLOSE_SECONDS)
 
     def refresh(self) -> None:
-        """Take over what was published since the last call."""
+        """Use what was published since the last call."""
         with self._refreshing:
             version = self.database.table(MANIFESTS).refresh()
             if version != self._version or self._behind:
                 rows = self.database.table(MANIFESTS).scan("true", HEAD_COLUMNS)
                 published = newest(read_heads(rows))
-                behind = self._not_here_yet(published.values())
-                self._take_over(published, behind)
+                behind = self._incomplete(published.values())
+                self._replace_snapshot(published, behind)
                 self._version, self._behind = version, bool(behind)
             else:
                 self.snapshot = PublishedHeads(self.snapshot.heads, time.monotonic())
             self.trouble = ""
 
-    def _not_here_yet(self, listed: Collection[Head]) -> set[tuple[str, str]]:
-        """What names more than the tables on this side hold."""
+    def _incomplete(self, listed: Collection[Head]) -> set[tuple[str, str]]:
+        """The publications that list more than the tables that this process reads contain."""
         needed: dict[int, Counter[str]] = {}
         for head in listed:
             needed[head.shard] = needed.get(head.shard, Counter()) | Counter(head.versions)
-        versions = {shard: self._caught_up(shard, wanted) for shard, wanted in needed.items()}
+        versions = {shard: self._refreshed_versions(shard, required) for shard, required in needed.items()}
         return {
             (head.repo, head.ref)
             for head in listed
             if any(versions[head.shard][name] < version for name, version in head.versions.items())
         }
 
-    def _caught_up(self, shard: int, wanted: Mapping[str, int]) -> Mapping[str, int]:
-        """The versions that are read of a shard, refreshed if publications need newer ones."""
+    def _refreshed_versions(self, shard: int, required: Mapping[str, int]) -> Mapping[str, int]:
+        """The versions of a shard's tables in use, refreshed if publications need newer ones."""
         versions = self.database.versions(shard)
-        behind = any(versions[name] < version for name, version in wanted.items())
+        behind = any(versions[name] < version for name, version in required.items())
         return self.database.refresh(shard) if behind else versions
 
-    def _take_over(self, published: dict[tuple[str, str], Head], behind: set[tuple[str, str]]) -> None:
+    def _replace_snapshot(self, published: dict[tuple[str, str], Head], behind: set[tuple[str, str]]) -> None:
         heads: dict[str, dict[str, Head]] = defaultdict(dict)
         for (repo, ref), head in published.items():
             known = self.snapshot.heads.get(repo, {}).get(ref)
@@ -207,27 +208,27 @@ class SharedIndex:
         self._changed.set()
 
     def seconds_behind(self) -> float:
-        """How long ago this process last knew that it had the newest publications."""
-        return time.monotonic() - self.snapshot.taken
+        """The time since the last successful refresh."""
+        return time.monotonic() - self.snapshot.refreshed_at
 
     # --- selecting
 
     def repositories(self, access: Access) -> dict[str, dict[str, Head]]:
-        """What a caller may see: repository → ref → publication."""
+        """The publications that a caller may see: repository → ref → publication."""
         return {repo: refs for repo, refs in self.snapshot.heads.items() if access.permits(repo)}
 
     def select(self, access: Access, repos: Sequence[str] = (), refs: Sequence[str] = ()) -> Selection:
-        """The repositories that a caller may read and asked for, each at its default ref or at the refs named.
-        `!name` leaves a repository out."""
+        """The requested repositories that the caller may read, each at its default ref or at the given refs. `!name`
+        excludes a repository."""
         snapshot = self.snapshot
         chosen = [one for one in repos if not one.startswith("!")]
         without = [one[1:] for one in repos if one.startswith("!")]
-        wanted = [
+        selected = [
             repo
             for repo in self.repositories(access)
             if (not chosen or any(names(one, repo) for one in chosen)) and repo not in without
         ]
-        heads = [head for repo in sorted(wanted) for head in self._refs(snapshot, repo, refs)]
+        heads = [head for repo in sorted(selected) for head in self._refs(snapshot, repo, refs)]
         return self.selection(heads)
 
     def _refs(self, snapshot: PublishedHeads, repo: str, refs: Sequence[str]) -> list[Head]:
@@ -252,7 +253,7 @@ class SharedIndex:
     # --- manifests
 
     def manifest(self, head: Head, readable: Readable, others: Sequence[Head] = ()) -> Manifest:
-        """The files of a publication. If they have to be fetched, so are those of `others`, in the same round trip."""
+        """The files of a publication. If they must be fetched, those of `others` are fetched in the same round trip."""
 
         def unpacked(one: Head, packed: bytes) -> Manifest:
             return Manifest(one, packed)
@@ -266,7 +267,7 @@ class SharedIndex:
         return self._part(head, readable, others, TERMS, self._statistics, unpacked)
 
     def is_indexed(self, shard: int) -> bool:
-        """Whether most chunks of a shard are in the index of words."""
+        """Whether most chunks of a shard are in its full-text index."""
         version = self.database.table("chunks", shard).version
         known = self._indexed.get(shard)
         if known is None or known[0] != version:
@@ -282,7 +283,7 @@ class SharedIndex:
         return sorted(inside, key=lambda head: (-head.chunks, head.name))[:most]
 
     def term_counts(self, heads: Sequence[Head], clauses: Sequence[Clause]) -> list[tuple[int, int]]:
-        """For each clause, the chunks of these publications, and how many of them hold its term in its field."""
+        """For each clause, the number of chunks of these publications, and of those with its term in its field."""
         readable = Readable.of(self.database, heads)
         chunks, holding = 0, [0] * len(clauses)
         for head in heads:
@@ -314,7 +315,7 @@ class SharedIndex:
             if one.nonce in packed:
                 try:
                     cache.put(one.nonce, unpacked(one, packed[one.nonce]))
-                except CorruptStoreError:  # reported when it is asked for itself
+                except CorruptStoreError:  # reported when that publication itself is requested
                     continue
         found = unpacked(head, packed[head.nonce])
         cache.put(head.nonce, found)
@@ -322,12 +323,12 @@ class SharedIndex:
 
 
 def names(typed: str, repo: str) -> bool:
-    """Whether a caller means this repository: by its name, its last parts, or a pattern."""
+    """Whether the text refers to this repository: by its name, its last parts, or a pattern."""
     return typed == repo or repo.endswith(f"/{typed}") or matches(typed, repo)
 
 
 def names_ref(typed: str, ref: str, head: Head) -> bool:
-    """By its name, a pattern, or the commit it is at."""
+    """Whether the text refers to this ref: by its name, a pattern, or its commit."""
     is_commit = len(typed) >= LEAST_COMMIT and head.commit.startswith(typed.lower())
     return typed == ref or is_commit or matches(typed, ref)
 

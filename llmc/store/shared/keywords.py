@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 __all__ = ["EVERY_ROW", "WordHit", "candidate_rows", "containing", "document_filters", "word_hits"]
 
-# Equal scores are put in order by place, which needs the whole run of equals, up to this many.
+# Hits of equal score are ordered by document and ordinal, which requires all of them, up to this many.
 LONGEST_TIE = 4_096
-# Intersecting sixteen lists takes as long as two; beyond, a pattern is rare enough.
+# Intersecting sixteen lists takes as long as two, and more trigrams hardly reduce the candidates.
 MOST_TRIGRAMS = 16
 # A filter with more documents than this takes longer to parse than searching further down the ranking.
 DOCS_IN_FILTER = 4_000
 EVERY_ROW = 1 << 30
-# In order of how often they occur in source code; a trigram of rare characters leads to fewer documents.
+# Characters by their frequency in source code: a trigram of rare characters has fewer candidates.
 COMMON = " etaoinsrlcdpumfhgb_\n.\"(),:vy=-'/wtxk0123456789"
 
 WordHit = tuple[str, ChunkHit]
@@ -44,7 +44,7 @@ def compiled(query: KeywordQuery) -> Any:
     def matches(clauses: Iterable[Clause], factor: float) -> list[Any]:
         grouped: dict[tuple[str, float], list[str]] = defaultdict(list)
         for clause in clauses:
-            if clause.field != "capsule":  # only embedded
+            if clause.field != "capsule":  # the capsule is only embedded
                 grouped[clause.field, clause.boost * factor].append(clean(clause.term))
         return [match_query(" ".join(terms), field, boost) for (field, boost), terms in grouped.items()]
 
@@ -54,7 +54,7 @@ def compiled(query: KeywordQuery) -> Any:
 
 
 def containing(terms: Iterable[str]) -> KeywordQuery:
-    """The chunks whose text contains every term, all of the same score."""
+    """A query for the chunks whose text contains every term, with equal scores."""
     return KeywordQuery(any=(), all=tuple((Clause("body", term),) for term in terms))
 
 
@@ -63,12 +63,12 @@ def word_hits(readable: Readable, query: KeywordQuery, limit: int, within: Colle
     if limit <= 0 or (within is not None and not within):
         return []
     if within is not None and len(within) > DOCS_IN_FILTER:
-        return _sifted(readable, query, limit, frozenset(within))
+        return _filtered(readable, query, limit, frozenset(within))
     where = " AND ".join(_conditions(query, within))
     asked = compiled(query)
     if asked is None:
         return _unscored(readable, where, limit) if where else []
-    wanted = limit if query.any else limit + LONGEST_TIE  # without scores all are equal
+    wanted = limit if query.any else limit + LONGEST_TIE  # without scores all hits are equal
     while True:
         found = readable.match("chunks", asked, ("repo", "doc", "ordinal"), wanted + 1, where)
         scores = found["_score"].to_numpy()
@@ -78,8 +78,8 @@ def word_hits(readable: Readable, query: KeywordQuery, limit: int, within: Colle
         wanted = wanted * 2 + 64
 
 
-def _sifted(readable: Readable, query: KeywordQuery, limit: int, within: frozenset[int]) -> list[WordHit]:
-    """Of the best chunks those in a large scope, further and further down the ranking."""
+def _filtered(readable: Readable, query: KeywordQuery, limit: int, within: frozenset[int]) -> list[WordHit]:
+    """The best chunks in a large scope: reads further down the ranking until there are enough."""
     asked = limit * 4
     while True:
         found = word_hits(readable, query, asked, None)
@@ -102,7 +102,7 @@ def _unscored(readable: Readable, where: str, limit: int) -> list[WordHit]:
 
 
 def _ordered(found: Any, scores: Any) -> list[WordHit]:
-    """Each chunk once, though two publishers may have written it at the same time."""
+    """Hits in order, without the duplicates of two publishers that wrote the same chunk."""
     columns = zip(*(found[name].to_pylist() for name in ("repo", "doc", "ordinal")), scores.tolist(), strict=True)
     hits = {(repo, doc, at): (repo, ChunkHit(doc, at, score)) for repo, doc, at, score in columns}
     return sorted(hits.values(), key=lambda one: (-one[1].score, one[1].doc, one[1].ordinal, one[0]))
@@ -123,7 +123,7 @@ def candidate_rows(readable: Readable, condition: Trigrams, *, across_lines: boo
 
 
 def _condition_query(condition: Trigrams) -> Any:
-    """None where every document is a candidate."""
+    """The condition as a query; None if every document is a candidate."""
     terms = " ".join(gram_terms(clean(one)) for one in rarest(condition.all))
     parts = [match_query(terms, "grams", every=True)] if terms else []
     for group in condition.any:
@@ -134,7 +134,7 @@ def _condition_query(condition: Trigrams) -> Any:
 
 
 def rarest(trigrams: Collection[str]) -> list[str]:
-    """Those that probably lead to the fewest documents."""
+    """The trigrams that probably have the fewest documents."""
     return sorted(trigrams, key=lambda one: (-sum(_rarity(letter) for letter in one), one))[:MOST_TRIGRAMS]
 
 
@@ -144,7 +144,7 @@ def _rarity(letter: str) -> int:
 
 
 def _scattered(readable: Readable, condition: Trigrams) -> dict[str, set[int]]:
-    """Documents of several parts that hold everything, each trigram in whichever part."""
+    """Documents of several parts that contain every trigram in some part."""
 
     def holding(trigram: str) -> dict[str, set[int]]:
         query = match_query(gram_terms(clean(trigram)), "grams")
@@ -174,7 +174,7 @@ def _by_repo(found: Any) -> dict[str, set[int]]:
 
 
 def document_filters(docs: Collection[int]) -> Iterator[str]:
-    """Filters that together name these documents."""
+    """Filters that together select these documents."""
     ordered = sorted(map(int, docs))
     for start in range(0, len(ordered), DOCS_IN_FILTER):
         yield f"doc IN ({','.join(map(str, ordered[start : start + DOCS_IN_FILTER]))})"

@@ -1,8 +1,9 @@
-"""What a server keeps in memory of the tables, so that a query needs no request to the storage: which row is what, and
-the documents.
+"""The copies of tables that a server keeps in memory, so that a query needs no request to the storage.
 
-Both are copies of rows that never change: a row id always names the same row and a document number the same content,
-whatever is published or optimized meanwhile. What is not here is read from the tables.
+`LoadedRows` maps row ids to the columns that identify hits; `LoadedDocuments` holds documents.
+
+Their rows never change: a row id always refers to the same row and a document number to the same content, whatever is
+published or optimized meanwhile. Other rows are read from the tables.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ __all__ = ["ROW_ID", "LoadedDocuments", "LoadedRows"]
 
 ROW_ID: Final = "_rowid"
 REPO, DOC, CONTENT, LENGTH = "repo", "doc", "content", "length"
-# Of documents in more pieces than this all are copied into one.
+# With more pieces than this, all documents are copied into one.
 MOST_PIECES = 16
 
 
@@ -48,7 +49,7 @@ class LoadedRows:
         return set(columns) <= set(self._columns.column_names)
 
     def extend(self, rows: pa.Table) -> LoadedRows:
-        """With rows that were added later; these rows stay as they are."""
+        """A copy with rows that were added later."""
         import pyarrow as pa  # noqa: PLC0415 - comes with lancedb
 
         both = LoadedRows(rows)
@@ -57,7 +58,8 @@ class LoadedRows:
         return both
 
     def named(self, found: pa.Table, columns: Sequence[str]) -> pa.Table | None:
-        """The rows of a query with these columns instead of their ids, in the same order; None if one is not here."""
+        """The rows of a query with these columns instead of their ids, in the same order; None if a row is not
+        loaded."""
         wanted = found[ROW_ID].to_numpy()
         at = np.minimum(np.searchsorted(self._ids, wanted), max(len(self._ids) - 1, 0))
         if len(wanted) and (not len(self._ids) or not np.array_equal(self._ids[at], wanted)):
@@ -84,8 +86,8 @@ class LoadedDocuments:
 
     @classmethod
     def of(cls, batches: Iterable[pa.RecordBatch], known: LoadedDocuments | None = None) -> LoadedDocuments:
-        """Documents of some rows, and those of `known`, which stays as it is. `batches` have repo, doc and some of
-        facts, refs and content; there is at least one."""
+        """The documents of `batches` and those of `known`, which is not changed. Each batch has the columns repo, doc
+        and some of facts, refs and content; there is at least one batch."""
         import pyarrow as pa  # noqa: PLC0415 - comes with lancedb
 
         rows = [*([known.rows] if known is not None else []), *map(packed, batches)]
@@ -96,22 +98,22 @@ class LoadedDocuments:
 
     @property
     def size(self) -> int:
-        """In bytes."""
+        """The size in bytes."""
         return int(self._docs.nbytes + self._order.nbytes + self.rows.nbytes)
 
     def holds(self, column: str) -> bool:
         return column in self._held
 
     def without(self, docs: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Those of these documents that are not here."""
+        """Those of these documents that are not loaded."""
         return np.setdiff1d(docs, self._docs)
 
     def rows_of(self, repo: str, docs: Collection[int]) -> dict[int, int]:
-        """document → its row, of those that are here and belong to the repository."""
+        """document → its row, for loaded documents of the repository."""
         code = self._repos.get(repo)
         if code is None or not len(docs):
             return {}
-        if len(docs) == 1:  # as files are read: the arrays of one take ten times as long
+        if len(docs) == 1:  # the case of reading a file: array operations would take ten times as long
             (doc,) = docs
             place = int(self._docs.searchsorted(doc))
             held = place < len(self._docs) and self._docs[place] == doc
@@ -136,7 +138,7 @@ class LoadedDocuments:
 
 
 def encoded(rows: pa.Table) -> pa.Table:
-    """Each distinct string once."""
+    """Dictionary-encode the strings, so that each distinct one is stored once."""
     for at, field in enumerate(rows.schema):
         if str(field.type) == "string":
             rows = rows.set_column(at, field.name, rows[field.name].dictionary_encode())

@@ -1,9 +1,9 @@
-"""Keeping a shared index in order: what is no longer named is removed, new rows get into the indexes, refs expire.
+"""Maintenance of a shared index: removes unreferenced content, updates the indexes with new rows, expires refs.
 
-Any process with write access may run it, at any time, beside publishers and servers. Nothing is removed that a
-publisher may still name: documents go a day after the last manifest that names them was replaced, and old versions of
-tables stay readable for an hour. `optimize` holds a lease, so that one process at a time does the work; the lease only
-saves work, since LanceDB's commits decide conflicts.
+Any process with write access may run it at any time, concurrently with publishers and servers. Nothing is removed that
+a publisher may still refer to: documents are removed a day after the last manifest that lists them was replaced, and
+old versions of tables stay readable for an hour. `optimize` holds a lease, so that one process at a time does the work.
+The lease only avoids duplicate work; LanceDB's commits resolve conflicts.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ HOUR, DAY = 3_600.0, 86_400.0
 GRACE_SECONDS = DAY
 OLD_VERSIONS = timedelta(hours=1)
 LEASE, LEASE_SECONDS = "lease/optimize.json", 2 * HOUR
-# Rows that no index holds are compared one by one: 4,000 chunks cost a search 70 ms, 2,000 texts a grep 50 ms.
+# Rows without an index are compared one by one: 4,000 chunks cost a search 70 ms, 2,000 texts a grep 50 ms.
 MOST_UNINDEXED = {"chunks": 4_000, "trigrams": 2_000, "vectors": 8_000, "documents": 8_000, "symbols": 20_000}
-# Each commit adds a file; opening more than some dozens takes longer than reading them.
+# Each commit adds a file, and opening more than some dozens of files takes longer than reading them.
 MOST_FRAGMENTS = 64
-# Below, all vectors are compared. An index is trained again when the table has grown to four times its size.
+# Smaller tables are searched without an index. An index is trained again when the table has four times as many rows.
 LEAST_INDEXED_VECTORS = 5_000
 RETRAIN = 4
 
@@ -70,7 +70,7 @@ class TableStatus:
 
 @dataclass(slots=True)
 class OptimizeResult:
-    """What was done: refs that expired, rows that were removed, shards whose indexes were brought up to date."""
+    """The expired refs, the numbers of removed rows, and the shards whose indexes were updated."""
 
     expired: list[str] = field(default_factory=list)
     manifests: int = 0
@@ -88,7 +88,7 @@ def drop(database: SharedDatabase, repo: str, ref: str = "") -> list[Head]:
     if not wanted:
         raise NotFoundError(
             f"{repo}@{ref} is not published" if ref else f"{repo} is not published",
-            hint="`llmc shared list` shows what is.",
+            hint="`llmc shared list` shows what is published.",
         )
     for head in wanted:
         _append_dropped(database, head)
@@ -118,8 +118,9 @@ def optimize(
     now: float | None = None,
     report: Report = lambda _event: None,
 ) -> OptimizeResult:
-    """Bring the index in order. `keep_days`: refs that were not published for so long expire, unless they are the
-    default of their repository; 0 keeps all. With `shards` only those are brought up to date, and nothing expires."""
+    """Remove what is obsolete and update the indexes. `keep_days`: refs that were not published for that long expire,
+    unless they are the default of their repository; 0 keeps all. With `shards`, only those are updated, and no ref
+    expires."""
     started = time.monotonic()
     now = time.time() if now is None else now
     result = OptimizeResult()
@@ -144,7 +145,8 @@ def optimize(
 
 @contextmanager
 def _lease(database: SharedDatabase) -> Iterator[None]:
-    """ConflictError while another process optimizes; one that died holds it for two hours at most."""
+    """Hold the lease; ConflictError if another process holds it. The lease of a dead process expires after two
+    hours."""
     storage, owner = database.storage, uuid4().hex
     mine = json.dumps({"owner": owner, "until": time.time() + LEASE_SECONDS}).encode()
     if not storage.create(LEASE, mine):
@@ -177,7 +179,7 @@ def _expire(database: SharedDatabase, since: float) -> list[str]:
 
 
 def _replaced_at(rows: Collection[Head]) -> dict[str, float]:
-    """nonce of a publication that does not count any more → when it was replaced, dropped ones included."""
+    """nonce of an obsolete publication → when it was replaced or dropped."""
     by_ref: dict[tuple[str, str], list[Head]] = defaultdict(list)
     for head in rows:
         by_ref[head.repo, head.ref].append(head)
@@ -192,7 +194,7 @@ def _replaced_at(rows: Collection[Head]) -> dict[str, float]:
 
 
 def _remove_unnamed(database: SharedDatabase, shard: int, rows: Collection[Head], now: float) -> int:
-    """Remove documents that no publication of the last day names; the number of them."""
+    """Remove the documents that no publication of the last day lists, and return their number."""
     database.refresh(shard)
     replaced = _replaced_at(rows)
     live: dict[str, set[int]] = defaultdict(set)
@@ -206,7 +208,7 @@ def _remove_unnamed(database: SharedDatabase, shard: int, rows: Collection[Head]
         for head in several:
             live[head.repo] |= Manifest(head, files.get(head.part(FILES), b"")).docs()
     removed = 0
-    for name in reversed(CONTENT_TABLES):  # `documents`, which says that a document is complete, comes last
+    for name in reversed(CONTENT_TABLES):  # `documents`, which marks a document as complete, comes last
         table = database.table(name, shard)
         old = table.scan(f"written < {since}", ("repo", "doc"))
         unnamed: dict[str, set[int]] = defaultdict(set)
@@ -220,14 +222,14 @@ def _remove_unnamed(database: SharedDatabase, shard: int, rows: Collection[Head]
     return removed
 
 
-# Their files are in memory together.
+# The number of manifests whose files are in memory together.
 MANIFESTS_AT_ONCE = 256
 KEYS = {"vectors": ("repo", "doc", "ordinal"), "chunks": ("repo", "doc", "ordinal"), "symbols": ("repo", "doc", "name")}
 
 
 def _remove_duplicates(database: SharedDatabase, shard: int) -> int:
-    """Remove rows that two publishers wrote at the same time. Of `trigrams` a document has several, which no column
-    tells apart; there a second copy costs nothing but space."""
+    """Remove rows that two publishers wrote at the same time. The rows of a document in `trigrams` cannot be told
+    apart; there a second copy only costs space."""
     removed = 0
     for name in ("documents", "chunks", "vectors", "symbols"):
         table = database.table(name, shard)
@@ -267,13 +269,13 @@ def _index_vectors(table: SharedTable) -> None:
 
 
 def _compact(table: SharedTable) -> None:
-    """Join small files, bring the indexes up to date, and remove versions older than an hour."""
+    """Merge small files, update the indexes, and remove versions older than an hour."""
     table.optimize(cleanup_older_than=OLD_VERSIONS)
     table.refresh()
 
 
 def _remove_superseded(database: SharedDatabase, rows: Collection[Head], now: float) -> set[str]:
-    """The nonces of publications that were replaced more than a day ago and are removed."""
+    """Remove the publications that were replaced more than a day ago, and return their nonces."""
     old = [nonce for nonce, at in _replaced_at(rows).items() if at < now - GRACE_SECONDS]
     for start in range(0, len(old), ROWS_AT_ONCE):
         some = ", ".join(map(quoted, old[start : start + ROWS_AT_ONCE]))
@@ -282,8 +284,9 @@ def _remove_superseded(database: SharedDatabase, rows: Collection[Head], now: fl
 
 
 def _remove_old_objects(database: SharedDatabase, published: Collection[str], now: float) -> int:
-    """Handles, probes and parts of publications without a row that outlived a day by the clock of the storage: that
-    of this machine may be wrong, and a publisher writes the parts shortly before the row."""
+    """Remove handles, probes and unlisted parts of publications that are older than a day, and return their number. A
+    publisher writes the parts shortly before the row that lists them. Times are those of the storage, since the clock
+    of this machine may be wrong."""
     since = _storage_time(database, now) - GRACE_SECONDS
     old = [
         one.name
@@ -296,8 +299,8 @@ def _remove_old_objects(database: SharedDatabase, published: Collection[str], no
 
 
 def _storage_time(database: SharedDatabase, now: float) -> float:
-    """What the clock of the storage shows: an object was just written. `now` may be another time than this machine's,
-    and is then as much later there."""
+    """The time of the storage, from the time stamp of an object that was just written. If `now` differs from the time
+    of this machine, the result differs by the same amount."""
     name = f"probe/{uuid4().hex}"
     database.storage.write(name, b"time")
     written = max((one.modified for one in database.storage.list("probe") if one.name == name), default=now)
@@ -306,7 +309,7 @@ def _storage_time(database: SharedDatabase, now: float) -> float:
 
 
 def needs_optimize(database: SharedDatabase, shard: int) -> bool:
-    """Whether queries of a shard have become slower by what its indexes do not hold."""
+    """Whether so many rows of a shard are not indexed that its queries have become slower."""
     try:
         statuses = [table_status(database.table(name, shard)) for name in CONTENT_TABLES]
     except LlmcError as error:

@@ -1,10 +1,10 @@
-"""What was published: which commit a ref of a repository is at, and which document each of its files is.
+"""The published state of a repository: the commit of each ref, and the document of each of its files.
 
-A publication appends one row. Of several rows for a repository and ref the one with the highest `Head.order` counts:
-the newest commit, unless an older one was published on purpose. So all readers agree, whichever publisher was faster,
-and a row that is cut short does not exist. A row without a commit marks a ref as dropped. Files and word statistics of
-a publication are objects that are written before its row: 30,000 files take 600 KB, and rows are read by every server
-when anything is published.
+A publication appends one row. If a repository and ref have several rows, the one with the highest `Head.order` is
+current: the newest commit, unless an older one was published on purpose. All readers therefore agree, whichever
+publisher was faster, and an interrupted append leaves no row. A row without a commit marks a ref as dropped. Files and
+word statistics of a publication are objects that are written before its row: 30,000 files take 600 KB, and rows are
+read by every server when anything is published.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ __all__ = [
     "Manifest",
     "ManifestEntry",
     "default_head",
+    "format_age",
     "newest",
     "pack_entries",
     "read_heads",
-    "shown_age",
 ]
 
 # Objects of a publication: its files, and the statistics of their words.
@@ -54,11 +54,11 @@ DAY, HOUR, MINUTE = 86_400, 3_600, 60
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """A ref of a repository as it was published, without its files.
+    """A publication of a ref of a repository, without its files.
 
     `committed` and `published` are seconds since the epoch; `versions` are those of the content tables that hold
-    everything the manifest names. `denied` files were kept out by the denylist, `omitted` ones are too large or
-    unreadable, and `redacted` secrets were replaced.
+    everything that the manifest lists. `denied` files are on the denylist, `omitted` ones are too large or unreadable,
+    and `redacted` secrets were replaced.
     """
 
     repo: str
@@ -87,7 +87,7 @@ class Head:
 
     @property
     def short_commit(self) -> str:
-        """A work tree that was published as it was is marked with `+`."""
+        """The abbreviated commit; `+` marks a work tree that was published with uncommitted changes."""
         return f"{self.commit[:8]}+" if "+" in self.commit else self.commit[:8]
 
     @property
@@ -99,16 +99,16 @@ class Head:
         return f"{PUBLICATIONS}/{self.nonce}.{part}"
 
     def age(self, now: float | None = None) -> str:
-        return shown_age((time.time() if now is None else now) - self.committed)
+        return format_age((time.time() if now is None else now) - self.committed)
 
     def fields(self) -> str:
-        """What the table stores beside repository, ref, sequence and nonce."""
+        """The fields other than repository, ref, sequence and nonce, as the table stores them."""
         own = ("repo", "ref", "sequence", "nonce")
         return json.dumps({name: value for name, value in asdict(self).items() if name not in own})
 
 
-def shown_age(seconds: float) -> str:
-    """`3 d`, `2 h`, `5 min`; a clock that is behind makes nothing older than now."""
+def format_age(seconds: float) -> str:
+    """`3 d`, `2 h`, `5 min`; a negative age, from a clock that is behind, counts as zero."""
     for size, unit in ((DAY, "d"), (HOUR, "h"), (MINUTE, "min")):
         if seconds >= size:
             return f"{int(seconds // size)} {unit}"
@@ -116,7 +116,7 @@ def shown_age(seconds: float) -> str:
 
 
 def read_heads(rows: pa.Table) -> Iterator[Head]:
-    """Every publication in these rows; a damaged row is left out, and `verify` reports it."""
+    """Every publication in these rows; damaged rows are omitted, and `verify` reports them."""
     columns = zip(*(rows[name].to_pylist() for name in HEAD_COLUMNS), strict=True)
     for repo, ref, sequence, nonce, fields in columns:
         try:
@@ -126,7 +126,7 @@ def read_heads(rows: pa.Table) -> Iterator[Head]:
 
 
 def newest(heads: Iterable[Head]) -> dict[tuple[str, str], Head]:
-    """(repository, ref) → the publication that counts, dropped ones included."""
+    """(repository, ref) → its current publication, dropped refs included."""
     found: dict[tuple[str, str], Head] = {}
     for head in heads:
         key = (head.repo, head.ref)
@@ -135,7 +135,7 @@ def newest(heads: Iterable[Head]) -> dict[tuple[str, str], Head]:
     return found
 
 
-# The ref that is used if the caller names none, best first; else the one that was published last.
+# The ref that is used by default, best first; without any of these, the one that was published last.
 DEFAULT_REFS = ("main", "master", "trunk", "develop")
 
 
@@ -189,7 +189,7 @@ class Manifest:
 
     @property
     def size(self) -> int:
-        """Bytes in memory, about."""
+        """The approximate number of bytes in memory."""
         return 180 * len(self.paths)
 
     @cached_property
@@ -229,7 +229,7 @@ class Manifest:
         return ManifestEntry(self.paths[at], doc, size, redactions, holds_nul=bool(self._flags[at] & HOLDS_NUL))
 
     def sizes(self, docs: Collection[int]) -> dict[int, int]:
-        """document → the size of its file, of those that are in this tree."""
+        """document → the size of its file, for documents of this tree."""
         found = ((doc, self._sizes_by_doc.get(doc)) for doc in docs)
         return {doc: size for doc, size in found if size is not None}
 
@@ -242,7 +242,7 @@ class Manifest:
         return set(self._docs[self._docs > 0].tolist())
 
     def below(self, folder: str) -> range:
-        """The positions of the files in a folder and its folders; "" is everything."""
+        """The positions of all files below a folder; "" is the root."""
         if not folder:
             return range(len(self.paths))
         start, end = os.fsencode(folder) + b"/", os.fsencode(folder) + b"0"

@@ -1,7 +1,7 @@
-"""One published repository at one ref, as a store that views read and as files that tools open.
+"""One published repository at one ref, as a store for views and as files for tools.
 
-`PublishedStore` implements `StoreReader`, `PublishedFs` replaces a root's files: content comes from the tables,
-folders from the manifest. ripgrep gets contents as anonymous files in memory.
+`PublishedStore` implements `StoreReader`. `PublishedFs` takes the place of a root's files: content comes from the
+tables, folders from the manifest. ripgrep reads contents as anonymous files in memory.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ __all__ = ["PublishedFs", "PublishedStore"]
 
 @cache
 def empty_folder() -> tempfile.TemporaryDirectory[str]:
-    """Exists as long as this process: ripgrep does not run in a folder that was deleted."""
+    """An empty folder that exists as long as this process, since ripgrep does not run in a deleted one."""
     return tempfile.TemporaryDirectory(prefix="llmc-empty-")
 
 
@@ -123,7 +123,7 @@ class PublishedStore:
 
 
 class PublishedFs(RootFs):
-    """The files of a published tree. Nothing on the disk of this machine can be reached through it."""
+    """The files of a published tree. It gives no access to the disk of this machine."""
 
     is_virtual = True
 
@@ -135,7 +135,7 @@ class PublishedFs(RootFs):
         self._head = head
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Does nothing: no file is open."""
 
     @property
     def _manifest(self) -> Manifest:
@@ -207,7 +207,7 @@ class PublishedFs(RootFs):
         return [DirectoryEntry(name, kinds[name]) for name in sorted(kinds)]
 
     def relative(self, typed: str, cwd: str) -> str:  # noqa: ARG002 - there is no current folder
-        """A path of the tree; OutsideError if it leads out of it."""
+        """The normalized path in the tree; OutsideError if it leads out of it."""
         path = posixpath.normpath(typed.lstrip("/") or ".")
         if path == ".." or path.startswith("../"):
             raise OutsideError(f"{typed!r} is outside the repository")

@@ -1,14 +1,13 @@
-"""What a publisher writes: the documents that the index does not have, then one row that makes them visible.
+"""Writes a publication: the documents that the index does not have, then one row that makes them visible.
 
     with Publication(database, "acme/api", "main") as publication:
         publication.expect(numbers)
-        publication.write(documents)                     # any number of times, those that are not `known`
+        publication.write(documents)                     # any number of times, for documents that are not `known`
         publication.commit(entries, head)
 
-Documents are written before the manifest that names them, and `documents`, whose rows say that all others of a document
-are there, after the other tables. A publisher that is killed leaves documents that nothing names; the next one finds
-them and goes on. Two publishers of one ref both succeed: `Head.order` decides which of them counts, and `commit`
-reports it.
+Documents are written before the manifest that lists them. Of the tables, `documents` is written last: its rows mark
+documents as complete. A publisher that is killed leaves documents that no manifest lists; the next one reuses them. Two
+publishers of one ref both succeed: `Head.order` decides which publication is current, and `commit` reports it.
 """
 
 from __future__ import annotations
@@ -47,17 +46,17 @@ if TYPE_CHECKING:
 __all__ = ["Publication"]
 
 HOUR = 3_600.0
-# What an interrupted publisher wrote is reused for so long; `maintenance` removes what nothing names after a day, so
-# a document cannot go between being found and being named.
+# How long the documents of an interrupted publisher are reused. `maintenance` removes unlisted documents after a day,
+# so a document cannot disappear between being found and being listed.
 REUSED_SECONDS = 12 * HOUR
-# Manifests of other refs that are read to know what the index has.
+# The number of manifests of other refs that are read to find documents that the index has.
 MOST_REFS = 32
 
 
 @dataclass(frozen=True, slots=True)
 class FormerTree:
-    """What a publication starts from: the ref that has most in common with it. `docs` are its documents, `terms` counts
-    them, and `removed` are the (chunks, counts) of those that the new tree does not have, being read."""
+    """The published ref that has most in common with a new publication. `docs` are its documents and `terms` their
+    statistics; `removed` will be the (chunks, counts) of the documents that the new tree does not have."""
 
     docs: frozenset[int]
     terms: TermStatistics
@@ -65,8 +64,8 @@ class FormerTree:
 
 
 class Publication:
-    """One run of a publisher, in one thread. What it reads and writes mostly waits for the storage, so that is done in
-    others: a publication takes some 25 requests one after the other."""
+    """One run of a publisher, used by one thread. It reads and writes in other threads, since a publication takes some
+    25 sequential requests to the storage."""
 
     def __init__(self, database: SharedDatabase, repo: str, ref: str) -> None:
         self._database = database
@@ -107,7 +106,7 @@ class Publication:
         return self._readable.scan("documents", "", ("doc", "size", "redactions", "nul", "written"))
 
     def _note(self, heads: Sequence[Head], files: Mapping[str, bytes], rows: pa.Table) -> None:
-        """Which documents need not be written: those of these publications, and what an interrupted run has left."""
+        """Record the documents that need not be written: those of these publications and of interrupted runs."""
         there = set(rows["doc"].to_pylist())
         for head in heads:
             try:
@@ -124,34 +123,34 @@ class Publication:
                 self._known.setdefault(doc, ManifestEntry("", doc, size, redactions, holds_nul=nul))
 
     def __exit__(self, *_: object) -> None:
-        """What was written and not committed is found by the next run."""
+        """Documents that were written but not committed are reused by the next run."""
         self._pool.shutdown(cancel_futures=True)
 
     @property
     def current(self) -> Head | None:
-        """What the ref is at now; None if it was never published, or was dropped."""
+        """The current publication of the ref; None if it was never published, or was dropped."""
         head = self._heads.get(self.ref)
         return None if head is None or head.is_dropped else head
 
     def known(self, doc: int) -> ManifestEntry | None:
-        """The file of a document that need not be written; its path may be that of another ref."""
+        """The file of a document that need not be written, None for others; its path may be that of another ref."""
         return self._written.get(doc) or self._known.get(doc)
 
     def expect(self, docs: Collection[int]) -> None:
-        """The new tree has these documents. What is needed of its former ones is read while others are written."""
+        """Announce the documents of the new tree, to read what is needed of the former tree in the background."""
         bases = {ref: manifest.docs() for ref, manifest in self._manifests.items()}
         nearest = max(bases, key=lambda ref: len(bases[ref].intersection(docs)), default=None)
         base, terms = frozenset[int](), TermStatistics.of(0, {})
         if nearest is not None:
             head = self._heads[nearest]
             packed = self._terms.get(head.nonce) or self._readable.publication_parts([head], TERMS).get(head.nonce)
-            with suppress(CorruptStoreError):  # then everything is counted
+            with suppress(CorruptStoreError):  # then all documents are counted
                 base, terms = (frozenset(bases[nearest]), TermStatistics.unpack(packed)) if packed else (base, terms)
         removed = self._pool.submit(self._count_rows, base.difference(docs))
         self._former = FormerTree(base, terms, removed)
 
     def write(self, documents: Sequence[NumberedDocument]) -> None:
-        """Write new documents. Nobody sees them before `commit`."""
+        """Write new documents, which are invisible before `commit`."""
         description = self._database.description
         embedded = [(one.doc, one.document.vectors) for one in documents if one.document.vectors is not None]
         rows = {
@@ -173,7 +172,7 @@ class Publication:
             self._written[doc] = entry
 
     def note_without_text(self, doc: int, path: str, size: int) -> None:
-        """A file that is binary, or could not be read: it is listed and nothing else."""
+        """Record a file that is binary or could not be read; it is only listed."""
         self._known[-doc] = ManifestEntry(path, -doc, size)
 
     @property
@@ -186,9 +185,9 @@ class Publication:
     # --- making it visible
 
     def commit(self, entries: Iterable[ManifestEntry], head: Head, *, force: bool = False) -> tuple[Head, Head]:
-        """Replace what the ref is at, at once. `head` says which commit it is and what was left out; the rest of it is
-        filled in. Returns what was published, and what counts now: another publisher may have been faster. A commit
-        that is newer is replaced only by `force`."""
+        """Atomically replace the current publication of the ref. `head` contains the commit and the counts of omitted
+        files; the other fields are filled in. Returns what was published and what is current now, since another
+        publisher may have been faster. A newer commit is replaced only with `force`."""
         listed = list(entries)
         docs = {entry.doc for entry in listed if entry.doc > 0}
         statistics = self._statistics(docs)
@@ -219,7 +218,8 @@ class Publication:
         return published, counting
 
     def _append(self, published: Head, before: Head | None) -> Head:
-        """Make it visible; what counts now. If nobody has published since `before` was read, nothing is read again."""
+        """Make the publication visible and return the current one. Nothing is read again if there was no other
+        publication since `before` was read."""
         table = self._database.table(MANIFESTS)
         version = table.version
         append_head(self._database, published)
@@ -228,7 +228,7 @@ class Publication:
         return max(filter(None, (before, published)), key=lambda head: head.order)
 
     def _require_written(self, docs: set[int]) -> None:
-        """What this run wrote must still be there: a clock that jumped could have made `optimize` remove it."""
+        """Raise an error if documents of this run were removed, as `optimize` does if a clock jumped."""
         written = docs & self._written.keys()
         table = self._database.table("documents", self._shard)
         if not written or table.version == table.refresh():
@@ -244,7 +244,8 @@ class Publication:
             )
 
     def _statistics(self, docs: set[int]) -> TermStatistics:
-        """From those of the ref that has most in common with the new tree; only what differs is counted."""
+        """The statistics of the new tree, computed from those of the most similar ref by counting only the
+        differences."""
         if self._former is None:
             self.expect(docs)
         assert self._former is not None, "see the line before"
@@ -263,7 +264,7 @@ class Publication:
         return former.terms.changed(chunks, counts)
 
     def _count_rows(self, docs: Collection[int]) -> TermCounts:
-        """Of the chunks of documents that are in the index."""
+        """Count the terms in the chunks of documents that are in the index."""
         chunks: dict[tuple[int, int], tuple[str, str, str]] = {}  # an interrupted run may have written some twice
         for where in document_filters(docs):
             rows = self._readable.scan("chunks", where, ("doc", "ordinal", *FIELDS))

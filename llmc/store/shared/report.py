@@ -1,4 +1,4 @@
-"""What a shared index holds and what it costs to keep: for `llmc shared status`."""
+"""The contents and the storage of a shared index, for `llmc shared status`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["SharedStatus", "shared_status"]
 
 @dataclass(frozen=True, slots=True)
 class SharedStatus:
-    """`bytes` and `objects` are all that is stored below the URL: they, and requests, are what storage costs."""
+    """`bytes` and `objects` count everything stored below the URL, which determines the price of the storage."""
 
     url: str
     format: int

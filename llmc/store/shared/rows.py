@@ -27,7 +27,7 @@ __all__ = ["NumberedDocument", "chunk_rows", "document_rows", "symbol_rows", "tr
 
 
 class NumberedDocument(NamedTuple):
-    """A document as it is published: `content` is its file, in which so many secrets were replaced."""
+    """A document to publish: `content` is its file, and `redactions` the number of secrets replaced in it."""
 
     doc: int
     document: Document
@@ -104,7 +104,8 @@ def symbol_rows(repo: str, documents: Iterable[NumberedDocument], description: D
 def vector_rows(
     repo: str, vectors: Sequence[tuple[int, npt.NDArray[np.float32]]], description: Description
 ) -> pa.Table:
-    """Unit rows of documents in order of their chunks. What is not finite becomes 0: such a row is near nothing."""
+    """The unit vectors of documents in order of their chunks. Values that are not finite become 0, so such a row is
+    near to no query."""
     import pyarrow as pa  # noqa: PLC0415 - comes with lancedb
 
     schema = schema_of("vectors", description)

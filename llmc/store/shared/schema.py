@@ -13,9 +13,10 @@ Content tables exist once for each shard (`chunks_0003`): a repository is in one
 repositories until it is full, since bringing its full-text indexes up to date takes time in proportion to all of it.
 Rows of content carry `repo`, so that permissions are a clause of every query, and `doc`, which is derived from
 repository, path, content and the versions in `Description`: whoever publishes the same file writes the same number,
-and nothing is written twice. `written` is when: what no manifest names is removed a day later. Manifests are only
-appended; the newest one of a repository and ref counts. The files of a publication and its word statistics are objects
-beside the tables (`publications/NONCE.files`, `.terms`), so that the list of publications stays small.
+and nothing is written twice. `written` is the time of writing: rows that no manifest lists are removed a day later.
+Manifests are only appended; the newest one of a repository and ref is current. The files of a publication and its word
+statistics are objects beside the tables (`publications/NONCE.files`, `.terms`), so that the list of publications stays
+small.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ FORMAT: Final = 2
 DESCRIPTION: Final = "llmc.json"
 CONTENT_TABLES: Final = ("documents", "trigrams", "chunks", "vectors", "symbols")
 MANIFESTS: Final = "manifests"
-# Bringing the indexes of so many chunks up to date takes some 12 s of CPU.
+# Updating the indexes of this many chunks takes some 12 s of CPU.
 SHARD_CHUNKS: Final = 250_000
 
 
@@ -78,25 +79,25 @@ class Description:
         if version > (FORMAT, words.ANALYSIS):
             raise NewerFormatError(
                 "the shared index was written by a newer llmc",
-                reason=f"format {version[0]}.{version[1]}, this one reads {FORMAT}.{words.ANALYSIS}",
+                reason=f"format {version[0]}.{version[1]}, this version reads {FORMAT}.{words.ANALYSIS}",
                 hint="Update llmc.",
             )
         if version < (FORMAT, words.ANALYSIS):
             raise CorruptStoreError(
                 "the shared index must be published again",
-                reason=f"it was written by an older llmc (format {version[0]}.{version[1]}, this one uses "
+                reason=f"it was written by an older llmc (format {version[0]}.{version[1]}, this version uses "
                 f"{FORMAT}.{words.ANALYSIS})",
                 hint="Publish to another prefix, then switch the servers to it.",
             )
         return found
 
     def create(self, storage: Storage) -> None:
-        """The last step of creating an index: until then no process reads or publishes."""
+        """Write the description as the last step of creating an index; before, no process reads or publishes."""
         storage.create(DESCRIPTION, json.dumps(asdict(self), indent=1).encode())
 
     def require(self, wanted: Description) -> None:
-        """ConfigError unless a publisher embeds as this index does. Another redactor is no obstacle: it is part of
-        document numbers, so what it changes is written again."""
+        """ConfigError if a publisher uses another embedder. Another redactor is allowed: it is part of the document
+        numbers, so the documents that it changes are written again."""
         if (self.embedder, self.dimension) != (wanted.embedder, wanted.dimension):
             raise ConfigError(
                 "the shared index uses another embedder",
@@ -124,7 +125,7 @@ def schema_of(table: str, description: Description) -> pa.Schema:
             ("size", pa.int64()),
             ("redactions", pa.int32()),
             ("nul", pa.bool_()),
-            ("facts", pa.binary()),  # `documents.DocumentFacts` in one column: a column is a request
+            ("facts", pa.binary()),  # `documents.DocumentFacts` in one column, since each column takes a request
             ("refs", pa.binary()),
             ("content", pa.large_binary()),
         ],
@@ -150,7 +151,7 @@ def schema_of(table: str, description: Description) -> pa.Schema:
 
 
 def index_configs(table: str) -> dict[str, Any]:
-    """column → index, of those that exist from the beginning; an index of vectors needs vectors (`maintenance`)."""
+    """column → index, for the indexes of a new table. `maintenance` adds the index of vectors when there are enough."""
     from lancedb.index import FTS, Bitmap, BTree  # noqa: PLC0415 - after `engine.load`
 
     plain: dict[str, Any] = {

@@ -1,8 +1,8 @@
-"""Some published repositories that are queried together: one query of the tables answers for all their views.
+"""Published repositories that are queried together: one query of the tables serves all their views.
 
-A caller's repositories become one view each, as roots do, and retrieval asks view after view. Asking the storage as
-often would take seconds for a hundred repositories, so each question is asked once for the whole selection, remembered,
-and every view takes its part. A selection never changes: when anything is published, there is another.
+Each repository of a caller is a view, like a root, and retrieval queries view after view. A hundred queries of the
+storage would take seconds, so each query runs once for the whole selection; its result is cached, and each view uses
+its part. A selection is immutable: after a publication there is a new one.
 """
 
 from __future__ import annotations
@@ -33,38 +33,38 @@ if TYPE_CHECKING:
     from llmc.store.shared.statistics import TermStatistics
 
     Hits = dict[str, list[ChunkHit]]
-    TermCount = tuple[int, int]  # chunks, and how many of them hold the term
+    TermCount = tuple[int, int]  # chunks, and how many of them have the term
 
 __all__ = ["Selection"]
 
 
 def reweighted(clause: Clause, own: TermCount, whole: TermCount) -> Clause:
-    ratio = math.log2(rareness(own) / rareness(whole))
+    ratio = math.log2(rarity(own) / rarity(whole))
     return replace(clause, boost=clause.boost * 2 ** (round(ratio * BOOST_STEPS) / BOOST_STEPS))
 
 
-def rareness(count: TermCount) -> float:
-    """As BM25 weighs a term."""
+def rarity(count: TermCount) -> float:
+    """The weight of a term in BM25."""
     chunks, holding = count
     return math.log(1 + (max(chunks - holding, 0) + 0.5) / (holding + 0.5))
 
 
-# Boosts differ by 9 % at least.
+# Steps per doubling: adjacent boosts differ by 9 %.
 BOOST_STEPS = 8
 
 Value = TypeVar("Value")
 
-# Answers of one selection that are remembered; those of one call are a handful.
-MOST_ANSWERS = 64
+# The number of cached results of a selection; one call needs a handful.
+MOST_RESULTS = 64
 MOST_NAMES = 20_000
-# Documents of other refs and former commits may fill the list of hits; further down they are not worth the time.
+# How far to search, as a multiple of the limit, if hits are in documents of other refs and former commits.
 DEEPEST = 32
-# Statistics of a repository take 0.1 to 2 MB; those of the largest repositories tell what is rare.
+# The statistics of a repository take 0.1 to 2 MB; those of the largest repositories show which terms are rare.
 MOST_STATISTICS = 32
 
 
 class Selection:
-    """`heads` are what may be read: permissions and `repo:` have been applied."""
+    """`heads` are the publications that may be read: permissions and `repo:` have been applied."""
 
     def __init__(self, index: SharedIndex, heads: Sequence[Head]) -> None:
         self.heads = tuple(heads)
@@ -76,7 +76,7 @@ class Selection:
         self._names: dict[str, dict[str, set[int]]] = {}
         self._expected_names: set[str] = set()
         self._lock = threading.Lock()
-        self._asked: tuple[KeywordQuery | None, int, Hits] = (None, 0, {})
+        self._last_words: tuple[KeywordQuery | None, int, Hits] = (None, 0, {})
         self._by_repo: dict[str, list[Head]] = defaultdict(list)
         for head in heads:
             self._by_repo[head.repo].append(head)
@@ -90,31 +90,31 @@ class Selection:
     # --- words
 
     def words(self, query: KeywordQuery, limit: int) -> Hits:
-        """repository → its part of the best chunks of all. View after view asks the same, which is not compared term
-        by term each time."""
-        asked, most_asked, hits = self._asked
-        if asked is query and most_asked == limit:
+        """repository → its part of the best chunks of all. All views pass the same query object, so the last result is
+        found without comparing queries term by term."""
+        last_query, last_limit, hits = self._last_words
+        if last_query is query and last_limit == limit:
             return hits
 
         def found(most: int) -> list[WordHit]:
             return word_hits(self.readable, self._weighted(query), most, None)
 
-        hits = self._remembered(("words", query, limit), lambda: self._best(found, limit))
-        self._asked = (query, limit, hits)
+        hits = self._cached(("words", query, limit), lambda: self._best(found, limit))
+        self._last_words = (query, limit, hits)
         return hits
 
     def containing(self, terms: frozenset[str], limit: int) -> Hits:
         """repository → chunks that contain every term."""
-        return self._remembered(("containing", terms, limit), lambda: self.words(containing(sorted(terms)), limit))
+        return self._cached(("containing", terms, limit), lambda: self.words(containing(sorted(terms)), limit))
 
     def nearest(self, query: npt.NDArray[np.float32], limit: int) -> Hits:
         def found(most: int) -> list[WordHit]:
             return vector_hits(self.readable, query, most, None)
 
-        return self._remembered(("nearest", query.tobytes(), limit), lambda: self._best(found, limit))
+        return self._cached(("nearest", query.tobytes(), limit), lambda: self._best(found, limit))
 
     def _best(self, search: Callable[[int], list[WordHit]], limit: int) -> Hits:
-        """The best hits in documents that a selected ref has; the tables hold those of other refs as well."""
+        """The best hits in documents of the selected refs; the tables contain those of other refs as well."""
         most = limit
         while True:
             found = search(most)
@@ -141,13 +141,13 @@ class Selection:
 
     def candidates(self, condition: Trigrams, *, across_lines: bool) -> dict[str, set[int]]:
         """repository → documents that may match."""
-        return self._remembered(
+        return self._cached(
             ("candidates", condition, across_lines),
             lambda: candidate_rows(self.readable, condition, across_lines=across_lines),
         )
 
     def expect_names(self, names: Collection[str]) -> None:
-        """The next question for names that are defined brings these as well."""
+        """Look up the definitions of these names too with the next query for definitions."""
         with self._lock:
             self._expected_names.update(names)
 
@@ -155,13 +155,13 @@ class Selection:
         """name → documents of a repository that define it."""
         with self._lock:
             known = {name: self._names[name] for name in names if name in self._names}
-            wanted = set(names) - known.keys()
-            if wanted:
-                wanted |= self._expected_names - self._names.keys()
+            unknown = set(names) - known.keys()
+            if unknown:
+                unknown |= self._expected_names - self._names.keys()
                 self._expected_names.clear()
-        if wanted:
-            found = self._defining(f"name IN ({', '.join(map(quoted, sorted(wanted)))})")
-            each = {name: {repo: docs[name] for repo, docs in found.items() if name in docs} for name in wanted}
+        if unknown:
+            found = self._defining(f"name IN ({', '.join(map(quoted, sorted(unknown)))})")
+            each = {name: {repo: docs[name] for repo, docs in found.items() if name in docs} for name in unknown}
             known.update((name, each[name]) for name in names if name in each)
             with self._lock:
                 if len(self._names) + len(each) > MOST_NAMES:
@@ -171,7 +171,7 @@ class Selection:
 
     def defining_prefix(self, start: str, end: str) -> dict[str, dict[str, set[int]]]:
         where = f"name >= {quoted(start)} AND name < {quoted(end)}" if start else ""
-        return self._remembered(("prefix", start), lambda: self._defining(where))
+        return self._cached(("prefix", start), lambda: self._defining(where))
 
     def _defining(self, where: str) -> dict[str, dict[str, set[int]]]:
         rows = self.readable.scan("symbols", where, ("repo", "name", "doc"))
@@ -183,8 +183,8 @@ class Selection:
     # --- statistics
 
     def frequencies(self, head: Head, terms: Collection[str]) -> tuple[int, dict[str, int]]:
-        """The number of chunks of a repository, and how many of them have each term. Where there are many
-        repositories, the largest represent all."""
+        """The number of chunks of a repository, and how many of them have each term. If there are many repositories,
+        the largest ones represent all."""
         if head.nonce not in self._counted_nonces:
             return 0, dict.fromkeys(terms, 0)
         statistics = self.statistics(head)
@@ -202,14 +202,14 @@ class Selection:
         return frozenset(head.nonce for head in self._counted)
 
     def _occurs(self, term: str) -> bool:
-        """Whether any chunk has a term, also in repositories that are not counted."""
+        """Whether any chunk has the term, including repositories without counts."""
         return bool(self.readable.match("chunks", match_query(term, "body"), ("doc",), 1).num_rows)
 
     def _weighted(self, query: KeywordQuery) -> KeywordQuery:
-        """LanceDB weighs a term by how rare it is among all repositories of a shard; what is meant is how rare it is
-        among the selected ones, where the name of a project is a common word. The boost of each clause makes up for
-        the difference, in steps, so that few different boosts remain. Rows that no index holds are weighed among
-        those that the query may read, which is right as it is."""
+        """Correct the weights of terms. LanceDB weights a term by its rarity among all repositories of a shard, but
+        relevant is the rarity among the selected ones, where the name of a project is a common word. The boost of each
+        clause compensates the difference, in steps, so that few different boosts remain. Rows without an index are
+        already weighted among those that the query may read."""
         shards = {head.shard for head in self.heads}
         if not query.any or not all(map(self._index.is_indexed, shards)):
             return query
@@ -221,7 +221,7 @@ class Selection:
         whole = self._index.term_counts(everything, query.any)
         return replace(query, any=tuple(map(reweighted, query.any, own, whole)))
 
-    def _remembered(self, key: Hashable, make: Callable[[], Value]) -> Value:
+    def _cached(self, key: Hashable, make: Callable[[], Value]) -> Value:
         with self._lock:
             found: Value | None = self._answers.get(key)
             if found is not None:
@@ -230,6 +230,6 @@ class Selection:
         value = make()
         with self._lock:
             self._answers[key] = value
-            while len(self._answers) > MOST_ANSWERS:
+            while len(self._answers) > MOST_RESULTS:
                 self._answers.popitem(last=False)
         return value

@@ -1,8 +1,8 @@
-"""In how many chunks of a published tree each term occurs: what makes a word rare there.
+"""The number of chunks of a published tree that contain each term, which determines how rare a word is.
 
 LanceDB's full-text indexes cover all repositories together and do not tell how often a term occurs, so a publication
-carries the counts of its tree. They are kept up to date from one publication to the next by what was added and
-removed.
+carries the counts of its tree. Each publication updates the counts of the previous one with
+the added and removed chunks.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ FIELDS: Final = ("body", "name", "path")
 
 
 class TermStatistics:
-    """Hash of a field's term → number of chunks that have it. Of 100,000 terms some two share their hash."""
+    """Hash of a field's term → number of chunks that have it. Of 100,000 terms, about two share a hash."""
 
     def __init__(self, chunks: int, hashes: Numbers, counts: Numbers) -> None:
         self.chunks = chunks
@@ -65,7 +65,7 @@ class TermStatistics:
         return counts
 
     def changed(self, chunks: int, difference: Mapping[int, int]) -> TermStatistics:
-        """With what was added, and without what was removed."""
+        """The statistics after adding and removing chunks."""
         counts = Counter(dict(zip(self._hashes.tolist(), self._counts.tolist(), strict=True)))
         counts.update(difference)
         return TermStatistics.of(self.chunks + chunks, counts)
@@ -90,7 +90,7 @@ class TermStatistics:
 
 
 def _by_bytes(numbers: bytes) -> bytes:
-    """All first bytes, all second bytes, ...: the high ones are mostly zero and nearly vanish."""
+    """All first bytes, all second bytes, ...: the high bytes are mostly zero and compress well."""
     return np.frombuffer(numbers, np.uint8).reshape(-1, 4).T.tobytes()
 
 
@@ -103,7 +103,7 @@ def term_hash(field: str, term: str) -> int:
 
 
 def counts_of(documents: Iterable[Document]) -> TermCounts:
-    """Of the chunks of documents."""
+    """Count the terms in the chunks of documents."""
     return count_chunks(
         (words.body(chunk.text), words.name(chunk.name), words.path(clean(document.path)))
         for document in documents

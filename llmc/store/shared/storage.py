@@ -1,4 +1,4 @@
-"""The objects of a shared index beside its tables, and the errors of the storage in our words.
+"""The objects of a shared index beside its tables, and the translation of storage errors.
 
 `Storage` reads and writes small objects (the description of the index, statistics, handles) and can create one only
 if it does not exist, which LanceDB's commits depend on as well: storage that ignores such conditional writes would
@@ -34,17 +34,17 @@ if TYPE_CHECKING:
 __all__ = ["Storage", "StoredObject", "checked_url", "storage_errors"]
 
 SCHEMES = ("s3", "gs", "az")
-# Objects that are read together: each mostly waits for the storage.
+# For reading several objects in parallel.
 READERS = ThreadPoolExecutor(32, "llmc-objects")
-# A storage that does not answer must not hold up a query: object_store would retry for three minutes.
+# A storage that does not respond must not delay a query: object_store would retry for three minutes.
 CONNECT_SECONDS, REQUEST_SECONDS, RETRY_SECONDS, RETRIES = 3, 20, 10, 3
-# As LanceDB spells them.
+# The names of LanceDB.
 OPTIONS = {
     "connect_timeout": f"{CONNECT_SECONDS}s",
     "timeout": f"{REQUEST_SECONDS}s",
     "client_retry_timeout": str(RETRY_SECONDS),
     "client_max_retries": str(RETRIES),
-    "allow_http": "true",  # of an endpoint that is written with http://
+    "allow_http": "true",  # for an endpoint whose URL begins with http://
 }
 ENVIRONMENT = {
     "s3": "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and AWS_ENDPOINT_URL",
@@ -55,7 +55,7 @@ ENVIRONMENT = {
 
 
 def checked_url(url: str) -> str:
-    """The location as LanceDB takes it: an URL of object storage, or the absolute path of a folder."""
+    """The location in the form of LanceDB: a URL of object storage, or the absolute path of a folder."""
     scheme, separator, _ = url.partition("://")
     if not separator:
         if not url.strip():
@@ -87,7 +87,7 @@ class Storage:
     """Small objects below the URL of a shared index."""
 
     def __init__(self, url: str, *, create: bool = False) -> None:
-        """`create`: a folder that does not exist is made."""
+        """`create`: create a folder that does not exist."""
         self.url = checked_url(url)
         self.scheme = self.url.partition("://")[0] if "://" in self.url else ""
         if not self.scheme and not create and not Path(self.url).is_dir():
@@ -217,8 +217,8 @@ GONE = re.compile(r"\bnot ?found\b|NoSuchKey|no such file", re.IGNORECASE)
 
 
 class Trouble(NamedTuple):
-    """An error of the storage: how it is recognised and what we say of it. `{env}` is replaced by the variables that
-    the credentials come from."""
+    """A kind of storage error: the pattern that recognises it and our message. `{env}` is replaced by the environment
+    variables of the credentials."""
 
     words: re.Pattern[str]
     kind: type[LlmcError]
@@ -247,16 +247,16 @@ TROUBLES = (
     Trouble(
         UNREACHABLE,
         StorageError,
-        "the shared storage does not answer",
+        "the shared storage does not respond",
         "it is unreachable, overloaded or too slow",
-        "Try again; `llmc shared status` shows when it answers.",
+        "Try again; `llmc shared status` shows when it responds.",
     ),
     Trouble(
         GONE,
         StoreError,
         "a file of the shared index is missing",
         "it was replaced by `optimize`, or was deleted",
-        "Try again; if it stays so, run `llmc shared verify`.",
+        "Try again; if the error persists, run `llmc shared verify`.",
     ),
 )
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["stored_vectors", "vector_hits", "vectors_of_contents"]
 
-# Of the candidates by rounded vectors so many more are read, since a chunk may have been written twice.
+# Additional candidates, since a chunk may have been written twice.
 SPARE = 8
 
 
@@ -36,12 +36,12 @@ def vector_hits(readable: Readable, query: Floats, limit: int, within: Collectio
     if limit <= 0 or (within is not None and not within):
         return []
     if within is not None and len(within) > DOCS_IN_FILTER:
-        return _sifted(readable, query, limit, frozenset(within))
+        return _filtered(readable, query, limit, frozenset(within))
     where = next(document_filters(within)) if within is not None else ""
     return _found(readable, query, limit + SPARE, where)[:limit]
 
 
-def _sifted(readable: Readable, query: Floats, limit: int, within: frozenset[int]) -> list[WordHit]:
+def _filtered(readable: Readable, query: Floats, limit: int, within: frozenset[int]) -> list[WordHit]:
     asked = limit * 4
     while True:
         found = _found(readable, query, asked, "")
@@ -60,7 +60,7 @@ def _found(readable: Readable, query: Floats, limit: int, where: str) -> list[Wo
 
 
 def vectors_of_contents(readable: Readable, hashes: Collection[str], dimension: int) -> dict[str, Floats]:
-    """content hash → vectors of a document of this content, under whatever path."""
+    """content hash → vectors of a document with this content, at any path."""
     if not hashes:
         return {}
     wanted = ", ".join(map(quoted, sorted(hashes)))

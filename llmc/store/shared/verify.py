@@ -1,8 +1,8 @@
-"""Whether a shared index holds what its manifests name, table by table, and how to repair what it does not.
+"""Checks that a shared index contains what its manifests list, table by table, and repairs it.
 
-A document is sound if it is in `documents`, its content has the hash it was written with, and the other tables hold as
-many rows as it has chunks and names. `repair` removes the rest of a damaged document, so that the next publication of
-its repository writes it again.
+A document is intact if it is in `documents`, its content has the recorded hash, and the other tables have as many rows
+as it has chunks and names. `repair` removes all rows of a damaged document, so that the next publication of its
+repository writes it again.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class SharedDifference:
 def verify(
     database: SharedDatabase, repo: str = "", report: Callable[[str], None] = lambda _repo: None
 ) -> list[SharedDifference]:
-    """What is wrong with everything that is published, or with one repository."""
+    """The damage in all repositories, or in one."""
     table = database.table(MANIFESTS)
     table.refresh()
     rows = table.scan("true", HEAD_COLUMNS)
@@ -91,7 +91,7 @@ def _verify_repository(
 
 
 def _damaged(database: SharedDatabase, repo: str, shard: int, docs: Collection[int]) -> Iterator[tuple[int, str, str]]:
-    """(document, table, what is wrong)"""
+    """(document, table, problem) for each damaged document."""
     chunks: dict[int, int] = {}
     yield from _damaged_contents(database, repo, shard, docs, chunks)
     yield from ((doc, "documents", "it is missing") for doc in docs if doc not in chunks)
@@ -107,7 +107,7 @@ def _damaged(database: SharedDatabase, repo: str, shard: int, docs: Collection[i
 def _damaged_contents(
     database: SharedDatabase, repo: str, shard: int, docs: Collection[int], chunks: dict[int, int]
 ) -> Iterator[tuple[int, str, str]]:
-    """Fills `chunks` with the number of chunks of each document that is there."""
+    """The same for the `documents` table. Fills `chunks` with the number of chunks of each document found."""
     ordered = sorted(docs)
     columns = ("doc", "content_hash", "content", "facts")
     for start in range(0, len(ordered), CONTENTS_AT_ONCE):
@@ -120,18 +120,18 @@ def _damaged_contents(
             except (CorruptStoreError, *UNREADABLE):
                 yield doc, "documents", "its chunks cannot be read"
             if content_hash(content) != hashed:
-                yield doc, "documents", "its content is not what was written"
+                yield doc, "documents", "its content differs from its hash"
 
 
 def _rows_of(database: SharedDatabase, table: str, repo: str, shard: int) -> Counter[int]:
-    """document → its rows, each counted once."""
+    """document → its number of distinct rows."""
     columns = ("doc",) if table == "trigrams" else ("doc", "ordinal")
     rows = database.table(table, shard).scan(f"repo = {quoted(repo)}", columns)
     return Counter(key[0] for key in set(zip(*(rows[name].to_pylist() for name in columns), strict=True)))
 
 
 def repair(database: SharedDatabase, differences: Collection[SharedDifference]) -> int:
-    """Remove damaged documents everywhere; publishing their repositories again writes them. The number of them."""
+    """Remove damaged documents from every table and return their number; publishing again writes them."""
     damaged: dict[tuple[str, int], set[int]] = defaultdict(set)
     for one in differences:
         if one.doc:

@@ -34,7 +34,7 @@ Result = TypeVar("Result")
 
 log = logs.get("vectors")
 
-# Of the share of vectors in the budget of caches; the rest is for indexes.
+# The share of LanceDB's cache that is used for metadata; the rest is for indexes.
 METADATA_SHARE = 0.1
 
 _lock = threading.Lock()
@@ -71,9 +71,9 @@ def load() -> Any:
 
 @contextmanager
 def deferred_validators() -> Iterator[None]:
-    """Models of pydantic that are defined meanwhile build their validators when they are first used. Those of the REST
-    client, which nothing here uses, take half of the import: 2.0 s of CPU become 1.1 s. Another version of pydantic may
-    keep its defaults elsewhere; then the import takes as long as it does without this."""
+    """Defer the validators of pydantic models that are defined in this block until their first use. The models of the
+    REST client, which llmc does not use, take half of the import: 2.0 s of CPU become 1.1 s. If another version of
+    pydantic keeps its defaults elsewhere, this has no effect."""
     try:
         from pydantic._internal._config import config_defaults  # noqa: PLC0415 - as above
     except ImportError:
@@ -94,20 +94,20 @@ def connect(database: Path) -> Any:
 
 
 def run(coroutine: Coroutine[Any, Any, Result]) -> Result:
-    """Wait for what LanceDB does in the loop's thread."""
+    """Run a coroutine of LanceDB in the loop's thread and wait for its result."""
     return asyncio.run_coroutine_threadsafe(coroutine, _loop_of(os.getpid())).result()
 
 
 @cache
 def _loop_of(_process: int) -> asyncio.AbstractEventLoop:
-    """A process that was forked has no threads of its parent, and gets a loop of its own."""
+    """One loop per process: a forked process does not have its parent's threads."""
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, name="llmc-lancedb", daemon=True).start()
     return loop
 
 
 def preload(then: Callable[[], None] = lambda: None) -> threading.Thread:
-    """Import in a thread of its own, and go on there with `then`."""
+    """Import in a background thread, and call `then` there afterwards."""
 
     def run() -> None:
         try:
@@ -131,5 +131,5 @@ def failure() -> str:
 
 
 def cache_bytes() -> int:
-    """How much memory LanceDB's caches take, of all tables together."""
+    """The memory of LanceDB's caches, for all tables together."""
     return int(_session.size_bytes) if _session is not None else 0

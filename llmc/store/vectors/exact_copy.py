@@ -1,6 +1,6 @@
-"""The vectors of a small table in memory, compared one by one: exact, and faster than LanceDB up to some size.
+"""The vectors of a small table in memory, all of which are compared: exact, and faster than LanceDB up to some size.
 
-A copy never changes, so that any thread may search it while the next one is made. It keeps a byte for each dimension:
+A copy is immutable, so any thread may search it while the next one is created. It has one byte for each dimension:
 64,000 rows of 256 take 16 MB and 3.4 ms of CPU; as float32 they take four times the memory and no less time, and
 LanceDB's flat search takes 70 ms.
 """
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 __all__ = ["ExactCopy", "as_scores", "best_first", "best_hits"]
 
-# As floats they fit into the cache of a core: 20,000 rows of 256 dimensions take 2.6 ms, with blocks of 1,024 rows 4.2.
-# The BLAS spreads products of 4,096 rows over threads, which then wait for each other. The block is made once for a
-# search, and is so small that the allocator does not map it by itself (`base.malloc`): with a new block of 1 MB for
-# each product, page faults took 14 ms.
+# As floats, a block of this size fits into the cache of a core: 20,000 rows of 256 dimensions take 2.6 ms, with blocks
+# of 1,024 rows 4.2 ms. The BLAS distributes products of 4,096 rows over threads, which then wait for each other. One
+# block is allocated per search, small enough that the allocator does not map it separately (`base.malloc`): with a new
+# block of 1 MB for each product, page faults took 14 ms.
 PRODUCT_ROWS = 128
 EQUAL = 1e-6
 
@@ -78,7 +78,7 @@ class ExactCopy:
         return int(self.docs[-1]) if len(self) else 0
 
     def with_rows(self, docs: Numbers, ordinals: Numbers, vectors: npt.NDArray[np.float16]) -> ExactCopy:
-        """This copy and more rows."""
+        """A copy with these rows added."""
         quantised, scales = _quantise(vectors)
         docs, ordinals = np.concatenate([self.docs, docs]), np.concatenate([self.ordinals, ordinals])
         quantised, scales = np.concatenate([self.quantised, quantised]), np.concatenate([self.scales, scales])

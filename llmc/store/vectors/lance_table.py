@@ -1,13 +1,13 @@
-"""One LanceDB table: its format on disk, rows in and nearest rows out. No other module calls LanceDB; its errors become
-ours.
+"""One LanceDB table: its format on disk, writing rows, finding the nearest ones. No other module calls LanceDB; its
+errors are translated.
 
 A row is one chunk: `doc` and `ordinal` join it with the catalog, `vector` is a unit vector in float16. Half precision
 moves a cosine by less than 0.001 and takes half the space of float32. The schema's metadata names the embedding model
 and the format, so that a table of another model is recognised.
 
-A commit adds files and a version, and never changes a file in place; after some dozens a query opens as many files, so
-`optimize` joins them. Only the holder of the store's writer lock writes. Readers see a new version when they `refresh`;
-one that still reads a version that `optimize` has removed gets CorruptVectorsError and refreshes.
+A commit adds files and a version and never changes a file in place. A query opens the files of all commits, so
+`optimize` merges them after some dozens. Only the holder of the store's writer lock writes. Readers see a new version
+when they call `refresh`; if `optimize` has removed the version that is read, they get CorruptVectorsError and refresh.
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ __all__ = ["LanceTable", "Rows", "files_of", "manifest_of_table", "sync", "table
 FORMAT = 1
 FORMAT_KEY, MODEL_KEY = b"llmc.format", b"llmc.base.model"
 VERSIONS = "_versions"
-# Below these every file counts; `_transactions` only serves Lance's own conflict checks.
+# The folders whose files belong to a version; `_transactions` only serves Lance's own conflict checks.
 FOLDERS = ("data", "_deletions", "_indices")
-# Kept apart by documents and ordinals, in no order.
+# (documents, ordinals, vectors) of rows, in no order.
 Rows = tuple["Numbers", "Numbers", "npt.NDArray[np.float16]"]
 
 # Partitions have some 8,192 rows, so that up to 330,000 rows all of them are searched. Measured on 165,016 chunks of
 # kubernetes and 140 questions: recall@200 is 1.0 with all of 20, .984 with 20 of 32; more and smaller partitions
 # take six times as long to build, and to reach .98 a query is no faster.
 PROBES = 40
-# A statement with so many documents is parsed in 3 ms.
+# Parsing a statement with this many documents takes 3 ms.
 DOCS_IN_STATEMENT = 4_000
-# The lock of the store is held, so no other writer needs them; a reader refreshes.
+# Old versions can be removed at once: the lock excludes other writers, and a reader refreshes.
 OLD_VERSIONS = timedelta(milliseconds=1)
 VECTOR, DOC = "vector", "doc"
 
@@ -83,7 +83,8 @@ def check_schema(found: pa.Schema, embedding: Embedding) -> None:
 
 
 def arrow_rows(documents: Sequence[tuple[int, Floats]], embedding: Embedding) -> pa.Table:
-    """Rows of documents, each chunk's vector in order. What is not finite becomes 0: such a row is near nothing."""
+    """The rows of documents, with the vectors of their chunks in order. Values that are not finite become 0, so such a
+    row is near to no query."""
     import pyarrow as pa  # noqa: PLC0415 - comes with lancedb
 
     docs = np.concatenate([np.full(len(vectors), doc, np.int64) for doc, vectors in documents])
@@ -121,7 +122,7 @@ def manifest_of_table(table: Path) -> dict[str, Extent]:
 
 
 def sync(table: Path, before: set[str]) -> None:
-    """Make new files durable: Lance leaves that to the operating system."""
+    """Make new files durable, since Lance does not call fsync."""
     for name in files_of(table) - before:
         file = os.open(table / name, os.O_RDONLY | os.O_CLOEXEC)
         try:
@@ -132,7 +133,8 @@ def sync(table: Path, before: set[str]) -> None:
 
 @contextmanager
 def table_errors(folder: Path, doing: str) -> Iterator[None]:
-    """A full disk is StoreFullError, as everywhere; damage is CorruptVectorsError, since only vectors are lost."""
+    """A full disk raises StoreFullError, as everywhere; damage raises CorruptVectorsError, since only vectors are
+    lost."""
     try:
         with guard(folder, doing, ValueError, RuntimeError):
             yield
@@ -174,13 +176,14 @@ class LanceTable:
                 run(self._table.delete(statement))
 
     def optimize(self, *, indexed: bool) -> None:
-        """Join fragments, bring the indexes up to date (and make them, if the table is to be `indexed` and is not), and
-        remove older versions."""
+        """Merge fragments, update the indexes (create them if `indexed` is set and there are none), and remove older
+        versions."""
         with table_errors(self.folder, "optimizing the vectors"):
             run(self._table.optimize())
             if indexed and not self.is_indexed():
                 self._create_indexes()
-            # Old versions are removed before the indexes are brought up to date, so once more for what that leaves.
+            # `optimize` removes old versions before it updates the indexes, so a second call removes what the update
+            # left.
             for _ in range(2):
                 run(self._table.optimize(cleanup_older_than=OLD_VERSIONS, delete_unverified=True))
 
@@ -203,7 +206,7 @@ class LanceTable:
     def nearest(
         self, query: Floats, limit: int, docs: Collection[int] | None = None, *, indexed_only: bool = False
     ) -> Rows:
-        """Some `limit` rows (of `docs`, or of all) that are probably nearest. With `indexed_only`, rows that were
+        """About `limit` rows (of `docs`, or of all) that are probably nearest. With `indexed_only`, rows that were
         added since the last `optimize` are not compared."""
         with table_errors(self.folder, "searching the vectors"):
             search = self._table.vector_search(query).column(VECTOR).distance_type("l2").nprobes(PROBES)
@@ -222,8 +225,8 @@ class LanceTable:
             return None if found is None else int(found.num_unindexed_rows)
 
     def newest_rows(self, count: int) -> Rows | None:
-        """The `count` rows that were added last; None unless they are whole commits. The upper half of a row id is the
-        number of its fragment, and each commit adds a fragment with a higher number."""
+        """The `count` rows that were added last; None if they do not consist of whole commits. The upper half of a row
+        id is the number of its fragment, and each commit adds a fragment with a higher number."""
         with table_errors(self.folder, "reading the vectors"):
             rows = run(self._table.query().select([DOC]).with_row_id().to_arrow())
             fragments, counts = np.unique(rows["_rowid"].to_numpy() >> 32, return_counts=True)

@@ -1,8 +1,8 @@
-"""The vector tables in the hands of the store's writer: adding, deleting, optimizing, and replacing a damaged one.
+"""The vector tables as the store's writer uses them: adding, deleting, optimizing, and replacing damaged tables.
 
-What the catalog says of a table is changed here too, each time in the order that a crash leaves repairable. A table
-that cannot be used is dropped, never patched: its documents are then without vectors, and are embedded again. Without
-LanceDB everything else goes on.
+This module also updates the catalog's entries for the tables, in an order that can be repaired after a crash. An
+unusable table is dropped, never patched: its documents then have no vectors and are embedded again. Without LanceDB all
+other stores are still written.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ log = logs.get("store")
 
 
 class VectorTables:
-    """`seal` notes a new generation; `reached` is called after each step, for the tests. `lost` says why a table had to
-    be dropped; it is empty if none was."""
+    """`seal` records a new generation; `reached` is called after each step, for the tests. `lost` is the reason why a
+    table was dropped; empty if none was."""
 
     def __init__(
-        self, parts: Parts, ledger: CatalogWriter, seal: Callable[[int], None], reached: Callable[[str], None]
+        self, parts: Parts, catalog_writer: CatalogWriter, seal: Callable[[int], None], reached: Callable[[str], None]
     ) -> None:
         self._parts = parts
-        self._ledger = ledger
+        self._catalog_writer = catalog_writer
         self._seal = seal
         self._reached = reached
         self._tables: dict[Embedding, VectorIndex] = {}
         self.lost = ""
 
     def open(self) -> None:
-        """The tables of every embedder that the catalog knows."""
+        """Open the tables of every embedder in the catalog."""
         known, folder = self._parts.catalog.moment().embeddings.values(), self._parts.folder
         self._tables = {one: self._tables[one] if one in self._tables else VectorIndex(folder, one) for one in known}
 
@@ -57,7 +57,7 @@ class VectorTables:
     # --- rows
 
     def add(self, vectors: Mapping[int, Vectors]) -> None:
-        """Rows of the target. VectorsUnavailableError without LanceDB."""
+        """Add rows of the target embedder. VectorsUnavailableError without LanceDB."""
         if not vectors:
             return
         try:
@@ -73,8 +73,8 @@ class VectorTables:
         table.commit()
 
     def delete(self, docs: Collection[int]) -> None:
-        """Without LanceDB the rows stay until `optimize`: no reader uses rows of documents that the catalog does not
-        name."""
+        """Delete rows. Without LanceDB they stay until `optimize`, since readers ignore documents that are not in the
+        catalog."""
         for embedding, table in list(self._tables.items()):
             table.delete(docs)
             try:
@@ -90,15 +90,15 @@ class VectorTables:
         """Forget a table that cannot be used."""
         self.lost = reason
         log.warning("rebuilding the vectors", folder=str(self._parts.folder), reason=reason)
-        self._seal(self._ledger.forget_vectors(embedding))
+        self._seal(self._catalog_writer.forget_vectors(embedding))
         self._reached("vectors forgotten")
         self._parts.moment = self._parts.catalog.moment()
         self.open()
         self.drop_unnamed()
 
     def check(self) -> None:
-        """Drop damaged tables. If the catalog does not name the files of a table, its writer died while it was
-        optimizing, and the number of rows decides."""
+        """Drop damaged tables. If the catalog does not list the files of a table, its writer died while optimizing, and
+        the number of rows shows whether the table is complete."""
         for embedding, table in list(self._parts.tables().items()):
             documents, rows = self._parts.catalog.embedded_total(embedding.number)
             if table.damage:
@@ -117,7 +117,7 @@ class VectorTables:
         if found < rows:
             self.drop(embedding, f"{rows - found:,} of {rows:,} vectors are missing")
         else:
-            self._seal(self._ledger.put_manifests(self.manifests()))
+            self._seal(self._catalog_writer.put_manifests(self.manifests()))
 
     def drop_unnamed(self) -> None:
         """Remove the tables of embedders that were replaced."""
@@ -130,7 +130,7 @@ class VectorTables:
     # --- optimizing
 
     def optimize(self) -> bool:
-        """Join the files of tables that have many, and index large tables; True if there was one."""
+        """Merge the files of tables that have many, and index large tables; False if no table needed it."""
         done = False
         for embedding, table in list(self._tables.items()):
             if table.needs_optimize(partial(self._rows_of, embedding)):
@@ -142,9 +142,9 @@ class VectorTables:
         return self._parts.catalog.embedded_total(embedding.number)[1]
 
     def _optimize(self, embedding: Embedding, table: VectorIndex) -> None:
-        """Files are replaced, so the catalog names none of them meanwhile (`check`). A full disk leaves the table as it
-        was."""
-        self._seal(self._ledger.put_manifests({embedding.store: {}}))
+        """Optimizing replaces files, so the catalog lists none of them meanwhile (see `check`). On a full disk the
+        table stays as it was."""
+        self._seal(self._catalog_writer.put_manifests({embedding.store: {}}))
         self._reached("vectors unsealed")
         try:
             strays = table.docs() - self._parts.catalog.embedded(embedding.number)
@@ -158,4 +158,4 @@ class VectorTables:
         except (StoreFullError, VectorsUnavailableError) as error:
             log.warning("the vectors were not optimized", folder=str(self._parts.folder), error=str(error))
         self._reached("vectors optimized")
-        self._seal(self._ledger.put_manifests(self.manifests()))
+        self._seal(self._catalog_writer.put_manifests(self.manifests()))

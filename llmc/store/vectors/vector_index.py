@@ -1,11 +1,10 @@
-"""The vector store of one embedding model: LanceDB for what is kept, an exact copy in memory where the table is small.
+"""The vector store of one embedding model: a LanceDB table, and an exact copy in memory if the table is small.
 
-Up to `EXACT_ROWS` rows a query is answered by the copy, which is loaded from the table and follows it; above, every
-query is a search of the table, whose index covers all rows but those of the latest saves: these are compared in memory,
-since LanceDB opens a file for each save. All give the cosine of the stored vectors. What is loaded is a `Snapshot`;
-`reload` says that the catalog names another state of the table, and the next query brings the snapshot up to date.
-
-Nothing here is needed for an answer from keywords: `state` says whether vectors can take part, without waiting.
+Up to `EXACT_ROWS` rows, the copy answers queries; it is loaded from the table and updated with it. Above, every query
+searches the table, whose index covers all rows except those of the latest saves. These rows are compared in memory,
+since LanceDB opens a file for each save. All scores are cosines of the stored vectors. The loaded state is a
+`Snapshot`; `reload` records that the catalog lists another state of the table, and the next query updates the snapshot.
+Keyword search does not depend on this module: `state` reports, without waiting, whether vectors can be searched.
 """
 
 from __future__ import annotations
@@ -33,26 +32,27 @@ if TYPE_CHECKING:
     from llmc.store.vectors.lance_table import Rows
 
     Floats = npt.NDArray[np.float32]
-    Search = Callable[..., Rows]  # the nearest rows: how many, of which documents
+    Search = Callable[..., Rows]  # (number of rows, documents) → the nearest rows
 
 __all__ = ["VectorIndex", "VectorState"]
 
-# Measured (256 dimensions, CPU of a query): 50,000 rows take 2.7 ms in memory, and 13 MB; LanceDB takes 8 ms at
-# whatever size, and an index of 50,000 rows is built in a second.
+# Measured (256 dimensions, CPU of a query): 50,000 rows take 2.7 ms and 13 MB in memory; LanceDB takes 8 ms at any
+# size, and builds an index of 50,000 rows in a second.
 EXACT_ROWS = 50_000
-# Each save is a version with files of its own, which every query checks for damage: 2 µs for each.
+# Each save is a version with its own files, and every query checks them for damage, 2 µs each.
 MOST_VERSIONS = 40
-# The index orders by rounded vectors; of twice as many candidates the exact cosine picks (recall@200 .98 → 1.0).
+# The index orders by rounded vectors. Reordering twice as many candidates by exact cosine raises recall@200 from .98
+# to 1.0.
 CANDIDATES = 2
-# A filter of more documents than this costs more than searching without it and dropping the others.
+# A filter of more documents than this costs more than an unfiltered search whose other results are dropped.
 FILTERED_DOCS = 2_000
 MOST_CANDIDATES = 4_000
 
 
 @dataclass(frozen=True, slots=True)
 class VectorState:
-    """`answered_by`: memory, lancedb, or empty while vectors cannot answer; then `reason` says why. `damaged`: the
-    table has to be made again."""
+    """`answered_by` is memory or lancedb, or empty if vectors cannot be searched; `reason` then explains it. `damaged`:
+    the table must be created again."""
 
     answered_by: str = ""
     rows: int = 0
@@ -62,8 +62,8 @@ class VectorState:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What is loaded: no table before the first vectors, no copy of a large one. `latest` are the rows of a large table
-    that its index does not cover; None if they are not known, and then LanceDB searches for them."""
+    """The loaded state: no table before the first vectors, no copy of a large table. `latest` are the rows of a large
+    table that its index does not cover; None if they are not loaded, and then LanceDB searches them."""
 
     table: LanceTable | None
     copy: ExactCopy | None
@@ -83,7 +83,7 @@ class VectorIndex:
         self._named = manifest
         self._added: list[tuple[int, Floats]] = []
         self._deleted: set[int] = set()
-        self._written: LanceTable | None = None  # opened by the writer, for its next batch
+        self._written: LanceTable | None = None  # opened by the writer and kept for its next batch
         self._loading = threading.Lock()
         self._loader: threading.Thread | None = None
         self._snapshot: Snapshot | None = None
@@ -103,8 +103,8 @@ class VectorIndex:
         self._deleted = set()
 
     def commit(self) -> None:
-        """Durable when it returns. VectorsUnavailableError without LanceDB, CorruptVectorsError if the table cannot be
-        used; nothing is written then."""
+        """Write the buffered changes durably. VectorsUnavailableError without LanceDB, CorruptVectorsError if the table
+        cannot be used; nothing is written then."""
         added, deleted = self._added, self._deleted
         self.rollback()
         if not added and not (deleted and self.folder.exists()):
@@ -132,7 +132,7 @@ class VectorIndex:
         return manifest_of_table(self.folder)
 
     def needs_optimize(self, rows: Callable[[], int]) -> bool:
-        """Whether the table has many versions, or rows enough for an index and none yet. Reads file names only."""
+        """Whether the table has many versions, or enough rows for an index but none. Reads file names only."""
         if not self.folder.exists():
             return False
         has_index = any((self.folder / "_indices").glob("*"))
@@ -148,13 +148,13 @@ class VectorIndex:
     # --- loading
 
     def reload(self, manifest: Mapping[str, Extent] | None = None) -> None:
-        """The catalog names these files now; the next query reads the newest version if they are others."""
+        """Record the files that the catalog lists now; if they changed, the next query reads the newest version."""
         if manifest is None or manifest != self._named:
             self._named = manifest
             self._stale = True
 
     def state(self, *, wait: bool = True) -> VectorState:
-        """Whether vectors can answer. Without `wait` a table that is not loaded is loaded in the background."""
+        """Whether vectors can be searched. Without `wait`, a table that is not loaded is loaded in the background."""
         if self.damage:
             return VectorState(reason=self.damage, damaged=True)
         if engine.failure():
@@ -177,7 +177,7 @@ class VectorIndex:
             self._loader = engine.preload(self._load_quietly)
 
     def _load_quietly(self) -> None:
-        self.state()  # keeps what went wrong for the next caller
+        self.state()  # stores an error for the next caller
 
     def _current(self) -> Snapshot:
         if self.damage:
@@ -190,7 +190,7 @@ class VectorIndex:
         return self._snapshot
 
     def _load(self) -> Snapshot:
-        """Twice, if need be: `optimize` in another process may remove the files of a version while it is read."""
+        """Load, and try once more if it fails: `optimize` in another process may remove files while they are read."""
         try:
             try:
                 return self._loaded(self._snapshot)
@@ -212,11 +212,11 @@ class VectorIndex:
         if rows > EXACT_ROWS:
             return Snapshot(table, None, rows, self._latest(table, before, kept), kept)
         copy = before.copy if before and before.copy is not None else ExactCopy.empty(self.dimension)
-        return Snapshot(table, brought_up_to_date(copy, table, rows), rows)
+        return Snapshot(table, updated(copy, table, rows), rows)
 
     def _latest(self, table: LanceTable, before: Snapshot | None, kept: frozenset[str]) -> ExactCopy | None:
-        """If nothing was deleted or indexed since `before`, only later saves are read: the number of rows proves that
-        none is missing."""
+        """The rows that the index does not cover. If nothing was deleted or indexed since `before`, only later saves
+        are read; the number of rows proves that none is missing."""
         count = table.unindexed_count()
         if count is None or count > EXACT_ROWS:
             return None
@@ -279,7 +279,7 @@ class VectorIndex:
 
     @property
     def memory(self) -> int:
-        """Bytes of the rows that are kept in memory."""
+        """The bytes of the rows in memory."""
         loaded = self._snapshot
         return sum(part.memory for part in (loaded.copy, loaded.latest) if part is not None) if loaded else 0
 
@@ -294,7 +294,7 @@ def nearest(search: Search, query: Floats, limit: int, docs: Collection[int] | N
 
 
 def nearest_within(search: Search, query: Floats, limit: int, docs: Collection[int]) -> list[ChunkHit]:
-    """Search everything and keep these documents; with the filter, if too few of them come that way."""
+    """Search everything and keep the hits in these documents; search with a filter if these are too few."""
     wanted = np.fromiter(docs, np.int64, len(docs))
     total = 4 * CANDIDATES * limit
     while total <= MOST_CANDIDATES:
@@ -306,8 +306,9 @@ def nearest_within(search: Search, query: Floats, limit: int, docs: Collection[i
     return nearest(search, query, limit, docs)
 
 
-def brought_up_to_date(copy: ExactCopy, table: LanceTable, rows: int) -> ExactCopy:
-    """Documents only ever get higher numbers, so a save is the rows after the last; anything else is looked for."""
+def updated(copy: ExactCopy, table: LanceTable, rows: int) -> ExactCopy:
+    """The copy with the changes of the table. New documents have higher numbers, so the rows of a save follow the last
+    one; other differences are found by comparing all documents."""
     copy = copy.with_rows(*table.rows_after(copy.last_doc))
     if len(copy) == rows:
         return copy
