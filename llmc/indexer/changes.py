@@ -28,8 +28,8 @@ __all__ = ["Changes", "Discrepancy", "below", "find_changes", "scan_limits", "ve
 
 @dataclass(slots=True)
 class Changes:
-    """`paths` are new, changed or gone; `tally` is what the walk passed over and why; `denied` is what the denylist
-    names and nothing else hides. `complete` is False for a walk that was stopped at its deadline."""
+    """`paths` are new, changed or deleted files; `tally` counts what the walk skipped and why; `denied` are files that
+    only the denylist hides. `complete` is False if the walk was stopped at its deadline."""
 
     paths: set[str] = field(default_factory=set)
     denied: set[str] = field(default_factory=set)
@@ -78,7 +78,7 @@ def scan_limits(settings: Index) -> ScanLimits:
 
 
 def topmost(folders: Collection[str]) -> list[str]:
-    """One walk serves a folder and all below it."""
+    """The folders that are not inside another one of them: one walk covers a folder and everything below it."""
     kept: list[str] = []
     for folder in sorted(folders):
         if not any(below(folder, other) for other in kept):
@@ -114,7 +114,7 @@ def verify_root(
             seen.add(path)
             state, now = known.get(path), look(root_index.root_fs, path, limits.max_file_bytes).state
             if now is None:
-                continue  # gone since the folder was listed
+                continue  # deleted since the folder was listed
             if state is None:
                 found.append(Discrepancy(root, "missing", path, str(now.status)))
             elif (state.status, state.key) != (now.status, now.key):

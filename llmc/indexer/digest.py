@@ -4,15 +4,15 @@
 `capsule` describes each, `parse` joins them, `digest` adds vectors. Every line is in exactly one chunk. `root_fs` reads
 the files, and `pipeline` decides which of them are new.
 
-*Cutting.* From the first line of a chunk, every line within reach is a place for the next cut and has a price: how deep
-in the nesting of definitions it lies (between two top-level ones costs nothing, a line in the middle of a paragraph
-most), how far the chunk is from the intended size, and whether it would end inside a definition that other lines come
-before. The cheapest is taken. So small neighbours share a chunk, a definition of some size has its own, and a large one
-is cut between its methods, or else at a blank line.
+*Cutting.* Every line within the maximum size of a chunk is a candidate for the next cut and has a price. The price is
+higher for a line deeper in the nesting of definitions (between two top-level definitions it is zero, within a paragraph
+it is highest), for a chunk further from the intended size, and for a chunk that contains other lines before the start
+of a definition that it cuts. The cheapest line is chosen. As a result small neighbours share a chunk, a medium
+definition has its own, and a large one is cut between its methods or at a blank line.
 
-*Capsules* hold what retrieval knows of a chunk beyond its own lines: the names and signatures of the definitions around
-it. They are never shown, and have no path, so that a renamed file needs no new vectors. Imports are left out, since
-they lead to users of a thing rather than to the thing itself.
+*Capsules* describe the context of a chunk for retrieval: the names and signatures of the enclosing definitions. They
+are never shown and contain no path, so a renamed file needs no new vectors. Imports are omitted, since they lead to the
+users of a definition rather than to the definition.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ __all__ = ["Digest", "capsule", "digest", "document_key", "document_vectors", "e
 AIM = 1_500  # characters
 LONGEST_CHUNK = 3_000
 MOST_LINES = 120
-LAST = 2_000  # what is left at the end is one chunk up to this size
+LAST = 2_000  # a remainder of up to this size becomes one chunk
 
-# Prices, in chunk sizes: 1.0 is as bad as a chunk of no length at all would be.
+# Prices in units of the chunk size: 1.0 is the price of an empty chunk.
 TOO_SHORT = 0.9
 TOO_LONG = 0.6
 DEPTHS = (0.0, 0.15, 0.3, 0.45)
@@ -65,8 +65,8 @@ DOCUMENT_KINDS = frozenset({"heading", "cell", "section", "key"})
 _COMMENT_SIGNS = re.compile(r"^[\s/*#;!\-\"'<>|%({]+")
 _QUOTES = re.compile(r"\s*[rRuU]?(?:\"\"\"|''')\s*(\S.*)")
 _CONFIG = frozenset({"json", "yaml", "toml", "ini", "properties", "xml", "hcl", "gomod"})
-# A table of constants has more heads than text. Judged questions rank with 2,000 as well as without a limit, with
-# 1,000 they do not.
+# A table of constants has more heads than text. The judged questions rank as well with 2,000 as without a limit, but
+# not with 1,000.
 LONGEST_HEADS = 2_000
 
 
@@ -100,7 +100,7 @@ class _Places:
         self._edges = sorted(self._prices)
 
     def _read(self, marks: Sequence[Mark]) -> None:
-        """An edge is a line at which a definition begins or the next thing after one does."""
+        """Collect the edges: lines at which a definition begins, or the first line after one."""
         stack: list[tuple[int, int, float]] = []  # end, lead, price
         for mark in marks:
             lead, end = mark.lead - 1, mark.symbol.end_line
@@ -152,7 +152,7 @@ class _Places:
         return best, lowest
 
     def _lines(self, first: int, reach: int) -> list[tuple[float, int]]:
-        """Lines that begin nothing: after a blank one rather than not, little indented rather than far."""
+        """(price, line) of lines at which no definition begins; lower after a blank line and with less indentation."""
         near = max(first + 1, bisect_left(self._starts, self._starts[first] + AIM // 3))
         priced = []
         blank = False
@@ -181,7 +181,7 @@ class Setting(NamedTuple):
 
 
 def settings(marks: Sequence[Mark], spans: Sequence[tuple[int, int]]) -> Iterator[Setting]:
-    """One for each (first line, last line), which come in order."""
+    """The surroundings of each span (first line, last line); spans are in order."""
     open_marks: list[Mark] = []
     at = 0
     for first, last in spans:
@@ -209,7 +209,7 @@ def _main(around: tuple[Mark, ...], begun: list[Mark], first: int, last: int) ->
 
 def capsule(setting: Setting, line: Callable[[int], str]) -> str:
     """`line` gives the text of a line by its number."""
-    parts = [*_names(setting), *_lost(setting, line)]
+    parts = [*_names(setting), *_outer_heads(setting, line)]
     return "\n".join(parts)[:LONGEST_CAPSULE].rstrip()
 
 
@@ -222,8 +222,8 @@ def _names(setting: Setting) -> Iterator[str]:
         yield main.symbol.qualified[:LONGEST_LINE]
 
 
-def _lost(setting: Setting, line: Callable[[int], str]) -> Iterator[str]:
-    """Headers of the enclosing definitions that are in an earlier chunk, nearest first, and what each is about."""
+def _outer_heads(setting: Setting, line: Callable[[int], str]) -> Iterator[str]:
+    """Headers and descriptions of the enclosing definitions that begin in an earlier chunk, nearest first."""
     for mark in reversed(setting.around):
         if mark.symbol.kind not in DOCUMENT_KINDS:
             yield mark.symbol.signature[:LONGEST_LINE]
@@ -279,7 +279,7 @@ def _chunks(language: str, text: str, starts: list[int], read: Outline) -> Itera
 
 
 def _line_starts(text: str) -> list[int]:
-    """Where each line begins, and last where the text ends."""
+    """The offset of each line, and finally that of the end of the text."""
     lengths = [len(line) + 1 for line in text.split("\n")]
     lengths[-1] -= 1
     starts = list(accumulate(lengths, initial=0))
@@ -288,7 +288,7 @@ def _line_starts(text: str) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """`vectors` is None when the caller has them already (a rename) or when there is no embedder."""
+    """`vectors` is None if the caller has them already (after a rename) or if there is no embedder."""
 
     parsed: Parsed
     vectors: Vectors | None
@@ -307,8 +307,8 @@ def digest(files: Sequence[tuple[str, str]], embedder: Embedder | None) -> list[
 
 
 def document_vectors(parsed: Sequence[Parsed], embedder: Embedder) -> list[Vectors]:
-    """The vectors of each document's chunks. Only those of a static model are put in context: other models were not
-    measured that way."""
+    """The vectors of each document's chunks. Only those of a static model get a share of their neighbours; this was not
+    measured with other models."""
     rows = embedder.embed([text for one in parsed for text in embedded_texts(one)])
     ends = np.cumsum([len(one.chunks) for one in parsed])
     found = [rows[end - len(one.chunks) : end] for one, end in zip(parsed, ends, strict=True)]
@@ -316,7 +316,7 @@ def document_vectors(parsed: Sequence[Parsed], embedder: Embedder) -> list[Vecto
 
 
 def embedded_texts(parsed: Parsed) -> Iterator[str]:
-    """What the model sees of each chunk. Content only, never the path: a rename then needs no embedding.
+    """The text to embed for each chunk. It contains no path, so that a rename needs no embedding.
 
     The names and signatures that a chunk defines precede its text twice: in a model that averages words, one line among
     forty has little weight (docs/decisions/0023).

@@ -1,8 +1,8 @@
-"""Which roots have an index here, and how one is forgotten.
+"""Lists the roots that have an index on this machine, and removes the index of a root.
 
 A store belongs to a family of work trees: forgetting a root removes its files from the store, and forgetting the last
-root removes the store. Of stores that are not in use, only the catalog is opened; one that cannot be read is listed by
-its family alone, and can be forgotten too.
+root removes the store. For stores that are not in use, only the catalog is opened; an unreadable one is listed by its
+family alone, and can be forgotten too.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _state(registry: IndexRegistry, root: str) -> str:
 def forget_root(registry: IndexRegistry, named: str) -> KnownRoot:
     """Stop indexing a root and remove its index. `named`: its path, its name, or the family of an unreadable store."""
     known = known_roots(registry)
-    found = _meant(known, named)
+    found = _find_named(known, named)
     registry.drop(found.path)
     if any(one.family == found.family and one is not found for one in known):
         _drop_from_store(registry, found)
@@ -81,7 +81,7 @@ def forget_root(registry: IndexRegistry, named: str) -> KnownRoot:
     return found
 
 
-def _meant(known: list[KnownRoot], named: str) -> KnownRoot:
+def _find_named(known: list[KnownRoot], named: str) -> KnownRoot:
     for fits in (
         [one for one in known if one.path and one.path == os.path.realpath(named)],
         [one for one in known if named in {one.name, one.family} and named],
@@ -90,12 +90,12 @@ def _meant(known: list[KnownRoot], named: str) -> KnownRoot:
             return fits[0]
         if fits:
             paths = ", ".join(one.path or one.family for one in fits)
-            raise NotFoundError(f"several roots are called {named}", hint=f"Name one by its path: {paths}.")
+            raise NotFoundError(f"several roots are called {named}", hint=f"Give the path of one: {paths}.")
     raise NotFoundError(f"{named} is not an indexed root", hint="`llmc roots` lists them.", path=named)
 
 
 def _drop_from_store(registry: IndexRegistry, root: KnownRoot) -> None:
-    """Other work trees of the repository stay."""
+    """Remove the root from its store; other work trees of the repository stay."""
     drop = partial(_drop_here, str(Path(registry.home.stores, root.family)), root.path)
     writer_thread = registry.writer_threads.get(root.family)
     if writer_thread is None:

@@ -1,8 +1,8 @@
-"""What an explicitly named path holds that the index leaves out: ripgrep searches what it is given by name.
+"""The files below an explicitly named path that are not indexed, since ripgrep searches any path that it is given.
 
-An ignored file that is named is searched; of an ignored folder everything that its own ignore files, and those above
-it, do not hide by themselves. A link is followed if it stays in the root. What the denylist or `index.exclude` refuses
-stays refused. Nothing is indexed here; retrieval reads these files from disk.
+An ignored file that is named is searched. In an ignored folder, all files are searched except those that ignore files
+hide individually. A link is followed if it stays in the root. Files refused by the denylist or `index.exclude` stay
+refused. Nothing is indexed here; retrieval reads these files from disk.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 __all__ = ["UNREAD", "NamedPath", "named_path"]
 
 
-# Why a walk passed over something that ripgrep would have searched, or complained about.
+# Reasons for skipping an entry that ripgrep would have searched or reported.
 UNREAD = frozenset({SkipReason.UNREADABLE, SkipReason.DEEP, SkipReason.LONG, SkipReason.MANY})
 
 
 @dataclass(frozen=True, slots=True)
 class NamedPath:
-    """`path` is where the name leads inside the root. `files` are those that the index does not hold, `skipped` those
-    of them that cannot be read, `refusal` the error that reading it raises."""
+    """`path` is the resolved path inside the root. `files` are those that are not indexed, `skipped` those of them that
+    cannot be read; `refusal` is the error that reading the path raises."""
 
     path: str
     files: frozenset[str] = frozenset()
@@ -40,7 +40,7 @@ class NamedPath:
 
 
 def named_path(root_index: RootIndex, path: str) -> NamedPath:
-    """`path` is relative to the root; "" is the root itself, which the index holds."""
+    """`path` is relative to the root; "" is the root itself, which is indexed."""
     root_fs = root_index.root_fs
     seen = root_fs.stat(path) if path else None
     if seen is not None and seen.kind is FileKind.LINK:

@@ -1,8 +1,7 @@
-"""Nested roots: which of them are kept, and which folders the outer one leaves out.
+"""Nested roots: which of them are kept, and which folders the outer root excludes.
 
-A root inside another one is dropped, so that no file is found twice. It is kept if the outer root does not show it
-(because of ignore files, `include` or `exclude`), or if it has its own rules; then the outer root leaves its folder
-out.
+A root inside another one is dropped, so that no file is found twice. It is kept if the outer root hides it (because of
+ignore files, `include` or `exclude`), or if it has its own rules; the outer root then excludes its folder.
 """
 
 from __future__ import annotations
@@ -27,14 +26,14 @@ MARKS, ESCAPED = re.compile(r"([\\*?\[\]!#])"), r"\\\1"
 
 
 def nested(roots: Sequence[Root], own: Mapping[str, Settings]) -> tuple[list[tuple[Root, Settings]], tuple[str, ...]]:
-    """(the roots that stay, each with its settings; a sentence for each that does not). `own` goes by `Root.id`."""
+    """(the remaining roots with their settings, a note for each dropped root). `own` is keyed by `Root.id`."""
 
-    def apart(outer: Root, folder: str) -> bool:
+    def is_separate(outer: Root, folder: str) -> bool:
         inner = own.get(f"{outer.path}/{folder}")
         differs = inner is not None and inner.index != own[outer.id].index
         return differs or hidden(outer, own[outer.id], folder)
 
-    covered = cover(disambiguate(roots), apart)
+    covered = cover(disambiguate(roots), is_separate)
     return [(root, without(root, own[root.id], covered.roots)) for root in covered.roots], covered.notes
 
 
@@ -46,7 +45,7 @@ def hidden(root: Root, settings: Settings, folder: str) -> bool:
 
 
 def without(root: Root, settings: Settings, kept: Sequence[Root]) -> Settings:
-    """The settings of a root that leaves the folders of other roots to them."""
+    """The settings of a root, with the folders of the roots inside it excluded."""
     folders = [folder for other in kept if other is not root and (folder := paths.inside(other.path, root.path))]
     shown = [f"/{MARKS.sub(ESCAPED, folder)}/" for folder in sorted(folders) if not hidden(root, settings, folder)]
     if not shown:

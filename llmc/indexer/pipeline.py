@@ -31,16 +31,16 @@ __all__ = ["BatchLimits", "IndexOutcome", "adopt", "index_paths"]
 
 BINARY = "binary"
 NO_STAMP = Stamp(size=-1, mtime_ns=0, ctime_ns=0, inode=0)
-# Rows of one commit, and files that are held in memory until the catalog is asked which of them it knows.
+# The rows of one commit, and the files in memory for one catalog query that finds the known ones.
 ADOPTED_AT_ONCE = 20_000
 RECOGNISED_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
 class BatchLimits:
-    """`batch_files` and `batch_bytes` bound what one commit holds. The first is small, so that a query during the first
-    build has something to answer from, and each may be twice the one before: every commit is a segment with its own
-    dictionary, and seven of them took more disk than three."""
+    """`batch_files` and `batch_bytes` limit the size of a commit. The first commit is small, so that queries during the
+    first build find something soon, and each next one may be twice as large: every commit is a segment with its own
+    dictionary, and seven of them took more disk space than three."""
 
     max_file_bytes: int = 2 * 1024 * 1024
     first_files: int = 128
@@ -50,7 +50,7 @@ class BatchLimits:
 
 @dataclass(slots=True)
 class IndexOutcome:
-    """What a run did, for progress reports and `llmc status`."""
+    """The counts of a run, for progress reports and `llmc status`."""
 
     files: Counter[str] = field(default_factory=Counter)  # indexed, known, skipped, failed, gone
     bytes: int = 0
@@ -61,7 +61,8 @@ class IndexOutcome:
 
 @dataclass(frozen=True, slots=True)
 class FileLook:
-    """One look at one path: `state` is None when nothing is there, `hash` and `text` are set when it can be indexed."""
+    """The result of reading one path: `state` is None if it does not exist; `hash` and `text` are set if it is
+    indexable."""
 
     path: str
     state: FileState | None
@@ -90,9 +91,9 @@ def index_paths(
     hidden: Iterable[str] = (),
     on_batch: Callable[[IndexOutcome, list[str]], None] | None = None,
 ) -> IndexOutcome:
-    """Bring the store up to date for these paths, whatever happened to them: made, changed, renamed away, deleted.
+    """Update the store for these paths, whether they were created, changed, renamed or deleted.
 
-    `hidden` paths are forgotten, whatever is on disk: the rules leave them out.
+    `hidden` paths are removed from the store even if they exist: the rules exclude them.
     """
     outcome = IndexOutcome()
     there = (look(root_fs, path, limits.max_file_bytes) for path in paths)
@@ -120,10 +121,10 @@ def index_paths(
 
 
 def adopt(root: str, paths: Iterable[str], *, root_fs: RootFs, store: Store, limits: BatchLimits) -> list[str]:
-    """Take over every file whose document the store knows already, from another work tree or an earlier branch, which
-    only takes a row each. Returns the other paths.
+    """Index every file whose document is in the store already, from another work tree or an earlier branch: each needs
+    only one row. Returns the other paths.
 
-    Many files share a commit: only their rows are held in memory, and a commit waits for the disk.
+    Many files share a commit, since only their rows are kept in memory and a commit waits for the disk.
     """
     left: list[str] = []
     waiting = iter(paths)
@@ -144,8 +145,8 @@ Glance = tuple[str, str, tuple[bytes, Stamp] | None]
 
 
 def glance(root_fs: RootFs, path: str, max_bytes: int) -> Glance:
-    """(path, key, content): enough to tell whether the store knows a file. Missing and unreadable paths are left to
-    `look`."""
+    """(path, key, content) of a file, which show whether the store knows it. `look` handles missing and unreadable
+    paths."""
     try:
         data, stamp = root_fs.read(path, max_bytes, walking=True)
     except (LlmcError, OSError):
@@ -194,12 +195,13 @@ def look(root_fs: RootFs, path: str, max_bytes: int) -> FileLook:
 
 
 def lasting(stamp: Stamp) -> Stamp:
-    """A stamp so recent that another write might not change it is replaced by one that equals no other."""
+    """The stamp, or one that equals no other if the file is so recent that another write might not change its stamp."""
     return stamp if settled(stamp) else Stamp(stamp.size, 0, 0, stamp.inode)
 
 
 def recognise(batch: list[FileLook], store: Store, digester: Digester) -> list[Work]:
-    """Only what the store does not know is digested: a second work tree costs catalog rows, a rename no embedding."""
+    """Submit the files that the store does not know: a second work tree costs only catalog rows, a rename no
+    embedding."""
     known = store.catalog.numbers([seen.state.key for seen in batch if seen.state and seen.state.key])
     fresh = [seen for seen in batch if seen.state and seen.state.key and seen.state.key not in known]
     embedded = store.embedded_contents([seen.hash for seen in fresh])

@@ -29,19 +29,19 @@ if TYPE_CHECKING:
 
 __all__ = ["DigestPool", "Digester", "Inline", "Promise"]
 
-# A slice is what travels to a process at once: long enough to hide the pipe, short enough to spread over the cores.
+# The files pack_result to a process at once: enough to hide the cost of the pipe, few enough to keep all cores busy.
 SLICE_BYTES = 512 * 1024
 SLICE_FILES = 64
 
 File = tuple[str, str]
-# A digest as it travels: as few objects as can be, since a pipe takes some 10 µs for each.
-Sent = tuple[str, int, list[tuple[Any, ...]], PackedSymbols, PackedReferences, PackedLinks, "Vectors | None"]
-Results = tuple[list[Sent | str], float]
+# A digest for sending through a pipe: few objects, since each takes some 10 µs.
+PackedDigest = tuple[str, int, list[tuple[Any, ...]], PackedSymbols, PackedReferences, PackedLinks, "Vectors | None"]
+Results = tuple[list[PackedDigest | str], float]
 
 
 class Promise(Protocol):
     def result(self) -> Digest | str:
-        """The digest, or why there is none."""
+        """The digest, or the reason why there is none."""
 
 
 class Digester(Protocol):
@@ -84,7 +84,9 @@ class DigestPool:
         self._settings = settings
         self._workers = workers
         self._embed = embed
-        self._executor: ProcessPoolExecutor | None = None  # started by the first file: a work tree may bring none
+        self._executor: ProcessPoolExecutor | None = (
+            None  # started by the first file: a work tree may have no new files
+        )
         self.cpu = 0.0
 
     def submit(self, files: Sequence[File], *, embed: bool) -> list[Promise]:
@@ -107,7 +109,7 @@ class DigestPool:
                 results, _ = executor.submit(work, [file], embed=embed).result()
             except BrokenProcessPool:
                 return "the parser crashed on this file"
-            return received(results[0])
+            return unpack_result(results[0])
 
     def renew(self) -> None:
         if self._executor is not None:
@@ -124,7 +126,7 @@ class DigestPool:
 
 
 class Slice:
-    """The files of one call and what came of them; asked for once, then remembered."""
+    """The files of one call and their results, which are fetched once and cached."""
 
     def __init__(self, pool: DigestPool, files: list[File], embed: bool, future: Future[Results]) -> None:
         self._pool = pool
@@ -145,7 +147,7 @@ class Slice:
                 self._results = [self._pool.alone(file, embed=self._embed) for file in self._files]
             else:
                 self._pool.cpu += seconds
-                self._results = [received(one) for one in done]
+                self._results = [unpack_result(one) for one in done]
         return self._results
 
 
@@ -199,11 +201,11 @@ def end_with_parent() -> None:
 
 def work(files: list[File], *, embed: bool) -> Results:
     started = time.process_time()
-    results = [sent(one) for one in digest_safely(files, _embedder if embed else None)]
+    results = [pack_result(one) for one in digest_safely(files, _embedder if embed else None)]
     return results, time.process_time() - started
 
 
-def sent(result: Digest | str) -> Sent | str:
+def pack_result(result: Digest | str) -> PackedDigest | str:
     if isinstance(result, str):
         return result
     parsed = result.parsed
@@ -211,7 +213,7 @@ def sent(result: Digest | str) -> Sent | str:
     return parsed.language, parsed.lines, chunks, *packed(parsed), result.vectors
 
 
-def received(result: Sent | str) -> Digest | str:
+def unpack_result(result: PackedDigest | str) -> Digest | str:
     if isinstance(result, str):
         return result
     language, lines, chunks, symbols, references, links, vectors = result

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 __all__ = ["IndexRegistry"]
 
 
-# A local server answers within milliseconds, a remote one within a second.
+# A local server responds within milliseconds, a remote one within a second.
 OPEN_SECONDS: Final = 3.0
 RETRY_SECONDS: Final = 60.0
 log = logs.get("registry")
@@ -60,7 +60,7 @@ class Opening:
 
 
 class Embedders:
-    """By their settings; safe from many threads."""
+    """The embedders by their settings; thread-safe."""
 
     def __init__(self, on_ready: Callable[[EmbedderSettings, Embedder], None]) -> None:
         self._on_ready = on_ready
@@ -69,7 +69,7 @@ class Embedders:
         self._closed = threading.Event()
 
     def get(self, settings: EmbedderSettings, seconds: float | None = None) -> tuple[Embedder | None, str]:
-        """(the embedder, why there is none). `seconds` bounds the wait; a local model is waited for by default."""
+        """(the embedder, why there is none). `seconds` limits the wait; by default a call waits for a local model."""
         with self._lock:
             opening = self._openings.get(settings)
             if opening is None:
@@ -104,8 +104,8 @@ def is_remote(settings: EmbedderSettings) -> bool:
 
 @dataclass(eq=False)
 class IndexRegistry:
-    """`processes`: large work goes to worker processes. `watching`: roots are watched; else `settle` walks them.
-    `wait_for_vectors`: a search waits until the vectors are loaded; else it answers from keywords until they are."""
+    """`processes`: run large tasks in worker processes. `watching`: watch the roots; otherwise `settle` walks them.
+    `wait_for_vectors`: a search waits until the vectors are loaded; otherwise it uses only keywords until then."""
 
     home: Home
     watching: bool = True
@@ -170,7 +170,7 @@ class IndexRegistry:
         return writer_thread
 
     def settle(self, root_indexes: Sequence[RootIndex], barrier: float, settle: float) -> list[Freshness]:
-        """Wait, within bounds, until the store holds all changes made before this call; returns what it lacks."""
+        """Wait, within bounds, until the store has all changes made before this call; returns what is missing."""
         uncovered = (
             self._watcher.barrier(barrier, [root_index.root for root_index in root_indexes]) if self._watcher else {}
         )
@@ -224,7 +224,7 @@ class IndexRegistry:
         return self._embedders.get(settings, seconds)
 
     def _embedder_ready(self, settings: EmbedderSettings, embedder: Embedder) -> None:
-        """Roots that were opened without this embedder get it, and are embedded."""
+        """Pass the embedder to roots that were opened without it, and embed their documents."""
         with self._lock:
             writer_threads = [
                 writer_thread for writer_thread in self.writer_threads.values() if writer_thread.embedder is None
@@ -282,7 +282,7 @@ class IndexRegistry:
 
 
 def use_embedder(writer_thread: WriterThread, embedder: Embedder) -> None:
-    """In the writer's thread, between two batches."""
+    """Replace the embedder; runs in the writer's thread, between two batches."""
     if writer_thread.embedder is None:
         writer_thread.retired.append(writer_thread.store)
         writer_thread.store, note = open_reader(writer_thread.folder, embedder)
@@ -293,8 +293,8 @@ def use_embedder(writer_thread: WriterThread, embedder: Embedder) -> None:
 
 
 def open_reader(folder: str, embedder: Embedder | None) -> tuple[Store, str]:
-    """The store, and a sentence about what has to be rebuilt. Opening it for writing first creates or repairs it. A
-    store that is damaged or of an older format is emptied, since it can be built again from the files on disk.
+    """The store, and a note if it must be rebuilt. Opening it for writing first creates or repairs it. A store that is
+    damaged or has an older format is emptied, since it can be built again from the files on disk.
     """
     name, dimension = (embedder.name, embedder.dimension) if embedder else (None, 0)
     note = ""

@@ -1,8 +1,8 @@
-"""Vectors that a shared index has already: a fresh clone of a published repository need not embed them again.
+"""Fetches vectors from shared indexes, so that a fresh clone of a published repository need not embed its files.
 
-A slow embedder takes minutes where the servers in `[[remotes]]` send the same vectors in seconds. They are asked by the
-hash of a file's content, under the name of the repository that the clone is of. Whatever a server does not have, or
-sends in an unusable form, is embedded here; one that fails is not asked again in this run.
+A slow embedder takes minutes for vectors that the servers in `[[remotes]]` send in seconds. They are requested by the
+hash of a file's content and the name of the clone's repository. Contents that a server does not have, or sends in an
+unusable form, are embedded locally; after a failure a server is not queried again in this run.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 __all__ = ["RemoteVectors"]
 
-# The vectors of 200 documents take a second of a server that has to fetch them first.
+# A server that has to fetch the vectors of 200 documents first takes a second.
 SECONDS: Final = 30.0
 MOST_BYTES: Final = 64 << 20
 OK: Final = 200
 
 
 class RemoteVectors:
-    """`trouble` says why a server was given up."""
+    """`trouble` is the reason why a server is not queried any more."""
 
     def __init__(self, settings: Settings, folder: str, embedder: Embedder) -> None:
         self.repo = origin_name(folder) if settings.remotes else ""
@@ -41,7 +41,7 @@ class RemoteVectors:
         self._remotes = list(settings.remotes) if self.repo else []
 
     def find(self, hashes: Collection[str]) -> dict[str, Vectors]:
-        """content hash → a row for each chunk; what no server has is left out."""
+        """content hash → a row for each chunk; contents that no server has are omitted."""
         found: dict[str, Vectors] = {}
         for entry in list(self._remotes):
             missing = sorted(set(hashes) - found.keys())
@@ -51,7 +51,7 @@ class RemoteVectors:
                 found.update(self._ask(entry, missing))
             except (ExchangeError, ValueError, KeyError, TypeError) as error:
                 self._remotes.remove(entry)
-                kind = error.kind if isinstance(error, ExchangeError) else "an answer that cannot be read"
+                kind = error.kind if isinstance(error, ExchangeError) else "an unreadable reply"
                 self.trouble = f"{entry.name} sent no vectors ({kind})"
         return found
 
@@ -68,12 +68,12 @@ class RemoteVectors:
             raise ValueError(f"HTTP {answer.status}")
         return self._read(orjson.loads(answer.body)["vectors"], frozenset(hashes))
 
-    def _read(self, sent: Mapping[str, str], asked: frozenset[str]) -> dict[str, Vectors]:
+    def _read(self, sent: Mapping[str, str], requested: frozenset[str]) -> dict[str, Vectors]:
         """Unit rows in half precision, as tables hold them."""
         found: dict[str, Vectors] = {}
         for name, data in sent.items():
             rows = np.frombuffer(base64.b64decode(data, validate=True), "<f2").astype(np.float32)
             rows = rows.reshape(-1, self._embedder.dimension)
-            if name in asked and np.isfinite(rows).all():
+            if name in requested and np.isfinite(rows).all():
                 found[name] = rows
         return found

@@ -1,9 +1,8 @@
-"""The index of one root: it is watched, and the writer thread of its family brings it up to date.
+"""The index of one root, which is watched, and which the writer thread of its family keeps up to date.
 
-The watcher only marks what changed, the writer thread takes the marks and does the work, and a query asks `freshness`
-which paths the store does not hold yet. Nothing here blocks the watcher. `Pending` holds the marks: paths that changed
-and folders to walk again. A mark made while its path is being indexed outlives that round: only what was taken is
-settled.
+The watcher only marks changes, the writer thread processes the marks, and `freshness` tells a query which paths are not
+in the store yet. Nothing here blocks the watcher. `Pending` contains the marks: changed paths, and folders to walk
+again. A mark that is set while its path is being indexed stays for the next round.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ __all__ = ["BuildProgress", "Freshness", "PendingBatch", "RootIndex"]
 
 @dataclass(frozen=True, slots=True)
 class PendingBatch:
-    """One round of work. The numbers identify the marks that it covers."""
+    """The marks that one round of work covers, with their numbers."""
 
     paths: Mapping[str, int]
     folders: Mapping[str, int]
@@ -48,7 +47,7 @@ class PendingBatch:
 
 @dataclass(frozen=True, slots=True)
 class PendingSnapshot:
-    """`version` changes with every mark and every settlement. `folders` are still to be walked, each with a reason."""
+    """`version` changes with every mark and every settlement. `folders` must still be walked, each with a reason."""
 
     version: int
     paths: frozenset[str]
@@ -64,7 +63,7 @@ class Pending:
     _count: int = 0
     _version: int = 0
     _marked_at: float = 0.0
-    _owed_since: float = 0.0
+    _unsettled_since: float = 0.0
     _changed: threading.Condition = field(default_factory=threading.Condition)
 
     def mark(self, paths: Iterable[str]) -> None:
@@ -83,24 +82,24 @@ class Pending:
         with self._changed:
             return PendingBatch(dict(self._paths), dict(self._folders), tuple(self._reasons.values()))
 
-    def expand(self, taken: PendingBatch, paths: Iterable[str]) -> PendingBatch:
-        """The walk of the folders that were taken is done: what it found is pending. Returns the new batch. The folders
-        stay marked until it is settled: a query that waits for a folder also waits for files that the walk found."""
+    def expand(self, batch: PendingBatch, paths: Iterable[str]) -> PendingBatch:
+        """Replace the folders of a batch by the changed files that the walk found in them. The folders stay marked
+        until the new batch is settled, so a query that waits for a folder also waits for these files."""
         with self._changed:
             self._version += 1
-            newest = max(taken.folders.values(), default=0)
-            found = {path: self._paths.setdefault(path, newest) for path in paths if path not in taken.paths}
-            self._walked |= taken.folders
-            return PendingBatch({**found, **taken.paths}, taken.folders, taken.reasons)
+            newest = max(batch.folders.values(), default=0)
+            found = {path: self._paths.setdefault(path, newest) for path in paths if path not in batch.paths}
+            self._walked |= batch.folders
+            return PendingBatch({**found, **batch.paths}, batch.folders, batch.reasons)
 
-    def settle(self, taken: PendingBatch, only: Iterable[str] | None = None) -> None:
-        """The store holds what was taken, or `only` these paths of it."""
+    def settle(self, batch: PendingBatch, only: Iterable[str] | None = None) -> None:
+        """Remove the marks of the batch, or of `only` these paths: the store contains them now."""
         with self._changed:
             if only is None:
-                self._drop(self._folders, taken.folders)
-                self._drop(self._paths, taken.paths)
+                self._drop(self._folders, batch.folders)
+                self._drop(self._paths, batch.paths)
             else:
-                self._drop(self._paths, {path: taken.paths[path] for path in only if path in taken.paths})
+                self._drop(self._paths, {path: batch.paths[path] for path in only if path in batch.paths})
             self._changed.notify_all()
 
     def _drop(self, marks: dict[str, int], done: Mapping[str, int]) -> None:
@@ -121,7 +120,7 @@ class Pending:
             return dict(self._reasons)
 
     def snapshot(self) -> PendingSnapshot:
-        """Paths and folders at one moment: between two calls of `paths` and `folders` a walk may end."""
+        """Paths and folders at the same moment; a walk may end between separate calls of `paths` and `folders`."""
         with self._changed:
             unwalked = {folder for folder, number in self._folders.items() if self._walked.get(folder) != number}
             folders = {folder: self._reasons[folder] for folder in unwalked}
@@ -132,10 +131,10 @@ class Pending:
         with self._changed:
             return time.monotonic() - self._marked_at
 
-    def owed_for(self) -> float:
+    def unsettled_for(self) -> float:
         """Seconds since the first mark that is not settled."""
         with self._changed:
-            return time.monotonic() - self._owed_since
+            return time.monotonic() - self._unsettled_since
 
     def __bool__(self) -> bool:
         with self._changed:
@@ -150,10 +149,10 @@ class Pending:
         deadline = time.monotonic() + seconds
         with self._changed:
             newest = self._count
-            while self._owed(newest):
+            while self._has_unsettled(newest):
                 left = deadline - time.monotonic()
                 if left <= 0 or not self._changed.wait(left):
-                    return not self._owed(newest)
+                    return not self._has_unsettled(newest)
             return True
 
     def _note(self) -> None:
@@ -161,16 +160,16 @@ class Pending:
         self._version += 1
         self._marked_at = time.monotonic()
         if not self._paths and not self._folders:
-            self._owed_since = self._marked_at
+            self._unsettled_since = self._marked_at
         self._changed.notify_all()
 
-    def _owed(self, newest: int) -> bool:
+    def _has_unsettled(self, newest: int) -> bool:
         return any(n <= newest for n in self._paths.values()) or any(n <= newest for n in self._folders.values())
 
 
 @dataclass(frozen=True, slots=True)
 class BuildProgress:
-    """How far a build is."""
+    """The progress of a build."""
 
     stage: str
     done: int = 0
@@ -183,19 +182,19 @@ class BuildProgress:
         return (self.total - self.done) / self.rate if self.rate and self.total else None
 
 
-# A query walks folders that the writer thread has not reached yet. A root whose walk takes longer than this is not
-# walked for queries, and the reply says so. 30,000 files take 0.4 s.
+# A query walks the folders that the writer thread has not reached yet, unless the walk of the root takes longer than
+# this; the reply then reports it. 30,000 files take 0.4 s.
 QUERY_WALK_SECONDS = 1.0
 
-# Verdicts of the ignore rules that are kept between the watcher's mark and the writer's batch.
+# The number of ignore verdicts that are cached between the watcher's mark and the writer's batch.
 MOST_VERDICTS = 10_000
-ALMOST = 0.99  # everything is committed, and the vectors are still to be written
+ALMOST = 0.99  # everything is committed except the vectors
 
 
 @dataclass(frozen=True, slots=True)
 class Freshness:
-    """What a query must know: every path whose current content the store may not hold, and how much of the root is
-    indexed. `unsure` says why there may be further paths."""
+    """What a query needs to know: the paths whose current content may not be in the store, and the indexed share of the
+    root. `unsure` is the reason why there may be further paths."""
 
     pending: frozenset[str] = frozenset()
     share: float = 1.0
@@ -211,20 +210,20 @@ class RootIndex:
     watcher: Watcher | None = None
     pending: Pending = field(default_factory=Pending)
     progress: BuildProgress | None = None
-    built: bool = False  # the store has held all of the root at least once since it was opened
+    built: bool = False  # the store was complete at least once since it was opened
     walk_seconds: float = 0.0  # how long the last walk of the whole root took
     error: str = ""
     denied: frozenset[str] = frozenset()  # files and folders that only the denylist keeps out of the index
-    tally: Tally | None = None  # what the last walk of the whole root passed over
+    tally: Tally | None = None  # what the last walk of the whole root skipped
     opened: float = field(default_factory=time.monotonic)
     last_change: float | None = None
     last_commit: float | None = None
     last_scan: float | None = None
     _verdicts: tuple[int, dict[str, bool]] = (-1, {})  # version of `rules`, path → whether they ignore it
-    _shown: tuple[int, frozenset[str]] = (-1, frozenset())  # version of `pending`, its paths that the rules show
+    _visible: tuple[int, frozenset[str]] = (-1, frozenset())  # version of `pending`, its paths that no rule hides
 
     def watch(self) -> None:
-        """Watch first, walk afterwards: a change in between is reported twice rather than never."""
+        """Place the watches, then schedule a walk: in this order a change in between is reported twice, not missed."""
         if self.watcher is not None:
             self.watcher.add(self.root, self.rules.ignored)
         self.pending.mark_folder("", "start")
@@ -244,7 +243,7 @@ class RootIndex:
         self.pending.mark_folder(folder, reason)
 
     def walk(self, catalog: Catalog, folders: Collection[str]) -> set[str]:
-        """The paths below these folders that differ from the catalog. Rules and watches first, the walk afterwards."""
+        """The paths below these folders that differ from the catalog. Rules and watches are updated before the walk."""
         for folder in folders:
             self.rules.forget(folder)
             if self.watcher is not None:
@@ -271,12 +270,12 @@ class RootIndex:
         )
 
     def leaves_out(self, path: str, *, is_folder: bool) -> bool:
-        """Whether the index leaves out a path: it is too deep, as for a walk, or the rules ignore it."""
+        """Whether a path is not indexed because it is too deep for a walk or the rules ignore it."""
         too_deep = path.count("/") + is_folder > self.settings.index.max_depth
         return too_deep or self.rules.ignored(path, is_folder=is_folder)
 
     def ignores(self, path: str) -> bool:
-        """Whether the index leaves out a file; evaluated once per path until the rules change."""
+        """Whether a file is not indexed; evaluated once per path until the rules change."""
         version, verdicts = self._verdicts
         if version != self.rules.version or len(verdicts) >= MOST_VERDICTS:
             verdicts = {}
@@ -287,14 +286,14 @@ class RootIndex:
         return verdict
 
     def note_denied(self, paths: Iterable[str]) -> None:
-        """Keep count of denied files that come and go; everything else about them is ignored."""
+        """Update the set of denied files, which is all that is recorded about them."""
         for path in paths:
             if self.rules.denies(path) and not self.rules.hides(path, is_folder=False):
                 there = self.root_fs.stat(path) is not None
                 self.denied = self.denied | {path} if there else self.denied - {path}
 
     def is_unindexed(self, path: str) -> bool:
-        """Whether something exists at the path that the index leaves out, or a link that may lead there."""
+        """Whether something exists at the path that is not indexed, or a link that may lead to it."""
         seen = self.root_fs.stat(path)
         if seen is None:
             return False
@@ -302,13 +301,13 @@ class RootIndex:
         return not (is_folder or seen.kind is FileKind.FILE) or self.leaves_out(path, is_folder=is_folder)
 
     def split_by_rules(self, paths: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """(what belongs to the root, what the rules leave out), each in order."""
+        """(paths that belong to the root, paths that the rules exclude), each in order."""
         ordered = sorted(paths)
         hidden = {path for path in ordered if self.ignores(path)}
         return tuple(path for path in ordered if path not in hidden), tuple(path for path in ordered if path in hidden)
 
     def walked(self) -> None:
-        """The store holds everything that a walk of the whole root found."""
+        """Record that the store contains everything that a walk of the whole root found."""
         self.built = True
         self.last_scan = time.time()
         if self.watcher is not None:
@@ -325,9 +324,9 @@ class RootIndex:
         )
 
     def freshness(self, catalog: Catalog, uncovered: str = "") -> Freshness:
-        """`uncovered`: why the watcher may have missed changes, empty if it has not."""
+        """`uncovered` is the reason why the watcher may have missed changes; empty if it has not."""
         seen = self.pending.snapshot()
-        shown, unsure = self._shown_of(seen), ""
+        shown, unsure = self._visible_of(seen), ""
         folders = {"", *seen.folders} if uncovered else set(seen.folders)
         if folders:
             found, unsure = self._walk_for_query(catalog, folders, uncovered)
@@ -346,12 +345,13 @@ class RootIndex:
             return frozenset(), error.message
         return frozenset(self.split_by_rules(changes.paths)[0]), "" if changes.complete else reason
 
-    def _shown_of(self, seen: PendingSnapshot) -> frozenset[str]:
-        """Thousands of paths are pending during a build, and the rules take 10 µs for each."""
-        version, shown = self._shown
+    def _visible_of(self, seen: PendingSnapshot) -> frozenset[str]:
+        """The pending paths that no rule hides; cached, since a build has thousands and the rules take 10 µs for
+        each."""
+        version, shown = self._visible
         if version != seen.version:
             shown = frozenset(self.split_by_rules(seen.paths)[0])
-            self._shown = seen.version, shown
+            self._visible = seen.version, shown
         return shown
 
     def share(self) -> float:

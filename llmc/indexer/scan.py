@@ -2,8 +2,8 @@
 
 `scan` walks a folder and everything below it, yields a `FolderListing` per folder, and skips what the rules hide
 (`ignore`) and what cannot be indexed, the latter with a reason. `look` returns the same for a single path. Both only
-stat: whether a file is binary turns out when it is read. Everything goes through `root_fs`, folder by folder, so that a
-folder that is replaced by a link during the walk is not entered.
+stat files; whether a file is binary is decided when it is read. Everything goes through `root_fs`, folder by folder, so
+that a folder that is replaced by a link during the walk is not entered.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ class SkippedFile:
 
 @dataclass(slots=True)
 class FolderListing:
-    """One folder: its files by path, what was passed over, what the denylist names, and how many entries the rules
-    hide."""
+    """One folder: its files by path, the skipped entries, the denied ones, and the number of entries hidden by
+    rules."""
 
     folder: str
     files: dict[str, Stamp] = field(default_factory=dict)
@@ -74,7 +74,7 @@ class FolderListing:
 
 @dataclass(slots=True)
 class Tally:
-    """A walk in figures, with the first few names for each reason."""
+    """The counts of a walk, with the first few names for each reason."""
 
     files: int = 0
     folders: int = 0
@@ -201,7 +201,7 @@ def _file(entry: os.DirEntry[str], path: str, largest: int, listing: FolderListi
 
 
 def _cut(listing: FolderListing, left: int) -> FolderListing:
-    """The last listing of a walk that found more files than it may."""
+    """The last listing of a walk that reached the limit of files."""
     paths = sorted(listing.files)
     for path in paths[left:]:
         del listing.files[path]

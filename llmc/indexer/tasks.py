@@ -37,34 +37,34 @@ if TYPE_CHECKING:
 
 __all__ = ["IndexTask", "WritableStore", "adopt_here", "embeds_at_once", "run", "run_here", "try_embedder"]
 
-# Starting a pool takes each of its processes a third of a second; below this the work itself takes less.
+# Starting each process of a pool takes a third of a second, longer than digesting fewer files than this.
 POOL_FILES = 200
 # How long to wait for another writer, such as the worker of a daemon that was just killed.
 WAIT_SECONDS = 30.0
 FILL_DOCUMENTS = 200
-# Editors and agents save again within seconds. Opening and closing cost more than the batch of a save; while the store
-# is open it takes two threads and some 60 MB.
+# Editors and agents save again within seconds, and opening and closing the store costs more than the batch of a save.
+# An open store takes two threads and some 60 MB.
 IDLE_SECONDS = 10.0
-# How often a writer with nothing to do looks whether another process waits for it.
+# How often an idle writer checks whether another process waits for the lock.
 AWAITED_SECONDS = 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class IndexTask:
-    """`paths` are read whatever their stamps are. Without any, documents without vectors are embedded and the store is
-    cleaned up."""
+    """`paths` are read even if their stamps are unchanged. Without paths, documents without vectors are embedded and
+    the store is cleaned up."""
 
     store: str
     root: Root
     settings: Settings
     paths: tuple[str, ...] = ()
-    hidden: tuple[str, ...] = ()  # changed paths that the rules leave out
+    hidden: tuple[str, ...] = ()  # changed paths that the rules exclude
 
 
 @dataclass(slots=True, eq=False)
 class WritableStore:
-    """The store of one family, opened for writing when it is first needed and kept open for the saves that follow. Its
-    owner lets go (`release`) before a worker process starts, and once it `is_due`. Not thread-safe."""
+    """The store of one family, opened for writing when it is first needed and kept open for further saves. Its owner
+    calls `release` before a worker process starts, and when `is_due` returns true. Not thread-safe."""
 
     folder: str
     _store: Store | None = None
@@ -73,7 +73,7 @@ class WritableStore:
 
     @contextmanager
     def opened(self, root: Root, embedder: Embedder | None, on_lost_vectors: Callable[[str], None]) -> Iterator[Store]:
-        """After an error it is closed: opening it again repairs what the error left."""
+        """Open the store for writing. It is closed after an error, since opening it again repairs it."""
         try:
             store = self._current() or self._open(embedder)
             if root not in self._roots:
@@ -105,7 +105,7 @@ class WritableStore:
             store.close()
 
     def is_due(self) -> bool:
-        """Whether to let go: nothing was written for a while, or another process waits."""
+        """Whether to release the store: it was idle for a while, or another process waits."""
         if self._store is None:
             return False
         return time.monotonic() - self._used_at >= IDLE_SECONDS or self._store.is_awaited()
@@ -117,11 +117,11 @@ class WritableStore:
 
 
 def run(task: IndexTask, report: Report) -> IndexOutcome:
-    """A whole task, in a worker process."""
+    """Run a whole task; called in a worker process."""
     os.nice(5)  # a build must not slow down the user's own programs
     embedder, trouble = try_embedder(task.settings.embedder)
     if embedder is not None:
-        engine.preload()  # while the first files are parsed
+        engine.preload()  # in parallel with parsing the first files
     if trouble:
         report({"stage": "embed", "trouble": trouble})
     inline = embedder if embeds_at_once(task.settings.embedder) else None
@@ -151,7 +151,7 @@ def run(task: IndexTask, report: Report) -> IndexOutcome:
 
 
 def run_here(task: IndexTask, store: Store, root_fs: RootFs, embedder: Embedder | None, report: Report) -> None:
-    """A small task, such as a save, in this process; without paths, it embeds documents that lack vectors."""
+    """Run a small task, such as a save, in this process; without paths, embed documents that lack vectors."""
     inline = embedder if embeds_at_once(task.settings.embedder) else None
     index(task, store, root_fs, Inline(inline), report)
     store.flush_vectors()
@@ -168,7 +168,7 @@ def drop_vectors_here(folder: str, embedder: Embedder | None, reason: str) -> No
 
 
 def adopt_here(task: IndexTask, store: Store, root_fs: RootFs) -> tuple[str, ...]:
-    """Take over files that the store knows; returns the other paths, for a worker."""
+    """Index the files whose documents are in the store; returns the other paths, for a worker."""
     return tuple(adopt(task.root.id, task.paths, root_fs=root_fs, store=store, limits=limits_of(task)))
 
 
@@ -245,7 +245,7 @@ def fill_vectors(task: IndexTask, store: Store, root_fs: RootFs, embedder: Embed
 
 
 def published_vectors(store: Store, remote: RemoteVectors, docs: Collection[int]) -> dict[int, Vectors]:
-    """Of documents whose content is published, cut into as many chunks as here."""
+    """Vectors of documents whose content is published and has as many chunks there as here."""
     hashes = {doc: store.catalog.content_hash(doc) for doc in docs}
     found = remote.find({one for one in hashes.values() if one})
     chunks = store.catalog.chunks_of([doc for doc, one in hashes.items() if one in found])

@@ -1,8 +1,8 @@
-"""Large work in a process of its own: queries stay fast while a root is built, and a crash there ends nothing else.
+"""Runs large tasks in a separate process: queries stay fast during a build, and a crash affects only that task.
 
-`WorkerProcess` is the parent's end: it starts the process, writes an `IndexTask` to its stdin and reads its reports,
-one JSON object per line, from its stdout. The process holds the store's lock while it lives; killed at any moment, it
-leaves a store that the next writer repairs. `tasks` defines what is done.
+`WorkerProcess` is the parent's side: it starts the process, writes an `IndexTask` to its stdin and reads reports, one
+JSON object per line, from its stdout. The process holds the store's lock until it ends. If it is killed, the next
+writer repairs the store. `tasks` defines the work.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class WorkerProcess:
                 if "error" not in last:
                     self.on_report(last)
         except BrokenPipeError:
-            pass  # it died before it had the task; its exit code is checked below
+            pass  # it died before it read the task; its exit code is checked below
         except BaseException:
             kill(process)
             raise
@@ -88,7 +88,7 @@ class WorkerProcess:
 
 
 def main(source: BinaryIO, target: BinaryIO) -> int:
-    """The process itself."""
+    """The main function of the process."""
     from llmc.indexer.tasks import run  # noqa: PLC0415 - the parent does not need it
 
     def report(values: Report) -> None:

@@ -34,13 +34,13 @@ T = TypeVar("T")
 
 # Parsing and embedding this many files takes a tenth of a second; starting a process takes half of one.
 INLINE_FILES = 32
-# A daemon that saves every second needs 40 for the versions that are worth joining.
+# With a save every second, there are enough versions to merge after 40 seconds.
 OPTIMIZE_SECONDS = 30.0
 REBUILDING_VECTORS = "rebuilding the vectors"
 PAUSED = "paused"
 MINUTES_FROM = 90.0
 RETRY_SECONDS = (1.0, 5.0, 15.0, 60.0)
-# What the log keeps of a worker's last report.
+# The fields of a worker's last report that are logged.
 REPORTED = ("files", "chunks", "cpu_seconds")
 
 
@@ -50,7 +50,7 @@ class PausedRoundError(Exception):
 
 @dataclass(eq=False)
 class WriterThread:
-    """`store` is the reader that queries share."""
+    """`store` is the reader that all queries use."""
 
     family: str
     folder: str
@@ -59,9 +59,9 @@ class WriterThread:
     processes: bool = True  # False: everything happens in this process (tests, --no-daemon)
     on_commit: Callable[[RootIndex, set[str]], None] = lambda _index, _paths: None
     root_indexes: list[RootIndex] = field(default_factory=list)
-    trouble: str = ""  # why nothing can be written at the moment
-    paused: bool = False  # by the user; pending paths stay pending, and queries read them from disk
-    note: str = ""  # why the index or its vectors are being rebuilt, until they are
+    trouble: str = ""  # the reason why nothing can be written at the moment
+    paused: bool = False  # by the user; queries then read pending paths from disk
+    note: str = ""  # the reason for a rebuild of the index or its vectors, while it runs
     retired: list[Store] = field(default_factory=list)  # replaced, but a query may still use it
     _writable: tasks.WritableStore = field(init=False)
     _worker: WorkerProcess | None = None
@@ -83,13 +83,14 @@ class WriterThread:
         self._thread.start()
 
     def wake(self, *, hurry: bool = False) -> None:
-        """Something is pending; `hurry` if a query waits for it, so that the debounce time is skipped."""
+        """Process pending changes; `hurry` skips the debounce time, for a query that waits."""
         with self._wake:
             self._hurry = self._hurry or hurry
             self._wake.notify_all()
 
     def pause(self) -> None:
-        """Stop indexing. A worker is ended; what it has committed stays, and the rest is pending until `resume`."""
+        """Stop indexing. A running worker is stopped; its commits stay, and the other changes are pending until
+        `resume`."""
         with self._wake:
             self.paused = True
             worker = self._worker
@@ -160,7 +161,7 @@ class WriterThread:
                 self._round(root_index)
 
     def _release(self) -> None:
-        """Close the store for writing. What it has committed is safe whatever happens here."""
+        """Close the store for writing; errors are only logged, since its commits are safe."""
         try:
             self._writable.release()
         except LlmcError as error:
@@ -170,7 +171,7 @@ class WriterThread:
         """Wait until there is work to do now; False when the thread is closing."""
         with self._wake:
             while not self._closed and not self._calls:
-                delay = self._ripe_in()
+                delay = self._seconds_to_round()
                 if (delay is not None and delay <= 0) or self._writable.is_due():
                     break
                 delays = (delay, self._writable.check_seconds)
@@ -178,7 +179,7 @@ class WriterThread:
             self._hurry = False
             return not self._closed
 
-    def _ripe_in(self) -> float | None:
+    def _seconds_to_round(self) -> float | None:
         """Seconds until the next round: changes within the debounce time become one batch."""
         if self.paused:
             return None
@@ -192,7 +193,7 @@ class WriterThread:
     def _delay_of(self, root_index: RootIndex) -> float | None:
         index = root_index.settings.index
         if root_index.pending:
-            owed = root_index.pending.owed_for()
+            owed = root_index.pending.unsettled_for()
             return min(index.debounce_ms / 1000 - root_index.pending.quiet_for(), index.settle_ms / 1000 - owed)
         if index.rescan_seconds and root_index.last_scan is not None:
             due = root_index.last_scan + index.rescan_seconds - time.time()
@@ -213,7 +214,7 @@ class WriterThread:
             return
         try:
             if batch.folders:
-                self._release()  # a walk may take longer than other processes wait
+                self._release()  # other processes do not wait as long as a walk may take
                 root_index.progress = BuildProgress("scan")
                 found = root_index.walk(self.store.catalog, batch.folders)
                 batch = root_index.pending.expand(batch, found)
@@ -248,12 +249,12 @@ class WriterThread:
             self.trouble = message
         else:
             root_index.error = message
-        if is_first:  # the same failure is tried again every minute
+        if is_first:  # log it once: the same failure repeats every minute
             log.warning("indexing failed", root=root_index.root.path, error=message)
 
     def _index(self, root_index: RootIndex, batch: PendingBatch) -> None:
-        """Bring the store up to date for these paths. A worker takes minutes for a large root, and what it has
-        committed is settled at once."""
+        """Update the store for these paths. A worker takes minutes for a large root, and its commits are settled at
+        once."""
         if batch.paths:
             shown, hidden = root_index.split_by_rules(batch.paths)
             task = tasks.IndexTask(self.folder, root_index.root, root_index.settings, shown, hidden)
@@ -276,7 +277,7 @@ class WriterThread:
         self._optimize_vectors(root_index)
 
     def _may_know(self, root_index: RootIndex) -> bool:
-        """Whether the store may have many of its documents, from another work tree or another branch."""
+        """Whether the store may already have many documents of the root, from another work tree or branch."""
         return root_index.built or any(root.id != root_index.root.id for root in self.store.catalog.roots())
 
     def _fill_vectors(self, root_index: RootIndex) -> None:
@@ -293,8 +294,8 @@ class WriterThread:
             self._run_here(root_index, task)
 
     def _optimize_vectors(self, root_index: RootIndex) -> None:
-        """Saves leave small files in the vector table; a worker joins them, since that takes 100 MB for a while. Where
-        it fails, as on a full disk, it is not tried again for some time."""
+        """Merge the small files that saves leave in the vector table, in a worker because it needs 100 MB. After a
+        failure, as on a full disk, it is retried only after some time."""
         now = time.monotonic()
         if now < self._optimize_after or self.embedder is None or not self.store.scattered_vectors():
             return
@@ -306,7 +307,7 @@ class WriterThread:
             self._run_here(root_index, task)
 
     def _opened(self, root_index: RootIndex) -> AbstractContextManager[Store]:
-        return self._writable.opened(root_index.root, self.embedder, self._owe_vectors)
+        return self._writable.opened(root_index.root, self.embedder, self._mark_vectors)
 
     def _run_here(self, root_index: RootIndex, task: tasks.IndexTask) -> None:
         report = self._report_to(root_index, task)
@@ -352,12 +353,12 @@ class WriterThread:
                     root_index.pending.settle(batch, in_order[settled:done])
                     settled = done
             if values.get("lost_vectors"):
-                self._owe_vectors(values["lost_vectors"])
+                self._mark_vectors(values["lost_vectors"])
 
         return report
 
     def repair_vectors(self, reason: str) -> None:
-        """Drop a vector table that cannot be used and embed every document again; returns at once."""
+        """Drop an unusable vector table and embed every document again; returns immediately."""
         with self._wake:
             if self._repairing or not self.root_indexes:
                 return
@@ -366,9 +367,9 @@ class WriterThread:
 
     def _drop_vectors(self, reason: str) -> None:
         tasks.drop_vectors_here(self.folder, self.embedder, reason)
-        self._owe_vectors(reason)
+        self._mark_vectors(reason)
 
-    def _owe_vectors(self, reason: str) -> None:
+    def _mark_vectors(self, reason: str) -> None:
         self.note = vector_note(reason)
         log.warning(self.note, folder=self.folder)
         for root_index in self.root_indexes:

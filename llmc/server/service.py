@@ -356,7 +356,7 @@ class Service:
             "root": root_index.root.path,
             "path": min(paths),
             "done": len(paths),
-            "seconds": root_index.pending.owed_for(),
+            "seconds": root_index.pending.unsettled_for(),
         }
         log.info("indexed", root=root_index.root.path, files=len(paths), first=min(paths))
         with self._lock:

@@ -34,7 +34,7 @@ _READERS: dict[str, Callable[[str], Outline]] = {
     "rst": read_rst,
     "sql": read_sql,
     "svelte": read_component,
-    "text": read_rst,  # plain text underlines its titles too
+    "text": read_rst,  # titles in plain text are underlined too
     "vue": read_component,
     "yaml": read_yaml,
 }
@@ -60,5 +60,5 @@ def outline(language: str, text: str) -> Outline:
 
 
 def _is_minified(text: str) -> bool:
-    """Lines so long that no one can be shown one: bundles, data. They stay searchable as text."""
+    """Whether the lines are too long to be shown, as in bundles and data. Such files stay searchable as text."""
     return len(text) > _SMALL and len(text) > _LONG_LINES * (text.count("\n") + 1)

@@ -1,4 +1,4 @@
-"""Which variables does a node bind, of what type, to what value? The grammars' own fields, by the type of the node."""
+"""The variables that a node of a syntax tree binds, with their types and values."""
 
 from __future__ import annotations
 
@@ -76,7 +76,8 @@ def bindings(node: Node) -> Iterator[Binding]:
 
 
 def _parameter(node: Node) -> Iterator[Binding]:
-    """Of Go several names may share a type; C and C++ wrap the name in declarators; Rust has a pattern."""
+    """A parameter. In Go several names may share a type; C and C++ wrap the name in declarators; Rust uses a
+    pattern."""
     declared = node.child_by_field_name("type")
     names = node.children_by_field_name("name")
     if not names and (inner := node.child_by_field_name("declarator") or node.child_by_field_name("pattern")):
@@ -102,7 +103,7 @@ def _declarations(node: Node) -> Iterator[Binding]:
 
 
 def _initial(declarator: Node, name: Node) -> Node | None:
-    """The value of a declarator without a field for it, as C# has them."""
+    """The value of a declarator that has no field for it, as in C#."""
     last = declarator.named_children[-1:] if declarator.type == "variable_declarator" else []
     return last[0] if last and last[0].start_byte > name.end_byte else None
 
@@ -122,7 +123,7 @@ def _declared(node: Node) -> Node | None:
 
 
 def _assigned(node: Node) -> Iterator[Binding]:
-    """`a, err := f()` of Go: the first of several results."""
+    """`a, err := f()` in Go: binds the first of several results."""
     left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
     if left is None or right is None:
         return
@@ -154,5 +155,5 @@ _SPECIAL: dict[str, Callable[[Node], Iterator[Binding]]] = {
     "assignment_statement": _assigned,
     "range_clause": _ranged,
 }
-# Patterns that take a value out of what wraps it, and modifiers of a name.
+# Patterns that unwrap a value, and modifiers of a name.
 UNWRAPPED = re.compile(r"(?:Some|Ok|Err)\((.*)\)|(?:mut|ref|ref mut)\s+(\w+)")

@@ -1,8 +1,8 @@
 """Expressions and types as *chains*: the short form in which the code graph reads receivers, values and annotations.
 
-A chain is names joined by dots, each perhaps called or indexed: `self.pool.get().items[]`. Arguments and the way in
-which a language joins names (`::`, `->`, `?.`) are gone; `new Foo(x)`, `&Foo{}` and `Foo(x)` are all `Foo()`. A literal
-is `'`, type arguments are a backquote, and whatever has no such form is `?`. A type is a chain too: `Optional[Foo]` is
+A chain consists of names joined by dots, each possibly called or indexed: `self.pool.get().items[]`. It contains no
+arguments, and a dot replaces `::`, `->` and `?.`; `new Foo(x)`, `&Foo{}` and `Foo(x)` all become `Foo()`. A literal is
+`'`, type arguments are a backquote, and any other expression is `?`. A type is a chain too: `Optional[Foo]` is
 `Foo`, a list of them `Foo[]`, and alternatives are joined by `|`.
 """
 
@@ -15,7 +15,7 @@ __all__ = ["GENERIC", "LITERAL", "UNKNOWN", "chain", "type_chain"]
 
 UNKNOWN, LITERAL, GENERIC = "?", "'", "`"
 LONGEST_CHAIN = 160
-# Longer expressions are tables or whole programs in an argument.
+# Longer expressions are tables, or whole programs in an argument.
 LONGEST_TEXT = 6_000
 MOST_ALTERNATIVES = 3
 
@@ -139,7 +139,7 @@ _MAPS = _words(
     ConcurrentDictionary WeakMap map unordered_map
     """
 )
-# Types that say nothing about a value.
+# Types without information about a value.
 _NOTHING = _words("None null undefined void nil NoneType never object Any any unknown Object var auto type") | {""}
 _PRIMITIVE = _words(
     """
@@ -218,7 +218,7 @@ def _generic(name: str, rest: str) -> str:
 
 
 def _split(text: str, sign: str) -> list[str]:
-    """At signs outside of brackets."""
+    """Split at each `sign` outside brackets."""
     if sign not in text:
         return [text]
     parts, depth, start = [], 0, 0

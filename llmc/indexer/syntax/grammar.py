@@ -1,6 +1,6 @@
 """From bytes to a syntax tree, within limits that hold for hostile input.
 
-tree-sitter recovers from errors, and on some inputs that costs time and memory in the square or cube of their length:
+tree-sitter recovers from errors, and on some inputs this takes quadratic or cubic time and memory:
 4 KB of `<!--` keep the Ruby grammar busy for 8 s, 50 KB of `%w(` take the C grammar 6 GB. The binding's progress
 callbacks crash (the parser's before Python 3.14, the query's on any version), so the clock is checked where the parser
 asks for its next bytes; reporting the end of input stops it. Stopping takes long if the parser has to abandon a deep
@@ -39,10 +39,10 @@ DEEPEST = 600  # brackets open at once; hand-written code stays below 30
 # Real files take .1 to .5 s a megabyte, the slowest grammars 1 s.
 BASE_SECONDS = 0.1
 SECONDS_PER_BYTE = 2.5e-6
-PIECE = 1_024  # bytes between two looks at the clock; of 512 they cost 2 % more, of 4,096 they come too late
+PIECE = 1_024  # bytes between two checks of the clock; 512 cost 2 % more time, and 4,096 are too many to stop in time
 
-# Of 28,180 real files over 2 KB three have a stretch with fewer words. What makes the parser slow is the same few
-# tokens again and again; mixtures of many, however wrong, do not.
+# Of 28,180 real files over 2 KB, three have a stretch with fewer words. The parser is slow if the same few tokens
+# repeat; mixtures of many tokens are harmless, even if they are invalid.
 STRETCH = 2_048
 FEW_WORDS = 6
 MOSTLY = 0.9  # a stretch of one long word is data in a string, and harmless
@@ -70,7 +70,7 @@ def plain(grammar: str, data: bytes) -> bytes:
 
 
 def _block(found: re.Match[bytes]) -> bytes:
-    """`cfg_rt! {` → `extern  {`, which may hold any item and has no name."""
+    """`cfg_rt! {` → `extern  {`, which may contain any item and has no name."""
     text = found[0]
     indent = len(text) - len(text.lstrip())
     return text[:indent] + b"extern".ljust(len(text) - indent - 1) + b"{"
@@ -96,7 +96,7 @@ def query(grammar: str) -> Query:
 
 
 def _patterns(name: str) -> str:
-    """A query file whose first line is `; inherits: a, b` begins with theirs."""
+    """A query file whose first line is `; inherits: a, b` begins with the patterns of `a` and `b`."""
     text = (QUERIES / f"{name}.scm").read_text("utf-8")
     first = text.partition("\n")[0]
     if not first.startswith(_INHERITS):
@@ -114,15 +114,15 @@ def parse(grammar: str, data: bytes) -> Tree | None:
     """None for a file that is too large, too deep or too slow to parse."""
     if len(data) > LARGEST or _depth(data) > DEEPEST or _is_monotonous(data):
         return None
-    # The scanner of Perl loops for ever in a comment that no line break ends: `foo # bar`.
+    # The scanner of Perl does not terminate in a comment without a line break at its end: `foo # bar`.
     feed = _Feed(data + b"\n" if grammar == "perl" and not data.endswith(b"\n") else data)
     tree = Parser(language(grammar)).parse(feed.read)
     return None if feed.stopped or _is_degenerate(tree) else tree
 
 
 def _is_degenerate(tree: Tree) -> bool:
-    """A tree nearly as deep as its text is long, or one with thousands of tokens flat in an error, takes a query the
-    square of that. Most nodes of such a tree are in the bad part, so a few samples suffice."""
+    """Whether a query would take quadratic time: the tree is nearly as deep as its text is long, or has an error node
+    with thousands of tokens. Most nodes of such a tree are in the bad part, so a few samples suffice."""
     count = tree.root_node.descendant_count
     if count < FEW_NODES:
         return False
@@ -155,7 +155,7 @@ def _depth(data: bytes) -> int:
 
 
 class _Feed:
-    """Passes the bytes to the parser in pieces, and reports the end of input once it has taken too long for them."""
+    """Passes the bytes to the parser in pieces, and reports the end of input when the time is over."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -187,8 +187,8 @@ class _Feed:
 
 
 class _Buffers(threading.local):
-    """The binding never lets go of what `read` returns. So it gets the same few objects again and again, one for each
-    length; each thread has its own, since another one may parse between two reads."""
+    """Reusable buffers, one for each length, since the binding never releases what `read` returns. Each thread has its
+    own, because another thread may parse between two reads."""
 
     def __init__(self) -> None:
         self.buffers = [bytearray(length) for length in range(PIECE + 4)]

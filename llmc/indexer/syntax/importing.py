@@ -1,8 +1,8 @@
-"""What import statements bind, by language: (local name, `module#name`, whether it is exported again).
+"""The names that import statements bind, by language: (local name, `module#name`, whether it is re-exported).
 
-The syntax tree says where a statement begins and ends; its content is read from its text, since a query's result does
-not pair the parts of an import. A name for the module itself has nothing after the `#`; the local name `*` means all
-that the module exports. `exported` does the same for export statements of JavaScript and TypeScript: (exported name,
+The syntax tree delimits a statement; its content is read from its text, since a query's result does not pair the parts
+of an import. A name for the module itself has nothing after the `#`; the local name `*` stands for all exports of the
+module. `exported` does the same for export statements of JavaScript and TypeScript: (exported name,
 `#name` of this file). Exports from another module count as imports as well.
 """
 
@@ -128,8 +128,8 @@ def _go(text: str) -> Iterator[Imported]:
 
 
 def _packages(path: str) -> Iterator[str]:
-    """What the package is probably called: `github.com/a/go-b` is `b`, `gopkg.in/yaml.v3` is `yaml`; with a major
-    version at the end (`b/v2`) either part may be the name."""
+    """The probable names of the package: `github.com/a/go-b` is `b`, `gopkg.in/yaml.v3` is `yaml`; with a major version
+    at the end (`b/v2`), either part may be the name."""
     parts = path.split("/")
     for last in (parts[-1:], parts[-2:])[_VERSION.fullmatch(parts[-1]) is not None]:
         yield last.partition(".")[0].removeprefix("go-").removesuffix("-go").replace("-", "_")

@@ -42,7 +42,7 @@ _SENDS = _words(
     emit dispatch publish enqueue queue send trigger fire notify broadcast produce raise schedule invoke submit
     """
 )
-# Verbs of registries and hooks: they count with a noun alone, `getDriver('s3')` and not `get('s3')`.
+# Verbs of registries and hooks, which count only together with a noun: `getDriver('s3')`, not `get('s3')`.
 _FETCHES = _words("get create make resolve load build find lookup inject do apply call run execute perform post")
 _RECEIVES = _words(
     """
@@ -92,7 +92,7 @@ _LISTS = frozenset(
     {"array", "list", "tuple", "set", "ternary_expression", "conditional_expression", "array_initializer"}
 )
 _DECORATES = frozenset({"decorator", "annotation", "attribute"})
-HERE = "{}"  # a handler that is written on the spot
+HERE = "{}"  # an inline handler
 
 
 class CallSite(NamedTuple):
@@ -171,7 +171,7 @@ class _Keyed:
         return found[1].decode("utf-8", "replace") if found else ""
 
     def annotations(self, nodes: list[Node]) -> Iterator[ResolutionLink]:
-        """Of Java, whose annotations are no calls."""
+        """The links of Java annotations, which are not calls in the syntax tree."""
         for node in nodes:
             name, inner = node.child_by_field_name("name"), node.child_by_field_name("arguments")
             if name is not None and inner is not None and _role(self._data[name.start_byte : name.end_byte]):
@@ -210,7 +210,7 @@ class _Keyed:
             yield ResolutionLink(role, scope, key, "\t".join([str(line), api, ",".join(handlers)]))
 
     def _keys(self, site: CallSite, role: str, api: str) -> tuple[list[str], int]:
-        """The keys of a call, and which of its arguments they are."""
+        """The keys of a call, and the index of the argument that contains them."""
         for at, argument in enumerate(site.arguments[:3]):
             text = self._text(argument)
             if at and not _NAMED_KEY.match(text):
@@ -233,7 +233,7 @@ class _Keyed:
             return [f"@{name}"], -1
         last = owner.rpartition(".")[2].lstrip("_")
         wanted = _OBJECT_SENDS if role == "send" else _OBJECT_RECEIVES
-        # A second argument would make the first one a key that only the program knows.
+        # With a second argument the first one would be a key that is only known at run time.
         positional = [one for one in site.arguments if one.type != "keyword_argument"]
         is_signal = name in wanted and len(positional) <= 1 and len(last) > 2 and last.isidentifier()  # noqa: PLR2004
         return ([f"@{last}"] if is_signal else []), -1

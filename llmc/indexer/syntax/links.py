@@ -36,16 +36,16 @@ MOST = 20_000  # links of one file; more of them are tables
 SELVES = ("self.", "this.", "cls.", "@")
 LONGEST_VALUE = 6_000
 _EMPTY = (UNKNOWN, LITERAL)
-# Where a value of a built-in type is worth noting: strings and lists have methods like everything else.
 # tree-sitter returns the nodes of a capture in any order; these become links one by one.
 _ORDERED = {"bind", "local", "base", "bound", "package", "export", "returns", "return", "mark"}
+# Languages in which values of built-in types are recorded, since strings and lists have methods too.
 _DYNAMIC = frozenset({"python", "javascript", "typescript", "tsx"})
 
 
 _CAST = re.compile(r"(?:typing\.|t\.)?cast\(\s*[\"']?([\w.]+)[\"']?\s*,")
 _CASTS = frozenset({"type_assertion_expression", "cast_expression"})
 _AS = re.compile(r"\bas\s+(?!const\b)([\w.<>\[\]]+)\s*\)?$")
-# How a list of tests is marked: by annotations, attributes and decorators.
+# Annotations, attributes and decorators that mark a test.
 _TEST_MARK = re.compile(
     r"(?:#!?\[\s*|@|\[\s*)(?:[\w:.]*\b)?(test|rstest|quickcheck|proptest|test_case|bench|cfg\(test\)|Test|ParameterizedTest|RepeatedTest"
     r"|TestFactory|Fact|Theory|TestMethod|TestCase|SkippableFact|Property)\b"
@@ -88,7 +88,8 @@ class Receivers:
         return UNKNOWN if end - first > LONGEST_VALUE else chain(data[first:end].decode("utf-8", "replace"))
 
     def _by_text(self, start: int) -> str:
-        """Where the grammar sees only tokens, as in the arguments of a macro."""
+        """The receiver read from the text, for places where the grammar has only tokens, such as the arguments of a
+        macro."""
         before = self._data[max(0, start - _NEAR) : start]
         if found := _WRITTEN_CHAIN.search(before):
             return chain(found[1].decode("utf-8", "replace"))
@@ -147,7 +148,7 @@ class _Links:
         return self._containers[bisect_right(self._cuts, byte) - 1]
 
     def _outside(self, byte: int) -> str:
-        """The scope of a name that is bound here: where it is itself a definition, what encloses that."""
+        """The scope of a name that is bound here; if it is a definition itself, the scope that encloses it."""
         owner = self._defined.around(byte)
         if owner is None:
             return ""
@@ -155,7 +156,7 @@ class _Links:
         return owner.container if own else owner.qualified
 
     def _imports(self, byte: int) -> bool:
-        """Whether this is part of a statement that imports."""
+        """Whether the byte is part of an import statement."""
         at = bisect_right(self._spans, (byte, len(self._data))) - 1
         return at >= 0 and byte < self._spans[at][1]
 
@@ -226,7 +227,7 @@ class _Links:
             yield ResolutionLink(kind, scope, name, found)
 
     def _value(self, node: Node) -> tuple[str, str]:
-        """The chain of a value; of a cast, that of its type."""
+        """The chain of a value, or of the type of a cast."""
         if node.type in _CASTS and (declared := node.child_by_field_name("type") or node.child_by_field_name("right")):
             return type_chain(self._of(declared)), "type"
         text = self._of(node)
@@ -259,7 +260,7 @@ class _Links:
                 yield ResolutionLink("return", scope, "inferred", found)
 
     def _function(self, byte: int) -> str:
-        """The function that these bytes are of; empty for one without a name."""
+        """The function around this byte; empty if it has no name."""
         owner: DefinitionNode | None = self._defined.around(byte)
         if owner is not None and owner.default == CLOSURE:
             parent = self._defined.all[owner.parent] if owner.parent >= 0 else None

@@ -1,4 +1,4 @@
-"""Pages with scripts in them: HTML, Vue, Svelte, Astro. The scripts are read as such, of the rest ids and headings."""
+"""Pages with scripts in them: HTML, Vue, Svelte, Astro. Scripts are parsed; ids and headings are read from the rest."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ _HEADING_OR_ID = re.compile(
 
 
 def read_html(text: str) -> Outline:
-    return _merged(_scripts(text, "javascript"), _named(text))
+    return _merged(_scripts(text, "javascript"), _with_ids(text))
 
 
 def read_component(text: str) -> Outline:
-    """A single-file component; its scripts may be TypeScript, of which JavaScript is a part."""
+    """A single-file component; its scripts may be TypeScript, whose grammar also reads JavaScript."""
     return _merged(_scripts(text, "typescript"), [])
 
 
@@ -74,7 +74,7 @@ def _lower(symbol: Symbol, lines: int) -> Symbol:
     return symbol._replace(start_line=symbol.start_line + lines, end_line=symbol.end_line + lines)
 
 
-def _named(text: str) -> list[Mark]:
+def _with_ids(text: str) -> list[Mark]:
     lines = offsets(text)
     return list(islice(_marks(text, lines), MOST_IDS))
 

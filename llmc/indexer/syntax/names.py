@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 __all__ = [
     "CLOSURE",
     "IMPORTING",
+    "DefinedName",
     "DefinitionNode",
     "DefinitionTree",
-    "Named",
     "definitions",
     "kind_of",
     "parts_of",
@@ -65,7 +65,7 @@ _TYPES = frozenset(
 )
 HANDLER = "handler"
 _VALUES = frozenset({"variable", "constant", "field", "property"})
-_LOCAL = _VALUES | {"prototype"}  # what a function has for itself; `Lock l(m);` looks like a declared function
+_LOCAL = _VALUES | {"prototype"}  # local to a function; `Lock l(m);` looks like a declared function
 _JOINTS = re.compile(r"::|->|[.:\\#/]")
 # Parts of a path that name no container: `module.exports.f`, `Foo.prototype.bar`, `self.x`.
 _EMPTY_PARTS = frozenset({"", "exports", "module", "prototype", "this", "self", "window", "global", "globalThis"})
@@ -125,7 +125,7 @@ IMPORTING = re.compile(
 )
 
 
-class Named(NamedTuple):
+class DefinedName(NamedTuple):
     """`last` is where the last part of a path begins."""
 
     start: int
@@ -137,14 +137,14 @@ class Named(NamedTuple):
 
 @dataclass(slots=True)
 class DefinitionNode:
-    """`names` is empty for one that is seen through: a local variable, a nameless class."""
+    """`names` is empty for a transparent node: a local variable or an anonymous class."""
 
     start: int
     end: int
     node: Node
     parent: int
     default: str = ""  # the kind of `@name.word`
-    names: list[Named] = field(default_factory=list)
+    names: list[DefinedName] = field(default_factory=list)
     scope: str = ""
     body: int | None = None
     container: str = ""
@@ -154,7 +154,7 @@ class DefinitionNode:
 
 
 CLOSURE = "closure"
-_NO_WORD = frozenset({"", CLOSURE, HANDLER})  # kinds that no first word of a call gives
+_NO_WORD = frozenset({"", CLOSURE, HANDLER})  # kinds that the first word of a call never determines
 Defining = tuple[int, int, "Node", str]  # first byte, end, node, kind of `@name.word`
 
 
@@ -185,8 +185,9 @@ class DefinitionTree:
         return self.all[owner] if owner >= 0 else None
 
     def containers(self) -> tuple[list[int], list[str]]:
-        """From which byte on which qualified name is that of the innermost definition; empty outside of all."""
-        names = [*(one.qualified for one in self.all), ""]  # the last is what -1 means
+        """The start bytes of ranges, and the qualified name of the innermost definition in each; empty outside of
+        all."""
+        names = [*(one.qualified for one in self.all), ""]  # the last one is found by index -1
         return self._cuts, [names[owner] for owner in self._owners]
 
     def places(self) -> set[int]:
@@ -196,7 +197,7 @@ class DefinitionTree:
         return heads.union((name.start for name in names), (name.last for name in names))
 
     def place(self, data: bytes) -> None:
-        """Name all of them; parents come first."""
+        """Assign names to all definitions, parents first."""
         for one in self.all:
             _place(data, one, self.all[one.parent] if one.parent >= 0 else None)
 
@@ -224,7 +225,7 @@ def definitions(data: bytes, captures: Captures, imports: set[int]) -> Definitio
     return found
 
 
-def _add_name(data: bytes, owner: DefinitionNode, name: Named) -> None:
+def _add_name(data: bytes, owner: DefinitionNode, name: DefinedName) -> None:
     is_word = name.kind == "word"
     if owner.default == HANDLER:
         if is_word and not owner.names:
@@ -239,7 +240,7 @@ def _add_name(data: bytes, owner: DefinitionNode, name: Named) -> None:
 def _name_command(data: bytes, one: DefinitionNode) -> None:
     if command := _command_of(data, one.start, one.end):
         start = command.start() + 1
-        one.names.append(Named(start, command.end(), HANDLER, is_path=False, last=start))
+        one.names.append(DefinedName(start, command.end(), HANDLER, is_path=False, last=start))
 
 
 def _is_head(data: bytes, start: int, end: int) -> bool:
@@ -247,7 +248,7 @@ def _is_head(data: bytes, start: int, end: int) -> bool:
 
 
 def _nodes(data: bytes, captures: Captures) -> Iterator[Defining]:
-    """The nodes that define, each once, with the kind that its first word gives."""
+    """The defining nodes without duplicates, each with the kind that its first word determines."""
     seen = set(captures.get("not", ()))
     tails = {node.start_byte: node.end_byte for node in captures.get("tail", ())}
     for table, kinds in DEFINING.items():
@@ -286,9 +287,9 @@ def _end(data: bytes, node: Node, tails: dict[int, int]) -> int:
     return tails.get(space.end() if space else node.end_byte, node.end_byte)
 
 
-def _names(data: bytes, captures: Captures) -> list[Named]:
-    """All names by position; of several kinds for one name the most telling."""
-    best: dict[int, Named] = {}
+def _names(data: bytes, captures: Captures) -> list[DefinedName]:
+    """All names by position; of several kinds for one name, the one of highest rank."""
+    best: dict[int, DefinedName] = {}
     for capture, nodes in captures.items():
         form, _, kind = capture.partition(".")
         if form not in ("name", "path"):
@@ -298,7 +299,7 @@ def _names(data: bytes, captures: Captures) -> list[Named]:
             last = (
                 max(data.rfind(joint, start, end) + 1 for joint in _JOINT_BYTES) or start if form == "path" else start
             )
-            name = Named(start, end, kind, form == "path", last)
+            name = DefinedName(start, end, kind, form == "path", last)
             rival = best.get(name.start)
             if rival is None or _rank(kind) > _rank(rival.kind):
                 best[name.start] = name
@@ -339,8 +340,8 @@ def kind_of(kind: str, name: str, outer: str) -> str:
     return kind
 
 
-def parts_of(data: bytes, name: Named) -> tuple[str, str]:
-    """The container that a name brings with it, and the name itself."""
+def parts_of(data: bytes, name: DefinedName) -> tuple[str, str]:
+    """The container that is part of a written name, and the name itself."""
     if name.kind == HANDLER:
         return "", _registration(data, name)
     text = text_of(data, name.start, name.end)
@@ -351,7 +352,7 @@ def parts_of(data: bytes, name: Named) -> tuple[str, str]:
     return ".".join(parts[:-1]), parts[-1]
 
 
-def _registration(data: bytes, name: Named) -> str:
+def _registration(data: bytes, name: DefinedName) -> str:
     """`router.post(\n  '/refresh'` → router.post('/refresh')."""
     text = " ".join(data[name.start : min(name.end, name.start + LONGEST_NAME)].decode("utf-8", "replace").split())
     call, _, argument = text.partition("(")

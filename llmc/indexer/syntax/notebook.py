@@ -1,7 +1,7 @@
 """Notebooks by their cells: a cell is a definition, and so are the headings and the functions inside.
 
-The lines are those of the JSON file. Where it is written one string of source a line, as every tool does, the code of
-all cells is read as one Python text whose lines are known in the file.
+Line numbers are those of the JSON file. If each line of source is on a line of its own, as all tools write it, the code
+of all cells is parsed as one Python text whose lines are mapped to the file.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _title(cell: NotebookCell, number: int) -> str:
 
 
 def _code(source: list[tuple[int, str]]) -> Outline:
-    """Lines that only a notebook understands (`%matplotlib`, `!pip`) are left blank."""
+    """Parse the code; lines in notebook syntax (`%matplotlib`, `!pip`) are replaced by blank ones."""
     text = "\n".join("" if line.lstrip()[:1] in ("%", "!", "?") else line.replace("\n", " ") for _, line in source)
     read = read_tree("python", text.encode("utf-8", "replace"))
     at = [line for line, _ in source]

@@ -20,7 +20,7 @@ class Mark(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """`marks` by their first line, an outer one before its inner ones."""
+    """`marks` are ordered by first line, outer ones before inner ones."""
 
     marks: tuple[Mark, ...] = ()
     references: tuple[Reference, ...] = ()

@@ -43,11 +43,11 @@ _MARKDOWN = re.compile(
     r"|^<(?P<tag>h[1-6])\b[^>\n]*>(?P<html>[^<\n]+)",
     re.MULTILINE,
 )
-# A title, its underline, perhaps an overline: all of one sign, three times at least.
+# A title, its underline, possibly an overline: each a character repeated at least three times.
 _UNDERLINED = re.compile(
     r"^(?:(?P<over>([^\w\s])\2{2,})[ \t]*\n[ \t]*)?(?P<title>\S[^\n]*)\n(?P<under>([^\w\s])\5{2,})[ \t]*$", re.MULTILINE
 )
-# Changelogs name their releases in a directive with a version, or in a bullet, as two extensions of Sphinx have it.
+# Changelogs name their releases in a directive with a version or in a bullet, for two extensions of Sphinx.
 _RELEASE = re.compile(
     r"^\.\. (?:changelog|release)::[^\n]*\n(?:[ \t]+:(?!version:)[^\n]*\n)*[ \t]+:version:[ \t]*(?P<version>\S+)"
     r"|^[*-][ \t]+:release:`(?P<bullet>[^`<\s]+)",
@@ -69,7 +69,7 @@ class TextSection(NamedTuple):
 
 
 def offsets(text: str) -> list[int]:
-    """Where each line begins; `bisect_right` of an offset is its line's number."""
+    """The offset of each line; `bisect_right` of an offset returns its line number."""
     return list(accumulate((len(line) + 1 for line in text.split("\n")), initial=0))[:-1]
 
 
@@ -113,7 +113,7 @@ def read_yaml(text: str) -> Outline:
 
 def _yaml(text: str) -> Iterator[TextSection]:
     """Keys of the first level, named items of a list there, and keys of the second level with more than one line."""
-    inner: int | None = None  # how far the second level is indented; 0 until its first line tells, None without one
+    inner: int | None = None  # the indentation of the second level; 0 before its first line, None without one
     for number, line in enumerate(text.split("\n"), start=1):
         bare = line.lstrip(" ")
         dent = len(line) - len(bare)
@@ -145,7 +145,7 @@ def _markdown(text: str, lines: list[int]) -> Iterator[TextSection]:
     front = _FRONT_MATTER.match(text)
     for found in _MARKDOWN.finditer(text, front.end() if front else 0):
         if marks := found["fence"]:
-            # A fence ends with as many marks or more; what looks like one inside is text.
+            # A fence ends with at least as many marks; shorter ones inside are text.
             fence = ("" if marks.startswith(fence) else fence) if fence else marks
         elif not fence and (name := _clean(found["title"] or found["under"] or found["html"])):
             yield TextSection(bisect_right(lines, found.start()), _level(found), name)
@@ -197,6 +197,6 @@ def _by_prefix(pattern: re.Pattern[str], text: str) -> Outline:
 
 
 def _clean(title: str) -> str:
-    """Without links and emphasis."""
+    """The title without links and emphasis."""
     bare = _LINK.sub(r"\1", title[: 4 * LONGEST_NAME]).replace("`", "").replace("**", "")
     return " ".join(bare.rstrip("# \t").split())[:LONGEST_NAME]

@@ -1,4 +1,4 @@
-"""A text with a grammar becomes an outline: parse, ask the query, place the definitions, gather the references."""
+"""Turns a text with a grammar into an outline: parse, run the query, arrange definitions, collect references."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from llmc.indexer.syntax.uses import as_references, find_imports, find_reference
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from llmc.indexer.syntax.names import Captures, DefinitionNode, DefinitionTree, Named
+    from llmc.indexer.syntax.names import Captures, DefinedName, DefinitionNode, DefinitionTree
 
 __all__ = ["line_starts", "read_tree"]
 
@@ -38,7 +38,7 @@ _MODIFIERS = re.compile(rb"[\w\s]*")
 
 
 def read_tree(name: str, data: bytes) -> Outline:
-    """`name` is that of a grammar."""
+    """Read the outline with the grammar `name`."""
     captures = grammar.captures(name, plain(name, data))
     if captures is None:
         return EMPTY
@@ -55,7 +55,7 @@ def read_tree(name: str, data: bytes) -> Outline:
 
 
 def line_starts(data: bytes) -> list[int]:
-    """Where each line begins. A line ends at a line feed and nowhere else."""
+    """The offset of each line. Only a line feed ends a line."""
     feeds = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n"))
     starts: list[int] = (feeds + 1).tolist()
     return [0, *starts]
@@ -93,7 +93,7 @@ class _Marks:
                 break
         return tuple(marks)
 
-    def _mark(self, one: DefinitionNode, name: Named) -> Mark:
+    def _mark(self, one: DefinitionNode, name: DefinedName) -> Mark:
         front, last = parts_of(self._data, name)
         container = f"{one.container}.{front}" if one.container and front else one.container or front
         kind = kind_of(name.kind, last, one.outer_kind)
@@ -105,8 +105,8 @@ class _Marks:
         final = max(first, bisect_right(self._lines, max(start, end - 1)))
         return Mark(Symbol(last, kind, container, first, final, signature), _up(self._comments, first))
 
-    def _signature(self, one: DefinitionNode, name: Named, kind: str) -> str:
-        """From its modifiers to its body, or to the end of the line that names it."""
+    def _signature(self, one: DefinitionNode, name: DefinedName, kind: str) -> str:
+        """The source from the modifiers to the body, or to the end of the line with the name."""
         data, lines, start = self._data, self._lines, one.start
         line = lines[bisect_right(lines, start) - 1]
         if start - line < _NEAR and _MODIFIERS.fullmatch(data, line, start):
@@ -123,8 +123,8 @@ class _Marks:
         return text[:LONGEST_SIGNATURE].rstrip(" {:=;,")
 
     def _declaration(self, start: int, stop: int, attributes: list[tuple[int, int]]) -> bytes:
-        """The source of a signature, without comments among its arguments or before its body, and without attributes:
-        they may be longer than any signature."""
+        """The source of a signature, without comments among its arguments or before its body, and without attributes,
+        which may be longer than any signature."""
         left = 4 * LONGEST_SIGNATURE
         pieces = []
         spans = merge(attributes, islice(self._spans, bisect_left(self._spans, (start, 0)), None))

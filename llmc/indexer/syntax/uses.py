@@ -1,10 +1,10 @@
 """The references of a tree: calls, imports, inheritance, types, and other uses of names that look like symbols.
 
-A query marks the name alone: `@call`, `@inherit`, `@type`, `@import` with its `@from` and `@alias` inside an
+A query captures only the name: `@call`, `@inherit`, `@type`, `@import` with its `@from` and `@alias` inside an
 `@imports` statement (`@maybe.imports` where importing is a call like any other), and `@use` for every identifier.
-Most identifiers are locals: a use is kept only if this file defines or imports the name, or if it is written as types
-and constants are, and only once in each definition. (Of 830,000 identifiers in the Python of Django that leaves some
-60,000.)
+Most identifiers are local variables. A use is recorded only if this file defines or imports the name, or if it is
+spelled like a type or a constant, and only once per definition. (This leaves some 60,000 of 830,000 identifiers in the
+Python code of Django.)
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ _KINDS = ("inherit", "call", "type", "write")
 _JOINTS = str.maketrans("/\\:#", "....")
 
 
-Found = tuple[int, str, str]  # byte, kind, name; a class of its own would cost a third of the time here
+Found = tuple[int, str, str]  # byte, kind, name; creating a class instead would take a third of the time here
 
 
 class Imports(NamedTuple):
-    """`names` are what the imported is called here; `spans` the bytes of the statements, in which nothing is used."""
+    """`names` are the local names of imports; `spans` are the bytes of import statements, which contain no uses."""
 
     found: list[Found]
     names: set[str]
@@ -72,7 +72,7 @@ def _statements(data: bytes, captures: Captures) -> Iterator[tuple[int, int]]:
 
 
 class _Inside:
-    """The texts of captures; those marked `maybe` only within statements that turned out to import."""
+    """The texts of captures; those marked `maybe` only within statements that are imports."""
 
     def __init__(self, data: bytes, captures: Captures, spans: list[tuple[int, int]]) -> None:
         self._data = data
@@ -98,7 +98,7 @@ def _statement(spans: list[tuple[int, int]], byte: int) -> int:
 def find_references(
     data: bytes, captures: Captures, defined: DefinitionTree, imports: Imports, known: set[bytes]
 ) -> list[Found]:
-    """All of them by position. `known` are the names that this file defines or imports."""
+    """All references by position. `known` are the names that this file defines or imports."""
     words = _Words()
     found = list(imports.found)
     taken = defined.places() | {node.start_byte for node in captures.get("skip", ())}
@@ -131,7 +131,7 @@ def find_references(
 
 
 class _Words(dict[bytes, str]):
-    """Names repeat: each is decoded once."""
+    """Decodes each distinct name once."""
 
     def __missing__(self, word: bytes) -> str:
         text = self[word] = " ".join(word.decode("utf-8", "replace").split())[:LONGEST_NAME]
@@ -141,7 +141,7 @@ class _Words(dict[bytes, str]):
 def as_references(
     found: list[Found], lines: list[int], defined: DefinitionTree, receivers: Receivers
 ) -> list[Reference]:
-    """A name once for each receiver, line and kind; mere uses and types once for each definition."""
+    """References without duplicates: by receiver, line and kind; uses and types once per definition."""
     references = []
     seen: set[tuple[str, str, int | str, str]] = set()
     cuts, containers = defined.containers()

@@ -2,22 +2,23 @@
 
 A watcher calls `on_dirty(root, paths)` for paths that may have changed in any way (a path may be new, gone, or a folder
 by now) and `on_rescan(root, folder, reason)` for folders whose changed files it cannot name. It reads no file and does
-not know the catalog; the indexer's stat walk is the truth. On every platform events come from watchdog: on Linux from
-emitters of our own (`emitter`), elsewhere from the platform's observer (`observer`). The order that loses nothing is
+not know the catalog; the indexer's stat walk is authoritative. On every platform events come from watchdog: on Linux
+from emitters of our own (`emitter`), elsewhere from the platform's observer (`observer`). The following order loses no
+change:
 
     watcher.add(root, ignored)      watch first,
     walk the root                   then walk;
 
-    on_rescan(root, folder, ...)    take a note; later, in a thread of your own:
+    on_rescan(root, folder, ...)    record it; later, in another thread:
     reload the rules of the folder
     watcher.rewatch(root, folder)   watch first again,
     walk the folder                 then walk,
     watcher.healed(root)            after a walk of the whole root (folder "").
 
 Callbacks are called from threads of the watcher, one at a time for a root, in the order of the events (the paths of one
-batch are one set, reported before the folders of that batch). All that concern changes before a `barrier` are called
-before it returns. They should only take notes: as long as one runs, barriers wait. They may call the watcher, except
-for `barrier` and `close`. After `remove` a callback that was under way may still end.
+batch are one set, reported before the folders of that batch). The callbacks for all changes before a `barrier` are
+called before it returns. They should only record the change, since barriers wait while one runs. They may call the
+watcher, except for `barrier` and `close`. After `remove`, a callback in progress may still finish.
 
 No watcher can see, and a periodic walk must find: a write through another hard link or through a shared memory map of a
 file that is closed, and a file system that is mounted over a folder below a root.
@@ -47,7 +48,7 @@ log = logging.getLogger(__name__)
 
 
 def open_watcher(on_dirty: OnDirty, on_rescan: OnRescan) -> Watcher:
-    """A watcher over watchdog. Where that does not work, roots are polled, and their health says why."""
+    """A watcher based on watchdog. If it does not work, roots are polled, and their health gives the reason."""
     try:
         return _open_watchdog(on_dirty, on_rescan)
     except OSError as error:

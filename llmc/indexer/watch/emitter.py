@@ -1,4 +1,4 @@
-"""The Linux watcher as watchdog knows it: an observer, an emitter for each root, and the event that they pass on.
+"""The watchdog classes of the Linux watcher: an observer, an emitter for each root, and the event that they pass on.
 
 watchdog schedules handlers, queues events and dispatches them; its bindings make the system calls. Added here: all
 roots share one inotify instance, whose queue keeps the order of their events, and the observer's own thread reads it
@@ -7,9 +7,9 @@ so a caller asks how many bytes are queued and waits until that many have been r
 to disk for it, and an idle system has nothing to wait for.
 
 `EventSorter` interprets a batch of events: names become dirty paths, folders appear and vanish, trouble is reported to
-`linux` (`TroubleHandler`). Events are only hints: whatever one says about a name, the response is to look at what is on
-disk now. So it does not matter that the disk has moved on since, and after the last event about a name the table
-matches the disk.
+`linux` (`TroubleHandler`). Events are only hints: the response to any event about a name is to check what is on disk
+now. Later changes of the disk therefore do not matter, and after the last event about a name the table matches the
+disk.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ _SELF = inotify.DELETE_SELF | inotify.MOVE_SELF
 _SPECIAL = inotify.ISDIR | inotify.OVERFLOW | inotify.IGNORED | inotify.UNMOUNT | _SELF
 _RULES = frozenset(map(os.fsencode, RULE_FILES))
 
-# `git status` replaces the index too, and often. A checkout together with this many changed paths is worth a walk.
+# `git status` replaces the index too, and often, so only a checkout with this many changed paths causes a walk.
 _BURST = 200
 log = logging.getLogger(__name__)
 
-# Events come in bursts, and one read costs as much as a hundred of them. Only a barrier waits for the few milliseconds
-# in which they gather, and it cuts them short.
+# Events come in bursts, and a read costs as much as a hundred events, so reads are delayed by a few milliseconds. Only
+# a barrier would have to wait for it, and it ends the delay.
 _LINGER_SECONDS = 0.005
 
-# Watch numbers returned to the kernel in one go: each is answered by an event, and the queue holds 16,384.
+# The number of watches removed at once: the kernel sends an event for each, and the queue has room for 16,384.
 _RETURNED_WATCHES = 2000
 
 
@@ -72,7 +72,8 @@ class EventSorter:
         self._trouble = trouble
 
     def sort(self, buffer: bytes, changes: ChangesByRoot) -> None:
-        """Names are gathered first, since most occur three times, and reported before an event changes the table."""
+        """Interpret a batch. Names are collected first, since most occur three times, and reported before an event
+        changes the table."""
         names: dict[int, set[bytes]] = {}
         for wd, mask, name in inotify.events(buffer):
             if not mask & _SPECIAL:
@@ -134,7 +135,7 @@ class EventSorter:
             self._table.mark_removed(wd)
 
     def _handle_root(self, folder: WatchedFolder, mask: int, changes: ChangesByRoot) -> None:
-        """The inode of a removed folder may be given to a new one, so its identity proves nothing any more."""
+        """The root itself was moved or removed. Its inode may be reused, so its identity is not compared any more."""
         owner = folder.owner
         if mask & (inotify.IGNORED | inotify.DELETE_SELF | inotify.UNMOUNT):
             owner.identity = None
@@ -161,10 +162,10 @@ class EventSorter:
             found.rescan(checkout, Reason.RULES)
 
     def _must_walk(self, parent: WatchedFolder, name: str, known: WatchedFolder | None, mask: int) -> bool:
-        """May the catalog, or a walk under way, hold a file of this folder whose removal no event reports?
+        """Whether the catalog or a running walk may contain a file of this folder whose removal no event reports.
 
-        In a new folder yes: a walk may have met a file that was removed before the folder had its watch. In a watched
-        folder that was removed no: its files were removed first, each with an event.
+        True for a new folder: a walk may have found a file that was removed before the folder had its watch. False for
+        a watched folder that was removed, since its files were removed before, each with an event.
         """
         now = parent.children.get(name)
         if now is known:
@@ -181,7 +182,7 @@ def _checkout(folder: WatchedFolder) -> str:
 
 
 class RootModifiedEvent(DirModifiedEvent):
-    """Something below a root changed: all that one read of the kernel's queue reported about it.
+    """The changes below a root that one read of the kernel's queue reported.
 
     One event for a whole batch, because watchdog's queue costs more for an event than reading it from the kernel does.
     """
@@ -224,7 +225,7 @@ class RootEmitter(EventEmitter):
 
 
 class RootObserver(BaseObserver):
-    """Reads the kernel's queue, lets the emitters queue what it found, dispatches that, and only then counts the bytes
+    """Reads the kernel's queue, passes the changes to the emitters, dispatches their events, and then counts the bytes
     as done."""
 
     def __init__(self, kernel: Inotify, supervisor: RootSupervisor) -> None:
@@ -239,7 +240,7 @@ class RootObserver(BaseObserver):
         self._waiting = 0  # barriers
 
     def schedule_root(self, owner: WatchedRoot, handler: FileSystemEventHandler) -> ObservedWatch:
-        """Watch a root. Returns when its watches are placed; other roots are served meanwhile."""
+        """Watch a root. Returns when its watches are placed; events of other roots are handled meanwhile."""
         with self._supervisor.lock:
             self._supervisor.roots[owner.root.path] = owner
         watch = self.schedule(handler, owner.root.path, recursive=True)
@@ -253,7 +254,7 @@ class RootObserver(BaseObserver):
         return watch
 
     def wait_for_dispatch(self, timeout: float) -> bool:
-        """Wait until everything that is in the kernel's queue now has been dispatched."""
+        """Wait until all events that are in the kernel's queue now have been dispatched."""
         with self._progress:
             aim = self._bytes_read + self._kernel.pending()
             if self._bytes_done >= aim:

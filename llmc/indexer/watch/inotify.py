@@ -81,14 +81,14 @@ class Inotify:
         return _checked(inotify_add_watch(self._fd, b"/proc/self/fd/%d" % folder, flags))
 
     def remove(self, wd: int) -> None:
-        """The kernel answers with an IGNORED event for each: thousands at once would overflow the queue."""
-        inotify_rm_watch(self._fd, WatchDescriptor(wd))  # EINVAL: the kernel removed it first, which is just as good
+        """Remove a watch. The kernel sends an IGNORED event for each; thousands at once would overflow the queue."""
+        inotify_rm_watch(self._fd, WatchDescriptor(wd))  # EINVAL: the kernel has removed it already
 
     def wake(self) -> None:
         os.eventfd_write(self._wake, 1)
 
     def wait(self, seconds: float | None) -> None:
-        """Until there are events, another thread calls `wake`, or the time is over."""
+        """Wait until there are events, another thread calls `wake`, or the time is over."""
         for fd, _ in self._poll.poll(None if seconds is None else seconds * 1000):
             if fd == self._wake:
                 os.eventfd_read(self._wake)

@@ -36,8 +36,8 @@ __all__ = ["LinuxWatcher", "RootSupervisor"]
 
 log = logging.getLogger(__name__)
 
-# A moved parent or a mount over the root is no event, nor is the removal of a root that is some shell's current folder.
-# One `stat` for each root in ten seconds finds them, and a barrier checks for itself.
+# No event reports a moved parent, a mount over the root, or the removal of a root that is the current folder of a
+# shell. One `stat` per root every ten seconds finds them, and a barrier checks too.
 _CHECK_SECONDS = 10.0
 _MISSING_SECONDS = 1.0
 # File systems that do not report what other machines change. WSL mounts Windows drives as 9p; virtiofs, vboxsf and
@@ -95,7 +95,7 @@ class RootSupervisor:
         self._kernel.wake()
 
     def give_up_events(self, owner: WatchedRoot, error: OSError) -> None:
-        """Its watches could not be placed: poll the root, or wait for it. May be called without the lock."""
+        """Poll the root, or wait for it, because its watches could not be placed. May be called without the lock."""
         with self.lock:
             self.placer.remove_all(owner)
             if is_limit(error):
@@ -135,7 +135,7 @@ class RootSupervisor:
         changes[owner.root].rescan("", Reason.LOST)
 
     def check_roots(self, changes: ChangesByRoot) -> None:
-        """Once in a while: are the roots where they were, and are there watches again for those that lack them?"""
+        """Check periodically whether roots were moved or replaced, and whether watches are available again."""
         if time.monotonic() < self.next_check:
             return
         self.next_check = time.monotonic() + _CHECK_SECONDS

@@ -1,4 +1,4 @@
-"""The in-memory watcher: tests inform it of changes and trouble, without a kernel.
+"""The in-memory watcher: tests report changes and errors to it, without a kernel.
 
 Changes are kept until `deliver` or a barrier, as the kernel's queue keeps events, and are delivered from the calling
 thread. `lose`, `vanish` and `return_` do what an overflow and a removed root do.

@@ -1,7 +1,7 @@
 """Watching with watchdog's own observer, for systems without inotify (macOS).
 
-Its events come early but without an order across roots, and a lost event goes unnoticed. So they are early hints;
-`polling`, at a slower pace, finds every change and answers a barrier.
+Its events arrive early, but without an order across roots, and lost events are not reported. They are therefore only
+hints; `polling`, at a slower pace, finds every change and implements the barrier.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 _PAUSE = 60.0  # seconds between two walks; only changes that the events missed wait for one
 
-# Without a filter opening or reading a file is an event too, and on a large tree these crowd out all others.
+# Without a filter, opening and reading files are events too, and on a large tree they displace all others.
 _KINDS: list[type[events.FileSystemEvent]] = [
     events.FileCreatedEvent,
     events.FileModifiedEvent,
@@ -92,7 +92,7 @@ class ObserverWatcher:
         self._watches[root] = handler, watch
 
     def _walked(self, root: Root, folder: str, reason: Reason) -> None:
-        """A root that is back is a new folder: the events of the old one have ended."""
+        """Handle a walk of `polling`. A root that was created again is a new folder, so it is observed again."""
         handler, watch = self._watches.get(root, (None, None))
         if handler and reason is Reason.BACK:
             if watch:
@@ -101,7 +101,7 @@ class ObserverWatcher:
         self._on_rescan(root, folder, reason)
 
     def _deliver(self, root: Root, changes: ChangeBatch) -> None:
-        """A callback that fails loses nothing here: the next walk reports the change again."""
+        """Deliver changes. If a callback fails, the next walk reports the change again."""
         changes.deliver(root, self._on_dirty, self._on_rescan)
 
 
@@ -133,7 +133,7 @@ class _HintHandler(events.FileSystemEventHandler):
             changes.dirty.add(relative)
 
     def _is_ignored(self, folder: str) -> bool:
-        """Is the folder or one above it ignored? Events cover the whole tree, whatever the rules."""
+        """Whether the folder or a parent is ignored; events cover the whole tree, including ignored folders."""
         parts = folder.split("/") if folder else []
         return any(
             part == ".git" or is_ignored(self._ignored, "/".join(parts[: at + 1])) for at, part in enumerate(parts)

@@ -1,8 +1,8 @@
 """Watching by polling: a regular walk over the stamps of all files; whatever differs from the last walk is dirty.
 
-For roots without events: no watches left, a file system that reports nothing, no usable watchdog. The pause grows with
-the tree, so that polling costs at most a twentieth of one core. A barrier is an extra walk where the caller's timeout
-allows one (a few thousand files); otherwise it says that it cannot be certain.
+For roots without events: no watches left, a file system that reports no events, no usable watchdog. The pause grows
+with the tree, so that polling takes at most a twentieth of one core. A barrier is an extra walk if the caller's timeout
+allows it (a few thousand files); otherwise it reports that changes may be missing.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class PolledRoot:
     snapshot: Snapshot | None = None  # None: there was no folder to walk
     seconds: float = 0.0  # how long the last walk took
     due: float = 0.0
-    wanted: int = 0  # barriers count up, and a walk that began after one has answered it
-    answered: int = 0
+    requested: int = 0  # increased by each barrier; a walk that began afterwards completes it
+    completed: int = 0
 
 
 class PollingWatcher:
@@ -77,19 +77,19 @@ class PollingWatcher:
             self._changed.notify_all()
 
     def rewatch(self, root: Root, folder: str = "") -> None:
-        """Nothing to do: every walk reads the rules and the disk."""
+        """Does nothing: every walk reads the rules and the disk."""
 
     def healed(self, root: Root) -> None:
-        """Nothing to do: changes are found late, but never lost."""
+        """Does nothing: changes are found late, but never lost."""
 
     def barrier(self, timeout: float, roots: Collection[Root] | None = None) -> dict[Root, str]:
         with self._changed:
             asked = [state for root, state in self._roots.items() if roots is None or root in roots]
             late = {state.root: self._lateness(state) for state in asked if 2 * state.seconds > timeout}
-            tickets = [(state, self._want(state)) for state in asked if state.root not in late]
-            self._changed.wait_for(lambda: all(map(_answered, tickets)) or self._closing, max(0.0, timeout))
+            tickets = [(state, self._request(state)) for state in asked if state.root not in late]
+            self._changed.wait_for(lambda: all(map(_is_complete, tickets)) or self._closing, max(0.0, timeout))
             for state, ticket in tickets:
-                if not _answered((state, ticket)):
+                if not _is_complete((state, ticket)):
                     late[state.root] = self._lateness(state)
                 elif state.snapshot is None:
                     late[state.root] = ROOT_MISSING
@@ -115,25 +115,25 @@ class PollingWatcher:
     def _interval(self, state: PolledRoot) -> float:
         return _MISSING_SECONDS if state.snapshot is None else max(self._pause, _SHARE * state.seconds)
 
-    def _want(self, state: PolledRoot) -> int:
-        state.wanted += 1
+    def _request(self, state: PolledRoot) -> int:
+        state.requested += 1
         state.due = 0.0
         self._changed.notify_all()
-        return state.wanted
+        return state.requested
 
     def _run(self) -> None:
         while state := self._next():
             with self._changed:
-                ticket = state.wanted
-            if self._look(state):
+                ticket = state.requested
+            if self._walk_and_report(state):
                 with self._changed:
-                    state.answered = ticket
+                    state.completed = ticket
             with self._changed:
-                state.due = 0.0 if state.wanted > ticket else time.monotonic() + self._interval(state)
+                state.due = 0.0 if state.requested > ticket else time.monotonic() + self._interval(state)
                 self._changed.notify_all()
 
     def _next(self) -> PolledRoot | None:
-        """The root whose walk is due, as soon as one is; None when the watcher closes."""
+        """Wait for a root whose walk is due; None when the watcher closes."""
         with self._changed:
             while not self._closing:
                 state = min(self._roots.values(), key=lambda each: each.due, default=None)
@@ -143,12 +143,12 @@ class PollingWatcher:
                 self._changed.wait(wait)
         return None
 
-    def _look(self, state: PolledRoot) -> bool:
-        """Walk and report what differs. False when that failed: the next walk reports it then."""
+    def _walk_and_report(self, state: PolledRoot) -> bool:
+        """Walk and report differences. False if that failed; the next walk then reports them."""
         changes = ChangeBatch()
         try:
             snapshot = self._walk(state)
-        except Exception:  # in the rules, say, which is no reason to stop polling
+        except Exception:  # an error in the rules, for example, must not stop polling
             log.exception("%s could not be walked", state.root.path)
             return False
         if snapshot is not None and state.snapshot is None:
@@ -168,9 +168,9 @@ class PollingWatcher:
         return snapshot
 
 
-def _answered(request: tuple[PolledRoot, int]) -> bool:
+def _is_complete(request: tuple[PolledRoot, int]) -> bool:
     state, ticket = request
-    return state.answered >= ticket
+    return state.completed >= ticket
 
 
 def walk(root: Root, ignored: Ignored, number: int) -> Snapshot | None:

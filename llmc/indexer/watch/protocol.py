@@ -84,8 +84,8 @@ class Health:
 
 
 class Ignored(Protocol):
-    """Is a path ignored? Its parents are known not to be. `names`: the folder's entries, if it is one and they are
-    known."""
+    """Whether a path is ignored, given that its parents are not. `names`: the entries of the path, if it is a folder
+    and they are known."""
 
     def __call__(self, path: str, is_folder: bool, names: AbstractSet[str] | None = None, /) -> bool: ...
 
@@ -95,7 +95,7 @@ OnRescan = Callable[["Root", str, Reason], None]
 
 
 def is_ignored(ignored: Ignored, folder: str, fd: int | None = None) -> bool:
-    """Rules that cannot be read, as when the root was just removed, ignore nothing.
+    """Whether a folder is ignored. If the rules cannot be read, as after the removal of a root, nothing is ignored.
 
     With the descriptor of the folder its entries are known and it need not be opened again, which halves the time to
     watch a large tree.
@@ -118,17 +118,17 @@ class Watcher(Protocol):
     def remove(self, root: Root) -> None: ...
 
     def rewatch(self, root: Root, folder: str = "") -> None:
-        """Bring the watches below `folder` in line with the disk and the rules. Called before the walk that answers
-        `on_rescan`, once `ignored` knows the new rules; cheap when there is nothing to do."""
+        """Update the watches below `folder` to match the disk and the rules. Called before the walk that follows
+        `on_rescan`, when `ignored` knows the new rules; cheap if nothing changed."""
 
     def healed(self, root: Root) -> None:
-        """The whole root was walked after the last `rewatch`, so events lost before that do not matter any more."""
+        """Record that the whole root was walked after the last `rewatch`, so events lost before no longer matter."""
 
     def barrier(self, timeout: float, roots: Collection[Root] | None = None) -> dict[Root, str]:
         """Wait until every change that ended before this call has been reported to the callbacks.
 
-        Returns the roots (of those given, by default all) for which this is not certain, and why; usually none. Never
-        waits longer than `timeout` seconds. Must not be called from a callback.
+        Returns the roots (of the given ones, by default all) that may have unreported changes, with the reasons;
+        usually none. Never waits longer than `timeout` seconds. Must not be called from a callback.
         """
 
     def health(self, root: Root) -> Health: ...
@@ -162,13 +162,13 @@ class ChangeBatch:
         return bool(self.dirty or self._rescans)
 
     def rescan(self, folder: str, reason: Reason) -> None:
-        _keep_gravest(self._rescans, folder, reason)
+        _keep_most_severe(self._rescans, folder, reason)
 
     def rescans(self) -> dict[str, Reason]:
-        """Only the topmost folders, each with the gravest reason below it: one walk covers all of them."""
+        """The topmost folders, each with the most severe reason below it, since one walk covers all of them."""
         topmost: dict[str, Reason] = {}
         for folder, reason in self._rescans.items():
-            _keep_gravest(topmost, next((up for up in _ancestors(folder) if up in self._rescans), folder), reason)
+            _keep_most_severe(topmost, next((up for up in _ancestors(folder) if up in self._rescans), folder), reason)
         return topmost
 
     def deliver(self, root: Root, on_dirty: OnDirty, on_rescan: OnRescan) -> bool:
@@ -189,7 +189,7 @@ class ChangesByRoot(defaultdict["Root", ChangeBatch]):
         super().__init__(ChangeBatch)
 
 
-def _keep_gravest(folders: dict[str, Reason], folder: str, reason: Reason) -> None:
+def _keep_most_severe(folders: dict[str, Reason], folder: str, reason: Reason) -> None:
     folders[folder] = max(folders.get(folder, reason), reason, key=_SEVERITY.index)
 
 
@@ -203,7 +203,8 @@ def _ancestors(folder: str) -> Iterator[str]:
 
 
 def is_limit(error: OSError) -> bool:
-    """Out of watches, descriptors or memory, as opposed to a folder that is missing or may not be read."""
+    """Whether the system ran out of watches, descriptors or memory, rather than that a folder is missing or
+    unreadable."""
     return error.errno in _LIMITS
 
 

@@ -1,4 +1,4 @@
-"""The watched folders of each root: whose watch number is this, and how are watches placed on a tree without a gap?
+"""The watched folders of each root by watch number, and placing watches on a tree without a gap.
 
 One number may belong to several folders: roots may contain each other, and a bind mount shows a folder twice. A number
 without a folder is an orphan. Orphans are returned to the kernel later, a few at a time (see `Inotify.remove`); until
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["WatchPlacer", "WatchTable", "WatchedFolder", "WatchedRoot"]
 
-REMOVED = -1  # takes the place of a watch number
+REMOVED = -1  # replaces a watch number
 
 
 @dataclass(slots=True, eq=False)
@@ -46,12 +46,12 @@ class WatchedRoot:
     identity: tuple[int, int] | None = None
     placed: bool = False  # the first placement of its watches has ended
     watches: int = 0
-    limit: int = 0  # how many watches the system allowed when they ran out; 0 when they did not
+    limit: int = 0  # the limit of watches when they ran out; 0 if they did not
     burst: int = 0  # paths that changed since git last replaced its index
     stale: set[str] = field(default_factory=set)  # folders below which the watches may not match the disk
     lost: int = 0  # how often events were lost
-    rewatched: int = 0  # how many of those losses a `rewatch` has followed
-    healed: int = 0  # and then a walk
+    rewatched: int = 0  # the number of losses that were followed by a `rewatch`
+    healed: int = 0  # the number of losses that were followed by a walk
     loss: Reason = Reason.LOST  # the last one
 
     @property
@@ -59,7 +59,7 @@ class WatchedRoot:
         return self.why or (f"{self.loss}; a walk will follow" if self.healed < self.lost else "")
 
     def is_at(self, found: tuple[int, int] | None) -> bool:
-        """Does this folder have the watches? Not if the kernel removed them: a new folder may get an old inode."""
+        """Whether the watches are on this folder. False if the kernel removed them, since inodes are reused."""
         return found is not None and found == self.identity and self.top is not None and self.top.wd != REMOVED
 
     def lose(self, reason: Reason = Reason.LOST) -> None:
@@ -205,7 +205,7 @@ class WatchPlacer:
                 self._table.drop(owner.top)
 
     def update(self, parent: WatchedFolder, name: str, changes: ChangeBatch) -> None:
-        """Something happened to the folder of this name: match the table to the disk and report new files."""
+        """Update the table for a folder that was created, removed or changed, and report new files."""
         try:
             with open_root(parent.owner.root) as top:
                 self._descend(top, parent, (name,), changes)
@@ -265,7 +265,8 @@ class WatchPlacer:
         return [(folder, each) for each in ({*names, *folder.children} if again else names)]
 
     def _open(self, top: int, parent: WatchedFolder, name: str) -> int:
-        """-1 for a folder that is not to be watched: ignored, missing, not a folder any more, or not readable."""
+        """Open the folder; -1 if it is not watched because it is ignored, missing, unreadable or not a folder any
+        more."""
         path = join(parent.path, name)
         has_rules = name != ".git" and not parent.git
         if not parent.live:
