@@ -24,7 +24,6 @@ MARKS = ("<!-- bench: made by `make bench`, not by hand -->", "<!-- bench: end -
 MOST_ROWS = 8
 PLAIN, OURS = "rg + read", "llmc"
 COMMANDS = {part.name: part.command for part in parts_of(list(SUITES))}
-LONG_SESSION = 600
 
 
 def rows(found: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:

@@ -71,7 +71,7 @@ COMMANDS = {
     "doctor": "Check the installation and suggest fixes.",
 }
 
-# What agents use; the other commands are only named unless all of the help is asked for.
+# The commands for agents. The help only lists the names of the others, unless --all is given.
 FIRST_COMMANDS = list(COMMANDS).index("te") + 1
 INTERRUPTED = 130  # a shell's exit code for a process that SIGINT ended
 BROKEN_PIPE = 141  # a shell's exit code for a process that SIGPIPE ended
@@ -121,7 +121,7 @@ def cli() -> None:
 
 
 def main_pruner() -> NoReturn:
-    """The `mcp-pruner` command: `llmc serve --profile pruner`, as the contract of that profile names it."""
+    """The `mcp-pruner` command, required by the contract of the pruner profile: `llmc serve --profile pruner`."""
     sys.argv[1:1] = ["serve", "--profile", "pruner"]
     main()
 

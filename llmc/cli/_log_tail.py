@@ -1,7 +1,7 @@
-"""The daemon's log on stderr: `llmc serve --log-level` follows it, and `-vv` prints what one call logged.
+"""Copies the daemon's log to stderr: `llmc serve --log-level` follows it, and `-vv` prints the lines of one call.
 
-The log file itself is not changed. Lines are copied as one JSON object each, or formatted for a person; those that
-concern other clients alone are left out.
+The log file itself is not changed. Lines are copied as JSON objects, or formatted for a person; lines that only concern
+other clients are omitted.
 """
 
 from __future__ import annotations

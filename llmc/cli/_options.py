@@ -37,7 +37,7 @@ VARIABLE = re.compile(r"\$\{(\w+)\}")
 
 
 class SecondaryOption(click.Option):
-    """An option that `--help` only names: an agent pays for every line that it reads. `--help --all` describes it."""
+    """An option that `--help` lists only by name, since agents pay for every line; `--help --all` describes it."""
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         options = ctx.find_object(Options)
@@ -105,7 +105,7 @@ class Options:
             click.echo(f"llmc: {text}", err=True)
 
     def _report_call(self, name: str, started: float, log_offset: int) -> None:
-        """`-v`: how long it took. `-vv`: also what was logged meanwhile."""
+        """Print the duration (`-v`), and the log lines of the call (`-vv`)."""
         where = "this process" if self.no_daemon else "the daemon"
         click.echo(f"llmc: {name}: {(time.monotonic() - started) * 1_000:.1f} ms in {where}", err=True)
         if self.verbose >= SHOW_LOG:

@@ -1,4 +1,4 @@
-"""What the commands of the shared index have in common: the settings of this process and the URL."""
+"""Shared by the commands of the shared index: the settings of this process and the URL."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ shared_option = click.option(
 
 
 def settings_here(options: Options) -> Settings:
-    """These commands run in this process, without a daemon: in CI there is none."""
+    """Load the settings here: these commands run without a daemon, because CI has none."""
     from llmc.settings import load
 
     about = options.about()

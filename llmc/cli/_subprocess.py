@@ -30,7 +30,7 @@ Display = Literal["", "progress", "output"]
 
 LIMIT = 4 << 20  # the output of a large build; redacting it takes a second
 IN_MESSAGE = 256 << 10
-# After the command has ended, other processes may hold its output open (a server that it started); wait only briefly.
+# After the command ended, a process that it started (a server) may keep its output open; wait only briefly.
 LINGER_SECONDS = 0.3
 SHOW_SECONDS = 2.0
 GRACE_SECONDS = 3.0
@@ -80,7 +80,7 @@ class FinishedProcess:
 
 
 def run(words: list[str], home: Home, *, show: Display, lists: bool = False) -> FinishedProcess:
-    """`lists`: only standard output is captured; error messages go where they went."""
+    """Run the command. `lists`: capture only standard output; standard error is inherited."""
     started = time.monotonic()
     read, write = os.pipe()
     errors = None if lists else write
@@ -148,7 +148,7 @@ class _SignalForwarder:
             signal.signal(number, handler)
 
     def attach(self, process: subprocess.Popen[bytes]) -> None:
-        """The command to forward signals to; one that arrived while it was being started is forwarded now."""
+        """Set the command to forward signals to; a signal that arrived during its start is forwarded now."""
         self._process = process
         if self._early:
             signal_group(process.pid, self._early)

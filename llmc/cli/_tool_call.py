@@ -39,7 +39,7 @@ def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options of every tool command."""
     command = secondary("--fields", metavar="A,B", help="Print a table of these fields; * for all.")(command)
     command = secondary(
-        "--focus", "context_focus_question", metavar="QUESTION", help="Keep only what answers this question."
+        "--focus", "context_focus_question", metavar="QUESTION", help="Keep only parts relevant to this question."
     )(command)
     command = secondary("--ref", multiple=True, metavar="REF", help="At this ref of a published repository.")(command)
     command = secondary("--repo", multiple=True, metavar="NAME", help="Only this root or published repository.")(

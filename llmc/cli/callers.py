@@ -13,13 +13,13 @@ from llmc.cli._tool_call import ask_tool, common_options, secondary
 @click.command()
 @click.argument("name")
 @click.option("--depth", type=int, metavar="N", help="Levels of callers (default: 1).")
-@secondary("--guesses", is_flag=True, help="List what matches by name alone, too.")
+@secondary("--guesses", is_flag=True, help="Also list matches by name alone.")
 @common_options
 @pass_options
 def command(options: Options, /, **args: Any) -> int:
-    """What calls or uses a definition, by file.
+    """List the callers and users of a definition, by file.
 
-    Uses are resolved by imports, scopes and types; a few that match by name alone are listed apart. Tests are counted
+    Uses are resolved by imports, scopes and types; a few matches by name alone are listed separately. Tests are counted
     by file, and listed with --all.
     """
     return ask_tool(options, "callers", args)

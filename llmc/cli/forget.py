@@ -15,10 +15,10 @@ from llmc.cli._render import count, size
 @click.argument("root")
 @pass_options
 def command(options: Options, root: str) -> None:
-    """Remove the index of ROOT, and stored results with text of it.
+    """Remove the index of ROOT, and stored results with text from it.
 
-    ROOT is a path or a name, as `llmc roots` shows it; the folder itself is not touched. Other work trees of the same
-    repository keep their index. A root that the settings name, or a work tree that you ask about, is indexed again.
+    ROOT is a path or a name from `llmc roots`; the folder itself is not changed. Other work trees of the same
+    repository keep their index. A configured root, or a work tree that you query, is indexed again.
     """
     found = options.ask("forget", {"root": root})
     if options.json:

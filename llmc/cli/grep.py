@@ -10,7 +10,7 @@ import click
 from llmc.cli._options import Options, pass_options
 from llmc.cli._tool_call import ask_tool, common_options, error_of, exit_code, secondary, set_arguments
 
-# What people and agents add to grep and rg out of habit, and what llmc does anyway.
+# Options that people and agents habitually pass to grep and rg, and that are the default here.
 IGNORED = ("-n", "-r", "-R", "-H", "-E", "-I", "--line-number", "--recursive", "--no-heading", "--with-filename")
 
 

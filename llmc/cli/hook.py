@@ -76,7 +76,7 @@ def event_of(event: dict[str, Any]) -> ShellEvent:
 
 
 def suggest(options: Options, client: str, event: ShellEvent) -> dict[str, Any]:
-    """A grep at the end of a pipe only filters another command's output, so it is not a search."""
+    """Remind the agent of llmc at its first search. A grep at the end of a pipe is not one: it filters output."""
     if event.command and not SEARCH.search(event.command):
         return {}
     if not is_first(options, event.session):
@@ -127,7 +127,7 @@ def rewrite(options: Options, client: str, event: ShellEvent) -> dict[str, Any]:
 
 
 def _allowed(given: dict[str, Any]) -> dict[str, Any]:
-    """The client would not ask about the command as the agent wrote it, so it need not ask about this one."""
+    """Allow the rewritten command, since the client would not have asked about the original one either."""
     answer = {"hookEventName": "PreToolUse", "permissionDecision": "allow", "updatedInput": given}
     return {"hookSpecificOutput": {**answer, "permissionDecisionReason": "reads files of this folder through llmc"}}
 
@@ -154,8 +154,8 @@ def daemon_runs(options: Options, llmc: list[str]) -> bool:
 
 
 def is_restricted(command: str, cwd: str) -> bool:
-    """Whether a rule of the user may refuse the command. Claude Code does not apply rules to a command that a hook
-    allows, so a command that a rule could be about is left to it."""
+    """Whether a rule of the user may deny the command. Claude Code does not apply rules to a command that a hook
+    allows, so a command that may match a rule is not rewritten."""
     import shlex
 
     program, *words = shlex.split(command)
@@ -172,7 +172,7 @@ def is_restricted(command: str, cwd: str) -> bool:
 
 
 def rules(cwd: str) -> Iterator[str]:
-    """What the user's, the project's and the organisation's settings of Claude Code deny or ask about."""
+    """The deny and ask rules in the user's, the project's and the organisation's settings of Claude Code."""
     user = os.environ.get("CLAUDE_CONFIG_DIR") or str(Path.home() / ".claude")
     project = os.environ.get("CLAUDE_PROJECT_DIR") or cwd
     names = ("settings.json", "settings.local.json")

@@ -15,5 +15,5 @@ from llmc.cli._tool_call import ask_tool, common_options
 @common_options
 @pass_options
 def command(options: Options, /, **args: Any) -> int:
-    """What must change if the signature of a definition changes."""
+    """List the code that must change if the signature of a definition changes."""
     return ask_tool(options, "impact", args)

@@ -15,5 +15,5 @@ from llmc.cli._tool_call import ask_tool, common_options
 @common_options
 @pass_options
 def command(options: Options, /, **args: Any) -> int:
-    """Implementations, subclasses and overrides of a definition, and where a function is registered."""
+    """List implementations, subclasses and overrides of a definition, and where a function is registered."""
     return ask_tool(options, "impls", args)

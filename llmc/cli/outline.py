@@ -13,12 +13,12 @@ from llmc.cli._tool_call import ask_tool, common_options
 @click.command()
 @click.argument("path", nargs=-1)
 @click.option("--deep", is_flag=True, help="Include members, not only top-level symbols.")
-@click.option("--inherited", is_flag=True, help="Of a class: also list the members it inherits, by base.")
+@click.option("--inherited", is_flag=True, help="For a class, also list inherited members, by base.")
 @common_options
 @pass_options
 def command(options: Options, /, **args: Any) -> int:
     """List the symbols of a file, a folder or the whole repository, within a token budget.
 
-    Of a class, given by its name, list its bases in lookup order and its members.
+    For the name of a class, its bases in lookup order and its members are listed.
     """
     return ask_tool(options, "outline", args)

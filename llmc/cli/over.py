@@ -20,7 +20,7 @@ def command(options: Options, /, words: tuple[str, ...], **args: Any) -> int:
     """Count, group, sort, filter or join the items of an earlier result.
 
     \b
-    llmc over habcd                                   which fields the rows have
+    llmc over habcd                                   list the fields of the rows
     llmc over habcd 'length(@)'
     llmc over habcd 'count_by(@, &folder)'
     llmc over habcd "[?!test && kind=='def'].path | unique(@)"
@@ -28,7 +28,7 @@ def command(options: Options, /, words: tuple[str, ...], **args: Any) -> int:
     llmc over habcd hefgh 'join_on(habcd, hefgh, &path)'
 
     The expression is JMESPath, with count_by, group_by, join_on, unique, matches(text, 'regex') and lower added. With
-    several handles, each is a table of its name. The rows are read from the index again, so they are complete.
+    several handles, each is a table named after it. The rows are read from the index again, so they are complete.
     """
     last = words[-1]
     only_handles = len(words) == 1 or re.fullmatch(r"h[a-z2-7]{3,32}", last)

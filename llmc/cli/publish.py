@@ -24,17 +24,17 @@ __all__ = ["command"]
 @click.option("--commit", default="", metavar="REV", help="Branch, tag or commit to publish instead of HEAD.")
 @click.option("--worktree", is_flag=True, help="Publish the files as they are on disk, committed or not.")
 @click.option("--force", is_flag=True, help="Replace a newer commit, as after a forced push.")
-@click.option("--no-optimize", is_flag=True, help="Leave bringing the indexes up to date to `llmc shared optimize`.")
+@click.option("--no-optimize", is_flag=True, help="Do not update the indexes; `llmc shared optimize` does it later.")
 @pass_options
 def command(options: Options, /, root: str, url: str, **given: Any) -> int:
-    """Publish the commit that ROOT is at to a shared index, so that any server with that index can answer from it.
+    """Publish the current commit of ROOT to a shared index, from which any server can answer.
 
     \b
     llmc publish --shared s3://bucket/llmc
     llmc publish --shared s3://bucket/llmc --commit "$new" --ref main     (in a post-receive hook)
 
-    Only content that the index does not have is read and written; what is published is replaced at once. Secrets are
-    redacted and denied files left out before anything leaves this machine. Run it again after an interruption.
+    Only content that the index does not have is read and written, and the new commit becomes visible at once. Secrets
+    are redacted and denied files omitted before anything leaves this machine. After an interruption, run it again.
     """
     import os
 

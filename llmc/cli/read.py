@@ -12,12 +12,12 @@ from llmc.cli._tool_call import ask_tool, common_options
 
 @click.command()
 @click.argument("target", nargs=-1, required=True)
-@click.option("--skeleton", is_flag=True, help="Signatures, control flow and calls; the rest is folded.")
-@click.option("--code", is_flag=True, help="Every statement, without comments, logging and brackets: fewer tokens.")
+@click.option("--skeleton", is_flag=True, help="Print signatures, control flow and calls; fold the rest.")
+@click.option("--code", is_flag=True, help="Print every statement, without comments, logging and brackets.")
 @common_options
 @pass_options
 def command(options: Options, /, **args: Any) -> int:
-    """Print a file, lines of it, a symbol, or the rest of an earlier reply.
+    """Print a file, a range of lines, a symbol, or the rest of an earlier reply.
 
     \b
     llmc read src/main.py

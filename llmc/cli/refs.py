@@ -22,6 +22,6 @@ def command(options: Options, /, **args: Any) -> int:
     """List the definitions of a name, and every use, call and subclass of it.
 
     A plain name matches every definition of that name. For Class.method and path:name, uses of other definitions are
-    left out, and inherited members are found through base classes.
+    omitted, and inherited members are found through base classes.
     """
     return ask_tool(options, "refs", args)

@@ -1,4 +1,4 @@
-"""`llmc roots`: which folders have an index."""
+"""`llmc roots`: lists the folders that have an index."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 def command(options: Options) -> None:
     """List the roots that have an index, with their files and size.
 
-    A `*` marks the roots of this folder: those that the settings name, or the git work tree around it. `llmc forget
-    ROOT` removes one.
+    A `*` marks the roots of this folder: those in the settings, or the git work tree around it. `llmc forget ROOT`
+    removes one.
     """
     found = options.ask("roots")
     click.echo(json.dumps(found, indent=2) if options.json else "\n".join(lines(found)))
@@ -39,4 +39,4 @@ def lines(found: dict[str, Any]) -> Iterator[str]:
     if not found["roots"] and not named:
         yield "No root is indexed."
     if found["reason"]:
-        yield f"This folder has no root: {found['reason']}. Name one with --root PATH, or in your own llmc.toml."
+        yield f"This folder has no root: {found['reason']}. Set one with --root PATH, or in your own llmc.toml."

@@ -14,8 +14,8 @@ from llmc.cli._tool_call import ask_tool, common_options, secondary, typed_or_pi
 @click.argument("query", nargs=-1, required=True)
 @click.option("--path", "-p", multiple=True, metavar="PATH", help="Limit to this path, or to an earlier result (h4k2).")
 @click.option("--limit", "-n", type=int, metavar="N", help="Maximum number of files.")
-@secondary("--explain", is_flag=True, help="Show each ranking signal, and what the query quotes from code.")
-@secondary("--syntax", is_flag=True, help='Apply path:, -word and "phrase" as operators in a long query, too.')
+@secondary("--explain", is_flag=True, help="Show the ranking signals, and the quoted code found in the query.")
+@secondary("--syntax", is_flag=True, help='Apply path:, -word and "phrase" as operators even in a long query.')
 @common_options
 @pass_options
 def command(options: Options, /, query: tuple[str, ...], **args: Any) -> int:

@@ -11,7 +11,7 @@ import click
 from llmc.cli._options import Options, pass_options
 
 PROFILES = ("lean", "research", "pruner", "full")
-# A program that starts a pruner ends it by closing stdin, and does not wait for a command that still runs.
+# A program that starts a pruner ends it by closing stdin, without waiting for a running command.
 PRUNER_LAST_SECONDS = 0.5
 LOG_LEVELS = ("debug", "info", "warn", "warning", "error")
 
@@ -35,7 +35,7 @@ LOG_LEVELS = ("debug", "info", "warn", "warning", "error")
 @click.option("--allow-host", multiple=True, metavar="NAME", help="Accepted host name; may be repeated.")
 @click.option("--insecure", is_flag=True, help="Allow other machines to connect without TLS.")
 @click.option("--shared", "url", default="", metavar="URL", help="Serve a shared index over HTTP, without a daemon.")
-@click.option("--tokens", default="", metavar="FILE", help="Who may read which repositories of it (shared.tokens).")
+@click.option("--tokens", default="", metavar="FILE", help="Tokens and the repositories they may read (shared.tokens).")
 @click.option("--print-record", is_flag=True, help="Print the {command, args, env} that starts this server, and exit.")
 @pass_options
 def command(
@@ -81,7 +81,7 @@ def command(
 
 
 def report_pruning(options: Options, session: str) -> None:
-    """Replies of this profile are plain text: why one was not pruned goes to stderr."""
+    """Print to stderr why a reply was not pruned, since replies of this profile are plain text."""
     from llmc.cli._log_tail import follow
     from llmc.extend.pruner.config import config_of
 
@@ -100,7 +100,7 @@ def relay(options: Options, session: str, *, is_pruner: bool) -> int:
     caller.about["session"] = session
     waits = PRUNER_LAST_SECONDS if is_pruner else LAST_REPLIES_SECONDS
     if is_pruner:
-        caller.about["environ"] = dict(os.environ)  # of the MCP entry, for the commands that it runs
+        caller.about["environ"] = dict(os.environ)  # the variables of the MCP entry, for the commands that it runs
     if options.no_daemon:
         from llmc.server.local import stream_here
 
@@ -109,7 +109,7 @@ def relay(options: Options, session: str, *, is_pruner: bool) -> int:
 
 
 def print_record(options: Options, profile: str, agent: str) -> int:
-    """As JSON, for programs that start agents; why there is none goes to stderr."""
+    """Print the record as JSON, for programs that start agents; if there is none, print the reason to stderr."""
     import json
 
     from llmc.install import mcp_servers_config, why_not

@@ -96,7 +96,7 @@ def _write(unit: ServiceUnit, before: str | None) -> str | None:
 
 
 def _stop_on_demand_daemon(options: Options) -> None:
-    """A daemon that was started on demand would keep the unit's from starting. One in the foreground is left alone."""
+    """Stop a daemon that was started on demand, since the unit's daemon could not start; keep one in the foreground."""
     from llmc.base.errors import DaemonError
     from llmc.cli.stop import PATIENCE_SECONDS, wait_until_stopped
 

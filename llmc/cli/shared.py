@@ -1,4 +1,4 @@
-"""`llmc shared`: looking after a shared index. Everything runs in this process, with the credentials of this shell."""
+"""`llmc shared`: maintains a shared index. It runs in this process, with the credentials of this shell."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def opened(options: Options, url: str) -> tuple[SharedDatabase, Settings]:
 @shared_option
 @pass_options
 def status(options: Options, /, url: str) -> int:
-    """Show what the index holds, what it occupies, and whether it should be optimized."""
+    """Show the contents and size of the index, and whether it should be optimized."""
     from dataclasses import asdict
 
     from llmc.store.shared.report import shared_status
@@ -116,9 +116,9 @@ def drop_published(options: Options, /, name: str, url: str) -> int:
 )
 @pass_options
 def optimize_index(options: Options, /, url: str, keep_days: int | None) -> int:
-    """Bring the indexes up to date, join small files, and remove what nothing refers to any more.
+    """Update the indexes, merge small files, and remove unreferenced data.
 
-    Run it once a day, or after publishing many repositories. Publishers and servers may go on meanwhile.
+    Run it once a day, or after publishing many repositories. Publishers and servers may run meanwhile.
     """
     from dataclasses import asdict
 
@@ -148,7 +148,7 @@ def optimize_index(options: Options, /, url: str, keep_days: int | None) -> int:
 @click.option("--repair", "repairs", is_flag=True, help="Remove damaged documents; publish their repositories again.")
 @pass_options
 def verify_index(options: Options, /, repo: str, url: str, *, repairs: bool) -> int:
-    """Check that every published file is there and unchanged, in all tables; exit 1 if not."""
+    """Check that every published file is present and unchanged in all tables; exit 1 if not."""
     from dataclasses import asdict
 
     from llmc.store.shared.verify import repair, verify
@@ -167,7 +167,7 @@ def verify_index(options: Options, /, repo: str, url: str, *, repairs: bool) -> 
         repos = ", ".join(sorted({one.repo for one in found if one.doc}))
         click.echo(f"removed {repaired:,} damaged documents; publish again: {repos}")
     if not found:
-        click.echo("everything that is published is there")
+        click.echo("all published files are present and unchanged")
     return DIFFERENT if found else 0
 
 
@@ -176,24 +176,24 @@ def verify_index(options: Options, /, repo: str, url: str, *, repairs: bool) -> 
 @click.argument("patterns", nargs=-1, metavar="[REPO]...")
 @click.option("--tokens", "path", default="", metavar="FILE", help="The token file (shared.tokens).")
 @click.option("--days", type=click.FloatRange(0), default=0, metavar="DAYS", help="Days until it expires; 0: never.")
-@click.option("--metrics", is_flag=True, help="It may read /metrics.")
+@click.option("--metrics", is_flag=True, help="Allow it to read /metrics.")
 @pass_options
 def make_token(
     options: Options, /, name: str, patterns: tuple[str, ...], path: str, days: float, *, metrics: bool
 ) -> int:
-    """Make a token for `llmc serve --shared`, and print it once. REPO as in team/*; ** is everything, !REPO leaves out.
+    """Create a token for `llmc serve --shared`, and print it once. REPO as in team/*; ** is everything, !REPO excludes.
 
     \b
     llmc shared token ann 'team/*' '!team/payroll' --tokens tokens.toml
 
-    The token file holds a hash of it. Delete its entry to revoke it; running servers notice.
+    The token file contains only a hash. Delete the entry to revoke the token; running servers reload the file.
     """
     from llmc.base.errors import ConfigError
     from llmc.server.shared.token_file import add_token
 
     file = path or settings_here(options).shared.tokens
     if not file:
-        raise ConfigError("no token file is named", hint="Pass --tokens FILE, or set shared.tokens.")
+        raise ConfigError("no token file is set", hint="Pass --tokens FILE, or set shared.tokens.")
     token = add_token(file, name, patterns, days, metrics=metrics)
     click.echo(json.dumps({"name": name, "token": token}) if options.json else token)
     return 0

@@ -3,7 +3,7 @@
 The command runs with this process's folder and environment, so it behaves as it would without `te`. The beginning and
 end of its output are passed to the daemon in a file. If the daemon is not available, the output is printed unchanged,
 so the result of a command that ran is never lost. Programs that print files or lists (`base.listing_programs`) keep
-their standard error apart, and what they print is shown complete up to a cap.
+their standard error separate, and their output is shown completely up to a cap.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ WORTH_IMPORTS = 400  # bytes; regrouping in this process takes 100 ms for its im
 @click.option("--agent", default="", metavar="ID", help="Agent that runs the command (default: TE_AGENT_ID).")
 @click.option("--budget", type=int, metavar="N", help="Token budget of the reply.")
 @click.option("--all", "all_", is_flag=True, help="The whole output, without a budget.")
-@click.option("--focus", metavar="QUESTION", help="Keep only what answers this question.")
+@click.option("--focus", metavar="QUESTION", help="Keep only parts relevant to this question.")
 @click.option("--no-start", is_flag=True, help="Print the output unchanged if no daemon is running.")
 @click.option(
     "--stream/--no-stream", default=None, help="Copy the output to stderr while it runs (on a terminal: yes)."

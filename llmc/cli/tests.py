@@ -16,5 +16,5 @@ from llmc.cli._tool_call import ask_tool, common_options
 @common_options
 @pass_options
 def command(options: Options, /, **args: Any) -> int:
-    """Tests that reach a definition, directly or through its callers, and those that mock it."""
+    """List tests that reach a definition, directly or through its callers, and those that mock it."""
     return ask_tool(options, "tests", args)

@@ -66,7 +66,7 @@ def _say(options: Options, line: str) -> None:
 
 
 def _remove_from_clients(options: Options, places: ClientLocations, report: dict[str, Any], *, dry_run: bool) -> None:
-    """From the user's files and the current project's; every entry that starts llmc, whatever its name."""
+    """Remove every entry that starts llmc, whatever its name, from the user's and the current project's files."""
     from llmc.install.clients import CLIENTS
     from llmc.install.files import change
     from llmc.install.plan import InstallOptions, every_entry, steps
@@ -137,7 +137,7 @@ def _stop(options: Options, report: dict[str, Any], *, dry_run: bool) -> None:
 
 
 def _delete_state(options: Options, report: dict[str, Any], *, ask: bool, delete: bool, dry_run: bool) -> None:
-    """The home folder with the index, and the user's settings."""
+    """Delete the home folder with the index, and the user's settings."""
     folders = [folder for folder in _state_folders(options) if folder.is_dir()]
     if not folders:
         return
@@ -174,7 +174,7 @@ def _size(folder: Path) -> str:
 
 
 def remove_command() -> str:
-    """How to remove the package, by where it is installed."""
+    """The command that removes the package, depending on how it was installed."""
     place = str(Path(sys.prefix))
     if "/uv/tools/" in place:
         return "uv tool uninstall llmc-index"

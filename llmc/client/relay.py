@@ -1,7 +1,7 @@
 """`llmc serve`: connects stdin and stdout of an MCP client to the daemon, and reconnects if the daemon ends.
 
-There is one thread for each direction and one message per line. While there is a daemon, the relay answers nothing
-itself; it only remembers the handshake and the unanswered requests. If the daemon dies, requests are sent again to the
+There is one thread for each direction and one message per line. While a daemon runs, the relay never replies itself; it
+only stores the handshake and the unanswered requests. If the daemon dies, requests are sent again to the
 next one, except calls that must not run twice and that the daemon confirmed to have received: they get an error. A
 daemon that exited while no request was open is started at the next message.
 
@@ -48,7 +48,7 @@ class RelayedRequest:
 
     @property
     def may_be_sent_again(self) -> bool:
-        """Once: a request that ends two daemons would end the third."""
+        """True only once: a request that ended two daemons would end a third."""
         return self.attempts == 0 and (is_repeatable(self.message) or not self.received)
 
 
@@ -227,7 +227,7 @@ class Relay:
     def _finish(self) -> None:
         """Wait for open replies while the client can still read them."""
         gone = select.poll()
-        gone.register(self._sink, 0)  # poll reports a closed pipe without being asked
+        gone.register(self._sink, 0)  # poll reports a closed pipe even with no events requested
         waited = 0.0
         with self._lock:
             while self._open and self._peer is not None and waited < self._last_replies_seconds and not gone.poll(0):

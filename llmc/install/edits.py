@@ -1,4 +1,4 @@
-"""The edits that installing consists of, each with the edit that takes it back.
+"""The edits of an installation, each with its inverse.
 
     set_entry, unset_entry      a server in the client's JSON or TOML file
     add_items, remove_items     items of a list in a JSON file: permissions, hooks

@@ -3,8 +3,8 @@
     suggest   before the first search of a session, the agent is reminded of llmc, once
     rewrite   a simple rg, grep -r, find, ls, tree (or an oversized cat, sed -n) becomes `llmc te …`
 
-The clients differ in file, event and format; a row of `HOOKS` says how. All of them run `llmc hook CLIENT`, whose
-answers are in `llmc.cli.hook`.
+The clients differ in file, event and format, which `HOOKS` lists. All of them run `llmc hook CLIENT`, implemented in
+`llmc.cli.hook`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ REMINDER = (
     "a name or a pasted error, read for a file, a range or a symbol."
 )
 PLUGIN_MARK = "// written by llmc install --hooks"
-# opencode loads JavaScript; everything that is decided is decided by `llmc hook`.
+# opencode loads JavaScript, which passes every decision to `llmc hook`.
 PLUGIN = """{mark}
 import {{ spawnSync }} from "node:child_process"
 

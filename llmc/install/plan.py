@@ -49,7 +49,7 @@ INSTRUCTIONS = (
 )
 READING_TOOLS = ("search", "grep", "read", "llmc")
 POLICY_MARK = "# written by llmc install"
-# Gemini CLI asks before every call of a server's tool unless a policy allows it.
+# Gemini CLI asks before every call of an MCP tool unless a policy allows it.
 POLICY = """{mark}; llmc install gemini --uninstall removes it
 [[rule]]
 mcpName = "{name}"
@@ -116,7 +116,7 @@ def steps(client: McpClient, options: InstallOptions, places: ClientLocations) -
 
 
 def merged(planned: Iterable[InstallStep]) -> list[InstallStep]:
-    """Steps that edit the same file as one, so that its backup is the file from before all of them."""
+    """Merge steps that edit the same file, so that its backup is the file from before all of them."""
     files: dict[Path, list[InstallStep]] = {}
     for step in planned:
         files.setdefault(step.path, []).append(step)
@@ -226,7 +226,7 @@ def snippet(client: McpClient, options: InstallOptions, places: ClientLocations)
 
 
 def permission_steps(client: McpClient, options: InstallOptions, places: ClientLocations) -> list[InstallStep]:
-    """Rules that let the reading tools be called without a question; other clients honour `readOnlyHint`."""
+    """Rules that allow the reading tools without confirmation; other clients honour `readOnlyHint`."""
     what = "permission for the reading tools"
     if options.ask and not options.uninstall:
         return []
@@ -244,7 +244,7 @@ def permission_steps(client: McpClient, options: InstallOptions, places: ClientL
 
 
 def instruction_steps(client: McpClient, options: InstallOptions, places: ClientLocations) -> list[InstallStep]:
-    """Instructions come and go with hooks."""
+    """Instructions are added and removed together with hooks."""
     if not options.uninstall and not options.hooks:
         return []
     removes = options.uninstall or options.hooks == "off"

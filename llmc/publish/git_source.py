@@ -1,7 +1,7 @@
-"""Which repository, ref and commit a folder is.
+"""Determines the repository, ref and commit of a folder.
 
-The folder is a work tree, a linked one, or a bare repository, as a hook finds it. In CI a checkout is often detached
-and shallow, so the variables of the CI system name repository and branch before the git directory does.
+The folder is a work tree, a linked one, or a bare repository, as in a hook. In CI a checkout is often detached and
+shallow, so the variables of the CI system take precedence over the git directory for the repository and the branch.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ __all__ = ["GitSource", "checked_repo", "open_source"]
 # GitHub, GitLab, Buildkite, Bitbucket and Jenkins, in this order.
 REPO_VARIABLES = ("GITHUB_REPOSITORY", "CI_PROJECT_PATH", "BUILDKITE_PIPELINE_SLUG", "BITBUCKET_REPO_FULL_NAME")
 REF_VARIABLES = ("GITHUB_REF_NAME", "CI_COMMIT_REF_NAME", "BUILDKITE_BRANCH", "BITBUCKET_BRANCH", "BRANCH_NAME")
-# `git@host:owner/name.git`, `https://host/group/owner/name`
 COMMIT = re.compile(r"[0-9a-f]{7,64}")
 BRANCHES = "refs/heads/"
 LONGEST_NAME = 200
@@ -29,7 +28,7 @@ LONGEST_NAME = 200
 
 @dataclass(frozen=True, slots=True)
 class GitSource:
-    """`folder` is the work tree, empty for a bare repository; `objects` is where git keeps its objects."""
+    """`folder` is the work tree, empty for a bare repository; `objects` is the folder of git's objects."""
 
     folder: str
     objects: str
@@ -39,7 +38,7 @@ class GitSource:
 
 
 def open_source(root: str, environ: Mapping[str, str], *, commit: str = "", ref: str = "", repo: str = "") -> GitSource:
-    """What `llmc publish ROOT` means; what is given by option wins over the variables of CI, and those over git."""
+    """What `llmc publish ROOT` publishes; options take precedence over the variables of CI, and those over git."""
     from dulwich.errors import NotGitRepository  # noqa: PLC0415 - 0.1 s
     from dulwich.repo import Repo  # noqa: PLC0415 - 0.1 s
 
@@ -55,7 +54,7 @@ def open_source(root: str, environ: Mapping[str, str], *, commit: str = "", ref:
         branch = ref or _first(environ, REF_VARIABLES) or _branch(git)
         if not branch:
             raise ConfigError(
-                "the name of the ref is unknown", reason="the checkout is detached", hint="Name it with --ref."
+                "the name of the ref is unknown", reason="the checkout is detached", hint="Set it with --ref."
             )
         folder = "" if git.bare else str(git.path)
         return GitSource(folder, str(git.object_store.path), found, named, _checked_ref(branch))
@@ -74,12 +73,12 @@ def checked_repo(name: str) -> str:
 
 def _checked_ref(name: str) -> str:
     if any(character in name for character in " ~^:?*[\\@\0\n") or len(name) > LONGEST_NAME:
-        raise ConfigError(f"{name[:80]!r} cannot be the name of a ref", hint="Name it with --ref.")
+        raise ConfigError(f"{name[:80]!r} cannot be the name of a ref", hint="Set it with --ref.")
     return name
 
 
 def _resolved(git: Any, commit: str) -> str:
-    """A ref, a tag, or a commit (perhaps shortened); HEAD without any."""
+    """The commit of a ref, a tag or a (possibly shortened) id; HEAD if empty."""
     for name in (commit, f"{BRANCHES}{commit}", f"refs/tags/{commit}", f"refs/remotes/origin/{commit}"):
         try:
             return str(git.refs[(name or "HEAD").encode()].decode())

@@ -1,7 +1,7 @@
-"""How a tree gets into the shared index: list, recognise, read, redact, digest, write, commit. Read top to bottom.
+"""Publishes a tree to the shared index: list, recognise, read, redact, digest, write, commit.
 
-Only files whose content the index does not have at their path are read. Redaction comes before anything else is done
-with a text, so neither its chunks nor its vectors nor its names know a secret.
+Only files whose content the index does not have at their path are read. Redaction is the first step for a text, so no
+chunk, vector or name contains a secret.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PublishRequest", "PublishResult", "publish"]
 
-# One write: some commits of the tables, each with its files. Larger ones take memory, smaller ones requests.
+# The size of one write, which commits to several tables. Larger ones take more memory, smaller ones more requests.
 BATCH_FILES = 2_000
 BATCH_BYTES = 32 << 20
 
@@ -46,7 +46,8 @@ BATCH_BYTES = 32 << 20
 @dataclass(frozen=True)
 class PublishRequest:
     """`chunked_bytes`: larger files are published for grep and read only. `embed_in_pool`: the embedder is fast, so
-    that the digester embeds; a slow one embeds only contents without vectors. `force` replaces a newer commit."""
+    that the digester embeds every file; a slow one embeds only contents without vectors. `force` replaces a newer
+    commit."""
 
     repo: str
     ref: str
@@ -61,8 +62,8 @@ class PublishRequest:
 
 @dataclass(frozen=True, slots=True)
 class PublishResult:
-    """`is_current`: the ref is at this commit now. If not, `superseded_by` is the commit that another publisher put
-    there, or that was newer already."""
+    """`is_current`: the ref is at this commit now. If not, `superseded_by` is the newer commit that was there already,
+    or that another publisher wrote meanwhile."""
 
     repo: str
     ref: str
@@ -84,7 +85,7 @@ class PublishResult:
 
 @dataclass(frozen=True, slots=True)
 class NewFile:
-    """A file that the index does not have, on its way."""
+    """A file that the index does not have; `promise` is its digest."""
 
     file: TreeFile
     doc: int
@@ -132,7 +133,7 @@ def publish(database: SharedDatabase, request: PublishRequest, report: Report = 
 
 
 def _superseded(request: PublishRequest, current: Head, started: float) -> PublishResult:
-    """A late run of an older commit must not take a ref back."""
+    """The result of a late run for an older commit, which must not replace the newer one."""
     counts = (current.files, current.documents, current.chunks, 0, 0, current.denied, current.omitted, current.redacted)
     elapsed = time.monotonic() - started
     return PublishResult(
@@ -141,7 +142,7 @@ def _superseded(request: PublishRequest, current: Head, started: float) -> Publi
 
 
 def _write_new(publication: Publication, request: PublishRequest, numbered: dict[int, TreeFile], report: Report) -> int:
-    """Write what the index does not have; the number of files that could not be read."""
+    """Write the files that the index does not have; returns the number of unreadable files."""
     publication.expect(numbered)
     missing = {doc for doc in numbered if publication.known(doc) is None and publication.known(-doc) is None}
     ordered = sorted((numbered[doc], doc) for doc in missing)
@@ -163,7 +164,7 @@ def _write_new(publication: Publication, request: PublishRequest, numbered: dict
 def _new_files(
     publication: Publication, request: PublishRequest, missing: Iterable[tuple[TreeFile, int]]
 ) -> Iterator[NewFile | None]:
-    """Files read and redacted, their digests on their way in groups; None for one that could not be read."""
+    """Read and redact files, and submit them in groups to the digester; None for an unreadable file."""
     waiting = iter(missing)
     while group := list(islice(waiting, DIGESTED_AT_ONCE)):
         clean: list[tuple[TreeFile, int, CleanFile]] = []
@@ -207,7 +208,7 @@ def _finished(one: NewFile, reused: dict[str, Vectors], embedder: Embedder) -> N
     content, text = one.clean.content, one.clean.text
     path, hashed = one.file.path, content_hash(one.clean.content)
     result = one.promise.result() if one.promise is not None else "not cut into chunks"
-    if isinstance(result, str):  # too large, or the parser failed: grep and read have it all the same
+    if isinstance(result, str):  # too large, or the parser failed: grep and read can still use it
         parsed, vectors = Parsed(language_of(path), count_lines(text), (), (), ()), None
     else:
         parsed = result.parsed
@@ -224,7 +225,7 @@ def _embedded(parsed: Parsed, embedder: Embedder) -> Vectors:
     try:
         return document_vectors([parsed], embedder)[0]
     except EmbedError as error:
-        error.hint = error.hint or "Nothing was published; run it again when the embedder answers."
+        error.hint = error.hint or "Nothing was published; run it again when the embedder is available."
         raise
 
 

@@ -1,7 +1,7 @@
-"""Secrets out of the bytes of a file, before they leave the machine.
+"""Removes secrets from the bytes of a file before they leave the machine.
 
-A file without secrets stays as it is, byte by byte. In another the text is replaced and encoded as it was; bytes that
-are not valid in its encoding become U+FFFD there.
+A file without secrets is not changed. Otherwise the redacted text is encoded as before, and bytes that were invalid in
+that encoding become U+FFFD.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MARKS = {"utf-8-sig": codecs.BOM_UTF8, "utf-16-le": codecs.BOM_UTF16_LE, "utf-16
 
 
 class CleanFile(NamedTuple):
-    """`is_prose` is False for data with many control characters, which grep searches and nothing else does."""
+    """`is_prose` is False for data with many control characters, which only grep searches."""
 
     content: bytes
     text: str

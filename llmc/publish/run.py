@@ -1,7 +1,7 @@
-"""One run of `llmc publish`: settings, git source, embedder and redactor put together.
+"""One run of `llmc publish`: combines settings, git source, embedder and redactor.
 
-The embedder must be there, since a shared index without vectors would rank worse for everybody. Redaction is always on,
-whatever the settings say for replies.
+The embedder is required, since a shared index without vectors would rank worse for everybody. Redaction is always
+enabled, whatever the settings for replies are.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def run_publish(
         report({"stage": "optimize"})
         try:
             optimize(database, shards=[result.shard])
-        except ConflictError:  # another process is at it
+        except ConflictError:  # another process optimizes already
             report({"stage": "note", "path": "another process is optimizing the shared index"})
     return result
 
@@ -95,7 +95,7 @@ def _tree(source: GitSource, options: PublishOptions, settings: Settings) -> Sou
 
 
 class LazyDigester:
-    """A pool of processes if there is enough to do, which the first batch shows; else this process."""
+    """Digests in a pool of processes if the first batch is large, otherwise in this process."""
 
     def __init__(self, settings: Settings, *, embed: bool) -> None:
         self._settings = settings

@@ -1,8 +1,8 @@
-"""What is published: the files of a commit as git stores them, or those of a work tree as they are on disk.
+"""The files to publish: those of a commit as stored by git, or those of a work tree as they are on disk.
 
-The rules are those of the index: ignore files in the tree, `index.include` and `index.exclude`, and the denylist, whose
-files are counted and never read. Links and submodules are left out. A commit is read straight from the git directory,
-a bare one as well: no git program, no hooks and no filters run.
+The same rules apply as for the index: ignore files in the tree, `index.include` and `index.exclude`, and the denylist,
+whose files are counted but never read. Links and submodules are omitted. A commit is read directly from the git
+directory (also a bare one), without running git, hooks or filters.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 __all__ = ["CommitTree", "SourceTree", "TreeFile", "WorkTree", "blob_name"]
 
-# Files that are too large to be cut into chunks are published for grep and read, up to this size.
+# Up to this size, files that are too large for chunks are published for grep and read.
 LARGEST_FILE = 32 << 20
 
 
 class TreeFile(NamedTuple):
-    """`blob` is the name that git gives to the content."""
+    """`blob` is the object id of the content in git."""
 
     path: str
     blob: str
@@ -52,7 +52,7 @@ class SourceTree(Protocol):
     def files(self) -> Iterator[TreeFile]: ...
 
     def read(self, file: TreeFile) -> bytes | None:
-        """None for a file that is too large, or gone."""
+        """The content; None if the file is too large or was deleted."""
 
     def close(self) -> None: ...
 
@@ -83,7 +83,7 @@ class CommitFs(RootFs):
         raise NotFoundError(f"{folder or '.'} does not exist", path=folder)
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Does nothing: no file is open."""
 
 
 @dataclass
@@ -118,7 +118,7 @@ class CommitTree:
     def _object(self, name: bytes) -> Any:
         try:
             return self._store[name]
-        except Exception as error:  # dulwich raises whatever a broken pack leads to
+        except Exception as error:  # dulwich raises errors of any kind for a broken pack
             raise NotFoundError(
                 f"git object {name.decode('ascii', 'replace')} cannot be read",
                 reason="it is missing or damaged",
@@ -167,7 +167,7 @@ class CommitTree:
 
 @dataclass
 class WorkTree:
-    """The files of a folder as they are now, changed or not."""
+    """The current files of a folder, including uncommitted changes."""
 
     folder: str
     commit: str
@@ -195,7 +195,8 @@ class WorkTree:
                     yield TreeFile(path, blob_name(data))
 
     def read(self, file: TreeFile) -> bytes | None:
-        """None as well for a file that has changed since it was listed; the next publication has it."""
+        """The content; also None for a file that changed since it was listed, which the next publication will
+        include."""
         data = self._data(file.path)
         return data if data is not None and blob_name(data) == file.blob else None
 

@@ -1,7 +1,7 @@
 """settings: what is set, by whom?
 
-`Settings` is the one frozen value that is passed on; `load` makes it from the layers and remembers which layer set
-what. The models are in `sections` and `entries`, built on pydantic; `layer` reads files, variables and flags against
+`Settings` is the one frozen value that is passed on; `load` builds it from the layers and records the layer of each
+value. The models are in `sections` and `entries`, built on pydantic; `layer` reads files, variables and flags against
 them, `loader` merges the layers and builds the result, `listing` shows it.
 
 Names are imported when they are first used: pydantic takes 60 to 110 ms to import, and the thin client and

@@ -1,9 +1,9 @@
-"""Settings that were loaded before, as long as no file that they depend on has changed.
+"""Caches loaded settings until a file that they depend on changes.
 
 Loading takes a millisecond and a daemon needs the settings for every call, so it keeps them together with a stamp:
 which settings files there are, their size, times and inode, and where links lead. Comparing stamps reads no file. A
-file that was written within the last clock tick could change again without changing its stamp; settings from such a
-file are not kept.
+file that was written within the last clock tick could change again without changing its stamp, so settings from such a
+file are not cached.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 __all__ = ["SettingsCache", "path_stamps"]
 
-# Clients in so many folders, or with so many different flags, at the same time.
-MOST_KEPT = 64
+# The number of folders and sets of flags of simultaneous clients.
+MOST_ENTRIES = 64
 
 
 class SettingsCache:
-    """Safe from any thread."""
+    """Thread-safe."""
 
-    def __init__(self, size: int = MOST_KEPT) -> None:
+    def __init__(self, size: int = MOST_ENTRIES) -> None:
         self._size = size
         self._kept: OrderedDict[Hashable, tuple[Hashable, Loaded]] = OrderedDict()
         self._lock = threading.Lock()
@@ -94,7 +94,7 @@ def _stamp(
 
 
 def _files(folder: str, env: Mapping[str, str], config: str) -> Iterator[str]:
-    """Everything that `load` looks for, in its order: the user's files, the named one, those up to the work tree."""
+    """All paths that `load` checks, in order: the user's files, the one given, those up to the work tree."""
     own = config_folder(env)
     yield from (f"{own}/{name}" for name in FILE_NAMES)
     if named := config or env.get(CONFIG_VARIABLE):

@@ -1,6 +1,6 @@
-"""Settings of different tables that do not go together, such as a delegate that uses an unknown server.
+"""Finds inconsistent settings of different tables, such as a delegate that uses an unknown server.
 
-Values of one table that do not go together are found by the model validators in `sections` and `entries`.
+The model validators in `sections` and `entries` find inconsistent values of one table.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ if TYPE_CHECKING:
     from llmc.settings.layer import Key
     from llmc.settings.sections import Settings
 
-__all__ = ["disagreements", "doubts"]
+__all__ = ["inconsistencies", "warnings_of"]
 
-OWN = "llmc"  # among servers, llmc itself
+OWN = "llmc"  # the name of llmc itself among servers
 
-Disagreement = tuple["Key", str, str]
+Inconsistency = tuple["Key", str, str]
 
 
-def disagreements(settings: Settings) -> Iterator[Disagreement]:
-    """Key, reason and hint of each."""
+def inconsistencies(settings: Settings) -> Iterator[Inconsistency]:
+    """(key, reason, hint) of each inconsistency."""
     yield from _mcps(settings)
     yield from _roles(settings)
     yield from _delegates(settings)
     yield from _redaction(settings)
 
 
-def _redaction(settings: Settings) -> Iterator[Disagreement]:
+def _redaction(settings: Settings) -> Iterator[Inconsistency]:
     if not settings.redaction.rules:
         return
-    import re2  # noqa: PLC0415 - 20 ms, and only for who has rules of their own
+    import re2  # noqa: PLC0415 - 20 ms, needed only for custom rules
 
     options = re2.Options()
     options.log_errors = False
@@ -49,16 +49,16 @@ def _redaction(settings: Settings) -> Iterator[Disagreement]:
                 yield (
                     ("redaction", "rules", number, "pattern"),
                     "it matches the empty string",
-                    "describe what is secret",
+                    "match only the secret",
                 )
 
 
-def _mcps(settings: Settings) -> Iterator[Disagreement]:
+def _mcps(settings: Settings) -> Iterator[Inconsistency]:
     if OWN in settings.mcps:
         yield ("mcps", OWN), f'"{OWN}" stands for the tools of llmc itself', "choose another name"
 
 
-def _roles(settings: Settings) -> Iterator[Disagreement]:
+def _roles(settings: Settings) -> Iterator[Inconsistency]:
     for section, everywhere in (("research", settings.research.provider), ("crew", settings.crew.provider)):
         if everywhere and everywhere not in settings.providers:
             reason = f'no provider is named "{shown(everywhere)}"'
@@ -69,7 +69,7 @@ def _roles(settings: Settings) -> Iterator[Disagreement]:
             yield ("roles", name, "provider"), reason, _offer(role.provider, settings.providers)
 
 
-def _delegates(settings: Settings) -> Iterator[Disagreement]:
+def _delegates(settings: Settings) -> Iterator[Inconsistency]:
     servers = {*settings.mcps, OWN}
     for name, delegate in settings.delegates.items():
         for server in delegate.internal_tools.keys() - servers:
@@ -77,12 +77,12 @@ def _delegates(settings: Settings) -> Iterator[Disagreement]:
             yield ("delegates", name, "internal_tools"), reason, _offer(server, servers)
 
 
-def doubts(settings: Settings) -> Iterator[Disagreement]:
-    """What disables one entry and nothing else: reported, and no error."""
+def warnings_of(settings: Settings) -> Iterator[Inconsistency]:
+    """Inconsistencies that only disable one entry, which are reported as notices."""
     providers = {*settings.providers, *VENDORS}
     for name, delegate in settings.delegates.items():
         if delegate.provider not in providers:
-            reason = f'no provider is named "{shown(delegate.provider)}", and no vendor; this delegate is not offered'
+            reason = f'no provider or vendor is named "{shown(delegate.provider)}"; this delegate is not offered'
             yield ("delegates", name, "provider"), reason, _offer(delegate.provider, providers)
 
 

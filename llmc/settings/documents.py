@@ -1,8 +1,7 @@
-"""A settings file from disk, with the line of each value. It is opened with care, since a workspace file may have been
-written by a stranger.
+"""Reads a settings file, with the line of each value. Workspace files are untrusted, since they may come with a clone.
 
-TOML by default, JSON for `*.json`. What is wrong with the file as a whole comes back as a `SettingsProblem`; what is
-wrong with its content is found by `layer`. The parsers do not report lines, so `locate` tokenizes the text once more.
+TOML by default, JSON for `*.json`. An unusable file is returned as a `SettingsProblem`; `layer` finds the errors in its
+content. The parsers do not report lines, so `locate` tokenizes the text once more.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ __all__ = ["TOKEN", "locate", "read_document"]
 
 KeyPath = tuple[str | int, ...]
 
-# Of TOML and JSON; `llmc install` finds the headers of TOML tables with it.
+# The tokens of TOML and JSON; `llmc install` also uses them to find the headers of TOML tables.
 TOKEN = re.compile(
     r"""
       (?P<skip> \#[^\n]* | [ \t\r]+ )
@@ -36,7 +35,7 @@ TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-MAX_BYTES = 1 << 20  # a settings file is some kilobytes; a larger one is something else under that name
+MAX_BYTES = 1 << 20  # a settings file has some kilobytes; a larger one is another kind of file
 
 
 def locate(text: str, *, is_json: bool) -> dict[KeyPath, int]:
@@ -164,7 +163,7 @@ def _unquoted(text: str) -> str:
     import json  # noqa: PLC0415 - seldom needed
 
     try:
-        # TOML's escapes are JSON's but for \e, \xHH and \UHHHHHHHH, which no key here needs.
+        # TOML has the escapes of JSON, and \e, \xHH and \UHHHHHHHH, which no key here needs.
         return str(json.loads(text, strict=False))
     except ValueError:
         return text[1:-1]
@@ -173,14 +172,15 @@ def _unquoted(text: str) -> str:
 def read_document(
     path: Path, layer: str, *, follow: bool
 ) -> tuple[dict[str, Any], dict[Key, SettingSource]] | SettingsProblem:
-    """The table and the position of each key. `follow=False` refuses a link: it could lead to any file of the user."""
+    """The table and the position of each key. `follow=False` refuses links, which could lead to any file of the
+    user."""
     source = SettingSource(layer, str(path))
     try:
         text = _read(path, follow=follow).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         return SettingsProblem(source, "", f"is not UTF-8 (byte {error.start})", "save it as UTF-8")
     except OSError as error:
-        hint = "name it with --config to use it as it is" if error.errno == errno.ELOOP else ""
+        hint = "pass it with --config to use it" if error.errno == errno.ELOOP else ""
         return SettingsProblem(source, "", _why(error), hint)
     is_json = path.suffix == ".json"
     try:
@@ -198,7 +198,7 @@ def read_document(
 
 
 def _read(path: Path, *, follow: bool) -> bytes:
-    # O_NONBLOCK: a FIFO under this name must not make us wait for its writer.
+    # O_NONBLOCK: opening a FIFO would otherwise wait for its writer.
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | (0 if follow else os.O_NOFOLLOW)
     descriptor = os.open(path, flags)
     try:

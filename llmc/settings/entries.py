@@ -31,7 +31,7 @@ __all__ = [
     "ToolScript",
 ]
 
-# The variables by which the vendors' own libraries take another address, by protocol.
+# The environment variables for another address that the vendors' libraries use, by protocol.
 ADDRESS_VARIABLES = {
     "openai": "OPENAI_BASE_URL",
     "anthropic": "ANTHROPIC_BASE_URL",
@@ -40,7 +40,7 @@ ADDRESS_VARIABLES = {
 
 
 class Vendor(NamedTuple):
-    """`kind` is the protocol; an empty `base_url` is the vendor's own, as its library knows it."""
+    """`kind` is the protocol; an empty `base_url` is the default of the vendor's library."""
 
     kind: Literal["openai", "anthropic", "google"]
     base_url: str
@@ -73,16 +73,19 @@ class RootEntry(SettingsModel):
 
 
 class RemoteEntry(SettingsModel):
-    """A server of a shared index (`llmc serve --shared`) that is asked beside the local roots."""
+    """A server of a shared index (`llmc serve --shared`) that is queried in addition to the local roots."""
 
     name: Text = Field(min_length=1, description="Its name in replies.")
     url: Text = Field(min_length=1, description="Its address, as in https://llmc.example.com.")
     token: Secret = Field(default=Secret(), description="Your token or JWT; `${VAR}` is taken from the environment.")
     repositories: Texts = Field(
-        default=(), description="Ask only about these repositories, as patterns; about all that you may read if empty."
+        default=(), description="Patterns of the repositories to query; all that you may read if empty."
     )
     timeout_ms: int = Field(
-        default=1_500, ge=50, le=30_000, description="Replies do not wait longer for it; local results are shown alone."
+        default=1_500,
+        ge=50,
+        le=30_000,
+        description="How long a reply waits for the server; after that it has only local results.",
     )
 
 
@@ -101,20 +104,21 @@ class Provider(SettingsModel):
     kind: Literal["openai", "anthropic", "google"] = Field(default="openai", description="The protocol it speaks.")
     base_url: Text = Field(default="", description="Its address; the vendor's own when empty.")
     api_key: Secret = Field(default=Secret(), description="Its key; `${VAR}` is taken from the environment.")
-    model: Text = Field(default="", description="The model that is used when a role names none.")
+    model: Text = Field(default="", description="The model for roles that specify none.")
     timeout_ms: int = Field(default=60_000, ge=100, le=600_000, description="Time limit of one answer.")
     max_concurrent: int = Field(default=2, ge=1, le=64, description="How many requests may run at once.")
     structured: Literal["prompt", "schema"] = Field(
         default="prompt",
-        description="How the form of an answer is requested: in the `prompt`, which works with every model, or by a "
-        "JSON `schema` that the server enforces, which keeps small models to the form but gives them no tools.",
+        description="How the format of an answer is requested: in the `prompt`, which works with every model, or by a "
+        "JSON `schema` that the server enforces, which helps small models but gives them no tools.",
     )
 
 
 class RoleEntry(SettingsModel):
     """Which model plays a role of the research pipeline (locator, analyzer, pattern_finder) or of the crew.
 
-    With a `base` it is a role of your own: it works as its base does, within its own paths and under its own name.
+    With a `base`, the entry defines a role of your own: it works like its base, within its own paths and under its
+    name.
     """
 
     provider: Text = Field(default="", description="Name of an entry in `providers`; without a model when empty.")
@@ -123,10 +127,10 @@ class RoleEntry(SettingsModel):
     max_tokens: int = Field(default=1_024, ge=1, le=65_536, description="Longest answer in tokens.")
     temperature: float = Field(default=0.0, ge=0, le=2, description="Randomness of the answers; 0 is the least.")
     base: Literal["", "locator", "analyzer", "pattern_finder", "thoughts_locator", "thoughts_analyzer"] = Field(
-        default="", description="The built-in role that a role of your own works as."
+        default="", description="The built-in role that a role of your own is based on."
     )
-    paths: Texts = Field(default=(), description="Gitignore-style patterns; if given, it reads nothing else.")
-    tools: Texts = Field(default=(), description="Those of its base's tools that it may use; all when empty.")
+    paths: Texts = Field(default=(), description="Gitignore-style patterns; if given, it only reads matching files.")
+    tools: Texts = Field(default=(), description="The tools of its base that it may use; all if empty.")
     max_files_read: int = Field(
         default=0, ge=0, le=100_000, description="Files that it may open; 0 is the general limit."
     )
@@ -147,11 +151,11 @@ class AgentArgumentEntry(SettingsModel):
 
 
 class AgentSearchEntry(SettingsModel):
-    """What is put before the conversation: results of a search, or documents of the project."""
+    """Text to insert before the conversation: results of a search, or documents of the project."""
 
     search: Text = Field(
         default="",
-        description="The query; `{name}` is replaced by that argument. With `documents`, what is quoted of them.",
+        description="The query; `{name}` is replaced by that argument. With `documents`, it selects passages of them.",
     )
     documents: Names = Field(
         default=(),
@@ -217,9 +221,9 @@ class Mcp(SettingsModel):
 
 
 class Delegate(SettingsModel):
-    """A tool of your own: a model with a few downstream tools behind one call."""
+    """A custom tool: one call runs a model with a few downstream tools."""
 
-    description: Text = Field(min_length=1, description="What the tool is for, as the calling model reads it.")
+    description: Text = Field(min_length=1, description="The purpose of the tool, for the calling model.")
     arguments: Object = Field(default_factory=dict, description="JSON schema of its arguments.")
     internal_tools: TextLists = Field(
         min_length=1, description="For each server in `mcps` (or `llmc`) the tools that the model may call."
@@ -234,7 +238,7 @@ class Delegate(SettingsModel):
     )
     parallel: int = Field(default=4, ge=1, le=32, description="Tools that it may use at once.")
     listed: bool = Field(
-        default=True, description="Whether clients list it; otherwise they reach it by name through `llmc`."
+        default=True, description="Whether clients list it; otherwise they call it by name through `llmc`."
     )
 
     @model_validator(mode="after")

@@ -1,7 +1,7 @@
-"""What the settings models say about each setting: name, type, default, bounds, one sentence.
+"""The properties of each setting, taken from the settings models: name, type, default, bounds, description.
 
-pydantic's fields are the source; checks, the JSON schema and the reference page all come from them, so that no setting
-can be documented otherwise than it works. The models themselves are in `sections` and `entries`.
+Checks, the JSON schema and the reference page all come from pydantic's fields, so that the documentation of a setting
+matches its behaviour. The models are in `sections` and `entries`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _VALUE_CONFIG = ConfigDict(strict=True, allow_inf_nan=False)
 
 @dataclass(frozen=True)
 class SettingField:
-    """One field of a settings model. `model` is that of a section, of an entry, or of one table in a list."""
+    """One field of a settings model. `model` is the model of a section, of an entry, or of the tables in a list."""
 
     name: str
     kind: Kind

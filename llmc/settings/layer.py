@@ -1,8 +1,8 @@
-"""One layer of settings while it is read (a file, the environment, the flags): every unknown key and wrong value of it.
+"""Reads one layer of settings (a file, the environment, the flags) and finds its unknown keys and wrong values.
 
 A layer is validated value by value, before the layers are merged, so that each problem has its file and line and the
-remaining values can still be used. pydantic validates a value, and its errors become sentences that name the remedy.
-`loader` decides which layer wins and which may set what.
+remaining values can still be used. pydantic validates a value; its errors are translated to messages with a remedy.
+`loader` decides which layer takes precedence and what it may set.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from llmc.settings.types import ValueContext
 
-__all__ = ["GivenText", "Key", "SettingsLayer", "Value", "build", "dotted", "skippable_entry"]
+__all__ = ["Key", "OverrideText", "SettingsLayer", "Value", "build", "dotted", "skippable_entry"]
 
 _LISTS = frozenset({Kind.TEXTS, Kind.NAMES, Kind.PATHS, Kind.TABLES})
 _COMPOUND = _LISTS | {Kind.SECRETS, Kind.LISTS, Kind.OBJECT, Kind.ENTRIES, Kind.SECTION}
@@ -43,15 +43,15 @@ _IGNORED = frozenset({"$schema"})
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")  # it becomes part of a tool's name, a URL, a variable
 
 
-# One wrong persona or server must not stop `grep`, so these entries are left out one by one.
+# A wrong persona or server must not stop `grep`, so invalid entries of these tables are skipped.
 _SKIPPABLE: tuple[Key, ...] = (("agents", "script"), ("agents",), ("mcps",), ("delegates",), ("tools", "script"))
 
 
 @dataclass(frozen=True, slots=True)
-class GivenText:
-    """A value that a variable or flag gave as text. A flag may be repeated, and each adds to a list.
+class OverrideText:
+    """A value from a variable or flag, as text. A repeated flag adds to a list.
 
-    A variable holds several paths as PATH does; a flag holds one, which may contain any character.
+    A variable may contain several paths, separated as in PATH; a flag has one, which may contain any character.
     """
 
     texts: tuple[str, ...]
@@ -66,7 +66,7 @@ class GivenText:
 
 def validate(setting: SettingField, raw: Any, context: ValueContext) -> object:
     """The typed value, or WrongValueError with the reason. Text may be "5" for 5 or "off" for false."""
-    from_text = isinstance(raw, GivenText)
+    from_text = isinstance(raw, OverrideText)
     raw = raw.raw(setting.kind) if from_text else raw
     try:
         return setting.adapter.validate_python(raw, strict=False if from_text else None, context=context)
@@ -114,7 +114,7 @@ def _from_text(kind: Kind, text: str, *, split_paths: bool) -> Any:
         try:
             return json.loads(text)
         except (ValueError, RecursionError):
-            pass  # a pattern such as `[ab]*.py` is not JSON, and is a list of one
+            pass  # a pattern such as `[ab]*.py` is not JSON, but a list of one item
     if kind not in _LISTS:
         return text
     words = kind in (Kind.TEXTS, Kind.NAMES)
@@ -141,13 +141,13 @@ def dotted(key: Key) -> str:
 
 
 def skippable_entry(key: Key) -> Key:
-    """The entry around the key that can be left out, or nothing."""
+    """The skippable entry around the key; empty if there is none."""
     above = next((each for each in _SKIPPABLE if key[: len(each)] == each), None)
     return key[: len(above) + 1] if above is not None and len(key) > len(above) else ()
 
 
 def build(model: type[SettingsModel], values: Mapping[str, object], key: Key) -> SettingsModel | list[Finding]:
-    """A table of validated values as its model, or (key, reason, hint) of what is missing or does not go together."""
+    """A table of validated values as its model, or (key, reason, hint) for missing and inconsistent values."""
     try:
         return model.model_validate(dict(values))
     except ValidationError as error:
@@ -195,20 +195,21 @@ class SettingsLayer:
         self._section(Settings, {key: each for key, each in given.items() if key not in _IGNORED}, ())
 
     def report(self, key: Key, reason: str, hint: str = "") -> None:
-        """A flag is typed for this very command, so a wrong one stops it; elsewhere only its entry is left out."""
+        """Add a problem. In a file or variable it only skips the entry, if that is possible; a wrong flag stops the
+        command."""
         entry = () if self.source.layer == "flag" else skippable_entry(key)
         self.problems.append(SettingsProblem(self.place(key), dotted(key), reason, hint, dotted(entry)))
         if entry:
             self.skipped.add(entry)
 
     def place(self, key: Key) -> SettingSource:
-        """Where the key is, or the nearest table around it."""
+        """The position of the key, or of the nearest table around it."""
         around = (self.places[key[:end]] for end in range(len(key), 0, -1) if key[:end] in self.places)
         return next(around, self.source)
 
     def _put(self, setting: SettingField, raw: Any, key: Key, *, user_only: bool) -> None:
         user_only = user_only or setting.user_only
-        if isinstance(raw, GivenText) and setting.model is not None:
+        if isinstance(raw, OverrideText) and setting.model is not None:
             raw = raw.raw(setting.kind)
         if key == ("home",):
             self.report(key, "can only be set in the environment", "LLMC_HOME=PATH")
@@ -245,7 +246,7 @@ class SettingsLayer:
             if right is None:
                 self.report((*key, name), "no such setting", _suggestion(name, settings, key))
             elif right in seen:
-                self.report((*key, name), f"is {seen[right]} under another spelling", "give it once")
+                self.report((*key, name), f"is another spelling of {seen[right]}", "set it once")
             else:
                 seen[right], matched[name] = name, settings[right]
         return matched
@@ -279,7 +280,7 @@ class SettingsLayer:
         for place, table in enumerate(raw):
             name = table.get("name") if isinstance(table, dict) else None
             if not isinstance(name, str) or not name or name in found:
-                self.report((*key, place), "must be a table with a name of its own")
+                self.report((*key, place), "must be a table with a unique name")
             else:
                 self._rename((*key, place), (*key, name))
                 found[name] = {part: each for part, each in table.items() if part != "name"}
@@ -292,7 +293,7 @@ class SettingsLayer:
             known = settings_of(model)
             further = {name: each for name, each in table.items() if _canonical(name, known) is None}
             for name, each in further.items():
-                raw = each.raw(Kind.OBJECT) if isinstance(each, GivenText) else each
+                raw = each.raw(Kind.OBJECT) if isinstance(each, OverrideText) else each
                 self.values[*key, name] = Value(raw, self.place((*key, name)), user_only)
             table = {name: each for name, each in table.items() if name not in further}
         self._section(model, table, key, user_only=user_only)
@@ -331,7 +332,7 @@ def _canonical(name: str, settings: Mapping[str, SettingField]) -> str | None:
 
 
 def _nested(key: Key, name: str) -> SettingField | None:
-    """`agents.script` is among the names of `agents`, and is a table of entries of its own."""
+    """`agents.script` looks like an entry of `agents`, but is another table of entries."""
     wanted = dotted((*key, name))
     return next((setting for setting in settings_of(Settings).values() if setting.at == wanted), None)
 

@@ -48,7 +48,7 @@ def listing(loaded: Loaded) -> list[ListedSetting]:
 
 
 def unset_secrets(loaded: Loaded) -> list[SettingsProblem]:
-    """Secrets whose variable is not set: no problem until the value is needed."""
+    """Secrets whose variable is not set, which is an error only when the value is needed."""
     return [
         SettingsProblem(loaded.sources.get(key, DEFAULT), key, f"the environment has no {', '.join(secret.missing)}")
         for key, value in _leaves(loaded.settings, "")
@@ -84,7 +84,7 @@ def _plain(value: Any) -> Any:
 
 
 class _Generator(GenerateJsonSchema):
-    """Names are the property names already, so titles only repeat them; secrets have no default worth showing."""
+    """Omits titles, which would repeat the property names, and the defaults of secrets."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002 - pydantic's signature
         return False

@@ -1,11 +1,11 @@
 """Defaults < user file < workspace file < environment < flags: one `Settings`, and where each value came from.
 
-A workspace file may have come with a clone. It shapes what is indexed below it and how replies look, and no more: roots
-only inside its own folder, and no programs, endpoints or secrets, unless the user's own file trusts that folder.
-Without configured roots, the work tree of the current folder is the root; whether a folder exists and can be read is
-checked when it is opened, because one bad root must not stop the others.
+A workspace file may have come with a clone. It can only set what is indexed below it and the format of replies: roots
+inside its own folder, but no programs, endpoints or secrets, unless the user's own file trusts that folder. Without
+configured roots, the work tree of the current folder is the root. A folder is checked when it is opened, because one
+bad root must not stop the others.
 
-One invalid persona, delegate or server is left out with a notice; any other mistake is an error, because acting on the
+An invalid persona, delegate or server is skipped with a notice. Any other mistake is an error, because using the
 default of a misspelled setting could index or send what the user excluded.
 """
 
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from llmc.base.errors import RootError
 from llmc.base.home import find_home
-from llmc.settings.cross_checks import disagreements, doubts
+from llmc.settings.cross_checks import inconsistencies, warnings_of
 from llmc.settings.documents import read_document
 from llmc.settings.entries import ADDRESS_VARIABLES, RootEntry
 from llmc.settings.fields import SettingField, settings_of
@@ -39,11 +39,11 @@ Values = dict[Key, Value]
 
 _NO_ROOTS = Value((), SettingSource("default"), user_only=False)
 _NOTHING = Value((), SettingSource("default"), user_only=False)
-_NOT_TAKEN = "is not taken from a workspace file"
+_NOT_ALLOWED = "is not taken from a workspace file"
 
 
 def settle_roots(given: Sequence[RootEntry], context: ValueContext) -> tuple[tuple[RootEntry, ...], RootError | None]:
-    """The named roots, each once and with a name of its own; without any the implied one, or why there is none."""
+    """The configured roots, without duplicates and with unique names; otherwise the implied root, or the error."""
     if not given:
         implied = implied_root(context.folder, context.env)
         return ((), implied) if isinstance(implied, RootError) else (_with_names([RootEntry(path=implied)]), None)
@@ -52,14 +52,14 @@ def settle_roots(given: Sequence[RootEntry], context: ValueContext) -> tuple[tup
 
 
 def named(roots: Sequence[RootEntry], source: SettingSource) -> list[SettingsProblem]:
-    """Two roots with one name: a reply could not distinguish them."""
+    """A problem if two roots have the same name, since a reply could not distinguish them."""
     names = [root.name for root in roots]
     twice = sorted({name for name in names if names.count(name) > 1})
     return [SettingsProblem(source, "roots", f'two roots are named "{shown(name)}"', "rename one") for name in twice]
 
 
 def check_inside(layer: SettingsLayer, hint: str) -> None:
-    """Problems for the roots that a workspace file names outside its own folder; says nothing of what is there."""
+    """Report roots in a workspace file that are outside its folder, without revealing what exists there."""
     value = layer.values[("roots",)].value
     assert isinstance(value, tuple)
     folder = Path(os.path.realpath(layer.context.folder))
@@ -105,7 +105,7 @@ def _defaults() -> Settings:
 
 
 def assemble(values: Values, context: ValueContext, skipped: set[Key], found: Sequence[SettingsProblem]) -> Assembled:
-    """`skipped` are the entries that a layer found wrong, `found` the problems of all layers."""
+    """Build the settings. `skipped` are the invalid entries, `found` the problems of all layers."""
     kept = {key: value for key, value in values.items() if skippable_entry(key) not in skipped} if skipped else values
     given: Any = kept.get(("roots",), _NO_ROOTS)
     roots, no_root = settle_roots(given.value, context)
@@ -113,7 +113,7 @@ def assemble(values: Values, context: ValueContext, skipped: set[Key], found: Se
     update = builder.tables() | {"home": Path(find_home(context.env).path), "roots": roots}
     settings, addresses = with_addresses(builder.consistent(_defaults().model_copy(update=update)), context.env)
     notices = [each for each in builder.problems if each.entry]
-    notices += [builder.problem(key, reason, hint) for key, reason, hint in doubts(settings)]
+    notices += [builder.problem(key, reason, hint) for key, reason, hint in warnings_of(settings)]
     sources = {dotted(key): each.source for key, each in kept.items() if each.value is not None}
     sources |= addresses
     if context.env.get("LLMC_HOME"):
@@ -122,7 +122,7 @@ def assemble(values: Values, context: ValueContext, skipped: set[Key], found: Se
 
 
 def with_addresses(settings: Settings, env: Mapping[str, str]) -> tuple[Settings, dict[str, SettingSource]]:
-    """Providers without an address have the one of their protocol's usual variable, such as OPENAI_BASE_URL."""
+    """Set the address of providers without one from the usual variable of their protocol, such as OPENAI_BASE_URL."""
     found: dict[str, Any] = {}
     sources: dict[str, SettingSource] = {}
     for name, provider in settings.providers.items():
@@ -141,7 +141,7 @@ class _Builder:
     problems: list[SettingsProblem] = field(default_factory=list)
 
     def tables(self) -> dict[str, Any]:
-        """The sections and entries that have a value; the others keep their defaults."""
+        """The sections and entries with values; the others have their defaults."""
         touched = {key[0] for key in self.values}
         found = (each for each in settings_of(Settings).values() if (each.at.split(".")[0] or each.name) in touched)
         made: dict[str, Any] = {}
@@ -154,9 +154,9 @@ class _Builder:
         return made
 
     def consistent(self, settings: Settings) -> Settings:
-        """Without the entries that refer to something that does not exist; other such references are problems."""
+        """The settings without entries that refer to unknown names; in other settings such references are problems."""
         invalid: dict[str, set[str]] = {}
-        for key, reason, hint in disagreements(settings):
+        for key, reason, hint in inconsistencies(settings):
             known = any(problem.key.startswith(dotted(key)) for problem in self.problems)
             entry = skippable_entry(key)
             if not known:
@@ -210,8 +210,8 @@ class _Builder:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """The settings, the source of every key that is not at its default, and notices about what is ignored. `resolved`
-    has where each path in the settings led."""
+    """The settings, the source of every value that is not a default, and notices about what is ignored. `resolved`
+    maps each path in the settings to its real path."""
 
     settings: Settings
     sources: Mapping[str, SettingSource]
@@ -223,11 +223,11 @@ class Loaded:
 
     @property
     def skipped(self) -> tuple[SettingsProblem, ...]:
-        """Why personas, delegates and servers were left out; these are among the notices too."""
+        """The reasons for skipped personas, delegates and servers, which are among the notices too."""
         return tuple(notice for notice in self.notices if notice.entry)
 
     def roots(self) -> tuple[RootEntry, ...]:
-        """The roots, or the RootError that says why there is none. Commands that need no root do not call this."""
+        """The roots; RootError if there is none. Commands that need no root do not call this."""
         if self.no_root is not None:
             raise self.no_root
         return self.settings.roots
@@ -246,7 +246,7 @@ def load(
 def examine(
     cwd: str | Path, env: Mapping[str, str], flags: Sequence[str] = (), config_file: str | Path | None = None
 ) -> Loaded:
-    """Like `load`, but problems are returned; the settings then hold everything that was valid."""
+    """Like `load`, but problems are returned together with settings from all valid values."""
     folder = Path(os.path.realpath(cwd))
     context = ValueContext(folder, env)
     user = _read_file(find_file(config_folder(env)), "user", context)
@@ -283,7 +283,7 @@ def _read_file(path: Path | None, name: str, context: ValueContext) -> SettingsL
     if path is None:
         return SettingsLayer(SettingSource(name), context)
     found = read_document(path, name, follow=name != "workspace")
-    # The folder as it is, not where a link of the user's leads: dotfiles are often links.
+    # The folder of the link, not that of its target: dotfiles are often links.
     layer = SettingsLayer(SettingSource(name, str(path)), ValueContext(path.parent, context.env, context.resolved))
     if isinstance(found, SettingsProblem):
         layer.problems.append(found)
@@ -298,25 +298,25 @@ def _confine(layer: SettingsLayer, others: Values, user_file: Path) -> list[Sett
     folder = layer.context.folder
     given: Any = others.get(("trust",), _NOTHING).value
     trusted = is_trusted(folder, given)
-    hint = f"put it into {user_file}, or there trust this folder: trust = ['{shown(folder, 400)}']"
+    hint = f"put it into {user_file}, or trust this folder there: trust = ['{shown(folder, 400)}']"
     if not trusted and ("roots",) in layer.values:
         check_inside(layer, hint)
-    foreign = {key for key, value in layer.values.items() if not trusted and _is_foreign(key, value, others)}
-    wrong = foreign | ({("trust",)} & layer.values.keys())
+    pruner_variables = {key for key, value in layer.values.items() if not trusted and _is_foreign(key, value, others)}
+    wrong = pruner_variables | ({("trust",)} & layer.values.keys())
     taken = {key: layer.values.pop(key) for key in sorted(wrong, key=dotted)}
     # An entry is reported once, not part by part.
     whole = {key: each for key, each in taken.items() if not any(key[:end] in wrong for end in range(1, len(key)))}
-    return [SettingsProblem(each.source, dotted(key), _NOT_TAKEN, hint) for key, each in whole.items()]
+    return [SettingsProblem(each.source, dotted(key), _NOT_ALLOWED, hint) for key, each in whole.items()]
 
 
 def _is_foreign(key: Key, value: Value, others: Values) -> bool:
-    """What only the user may set, and any part of an entry that the user defined."""
+    """Whether only the user may set the key, or it belongs to an entry that the user defined."""
     made = (key[:end] for end in range(1, len(key) + 1))
     return value.user_only or any(part in others and others[part].value is None for part in made)
 
 
 def _unread(layer: SettingsLayer) -> list[SettingsProblem]:
-    """Of two settings files in one folder the TOML is read; mention the other."""
+    """A notice for the JSON file if a folder also has a TOML file, since only that is read."""
     path = Path(layer.source.name or os.devnull)
     if layer.source.layer == "file" or path.name != FILE_NAMES[0] or not os.path.lexists(path.with_name(FILE_NAMES[1])):
         return []
@@ -331,7 +331,7 @@ def _merged(layers: Sequence[SettingsLayer]) -> Values:
     merged: Values = {}
     for layer in layers:
         for key, value in layer.values.items():
-            # An entry that a higher layer only modifies keeps the place where it was defined.
+            # An entry that a higher layer modifies keeps the source of its definition.
             if value.value is not None or key not in merged:
                 merged[key] = value
     return merged

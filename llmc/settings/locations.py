@@ -1,7 +1,7 @@
-"""Where things are: the user's folders, the user's file, the workspace file, the git work tree and implied root.
+"""Finds the user's folders and settings file, the workspace file, the git work tree and the implied root.
 
-Only the existence of files is checked; nothing is read. The environment is an argument, so that a test or an embedding
-program can pass another one. `llmc install` uses this module without pydantic.
+It checks only whether files exist and reads none. The environment is an argument, so that tests and embedding programs
+can pass another one. `llmc install` uses this module without pydantic.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = [
 
 FILE_NAMES = ("llmc.toml", "llmc.json")
 
-# Folders of the system, by themselves: a work tree below one of them is a project like any other.
+# System folders. Only these folders themselves are excluded; a work tree below one of them is a normal project.
 _SYSTEM: Final = frozenset(
     {
         *("/", "/bin", "/boot", "/dev", "/etc", "/home", "/lib", "/lib64", "/media", "/mnt", "/opt", "/proc", "/run"),
@@ -43,7 +43,7 @@ _HINT: Final = "Go into a git work tree, or name a root: --root PATH, or roots =
 
 
 def user_folder(env: Mapping[str, str]) -> Path:
-    """The home folder; a container may have given us a number that no user has."""
+    """The home folder; in a container the process may have a user id without a user."""
     try:
         return Path(env.get("HOME") or pwd.getpwuid(os.getuid()).pw_dir)
     except KeyError:
@@ -51,7 +51,7 @@ def user_folder(env: Mapping[str, str]) -> Path:
 
 
 def config_folder(env: Mapping[str, str]) -> Path:
-    """Where the user's file is looked for. The XDG specification has relative values ignored."""
+    """The folder of the user's settings file. The XDG specification requires relative values to be ignored."""
     named = Path(env.get("XDG_CONFIG_HOME", ""))
     return (named if named.is_absolute() else user_folder(env) / ".config") / "llmc"
 
@@ -61,14 +61,14 @@ def find_file(folder: Path) -> Path | None:
 
 
 def work_tree(folder: Path) -> Path | None:
-    """The nearest folder above that holds `.git`, whatever that is: a file in a linked work tree or a submodule."""
+    """The nearest folder upwards with a `.git`, which is a file in a linked work tree or a submodule."""
     return next((each for each in _upwards(folder) if os.path.lexists(f"{each}/.git")), None)
 
 
 def workspace_file(folder: Path) -> Path | None:
     """The nearest settings file from here up to the top of the work tree; without a work tree only here.
 
-    Going further up would let anybody who can write to a shared folder such as /tmp set things for everyone below it.
+    Further up, anybody with write access to a shared folder such as /tmp could change the settings of all users.
     """
     top = work_tree(folder) or folder
     return next((found for each in _upwards(folder, top) if (found := find_file(each))), None)
@@ -79,7 +79,7 @@ def below(path: Path, folder: Path) -> bool:
 
 
 def implied_root(folder: Path, env: Mapping[str, str]) -> Path | RootError:
-    """The git work tree around the folder, unless it is a folder that holds far more than a project."""
+    """The git work tree around the folder, unless it contains far more than a project."""
     if not folder.is_dir():
         return RootError("no root", reason=f"{folder} is not a folder", path=str(folder))
     tree = work_tree(folder)
@@ -91,14 +91,14 @@ def implied_root(folder: Path, env: Mapping[str, str]) -> Path | RootError:
 
 
 def too_wide(tree: Path, env: Mapping[str, str]) -> str:
-    """Why a work tree is not taken unasked; empty if it is."""
+    """Why a work tree cannot be the implied root; empty if it can."""
     home = Path(os.path.realpath(user_folder(env)))
     if tree == home:
         return f"{tree} is your home folder"
     if str(tree) in _SYSTEM:
         return f"{tree} is a system directory"
     if below(home, tree):
-        return f"{tree} holds your home folder"
+        return f"{tree} contains your home folder"
     temporary = {os.path.realpath(each) for each in (*_TEMPORARY, env.get("TMPDIR") or _TEMPORARY[0])}
     return f"{tree} is the temporary directory" if str(tree) in temporary else ""
 

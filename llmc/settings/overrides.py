@@ -1,12 +1,12 @@
-"""The layers that are text: variables (`LLMC_INDEX_HIDDEN=false`) and flags (`index.hidden=false`).
+"""Reads the layers of environment variables (`LLMC_INDEX_HIDDEN=false`) and flags (`index.hidden=false`).
 
-Both become a table like that of a file, with `GivenText` values, and are read by the same `SettingsLayer`. A variable's
-name is the setting's in capitals with `_` for every dot. The names of entries are free, so those variables are
-recognised by what precedes and follows the name. An unknown name in a known section is refused; other `LLMC_…`
+Both are converted to a table with `OverrideText` values, and `SettingsLayer` reads them like a file. The name of a
+variable is that of its setting in capitals with `_` for every dot. Entries have arbitrary names, so their variables are
+recognised by the parts before and after that name. An unknown name in a known section is refused; other `LLMC_…`
 variables belong to other programs, and only a likely misspelling is mentioned.
 
-`PRUNER_URL` and `PRUNER_TIMEOUT_MS`, which other pruners use, are read as well: an invalid timeout is replaced by a
-valid one with a notice, and an empty URL means that there is no endpoint.
+`PRUNER_URL` and `PRUNER_TIMEOUT_MS`, which other pruners use, are read too: an invalid timeout is replaced by a valid
+one with a notice, and an empty URL means that there is no endpoint.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from llmc.settings.fields import settings_of, walk
-from llmc.settings.layer import GivenText, Key, SettingsLayer
+from llmc.settings.layer import Key, OverrideText, SettingsLayer
 from llmc.settings.problems import SettingSource, SettingsProblem, nearest
 from llmc.settings.renamed import OLD_NAMES
 from llmc.settings.sections import Settings
@@ -44,13 +44,13 @@ CONFIG_VARIABLE = "LLMC_CONFIG"
 HOME_VARIABLE = "LLMC_HOME"  # read by llmc.base.home, which the thin client has too
 
 
-def foreign(env: Mapping[str, str]) -> Iterator[tuple[str, str, str, str]]:
-    """(variable, key, text of its value, what to say) of each that is there."""
+def pruner_variables(env: Mapping[str, str]) -> Iterator[tuple[str, str, str, str]]:
+    """(variable, key, value as text, notice) for each of the pruners' variables that is set."""
     if PRUNER_URL in env:
         yield PRUNER_URL, "envelope.pruner_url", env[PRUNER_URL].strip(), ""
     if PRUNER_TIMEOUT in env:
-        usable, said = timeout_ms(env[PRUNER_TIMEOUT])
-        yield PRUNER_TIMEOUT, "envelope.pruner_timeout_ms", str(usable), said
+        usable, notice = timeout_ms(env[PRUNER_TIMEOUT])
+        yield PRUNER_TIMEOUT, "envelope.pruner_timeout_ms", str(usable), notice
 
 
 def timeout_ms(text: str) -> tuple[int, str]:
@@ -60,8 +60,8 @@ def timeout_ms(text: str) -> tuple[int, str]:
     except ValueError:
         return USUAL_MS, f"is not a whole number; {USUAL_MS} is used"
     usable = max(LOWEST_MS, min(HIGHEST_MS, meant))
-    said = "" if usable == meant else f"{meant} is not within {LOWEST_MS} to {HIGHEST_MS}; {usable} is used"
-    return usable, said
+    notice = "" if usable == meant else f"{meant} is not within {LOWEST_MS} to {HIGHEST_MS}; {usable} is used"
+    return usable, notice
 
 
 def variable(key: str) -> str:
@@ -80,22 +80,22 @@ def read_environment(context: ValueContext, entries: Collection[Key]) -> tuple[S
         key = plain.get(name) or _entry_key(name, entries)
         if key is None:
             _unknown(name, plain, layer, notices)
-        elif text:  # an empty variable is how a shell unsets one
+        elif text:  # shells often unset a variable by making it empty
             _note(layer, key, SettingSource("environment", name))
-            _insert(table, key, GivenText((text,), split_paths=True))
-    for name, dotted, text, said in foreign(context.env):
+            _insert(table, key, OverrideText((text,), split_paths=True))
+    for name, dotted, text, notice in pruner_variables(context.env):
         source, key = SettingSource("environment", name), tuple(dotted.split("."))
-        if _insert(table, key, GivenText((text,), split_paths=False)):
+        if _insert(table, key, OverrideText((text,), split_paths=False)):
             _note(layer, key, source)
-        if said:
-            notices.append(SettingsProblem(source, "", said))
+        if notice:
+            notices.append(SettingsProblem(source, "", notice))
     layer.read(table)
     return layer, notices
 
 
 @cache
 def _variables() -> dict[str, Key]:
-    """Of every plain setting. The daemon reads settings at each call, and this took three quarters of the time."""
+    """variable → key of every plain setting; cached, since this took three quarters of the time to read settings."""
     names = [*OLD_NAMES, *(each.name for each in walk(Settings) if _is_plain(each.name))]
     return {variable(name): tuple(name.split(".")) for name in names}
 
@@ -107,15 +107,15 @@ def read_flags(flags: Sequence[str], context: ValueContext) -> SettingsLayer:
         name, equals, text = flag.partition("=")
         source = SettingSource("flag", f"--set {name.strip()}")
         if not equals:
-            layer.problems.append(SettingsProblem(source, "", "a flag is KEY=VALUE"))
+            layer.problems.append(SettingsProblem(source, "", "a flag has the form KEY=VALUE"))
             continue
         key: Key = tuple(name.strip().split("."))
         _note(layer, key, source)
         given[key] = (*given.get(key, ()), text)
     table: dict[str, Any] = {}
     for key, texts in given.items():
-        if not _insert(table, key, GivenText(texts, split_paths=False)):
-            layer.report(key, "is given both as a whole and in parts", "give one of them")
+        if not _insert(table, key, OverrideText(texts, split_paths=False)):
+            layer.report(key, "is set both as a whole and in parts", "use only one of them")
     layer.read(table)
     return layer
 
@@ -125,7 +125,7 @@ def _note(layer: SettingsLayer, key: Key, source: SettingSource) -> None:
         layer.places.setdefault(key[:end], source)
 
 
-def _insert(table: dict[str, Any], key: Key, value: GivenText) -> bool:
+def _insert(table: dict[str, Any], key: Key, value: OverrideText) -> bool:
     for part in key[:-1]:
         inner = table.setdefault(str(part), {})
         if not isinstance(inner, dict):
@@ -139,7 +139,7 @@ def _is_plain(name: str) -> bool:
 
 
 def _entry_key(name: str, entries: Collection[Key]) -> Key | None:
-    """`LLMC_PROVIDERS_LOCAL_API_KEY` is `providers.local.api_key`, or that of an entry spelled like `local`."""
+    """`LLMC_PROVIDERS_LOCAL_API_KEY` is `providers.local.api_key`, or the key of an entry such as `Local`."""
     for above, last in _entry_settings():
         start, end = variable(above) + "_", f"_{last.upper()}"
         if name.startswith(start) and name.endswith(end):
@@ -169,4 +169,4 @@ def _unknown(name: str, plain: Collection[str], layer: SettingsLayer, notices: l
     if any(name.startswith(variable(section) + "_") for section in tables):
         layer.problems.append(SettingsProblem(source, "", "no such setting", hint))
     elif close and abs(len(close) - len(name)) <= 1:
-        notices.append(SettingsProblem(source, "", "is not a setting, and is not used", hint))
+        notices.append(SettingsProblem(source, "", "is not a setting and has no effect", hint))

@@ -1,4 +1,4 @@
-"""What is wrong with the settings, and how to correct it: file, line, key, reason, the nearest valid name."""
+"""Problems in the settings: file, line, key, reason, and a hint such as the nearest valid name."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class SettingSource:
 
 @dataclass(frozen=True, slots=True)
 class SettingsProblem:
-    """One thing that is wrong, or (as a notice) that was ignored.
+    """An error, or (as a notice) something that was ignored.
 
-    `entry` is the persona, delegate or server that is left out because of it; the other settings stay in force.
+    `entry` is the persona, delegate or server that is skipped because of it; all other settings apply.
     """
 
     source: SettingSource
@@ -53,7 +53,7 @@ class SettingsProblem:
 
 
 class WrongValueError(ValueError):
-    """Raised and caught inside this package: a value that its setting does not accept."""
+    """A value that its setting does not accept. Raised and caught inside this package."""
 
 
 def shown(value: object, width: int = _SHOWN) -> str:
@@ -79,7 +79,7 @@ def describe_type(value: object) -> str:
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
-    """The valid name that was probably meant, or an empty string."""
+    """The most similar valid name, or an empty string."""
     import difflib  # noqa: PLC0415 - only needed when something is wrong
 
     lowered = {each.lower(): each for each in names}

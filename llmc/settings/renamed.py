@@ -1,7 +1,7 @@
 """Settings of earlier versions: renamed ones work for one release, removed ones are ignored, both with a notice.
 
-To rename a setting, add its old name here and delete the row one release later. Files, variables (`LLMC_SERVER_SHELL`)
-and flags are all treated alike, because each of them is read as a table.
+To rename a setting, add its old name here and delete the row one release later. This applies to files, variables
+(`LLMC_SERVER_SHELL`) and flags, since all of them are read as tables.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["OLD_NAMES", "REMOVED", "RENAMED", "move_old_keys"]
 
-# Both were there before 0.1.0; the rows go with 0.3.0.
+# Names from before 0.1.0; to be removed in 0.3.0.
 RENAMED = {
     "server.shell": "shell.enabled",
     "server.shell_allow": "shell.allow",

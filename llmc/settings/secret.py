@@ -1,6 +1,6 @@
 """A string that must not be shown: keys, tokens, the environment of a downstream server.
 
-`Secret` is deliberately not a `str`: a log line, a JSON encoder or a join would give a `str` away. Code that needs the
+`Secret` is deliberately not a `str`, which a log line, a JSON encoder or a join would reveal. Code that needs the
 value calls `reveal()`. `expand` is the only place where `${VAR}` is replaced, and its result is always a `Secret`. The
 value of a variable is not expanded again, so variables that name each other cannot form a cycle.
 """
@@ -26,7 +26,7 @@ _VARIABLE = re.compile(r"\$\$\{|\$\{([^}]*)\}")
 
 
 class Secret:
-    """A hidden string. `missing` names the variables that were not set when it was read; it is empty then."""
+    """A hidden string. `missing` are the variables that were not set when it was read; the string is then empty."""
 
     __slots__ = ("_value", "missing")
 

@@ -1,6 +1,7 @@
 """The sections of the settings and `Settings` itself, the one value that is passed on: pydantic models.
 
-Nothing below reads the environment or a file: `load` makes a `Settings`, or a test writes `Settings(index=Index(...))`.
+No other package reads settings from the environment or a file: `load` creates a `Settings`, and tests use
+`Settings(index=Index(...))`.
 The tables that a user names freely are in `entries`.
 """
 
@@ -80,12 +81,12 @@ class Index(SettingsModel):
     )
     exclude: Texts = Field(
         default=(),
-        description="Gitignore-style patterns, besides the ignore files, that are neither indexed nor read.",
+        description="Gitignore-style patterns of files that are neither indexed nor read, in addition to ignore files.",
     )
     deny: Annotated[Texts, UserOnly()] = Field(
         default=(),
-        description="Gitignore-style patterns that are never read, besides environment, key and credential files; "
-        "`!` allows.",
+        description="Gitignore-style patterns of files that are never read, besides environment, key and credential "
+        "files; `!` allows.",
     )
     hidden: bool = Field(default=True, description="Whether names that begin with a dot are indexed (`.git` never is).")
     debounce_ms: int = Field(default=100, ge=0, le=60_000, description="Changes within this time become one batch.")
@@ -108,7 +109,7 @@ class DaemonSettings(SettingsModel):
         default=128,
         ge=16,
         le=65_536,
-        description="MB for what is kept to answer faster: indexes of vectors, facts of graphs, replies.",
+        description="MB for caches: vector indexes, graph facts, replies.",
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="The lowest level that is logged."
@@ -172,13 +173,13 @@ class LimitSettings(SettingsModel):
         default=60_000,
         ge=100,
         le=3_600_000,
-        description="A tool call is stopped after this; commands, models and delegates have limits of their own.",
+        description="Time limit of a tool call; commands, models and delegates have their own limits.",
     )
     call_memory_bytes: int = Field(
         default=GIB,
         ge=64 * MIB,
         le=256 * GIB,
-        description="A call during which the daemon grows by more than this is stopped.",
+        description="A call is stopped if the daemon grows by more than this during it.",
     )
     query_timeout_ms: int = Field(default=2_000, ge=10, le=600_000, description="Time limit of a search or grep.")
 
@@ -285,7 +286,10 @@ class Shell(SettingsModel):
     environ: Texts = Field(default=(), description="Further variables of the daemon's environment that commands get.")
     seconds: int = Field(default=60, ge=1, le=3_600, description="Time limit of a command.")
     output_bytes: int = Field(
-        default=4 * MIB, ge=64 * KIB, le=GIB, description="How much of an output is kept: its beginning and its end."
+        default=4 * MIB,
+        ge=64 * KIB,
+        le=GIB,
+        description="How many bytes of an output are kept, from its beginning and its end.",
     )
 
 
@@ -322,22 +326,22 @@ class Research(SettingsModel):
 
     provider: Annotated[Text, UserOnly()] = Field(
         default="",
-        description="An entry of `providers` whose model plays every role that names none; without a model when empty.",
+        description="The entry of `providers` whose model is used for roles that specify none; no model when empty.",
     )
     thoughts: Text = Field(
         default="",
         description="A folder inside the roots with notes and decisions, or a root's name; a root named `thoughts` is "
-        "one anyway.",
+        "always used.",
     )
 
 
 class Crew(SettingsModel):
-    """Who answers `ask`: beatrice plans, otto searches, rem checks, grace answers; each is an entry of `roles`."""
+    """The roles of `ask`: beatrice plans, otto searches, rem checks, grace answers; each is an entry of `roles`."""
 
     provider: Annotated[Text, UserOnly()] = Field(
         default="",
-        description="An entry of `providers` whose model plays every role of the crew that names none; research's when "
-        "empty.",
+        description="The entry of `providers` whose model is used for roles of the crew that specify none; when empty, "
+        "that of research.",
     )
     max_steps: Annotated[int, UserOnly()] = Field(default=8, ge=1, le=50, description="Tool calls for one question.")
     seconds: Annotated[int, UserOnly()] = Field(default=120, ge=1, le=3_600, description="Time limit of one question.")
@@ -357,7 +361,7 @@ class WebResearch(SettingsModel):
         default=Secret(), description="Its key, sent as a bearer token; `${VAR}` is taken from the environment."
     )
     timeout_ms: int = Field(default=10_000, ge=100, le=120_000, description="Time limit of one request in all.")
-    max_bytes: int = Field(default=MIB, ge=KIB, le=64 * MIB, description="A longer answer is refused.")
+    max_bytes: int = Field(default=MIB, ge=KIB, le=64 * MIB, description="A larger reply is refused.")
     max_results: int = Field(default=8, ge=1, le=50, description="Results that are shown.")
 
 
@@ -403,7 +407,7 @@ def _state_folder() -> Path:
 
 
 class Settings(SettingsModel):
-    """Everything that can be set. The roots are empty where none was named and the current folder cannot be one."""
+    """All settings. The roots are empty if none is configured and the current folder cannot be one."""
 
     home: SettingPath = Field(
         default_factory=_state_folder,
@@ -411,7 +415,7 @@ class Settings(SettingsModel):
     )
     trust: Annotated[FolderPaths, UserOnly()] = Field(
         default=(),
-        description="Workspace folders whose own file may set everything; `/*` at the end means every folder below.",
+        description="Workspace folders whose settings file may set everything; `/*` at the end: every folder below.",
     )
     roots: Annotated[tuple[RootEntry, ...], Shorthand("path")] = ()
     index: Index = Field(default_factory=Index.model_construct)

@@ -1,4 +1,4 @@
-"""The types that settings have: pydantic types with the checks that every string, path and secret needs.
+"""The types of settings: pydantic types with the checks that every string, path and secret needs.
 
 `Kind` is the name of a type in messages and on the reference page. The markers (`UserOnly`, `At`, `Shorthand`) say how
 a field is read from a file. Paths and secrets depend on where a value was written: `ValueContext` carries that into
@@ -41,7 +41,7 @@ __all__ = [
 
 
 class Kind(StrEnum):
-    """The shapes that a value may have; each completes "must be …"."""
+    """The kinds of values; each completes the message "must be …"."""
 
     SWITCH = "true or false"
     WHOLE = "a whole number"
@@ -69,7 +69,7 @@ class SettingsModel(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class UserOnly:
-    """A workspace file may not set it, since that file may have come with a clone."""
+    """Marks a setting that a workspace file may not set, since that file may have come with a clone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +88,8 @@ class Shorthand:
 
 @dataclass(frozen=True, slots=True)
 class ValueContext:
-    """What values are relative to: the folder for paths, the environment for `${VAR}` and `~`. `resolved` collects
-    where paths led, since links may be changed."""
+    """The folder that paths are relative to, and the environment for `${VAR}` and `~`. `resolved` collects the real
+    paths, since links may change."""
 
     folder: Path
     env: Mapping[str, str]
@@ -106,7 +106,7 @@ def absolute(text: str, context: ValueContext) -> Path:
 
 
 def inconsistent(field: str, reason: str, hint: str = "") -> PydanticCustomError:
-    """The error of a model validator: values that are each valid and do not go together."""
+    """The error of a model validator for values that are valid individually but inconsistent."""
     return PydanticCustomError("inconsistent", "{reason}", {"field": field, "reason": reason, "hint": hint})
 
 

@@ -34,7 +34,7 @@ def test_publish_says_what_it_did_and_list_shows_it(place: Place, checkout: Chec
     assert done.stdout.startswith(f"acme/api@main is at {commit} · 1 files, 1 chunks · 1 documents written")
     assert "1 denied" in done.stdout
     assert f"acme/api@main  {commit}" in place.llmc("shared", "list", *shared).stdout
-    assert place.llmc("shared", "verify", *shared).stdout == "everything that is published is there\n"
+    assert place.llmc("shared", "verify", *shared).stdout == "all published files are present and unchanged\n"
     assert "1 repositories, 1 refs" in place.llmc("shared", "status", *shared).stdout
 
 

@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from bench.redaction import damage, missed
 from bench.redaction_corpus import generic, harmless, known
-from llmc.envelope.redact.redactor import Redactor, check_rules, redact, redact_lines
+from llmc.envelope.redact.redactor import Redactor, redact, redact_lines
 from llmc.envelope.redact.table import table
-from llmc.settings import Redaction, RedactionRule
+from llmc.settings import Redaction, RedactionRule, Settings
+from llmc.settings.cross_checks import inconsistencies
 
 KEY = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj"
 AWS = "AKIAQ3EGR7KZ2MPLT5WX"
@@ -219,9 +220,9 @@ def test_rules_that_cannot_be_used_are_reported() -> None:
         RedactionRule(name="b", pattern="x*"),
         RedactionRule(name="c", pattern="x"),
     )
-    told = {index: reason for index, _, reason in check_rules(Redaction(rules=rules))}
-    assert sorted(told) == [0, 1]
-    assert "RE2" in told[0]
+    found = {key[2]: reason for key, reason, _ in inconsistencies(Settings(redaction=Redaction(rules=rules)))}
+    assert sorted(found) == [0, 1]
+    assert "RE2" in str(found[0])
 
 
 def test_every_rule_of_the_table_compiles_and_is_found_by_its_keywords() -> None:

@@ -106,7 +106,7 @@ def test_wrong_variables_and_flags_are_refused_by_name(tmp_path: Path) -> None:
     assert [str(problem) for problem in found.problems] == [
         "LLMC_INDEX_HIDDN: no such setting; did you mean LLMC_INDEX_HIDDEN?",
         'LLMC_INDEX_WORKERS: index.workers: must be a whole number, not "many"',
-        "--set index: a flag is KEY=VALUE",
+        "--set index: a flag has the form KEY=VALUE",
         "--set index.hiden: index.hiden: no such setting; did you mean index.hidden?",
         "--set index.hidden.deeper: index.hidden: must be true or false, not a table",
     ]

@@ -216,7 +216,7 @@ def test_words_of_another_analysis_are_not_mixed(tmp_path: Path, monkeypatch: py
     filled(tmp_path, FILES)
     with monkeypatch.context() as later:
         later.setattr(words, "ANALYSIS", words.ANALYSIS + 1)
-        with pytest.raises(CorruptStoreError, match="analysed"):
+        with pytest.raises(CorruptStoreError, match="word analysis"):
             reader(tmp_path)
     with monkeypatch.context() as earlier:
         earlier.setattr(words, "ANALYSIS", words.ANALYSIS - 1)

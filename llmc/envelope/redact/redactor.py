@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from llmc.envelope.redact.blocks import blocks, is_torn, torn
 from llmc.envelope.redact.fields import fields
 from llmc.envelope.redact.names import Sort
-from llmc.envelope.redact.table import RULES, WORDS, Rule, RuleConfidence, Signs, compiled, table
+from llmc.envelope.redact.table import RULES, WORDS, Rule, RuleConfidence, Signs, table
 from llmc.envelope.redact.values import ContentKind, is_blank, is_mixed, is_random, is_secret
 from llmc.envelope.redact.views import TextView, views
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from llmc.base.globbing import Patterns
     from llmc.settings import Redaction
 
-__all__ = ["Redacted", "Redactor", "SecretFinding", "check_rules", "redact", "redact_lines", "redactor_for"]
+__all__ = ["Redacted", "Redactor", "SecretFinding", "redact", "redact_lines", "redactor_for"]
 
 VERSION: Final = 2  # raise it when the code finds other secrets than before
 PRIVATE_KEY: Final = "private-key"
@@ -149,20 +149,6 @@ def redact(text: str, path: str = "") -> Redacted:
 
 def redact_lines(lines: Sequence[str], path: str = "") -> list[str]:
     return _BUILT_IN.redact_lines(lines, path)
-
-
-def check_rules(settings: Redaction) -> Iterator[tuple[int, str, str]]:
-    """(index, key, reason) of each of the user's rules that cannot be used."""
-    import re2  # noqa: PLC0415 - only where there are rules
-
-    for index, rule in enumerate(settings.rules):
-        try:
-            if compiled(rule.pattern.encode(), utf8=True).search(b"") is not None:
-                yield index, "pattern", "matches the empty string, so it would match everywhere"
-        except re2.error as error:
-            reason = error.args[0] if error.args else ""
-            message = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
-            yield index, "pattern", f"RE2 cannot read it: {message}"
 
 
 def torn_spans(data: bytes) -> Iterator[Span]:
