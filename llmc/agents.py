@@ -1,5 +1,5 @@
-"""For personas written in Python: subclass `Agent`, and name the class in the entry point group `llmc.agents` of an
-installed package, or `register` it in a program that has llmc inside."""
+"""The API for personas in Python: subclass `Agent`, and list the class in the entry point group `llmc.agents` of an
+installed package, or `register` it in a program that embeds llmc."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""A workspace of published repositories: what a server with a shared index answers from.
+"""A workspace of published repositories, for a server of a shared index.
 
-Each repository that a caller may read is a root, at its default ref or at the refs that the call names, so every tool
-works on it as on a local folder. A workspace is made for one call; roots and views are kept with their selection, which
-lasts until something is published. A root's id is `repo@ref`, the same on every server, so that handles open anywhere;
-its name, which replies show, is `repo@commit`.
+Each repository that a caller may read is a root, at its default ref or at the refs given in the call, so every tool
+works on it as on a local folder. A workspace is created for one call; roots and views are cached with their selection,
+until the next publication. A root's id is `repo@ref`, the same on every server, so that handles work on all of them;
+its name in replies is `repo@commit`.
 """
 
 from __future__ import annotations
@@ -42,25 +42,25 @@ if TYPE_CHECKING:
 
 __all__ = ["CallAudit", "SharedSite", "SharedWorkspace"]
 
-MOST_KEPT = 64
+MOST_SELECTIONS = 64
 CACHED_REPLIES = 64
 # `repo`, `repo@ref` or `repo@commit`, before a path.
 NAMED = re.compile(r"(?P<repo>[^@:\s]+)(?:@(?P<ref>[^:\s]+))?:(?P<path>.*)", re.DOTALL)
-# More repositories than this are not searched one by one for a file name or a folder.
+# If there are more repositories than this, they are not searched one by one for a file name or a folder.
 MOST_LISTED = 500
 OUTDATED_SECONDS = 30.0
 FEW = 3
 
 
 class CallAudit(Protocol):
-    """Where a server writes down who asked what."""
+    """The audit log of a server: which caller made which call."""
 
     def record(self, caller: str, tool: str, repos: Sequence[str], error: str, seconds: float) -> None:
-        """`repos` are the publications that something in the reply is from."""
+        """Record a call; `repos` are the publications that the reply has results from."""
 
 
 class NoRules(Rules):
-    """Nothing that was published is ignored."""
+    """Rules that ignore nothing, since all published files are visible."""
 
     def __init__(self, root_fs: RootFs) -> None:
         self._root_fs = root_fs
@@ -70,7 +70,7 @@ class NoRules(Rules):
 
 
 class PublishedRoot(RootIndex):
-    """A published repository in the place of a root: complete, never pending, and never changing."""
+    """A published repository as a root index: complete, without pending changes, immutable."""
 
     def is_watched(self) -> bool:
         return True
@@ -118,7 +118,7 @@ class SharedViews:
 
 @dataclass(eq=False)
 class SharedSite:
-    """What the calls of one server have in common."""
+    """State that all calls of one server share."""
 
     index: SharedIndex
     registry: IndexRegistry  # for the embedder and the home of this process; it has no roots
@@ -138,16 +138,16 @@ class SharedSite:
             if found is None:
                 found = self._kept[selection] = SharedViews(self, selection)
             self._kept.move_to_end(selection)
-            while len(self._kept) > MOST_KEPT:
+            while len(self._kept) > MOST_SELECTIONS:
                 self._kept.popitem(last=False)
             return found
 
     def _cache_of(self, access: Access) -> DependencyCache:
-        """Callers with other permissions never share a reply."""
+        """The reply cache for these permissions; callers with other permissions never share a reply."""
         with self._lock:
             cache = self._caches.setdefault(access, DependencyCache(CACHED_REPLIES))
             self._caches.move_to_end(access)
-            while len(self._caches) > MOST_KEPT:
+            while len(self._caches) > MOST_SELECTIONS:
                 self._caches.popitem(last=False)
             return cache
 
@@ -196,7 +196,7 @@ class SharedWorkspace(Workspace):
         shown = ", ".join(known[:FEW]) + (f" and {len(known) - FEW} more" if len(known) > FEW else "")
         return NotFoundError(f"no repository that you can read matches {wanted}", hint=f"Available: {shown}.")
 
-    # ---- what Workspace asks of its roots ----
+    # ---- overrides of Workspace ----
 
     @property
     def writer_threads(self) -> list[WriterThread]:
@@ -213,13 +213,14 @@ class SharedWorkspace(Workspace):
         return head.name if head is not None else ""
 
     def root_index(self, root: str) -> RootIndex:
-        """Of a ref that this call did not choose as well, if the caller may read it: a handle may lead there."""
+        """The index of a root, which may be a ref outside this call's selection if the caller may read it: a handle can
+        refer to it."""
         if root not in self._chosen.heads:
             self._include(*root.rpartition("@")[::2])
         return super().root_index(root)
 
     def _include(self, repo: str, ref: str) -> bool:
-        """Make a further repository or ref part of this call; False if there is none that the caller may read."""
+        """Add a repository or ref to this call; False if there is none that the caller may read."""
         if not self.access.permits(repo):
             return False
         refs = self.site.index.snapshot.heads.get(repo, {})
@@ -231,7 +232,7 @@ class SharedWorkspace(Workspace):
         return True
 
     def _readings(self, typed: str) -> Iterator[list[tuple[RootIndex, str, str]]]:
-        """`repo@ref:path`, or `repo@ref/path` as ids are joined; else the path in every repository that has it."""
+        """Readings of `repo@ref:path` or `repo@ref/path`; otherwise the path in every repository that has it."""
         named = NAMED.fullmatch(typed)
         if named is not None:
             found = self.site.index.select(self.access, [named["repo"]], [named["ref"]] if named["ref"] else [])
@@ -257,11 +258,11 @@ class SharedWorkspace(Workspace):
             repos = sorted({self._chosen.heads[root].name for root in roots if root in self._chosen.heads})
             self.site.audit.record(self.caller, tool, repos, error, seconds)
 
-    # ---- what replies say of their sources ----
+    # ---- notes about sources ----
 
     def source_notes(self, roots: Sequence[str]) -> tuple[str, ...]:
-        """Which commits an answer is from and how old they are, what was kept out of them, and whether they are the
-        newest. `roots` are those in the answer; without any it is about all."""
+        """Notes about the commits of an answer: their age, omitted files, and whether they are the newest. `roots` are
+        the roots in the answer; empty means all."""
         heads = [self._chosen.heads[root] for root in dict.fromkeys(roots) if root in self._chosen.heads]
         searched = self._chosen.selection.heads
         if not searched:
@@ -275,7 +276,7 @@ class SharedWorkspace(Workspace):
         notes += [f"{redacted:,} secrets redacted"] if redacted else []
         notes += [f"{omitted:,} not published (too large or unreadable)"] if omitted else []
         if (behind := self.site.index.seconds_behind()) > OUTDATED_SECONDS:
-            notes.append(f"not refreshed for {behind:.0f} s: the storage does not answer")
+            notes.append(f"not refreshed for {behind:.0f} s: the storage does not respond")
         return tuple(notes)
 
 
@@ -283,5 +284,5 @@ COUNTED = ("denied", "redacted", "omitted")
 
 
 def parse_symbols(_path: str, _text: str) -> tuple[()]:
-    """What was published without symbols has none."""
+    """Returns no symbols: files that were published without symbols are not parsed here."""
     return ()

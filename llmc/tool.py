@@ -1,7 +1,8 @@
-"""What a tool is (name, summary, arguments, a function from a request to an envelope), and what a call of it carries.
+"""Defines `Tool` (name, summary, arguments, a function from a request to an envelope) and `ToolRequest`, one call of
+it.
 
 Each built-in tool is one file of `llmc.tools`; the menu, the MCP schema, the REST endpoint and the reference page are
-generated from its `TOOL`. How a call becomes a reply is `tools.call`'s business.
+generated from its `TOOL`. `tools.call` turns a request into a reply.
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ __all__ = ["ALL", "BUDGET", "FOCUS", "Argument", "ExtraTools", "Tool", "ToolRequ
 
 LEAST_BUDGET = 50
 
-# Beyond what a command, a model or a delegate may take by its own settings.
+# Added to the time limit of a command, a model or a delegate, for writing the reply.
 REPLY_SECONDS = 30.0
 
 
 class ExtraTools(Protocol):
-    """The tools that a user's own servers and delegates add to the built-in ones."""
+    """The tools of the user's own servers and delegates, in addition to the built-in ones."""
 
     def find(self, name: str) -> Tool | None: ...
 
@@ -49,7 +50,7 @@ class ExtraTools(Protocol):
 
 
 class ToolRuntime(Protocol):
-    """What a running tool may use of the others; `tools.call` provides it."""
+    """The access of a running tool to other tools, provided by `tools.call`."""
 
     def names(self) -> tuple[str, ...]: ...
 
@@ -62,7 +63,7 @@ class ToolRuntime(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ToolRequest:
-    """One call of a tool. Surfaces build it and show the `Reply` that `tools.call.call_tool` returns.
+    """One call of a tool. Surfaces create it and show the `Reply` that `tools.call.call_tool` returns.
 
     A command line has no session. `client` is set where a connected client made the call itself: it is then part of
     that session's history, which the steps of a longer task are not. `received_at` allows the reply to be shared with
@@ -93,7 +94,7 @@ class ToolRequest:
 
     @property
     def owner(self) -> str:
-        """Whose handles this call may open."""
+        """The owner of the handles that this call may open."""
         return self.session.owner if self.session else LOCAL
 
     @property
@@ -130,13 +131,13 @@ class ToolRequest:
 
     @property
     def wants_data(self) -> bool:
-        """Whether the data of the envelope is shown; where there is much of it, building it takes time."""
+        """Whether the reply includes the envelope's data; building large data takes time."""
         return self.data or bool(self.args.get("fields"))
 
     @property
     def unlimited(self) -> bool:
-        """Whether the reply has no budget: all of it was asked for, by a person or a program. A model's reply never
-        exceeds the cap, and the rest is behind the handle."""
+        """Whether the reply has no budget: a person or a program requested everything. A model's reply never exceeds
+        the cap; the rest is behind the handle."""
         return self.flag("all") and (self.session is None or self.data)
 
     @property
@@ -155,7 +156,7 @@ class ToolRequest:
         return default if value is None else int(value)
 
     def within(self) -> frozenset[tuple[str, str]] | None:
-        """(root, path) of every place behind the handle that `path` names; None when it names none."""
+        """(root, path) of every place behind the handles in `path`; None if it contains no handle."""
         handles = [name for name in self.texts("path") if self.is_handle(name)]
         if not handles:
             return None
@@ -163,7 +164,7 @@ class ToolRequest:
         return frozenset((item.root, item.path) for item in items if item.path)
 
     def is_alive(self, handle: str) -> bool:
-        """Whether this asker can still open it."""
+        """Whether the caller can still open the handle."""
         try:
             self.handles.open(handle, self.owner)
         except LlmcError:
@@ -171,11 +172,11 @@ class ToolRequest:
         return True
 
     def paths(self) -> tuple[str, ...]:
-        """What `path` names besides handles."""
+        """The paths in `path`, without handles."""
         return tuple(name for name in self.texts("path") if not self.is_handle(name))
 
     def is_handle(self, name: str) -> bool:
-        """`hooks` may well be a folder: a name that could be either is a handle only where there is no such path."""
+        """Whether the name is a handle. `hooks` could also be a folder, so it is one only if no such path exists."""
         if not HANDLE.fullmatch(name):
             return False
         return self.handles.has(name, self.owner) or not self._is_there(name)
@@ -194,8 +195,9 @@ class ToolRequest:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A schema costs a client tokens in every session, so it shows `brief` (or the summary) and the arguments in
-    `schema` (or all but budget and all). The others are accepted too, and `llmc NAME` explains every one.
+    """A tool. Its schema costs a client tokens in every session, so it only has `brief` (or the summary) and the
+    arguments in `schema` (or all except budget and all). Other arguments are accepted too, and `llmc NAME` explains
+    all.
 
     budget            the setting that limits the reply's tokens unless the call does
     profiles          where the tool is listed; elsewhere it is reached through the gateway
@@ -205,12 +207,12 @@ class Tool:
     has_side_effects  it does more than read; every other tool is marked read-only for clients
     cacheable         the same call has the same reply while the index and the files in the reply are unchanged, unless
                       it has one of `uncached_args`
-    remembered        a client that repeats the call and would get the same reply gets its places alone
-    reads_unindexed   while the index is being built it reads the remaining files from disk, so its reply is complete
-    names_only        the reply contains nothing of the files but their names, so the index alone decides freshness
+    remembered        a repeated call with the same reply gets only its places
+    reads_unindexed   while the index is being built, it reads the other files from disk, so its reply is complete
+    names_only        the reply contains only names of files, so it is fresh while the index is unchanged
     cpu_bound         it computes for milliseconds, and waits for a compute slot
     forward           names another tool that answers instead, with its arguments
-    json_profiles     profiles whose contract is JSON: there the text of the reply is the envelope's data
+    json_profiles     profiles in which the text of the reply is the envelope's data as JSON
     input_schema      the schema of a tool described elsewhere (a delegate, a downstream tool)
     own_seconds       for tools that may run longer than `limits.call_timeout_ms`: the setting that limits them
     """
@@ -240,7 +242,7 @@ class Tool:
     own_seconds: Callable[[Settings], float] | None = None
 
     def own_args(self, request: ToolRequest) -> ToolRequest:
-        """The request without arguments that belong to a downstream tool, which may have an `all` of its own."""
+        """The request without arguments of a downstream tool, which may have its own `all`."""
         if self.input_schema is None:
             return request
         theirs = self.input_schema.get("properties") or {}
@@ -250,19 +252,19 @@ class Tool:
         return self.cacheable and not any(request.args.get(name) for name in ("all", FOCUS.name, *self.uncached_args))
 
     def depends_on_index(self) -> bool:
-        """Whether an empty reply means little while the index is being built."""
+        """Whether an empty reply is inconclusive while the index is being built."""
         return self.cacheable and not self.reads_unindexed
 
     def returns_json(self, session: ConnectedSession | None) -> bool:
         return session is not None and session.profile in self.json_profiles
 
     def seconds_allowed(self, settings: Settings) -> float:
-        """How long one call may take: what the tool's own settings say, and the time to write the reply."""
+        """The time limit of one call: the tool's own limit, plus the time to write the reply."""
         general = settings.limits.call_timeout_ms / 1000
         return general if self.own_seconds is None else max(general, self.own_seconds(settings) + REPLY_SECONDS)
 
     def check(self, args: Mapping[str, Any], limits: LimitSettings) -> dict[str, Any]:
-        """The arguments as the tool wants them; QueryError names the one that is wrong."""
+        """The validated arguments; QueryError names an invalid one."""
         from llmc.tool_model import validated  # noqa: PLC0415 - pydantic: 60 ms, and clients never call
 
         arguments = (*self.arguments, FOCUS, *(SCOPE if self.input_schema is None else ()))
@@ -272,7 +274,7 @@ class Tool:
 
 
 def budget_of(request: ToolRequest, tool: Tool) -> int:
-    """How many tokens the reply may have."""
+    """The token budget of the reply."""
     settings = request.workspace.settings.envelope
     usual = settings.cap if request.flag("all") else getattr(settings, tool.budget)
     constraints = request.args.get("constraints")

@@ -1,6 +1,6 @@
-"""The arguments of a tool, and the checks of their texts: sizes, characters.
+"""The arguments of a tool, and the validation of their strings: sizes, characters.
 
-`tool_model` checks names, types and ranges first. Whatever passes both is safe to hand to the file system, SQLite,
+`tool_model` checks names, types and ranges first. Arguments that pass both are safe for the file system, SQLite,
 ripgrep and the keyword store. The limits are the user's (`limits.*`); a length is checked before the content.
 """
 
@@ -27,15 +27,15 @@ Text = Literal["name", "path", "pattern", "glob", "free", "foreign"]
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """`tool_model` makes a pydantic field of it; `low` and `high` bound an integer.
+    """`tool_model` turns it into a pydantic field; `low` and `high` bound an integer.
 
-    `text` says what a string may be. A `name` or `path`, and a `pattern` or `glob`, are bounded by the settings and
+    `text` is the kind of a string. A `name` or `path`, and a `pattern` or `glob`, are bounded by the settings and
     have no NUL; a path and a glob may name a file whose name is not UTF-8. `free` text, such as a pasted error message,
     is as long as a request may be. `foreign` text belongs to a tool of another server and is passed on as it is, like
     its integers, which have no bounds (`low` and `high` are None)."""
 
     name: str
-    kind: str  # string, integer, number, boolean, strings, object, value (whatever JSON has)
+    kind: str  # string, integer, number, boolean, strings, object, value (any JSON value)
     help: str
     required: bool = False
     text: Text = "name"
@@ -47,7 +47,7 @@ class Argument:
 
 BUDGET = Argument("budget", "integer", "Token budget of the reply.")
 ALL = Argument("all", "boolean", "Return everything, without a budget.")
-# Every tool takes it, since every one returns text.
+# An argument of every tool, since all return text.
 FOCUS = Argument(
     "context_focus_question",
     "string",
@@ -56,7 +56,7 @@ FOCUS = Argument(
 )
 
 
-# Every built-in tool takes them; they matter where several repositories are open, as on a server with a shared index.
+# Arguments of every built-in tool, for servers of a shared index, where several repositories are open.
 SCOPE = (
     Argument("repo", "strings", "Only these repositories, by name or pattern (team/*)."),
     Argument("ref", "strings", "At these refs of published repositories instead of their default one."),
@@ -66,7 +66,7 @@ SCOPE = (
 def with_checked_texts(
     tool: str, arguments: Iterable[Argument], given: Mapping[str, Any], limits: LimitSettings
 ) -> dict[str, Any]:
-    """Arguments of the right types, with texts that are safe to pass on; QueryError names the one that is not."""
+    """The arguments with validated strings; QueryError names an invalid one."""
     known = {argument.name: argument for argument in arguments}
     return {
         name: checked(tool, known[name], value, limits) if name in known else value for name, value in given.items()
@@ -95,7 +95,7 @@ def checked_text(tool: str, argument: Argument, value: str, limits: LimitSetting
     if len(value) > most:
         raise over(f"{argument.name!r} of {tool} has {len(value):,} characters", most, setting)
     if "\0" in value:
-        raise QueryError(f"{argument.name!r} of {tool} holds a NUL character", hint="Leave it out.")
+        raise QueryError(f"{argument.name!r} of {tool} contains a NUL character", hint="Remove it.")
     return file_name(value) if argument.text in {"path", "glob"} else encodable(value)
 
 
@@ -104,12 +104,12 @@ def over(message: str, most: int, setting: str) -> QueryError:
 
 
 def encodable(text: str) -> str:
-    """Half of a surrogate pair, as in broken JSON, is not a character."""
+    """Replace lone surrogates, which broken JSON may contain."""
     return text if text.isascii() else text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
 
 
 def file_name(text: str) -> str:
-    """A name that is not UTF-8 travels as the surrogates of `os.fsdecode`; any other surrogate is no name."""
+    """Keep the surrogates of `os.fsdecode`, which encode names that are not UTF-8; replace other ones."""
     try:
         os.fsencode(text)
     except UnicodeEncodeError:

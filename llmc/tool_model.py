@@ -1,9 +1,9 @@
-"""The arguments of a tool as a pydantic model: types, bounds, descriptions, JSON schema, and what models nearly send.
+"""The arguments of a tool as a pydantic model: types, bounds, descriptions, JSON schema, lenient validation.
 
 Language models send "5" for 5, "true" for true, one string for a list, and JSON inside a string; pydantic's lenient
-mode and the validators here accept that. Anything else of the wrong type is refused with the nearest valid name or the
-argument's description. The models are made from a tool's `Argument`s when it is first called; lengths and characters
-of texts are checked afterwards, in `tool_arguments`.
+mode and the validators here accept that. Any other wrong type is rejected with the nearest valid name or the argument's
+description. A model is created from a tool's `Argument`s at its first call; `tool_arguments` then checks lengths and
+characters of strings.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ __all__ = ["schema_of", "validated"]
 _LONGEST_NAME = 80  # of a wrong argument, in a message
 
 
-def _not_a_switch(value: Any) -> Any:
-    """pydantic takes True for 1, which is never what was meant."""
+def _reject_boolean(value: Any) -> Any:
+    """Reject booleans, since pydantic would convert True to 1."""
     if isinstance(value, bool):
         raise PydanticCustomError("switch", "must not be true or false")
     return value
 
 
 def _from_json(opening: str) -> BeforeValidator:
-    """A string that holds JSON of the wanted shape becomes that; any other value stays as it is."""
+    """Parse a string that contains JSON of the expected type; other values are not changed."""
 
     def parse(value: Any) -> Any:
         if not isinstance(value, str) or not value.lstrip().startswith(opening):
@@ -55,10 +55,10 @@ def _one_as_list(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
 
-_INTEGER = Annotated[int, BeforeValidator(_not_a_switch)]
-# Left to right, so that 5 stays an integer: a downstream server may tell 5 from 5.0.
+_INTEGER = Annotated[int, BeforeValidator(_reject_boolean)]
+# Left to right, so that 5 stays an integer: a downstream server may distinguish 5 and 5.0.
 _NUMBER = Annotated[
-    int | float, Field(union_mode="left_to_right"), BeforeValidator(_not_a_switch, json_schema_input_type=float)
+    int | float, Field(union_mode="left_to_right"), BeforeValidator(_reject_boolean, json_schema_input_type=float)
 ]
 _STRINGS = Annotated[list[str], BeforeValidator(_one_as_list, json_schema_input_type=str | list[str]), _from_json("[")]
 _TYPES: dict[str, Any] = {
@@ -70,7 +70,7 @@ _TYPES: dict[str, Any] = {
     "object": Annotated[dict[str, Any], _from_json("{")],
     "value": Any,
 }
-_WANTED = {
+_EXPECTED = {
     "string": "a string",
     "integer": "a whole number",
     "number": "a number",
@@ -84,7 +84,8 @@ _WANTED = {
 def validated(
     tool: str, arguments: tuple[Argument, ...], given: Mapping[str, Any], *, is_open: bool = False
 ) -> dict[str, Any]:
-    """The arguments as the tool expects them, or QueryError. Without those that are None; `is_open` allows others."""
+    """The validated arguments without those that are None; QueryError if one is invalid. `is_open` allows unknown
+    arguments."""
     known = {argument.name: argument for argument in arguments}
     if not is_open:
         _check_names(tool, known, given)
@@ -95,7 +96,7 @@ def validated(
         made = model_of(tool, arguments).model_validate({name: sent[name] for name in known if name in sent})
     except ValidationError as error:
         raise _refusal(tool, known, min(error.errors(include_url=False), key=_importance)) from None
-    except ValueError:  # Python does not write an integer of more than 4,300 digits as text
+    except ValueError:  # Python does not convert an integer of more than 4,300 digits to a string
         raise QueryError(f"{tool} was given a number of thousands of digits", hint="Send it as a string.") from None
     fields = type(made).model_fields
     named = {str(fields[name].alias): getattr(made, name) for name in made.model_fields_set}
@@ -105,7 +106,7 @@ def validated(
 
 
 def schema_of(tool: str, arguments: tuple[Argument, ...]) -> dict[str, Any]:
-    """JSON schema of the arguments, without the titles that pydantic makes from names."""
+    """The JSON schema of the arguments, without the titles that pydantic derives from names."""
     schema = model_of(tool, arguments).model_json_schema()
     schema.pop("title", None)
     for each in schema["properties"].values():
@@ -116,7 +117,8 @@ def schema_of(tool: str, arguments: tuple[Argument, ...]) -> dict[str, Any]:
 
 @lru_cache(maxsize=512)
 def model_of(tool: str, arguments: tuple[Argument, ...]) -> type[BaseModel]:
-    """Fields are numbered and have the argument's name as alias: a downstream tool may call one `json` or `_id`."""
+    """The model. Fields are numbered and have the argument's name as alias, since downstream tools use names such as
+    `json` or `_id`."""
     config = ConfigDict(extra="forbid", coerce_numbers_to_str=True, allow_inf_nan=False)
     fields: dict[str, Any] = {f"a{number}": _field(one) for number, one in enumerate(arguments)}
     return create_model(tool, __config__=config, **fields)
@@ -132,7 +134,7 @@ def _field(argument: Argument) -> tuple[Any, Any]:
 
 
 def _check_names(tool: str, known: Mapping[str, Argument], given: Mapping[str, Any]) -> None:
-    """First, since a misspelled name explains why a required argument is missing."""
+    """Reject unknown names. This comes first, since a misspelled name explains a missing required argument."""
     for name in given:
         if name not in known:
             near = get_close_matches(name, known, 1) if len(name) <= _LONGEST_NAME else []
@@ -158,9 +160,9 @@ def _refusal(tool: str, known: Mapping[str, Argument], error: ErrorDetails) -> Q
     argument, context = known[str(error["loc"][0])], error.get("ctx", {})
     if error["type"] == "missing":
         return _missing(tool, argument)
-    wanted = _WANTED[argument.kind]
+    expected = _EXPECTED[argument.kind]
     if error["type"] == "greater_than_equal":
-        wanted = f"at least {context['ge']:,}"
+        expected = f"at least {context['ge']:,}"
     elif error["type"] == "less_than_equal":
-        wanted = f"at most {context['le']:,}"
-    return QueryError(f"{argument.name!r} of {tool} must be {wanted}", hint=argument.help)
+        expected = f"at most {context['le']:,}"
+    return QueryError(f"{argument.name!r} of {tool} must be {expected}", hint=argument.help)

@@ -1,7 +1,7 @@
-"""A tool as a model sees it before it asks: name, sentence, arguments.
+"""The definition of a tool in a client's tool list: name, summary, arguments.
 
-Every word here is paid for in every session, so a schema of the lean profile has no titles, defaults, unions or
-descriptions of arguments; what a tool takes beyond it is described on demand (`signature`). The profiles `full` and
+A definition costs tokens in every session, so a schema of the lean profile has no titles, defaults, unions or
+descriptions of arguments; further arguments are described on demand (`signature`). The profiles `full` and
 `research` describe every argument with its type.
 """
 
@@ -21,12 +21,13 @@ __all__ = ["call_form", "definition_of", "described", "signature"]
 # Arguments of every tool: schemas do not repeat them.
 COMMON = ("budget", "all", "fields", "fresh", FOCUS.name)
 
-# Every tool takes the focus question: a full description would be paid for once for each.
+# Every tool takes the focus question, so a full description would be repeated for each.
 FOCUSES = "Keep only what answers this."
 
 
 def definition_of(tool: Tool) -> ToolDefinition:
-    """`strict` clients fill in every argument that they see, so that fewer is also safer."""
+    """The definition in the lean profile. Strict clients fill in every argument that they see, so fewer is also
+    safer."""
     if tool.input_schema is not None:
         return ToolDefinition(tool.name, tool.summary, tool.input_schema, not tool.has_side_effects)
     from llmc.tool_model import schema_of  # noqa: PLC0415 - pydantic: 60 ms, once
@@ -41,7 +42,7 @@ def definition_of(tool: Tool) -> ToolDefinition:
 
 
 def described(tool: Tool) -> ToolDefinition:
-    """The same with types and descriptions: lists are lists, and an object has its fields."""
+    """The definition with types and descriptions: lists are lists, and an object has its fields."""
     definition = definition_of(tool)
     if tool.input_schema is not None:
         return definition
@@ -62,8 +63,8 @@ def typed(argument: Argument) -> dict[str, Any]:
 
 
 def lean(schema: dict[str, Any]) -> dict[str, str]:
-    """The type alone. A list of strings is described as one string: the more frequent case, and a third of the tokens;
-    a list is accepted as well."""
+    """Only the type. A list of strings is described as a string, the more frequent case, in a third of the tokens; a
+    list is accepted too."""
     return {"type": schema.get("type", "string")}
 
 
@@ -80,7 +81,7 @@ def call_form(tool: Tool) -> str:
 
 
 def signature(tool: Tool) -> str:
-    """Everything it takes, a line for each argument, and an example or two."""
+    """All arguments of the tool, one per line, and its examples."""
     lines = [f"{tool.name}: {tool.summary}"]
     for one in (*tool.arguments, FOCUS):
         kind = "" if one.kind == "string" else f" ({one.kind})"

@@ -59,7 +59,7 @@ class Workspace:
     settings: Settings
     root_indexes: Sequence[RootIndex]
     cwd: str
-    nesting: tuple[str, ...] = ()  # a sentence for each root that is part of another one
+    nesting: tuple[str, ...] = ()  # a note for each root that lies inside another one
     owned: bool = False
     cache: DependencyCache = field(default_factory=DependencyCache)
 
@@ -71,9 +71,9 @@ class Workspace:
         settings: Settings | None = None,
         watch: bool = False,
     ) -> Self:
-        """The folders, or those that the settings of the current folder name. `home` is where the index is kept.
+        """A workspace of these folders, or of the roots for the current folder. `home` is the folder for the index.
 
-        RootError without any: a folder outside git work trees must be named.
+        RootError without a root: a folder outside git work trees must be passed explicitly.
         """
         cwd = os.getcwd()  # noqa: PTH109 - text throughout, as in `paths`
         entries: Sequence[RootEntry] = [RootEntry(path=Path(path)) for path in paths]
@@ -89,7 +89,7 @@ class Workspace:
 
     @classmethod
     def within(cls, registry: IndexRegistry, settings: Settings, entries: Sequence[RootEntry], cwd: str) -> Self:
-        """A workspace in a registry that others share."""
+        """A workspace in a shared registry."""
         roots = [make_root(str(entry.path), entry.name) for entry in entries]
         own = {root.id: with_patterns(settings, entry) for root, entry in zip(roots, entries, strict=True)}
         kept, notes = nested(roots, own) if len(roots) > 1 else ([(root, own[root.id]) for root in roots], ())
@@ -97,7 +97,7 @@ class Workspace:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What to know about the roots: which are part of others, and why an index is being rebuilt."""
+        """Notes about the roots: those inside others, and indexes that are being rebuilt."""
         return (*self.nesting, *sorted({writer_thread.notice for writer_thread in self.writer_threads} - {""}))
 
     @property
@@ -118,9 +118,7 @@ class Workspace:
     # ---- indexing ----
 
     def index(self, on_progress: Callable[[RootIndex], bool] = lambda _index: True) -> None:
-        """Bring every root up to date, and wait for it. `on_progress` is called now and then; False stops the
-        waiting.
-        """
+        """Update every root and wait for it. `on_progress` is called periodically and returns False to stop waiting."""
         self.registry.catch_up(self.root_indexes, self.settings.index.barrier_ms / 1000)
         for root_index in self.root_indexes:
             while on_progress(root_index) and not root_index.pending.wait_settled(PROGRESS_SECONDS):
@@ -129,7 +127,7 @@ class Workspace:
             on_progress(root_index)
 
     def wait_for_vectors(self) -> None:
-        """Load the vectors now, so that the next search need not answer without them."""
+        """Load the vectors now, so that the next search can use them."""
         for writer_thread in self.writer_threads:
             if writer_thread.embedder is not None:
                 writer_thread.store.vector_state()
@@ -152,17 +150,17 @@ class Workspace:
 
     @property
     def writer_threads(self) -> list[WriterThread]:
-        """One for each family, however many roots of it there are."""
+        """The writer threads, one for each family of roots."""
         return list(
             {
                 root_index.root.family: self.registry.writer_thread(root_index) for root_index in self.root_indexes
             }.values()
         )
 
-    # ---- asking ----
+    # ---- querying ----
 
     def views(self) -> list[View]:
-        """The roots as they are now: waits for the barrier and, a little, for what is pending."""
+        """The current views of the roots: waits for the barrier and, briefly, for pending changes."""
         fresh = self.registry.settle(self.root_indexes, self.settings.index.barrier_ms / 1000, SETTLE_SECONDS)
         return [self._view(root_index, state) for root_index, state in zip(self.root_indexes, fresh, strict=True)]
 
@@ -185,7 +183,7 @@ class Workspace:
         )
 
     def path_filter(self, paths: Sequence[str] = (), **conditions: tuple[str, ...]) -> PathFilter:
-        """Paths that the user typed, resolved in the roots that have them."""
+        """A filter for paths as typed, resolved in the roots that have them."""
         found = [place for typed in paths for place in self.places(typed)]
         return PathFilter(
             under=tuple(path for _, path in found),
@@ -194,16 +192,16 @@ class Workspace:
         )
 
     def named_paths(self, typed: Sequence[str]) -> list[tuple[RootIndex, NamedPath]]:
-        """Paths that the user typed, in every root that has them, with files there that the index does not hold."""
+        """Resolve paths as typed in every root that has them, including files that are not indexed."""
         return [(root_index, named_path(root_index, path)) for one in typed for root_index, path in self.places(one)]
 
     def locate(self, typed: str) -> tuple[RootIndex, str]:
-        """(root, path in it) of a path that the user typed."""
+        """(root, path in it) of a path as typed."""
         return self.places(typed)[0]
 
     def places(self, typed: str) -> list[tuple[RootIndex, str]]:
-        """Every root that has a path that the user typed: relative to the current folder; else to a root, or to each
-        that has it; absolute; or as replies name it when there are several roots, `root:path`. At least one."""
+        """(root, path in it) for every root that has a path as typed: relative to the current folder, else to each
+        root; absolute; or `root:path` as in replies with several roots. At least one; NotFoundError otherwise."""
         outside: OutsideError | None = None
         is_inside = False
         for tries in self._readings(typed):
@@ -225,7 +223,7 @@ class Workspace:
         raise outside
 
     def _readings(self, typed: str) -> Iterator[list[tuple[RootIndex, str, str]]]:
-        """(root, path, what the path is relative to), the likelier first."""
+        """Alternative readings as lists of (root, path, base folder), most likely first."""
         yield [(root_index, typed, self.cwd) for root_index in self.root_indexes]
         yield [(root_index, typed, root_index.root.path) for root_index in self.root_indexes]
         name, colon, path = typed.partition(":")
@@ -241,7 +239,7 @@ class Workspace:
     def narrowed(self, repos: Sequence[str] = (), refs: Sequence[str] = ()) -> Workspace:
         """Only these roots, by name or pattern; NotFoundError if there is none."""
         if refs:
-            raise QueryError("local roots have no refs", hint="Leave out `ref`; it names a ref of a shared index.")
+            raise QueryError("local roots have no refs", hint="Omit `ref`; it is for repositories of a shared index.")
         kept = [one for one in self.root_indexes if any(fnmatchcase(one.root.name, repo) for repo in repos)]
         if not kept:
             known = ", ".join(one.root.name for one in self.root_indexes)
@@ -249,28 +247,28 @@ class Workspace:
         return replace(self, root_indexes=kept, owned=False)
 
     def source_notes(self, roots: Sequence[str]) -> tuple[str, ...]:  # noqa: ARG002 - for published repositories
-        """The origin of an answer, for its first line; `roots` are those in the answer."""
+        """Notes about the origin of an answer, for its first line; `roots` are the roots in the answer."""
         return ()
 
     def note_call(self, tool: str, roots: Sequence[str], error: str, seconds: float) -> None:
-        """A client's call was answered; for the audit log of published repositories."""
+        """Record a client's call in the audit log of published repositories; does nothing for local roots."""
 
     def store_of(self, root_index: RootIndex) -> StoreReader:
-        """The store that holds the index of a root."""
+        """The store with the index of a root."""
         return self.registry.writer_thread(root_index).store
 
     def root_name(self, root: str) -> str:
-        """Empty for a root of another workspace."""
+        """The name of a root; empty for a root of another workspace."""
         return next((root_index.root.name for root_index in self.root_indexes if root_index.root.id == root), "")
 
     def root_index(self, root: str) -> RootIndex:
         for root_index in self.root_indexes:
             if root_index.root.id == root:
                 return root_index
-        raise NotFoundError("this result is of another workspace", hint="Ask again from that folder.")
+        raise NotFoundError("this result belongs to another workspace", hint="Repeat the call in that folder.")
 
     def file_stamp(self, path: str, root: str | None = None) -> str:
-        """Changes when the file does; empty when it is gone."""
+        """A value that changes with the file; empty if it does not exist."""
         for root_index in self.root_indexes:
             if root in (None, root_index.root.id):
                 seen = root_index.root_fs.stat(path)
@@ -279,7 +277,7 @@ class Workspace:
         return ""
 
     def text_of(self, root: str, path: str) -> str | None:
-        """The text of a file as it is now; None when there is none."""
+        """The current text of a file; None if it cannot be read as text."""
         try:
             text = decode(self.root_index(root).root_fs.read(path, LARGEST_TEXT)[0])
         except LlmcError:
@@ -294,7 +292,7 @@ class Workspace:
 
     @property
     def trouble(self) -> str:
-        """Why an index is not brought up to date at the moment, such as a full disk; empty if it is."""
+        """Why an index cannot be updated at the moment, such as a full disk; empty if it can."""
         return next((one.trouble for one in self.writer_threads if one.trouble), "")
 
     @property
@@ -319,13 +317,13 @@ def parse_symbols(path: str, text: str) -> Sequence[Symbol]:
 
 
 PROGRESS_SECONDS = 0.2
-# A save is searchable after some 0.3 s; a query that comes sooner waits so long, then reads what is pending from disk.
+# A save is searchable after some 0.3 s. An earlier query waits up to this long, then reads pending files from disk.
 SETTLE_SECONDS = 0.4
 LARGEST_TEXT = 8 << 20
 
 
 def with_patterns(settings: Settings, entry: RootEntry) -> Settings:
-    """A root may include and exclude more than the settings do for all."""
+    """The settings with the additional include and exclude patterns of a root."""
     if not entry.include and not entry.exclude:
         return settings
     index = settings.index
@@ -337,7 +335,7 @@ KEYWORDS_ONLY = "by keywords alone"
 
 
 def vector_notes(workspace: Workspace, without_vectors: str = "") -> tuple[str, ...]:
-    """Why an answer had no vectors (`without_vectors`, or the embedder cannot be used), or only those of some files."""
+    """Why vectors were not used (`without_vectors`, or an unusable embedder), or only those of some files."""
     embedder, trouble = workspace.registry.embedder(workspace.settings.embedder, 0)
     trouble = getattr(embedder, "trouble", "") if embedder else trouble
     if reason := trouble or without_vectors:
@@ -351,7 +349,7 @@ def is_keywords_only(note: str) -> bool:
 
 
 def shown_path(workspace: Workspace, root: str, path: str) -> str:
-    """Root-relative; with several roots the root's name comes first."""
+    """The path relative to its root, prefixed with the root's name if there are several roots."""
     if len(workspace.root_indexes) == 1:
         return path
     return f"{workspace.root_name(root)}:{path}"

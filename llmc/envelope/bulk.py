@@ -1,14 +1,13 @@
-"""Cleans the lines of a large grep in bulk: files with their matching lines come in, `path:12:text` goes out, without
-secrets.
+"""Cleans the lines of a large grep in bulk: files with their matching lines become `path:12:text` without secrets.
 
     cleaner = BulkCleaner(redactor, text_of)
     for piece in pieces: write(cleaner.clean(root, piece))
 
-A piece is what ripgrep prints with `--heading --null`: for each file its path, NUL, its lines as `12:text`, and an
-empty line between files. Hardly a line of source code holds anything to remove, so most of the text is only looked at:
-two passes of RE2 say of some kilobytes at once that no rule, no field and nothing hidden can be in them. Files that are
-not ruled out that way are redacted one by one, and cleaned as any other reply if that changes anything. The patterns
-are those of `redact`, made to fit numbered lines; they may suspect too much and never too little.
+A piece is output of ripgrep with `--heading --null`: for each file its path, NUL, its lines as `12:text`, and an empty
+line between files. Hardly any line of source code needs cleaning, so two passes of RE2 first determine for some
+kilobytes at once that they contain no secret, field or hidden character. Other files are redacted one by one, and
+cleaned like any other reply if that changes anything. The patterns are those of `redact`, adapted to numbered lines;
+they may have false positives but no false negatives.
 """
 
 from __future__ import annotations
@@ -35,9 +34,9 @@ if TYPE_CHECKING:
 
 __all__ = ["BulkCleaner"]
 
-# Smaller segments are ruled out more often and cost more calls.
+# Smaller segments are more often clean, but cost more calls.
 SEGMENT: Final = 16 << 10
-# Lines of one file that are looked at together.
+# The bytes of one file that are checked together.
 MOST_OF_FILE: Final = 128 << 10
 BETWEEN: Final = b"\n\n"
 FILES_KEPT: Final = 16_384
@@ -52,7 +51,7 @@ _NUMBERED: Final = re.compile(rb"(?m)^(\d+)([:-])")
 
 
 class BulkCleaner:
-    """`context`: some lines are not matches but surround them."""
+    """`context`: the lines include context lines around matches."""
 
     def __init__(self, redactor: Redactor, text_of: TextOf, *, context: bool = False) -> None:
         self._redactor = redactor
@@ -61,7 +60,7 @@ class BulkCleaner:
         self._of_file = (("", ""), EnvelopeCleaner(redactor, text_of))
 
     def clean(self, root: str, piece: bytes) -> bytes:
-        """The lines as they are printed."""
+        """The lines of a piece as they are printed."""
         out: list[bytes] = []
         for segment in segments(piece):
             blocks = [block.partition(b"\0") for block in segment.split(BETWEEN)]
@@ -73,7 +72,7 @@ class BulkCleaner:
         return b"".join(out)
 
     def _printed(self, path: bytes, rows: bytes) -> bytes:
-        """The path in front of every line, and a colon behind it for a match, a dash for context."""
+        """Put the path in front of every line, followed by a colon for a match or a dash for context."""
         rows = without_returns(rows.removesuffix(b"\n"))
         if self._context:
             return _NUMBERED.sub(lambda start: path + start[2] + start[0], rows) + b"\n"
@@ -81,7 +80,7 @@ class BulkCleaner:
         return start + rows.replace(b"\n", b"\n" + start) + b"\n"
 
     def names(self, lines: bytes) -> bytes:
-        """Paths alone, one a line, perhaps with a count."""
+        """Clean lines with only a path, possibly with a count."""
         text = lines.decode("utf-8", "surrogateescape")
         return self._redactor.redact(text).text.encode("utf-8", "surrogateescape")
 
@@ -99,18 +98,18 @@ class BulkCleaner:
         return self._printed(self.names(path), rows)
 
     def _has_secrets(self, root: str, name: str) -> bool:
-        """Whether the whole file has any, whose names may be on lines that do not match."""
+        """Whether the whole file has secrets, whose names may be on lines that do not match."""
         findings = self._cleaner(root, name).findings(root, name)
         return findings is None or bool(findings)
 
     def _cleaner(self, root: str, name: str) -> EnvelopeCleaner:
-        """It remembers what the whole file has, and pieces of one file follow each other."""
+        """The cleaner for a file. It caches the findings of the whole file, and pieces of one file are consecutive."""
         if self._of_file[0] != (root, name):
             self._of_file = ((root, name), EnvelopeCleaner(self._redactor, self._text_of))
         return self._of_file[1]
 
     def _cleaned(self, root: str, name: str, rows: bytes) -> bytes:
-        """As any other reply."""
+        """Clean the rows like any other reply."""
         marks = []
         shown = []
         for row in rows.removesuffix(b"\n").split(b"\n"):
@@ -128,14 +127,14 @@ class BulkCleaner:
 
 
 def without_returns(rows: bytes) -> bytes:
-    """Without the carriage returns of line ends."""
+    """The rows without carriage returns at line ends."""
     if b"\r" not in rows:
         return rows
     return (rows + b"\n").replace(b"\r\n", b"\n").removesuffix(b"\n")
 
 
 def segments(piece: bytes) -> Iterator[bytes]:
-    """Cut between files; one with very many matches is cut between lines, and its path repeated."""
+    """Split between files; a file with very many matches is split between lines, with its path repeated."""
     at = 0
     while len(piece) - at > SEGMENT:
         end = piece.find(BETWEEN, at + SEGMENT)
@@ -150,7 +149,7 @@ def segments(piece: bytes) -> Iterator[bytes]:
 
 
 def parts(piece: bytes, at: int, end: int) -> Iterator[bytes]:
-    """The last file in these bytes is a large one."""
+    """Split bytes whose last file is large."""
     start = piece.rfind(BETWEEN, at, end) + len(BETWEEN)
     if start > at + 1:
         yield piece[at : start - len(BETWEEN)]
@@ -165,7 +164,7 @@ def parts(piece: bytes, at: int, end: int) -> Iterator[bytes]:
 
 
 def suspects(segment: bytes, paths: Sequence[bytes]) -> set[int]:
-    """The files in which something may have to be removed or made visible."""
+    """The indexes of files in which something may have to be removed or made visible."""
     text = without_returns(segment)
     found = {at for at, path in enumerate(paths) if has_own_rules(path)}
     known = gates()
@@ -180,14 +179,13 @@ def suspects(segment: bytes, paths: Sequence[bytes]) -> set[int]:
 
 
 def is_hidden(data: bytes, text: str) -> bool:
-    """Whether a character must be made visible, or is not UTF-8."""
+    """Whether a character must be made visible, or the data is not UTF-8."""
     return has_hidden(text) or (not data.isascii() and text.encode() != data)
 
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """Patterns that are looked for at once. `pairs`: a rule may be recognised by a cheaper pattern than its own, which
-    then decides."""
+    """Patterns that are searched for at once: (cheaper pattern that also matches, pattern of the rule itself)."""
 
     matcher: Any
     patterns: tuple[bytes, ...]
@@ -197,7 +195,7 @@ class Gate:
         return cls(matcher([near for near, _ in pairs]), tuple(pattern for _, pattern in pairs))
 
     def files(self, segment: bytes) -> set[int]:
-        """In which of the files any pattern matches."""
+        """The indexes of the files in which any pattern matches."""
         text = segment.replace(b"\0", b"\n")
         found = self.matcher.Match(text)
         if not found:
@@ -207,7 +205,7 @@ class Gate:
 
 
 def files_with(regex: Any, text: bytes, ends: Sequence[int]) -> Iterator[int]:
-    """What is found across the end of a file is looked for again without what follows."""
+    """The files with a match; a match across the end of a file is searched for again without the following text."""
     at = 0
     while (match := regex.search(text, at)) is not None:
         file = bisect_left(ends, match.start())
@@ -220,7 +218,7 @@ def files_with(regex: Any, text: bytes, ends: Sequence[int]) -> Iterator[int]:
 
 
 class Gates(NamedTuple):
-    """Which patterns match at all. In one set they would take five times as long as in two."""
+    """All patterns, in two sets, since one set would take five times as long."""
 
     anywhere: tuple[Gate, ...]
     outside_code: Gate
@@ -240,7 +238,7 @@ def gates() -> Gates:
 
 
 def has_own_rules(path: bytes) -> bool:
-    """Whether a file has rules of its own by its name."""
+    """Whether the name of a file has its own rules."""
     return path.rpartition(b"/")[2].lstrip(b"._").partition(b".")[0] in file_names()
 
 
@@ -255,7 +253,7 @@ def is_code(path: bytes) -> bool:
 
 
 def numbered(pattern: bytes) -> bytes:
-    """What begins a line of a file, or follows the end of the line before, follows its number here."""
+    """Adapt a pattern to numbered lines: the start of a line, or the end of the previous one, precedes a number."""
     flags, body = _FLAGS.fullmatch(pattern).groups()  # type: ignore[union-attr] # it matches every pattern
     if body.startswith(b"^"):
         return b"%s^%s%s" % (flags, _NUMBER, body[1:])

@@ -60,7 +60,7 @@ _BUILT_IN: Final = Redactor()
 def clean(
     envelope: Envelope, redactor: Redactor = _BUILT_IN, text_of: TextOf | None = None, *, data: bool = True
 ) -> Envelope:
-    """Without `data` that is dropped; to clean it costs more than all the rest."""
+    """Clean the envelope. With `data=False` its data is dropped, since cleaning it costs more than everything else."""
     shown = len(envelope.groups)
     whole = replace(envelope, groups=(*envelope.groups, *envelope.folded), folded=())
     done = EnvelopeCleaner(redactor, text_of).envelope(whole if data else replace(whole, data={}))
@@ -220,7 +220,7 @@ class EnvelopeCleaner:
         return self._data_text(value, root, path) if isinstance(value, str) else value
 
     def _data_text(self, text: str, root: str, path: str) -> str:
-        """Most strings of `data` are repeated: six of ten in a grep have been in the same file before."""
+        """Clean a string of `data`; cached, since six of ten strings in a grep occur in the same file again."""
         key = (text, root, path)
         if key not in self._cleaned:
             self._cleaned[key] = self._cleaned_text(text, root, path)
@@ -247,8 +247,8 @@ def items_by_file(envelope: Envelope) -> dict[tuple[str, str], list[_Run]]:
 
 
 def runs_of(at: int, group: Group) -> Iterable[tuple[tuple[str, str], _Run]]:
-    """Usually a group is one file, and its items need not be sorted one by one, which would be a tenth of all
-    cleaning."""
+    """The runs of items of one file. A group is usually one file, and sorting its items one by one would take a tenth
+    of the time of cleaning."""
     files = {(item.root, item.path) for item in group.items}
     for root, path in files:
         file = (root, path) if path else (f"\0{at}", "")

@@ -6,8 +6,8 @@ that became shorter. The client may have lost the text (its context was compacte
 without any text explains how to get it, and lines sent more than a hundred thousand tokens ago are forgotten. If only
 some lines are left out, the first such reply and every tenth explain it.
 
-`SentReplies` remembers whole replies of `search` and `grep`: the same call with the same result is answered by its
-places alone, which suffices for a reader who never saw the first reply.
+`SentReplies` remembers whole replies of `search` and `grep`: for the same call with the same result only the
+places are sent, which is sufficient even for a reader without the first reply.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class SentLines:
         self._hints = 0
 
     def hint(self) -> tuple[str, ...]:
-        """How to see the omitted lines, if it is time to repeat this."""
+        """A note on how to see the omitted lines, if it is due again."""
         with self._lock:
             self._hints += 1
             return (AGAIN,) if self._hints % HINT_EVERY == 1 else ()
@@ -79,7 +79,7 @@ class SentLines:
             return row.number is not None and self._files.get(file, {}).get(row.number) == digest(row)
 
     def add(self, file: File, rows: Iterable[Row]) -> None:
-        """The file that was sent longest ago is forgotten first."""
+        """Remember rows of a file; the least recently sent file is forgotten first."""
         with self._lock:
             known = self._files.pop(file, {})
             known.update((row.number, digest(row)) for row in rows if row.number is not None)
@@ -109,8 +109,8 @@ class SentReplies:
         self._lock = threading.Lock()
 
     def is_repeated(self, call: str, text: str, tokens: int) -> bool:
-        """Whether this call had this very reply recently; remembers it if not. `tokens` is what the session has
-        received so far."""
+        """Whether this call recently had the same reply; remembers it if not. `tokens` is the number of tokens that the
+        session has received so far."""
         key = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=DIGEST).digest()
         with self._lock:
             before, at = self._sent.pop(call, (b"", 0))
@@ -133,7 +133,7 @@ def places_only(envelope: Envelope) -> Envelope:
 
 
 def _numbers(rows: Iterable[Row]) -> Iterator[Row]:
-    """Lines by their number alone, neighbours as a range; what has no number, such as a list of files, stays."""
+    """The line numbers without text, with adjacent ones as a range; rows without a number are not changed."""
     numbers = sorted({row.number for row in rows if row.number is not None and not row.context})
     if numbers:
         ranges = (f"{first}-{last}" if last > first else str(first) for first, last in spans(numbers))
@@ -153,7 +153,7 @@ def all_known(envelope: Envelope, sent: SentLines, ends: Mapping[tuple[str, str]
 
 
 def unchanged(envelope: Envelope) -> Envelope:
-    """A one-line reply."""
+    """A one-line reply that says that nothing changed."""
     return replace(envelope, found=f"{envelope.found}, unchanged since you read it", groups=(), notes=(AGAIN,))
 
 

@@ -33,7 +33,7 @@ class Row:
     context: bool = False  # a line around a match
     longest: int = 0
     end: int = 0  # the last line of the definition that this line opens
-    cited: bool = False  # it always has its number
+    cited: bool = False  # its number is always shown
     around: tuple[str, ...] = ()
 
 
@@ -66,10 +66,10 @@ class Group:
 class Envelope:
     """`data` is the same result for programs (`--json`). `error` is an error code, empty for a result.
 
-    `unit` is what is counted when something is left out, if not items. `in_order`: what comes first matters most, so
-    that groups are shown one after the other instead of a little of each. `folded` is what the groups only
-    summarise; the handle has all of it. `explicit`: exactly this was asked for,
-    and its budget is the cap. `provisional`: not everything was checked, so that more may be found later.
+    `unit` is the unit for counting omitted parts, if not items. `in_order`: earlier groups are more important, so
+    groups are shown one after the other instead of a part of each. `folded` are groups that the visible ones only
+    summarize; the handle has all of them. `explicit`: exactly this text was requested, and its budget is the cap.
+    `provisional`: not everything was checked, so more may be found later.
     """
 
     tool: str

@@ -2,8 +2,8 @@
 
     evaluate("[?kind=='def'] | count_by(@, &folder)", rows)
 
-JMESPath has no loops, no recursion and no side effects, so every expression ends; `[@, @] | []` again and again still
-doubles a list each time, which is what the bounds are for. Regular expressions are RE2's.
+JMESPath has no loops, no recursion and no side effects, so every expression terminates. The limits exist because
+repetitions such as `[@, @] | []` double a list each time. Regular expressions are those of RE2.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["FUNCTIONS", "evaluate"]
 
 MOST_STEPS: Final = 3_000_000
-MOST_VALUES: Final = 3_000_000  # entries of lists that were made on the way
-LETTERS: Final = 100  # of a string count as one
+MOST_VALUES: Final = 3_000_000  # list entries created during the evaluation
+LETTERS: Final = 100  # characters of a string that count as one step
 SECONDS: Final = 5.0
 CLOCK_STEPS: Final = 4_096
 FUNCTIONS: Final = "count_by(@, &x) group_by(@, &x) join_on(a, b, &x) unique(@) matches(text, 're') lower(text)"
@@ -32,7 +32,7 @@ HINT: Final = f"JMESPath, such as [?kind=='def'].path or sort_by(@, &line)[:5]; 
 
 
 def evaluate(expression: str, value: Any) -> Any:
-    """QueryError for what is not an expression, does not fit the rows, or exceeds a bound."""
+    """Evaluate the expression. QueryError if it is invalid, does not fit the rows, or exceeds a limit."""
     try:
         parsed = compile_expression(expression).parsed
         return BoundedInterpreter().visit(parsed, value)
@@ -74,11 +74,11 @@ def too_much(limit: str) -> QueryError:
 
 
 class RowFunctions(functions.Functions):
-    """What JMESPath lacks for tables."""
+    """Additional functions for tables."""
 
     @functions.signature({"types": ["array"]}, {"types": ["expref"]})
     def _func_count_by(self, rows: list[Any], key: Any) -> list[dict[str, Any]]:
-        """The most frequent first. A row that represents several, as it does for a file whose matches were only
+        """Counts by key, most frequent first. A row that stands for several, such as a file whose matches were only
         counted, has a `count`."""
         counts = [{"key": name, "count": sum(map(weight, members))} for name, members in groups(rows, key)]
         return sorted(counts, key=lambda one: -one["count"])
@@ -90,7 +90,7 @@ class RowFunctions(functions.Functions):
 
     @functions.signature({"types": ["array"]}, {"types": ["array"]}, {"types": ["expref"]})
     def _func_join_on(self, rows: list[Any], others: list[Any], key: Any) -> list[Any]:
-        """Rows of the first that have one with the same key in the second, with its fields where they have none."""
+        """Rows of the first list with a row of the same key in the second, extended by the fields of that row."""
         known = {hashable(name): members[0] for name, members in groups(others, key) if name is not None}
         pairs = [(row, known.get(hashable(value_of(key, row)))) for row in rows]
         return [{**other, **row} for row, other in pairs if isinstance(row, dict) and isinstance(other, dict)]

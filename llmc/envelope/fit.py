@@ -59,7 +59,7 @@ class Fitted:
         return f"{sum(len(group.items) for group in self.rest.groups)} more"
 
     def _where_left(self, rest: Envelope) -> str:
-        """`in tests and docs` where nothing else is left and something else is shown; else `more`."""
+        """`in tests and docs` if only these are left and other sections are shown; otherwise `more`."""
         left = {section_of(item.path) for item in rest.items() if item.rows}
         shown = {section_of(item.path) for item in self.envelope.items() if item.path}
         if "code" in left or shown <= left:
@@ -119,7 +119,7 @@ def _short_row(row: Row) -> Row:
 
 
 def _first_shown(row: Row) -> int:
-    """Where the visible part begins: so that the text to be shown is in it, with more of what follows."""
+    """The start of the visible part: it contains the text to be shown, and more text after it than before."""
     lowered = row.text.lower()
     for text in row.around:
         at = lowered.find(text.lower())
@@ -129,7 +129,7 @@ def _first_shown(row: Row) -> int:
 
 
 def start_of_marker(text: str, at: int) -> int:
-    """The place itself, or the beginning of the redaction marker that it would cut in half."""
+    """The position, or the start of the redaction marker that a cut at this position would split."""
     marker = text.rfind("[redacted", 0, at + len("[redacted"))
     return marker if 0 <= marker < at <= text.find("]", marker) else at
 
@@ -150,7 +150,7 @@ def fit(envelope: Envelope, budget: int) -> Fitted:
 
 
 def with_folded(envelope: Envelope, kept: Kept) -> Fitted:
-    """What is kept is shown; the others and what is folded make the rest."""
+    """Show the kept items; the others and the folded groups become the rest."""
     total = sum(len(group.items) for group in envelope.groups)
     whole = replace(envelope, groups=(*envelope.groups, *envelope.folded), folded=())
     shown = replace(envelope, groups=marked(envelope, pick(envelope, kept)), folded=())
@@ -169,8 +169,7 @@ MARK = 9
 
 
 def marked(envelope: Envelope, groups: tuple[Group, ...]) -> tuple[Group, ...]:
-    """Of texts that are read together, each that is cut says so where it ends; the last line of the reply speaks for
-    the last one."""
+    """Mark the end of each truncated text of several; the last line of the reply covers the last text."""
     if envelope.unit != "line" or envelope.in_order:
         return groups
     done = []
@@ -262,7 +261,7 @@ def level_of(pair: tuple[int, Item]) -> int:
 
 
 def fair_shares(envelope: Envelope, left: int) -> dict[int, int]:
-    """group → tokens, for texts that are read together; empty where there is one, or where rank decides."""
+    """group → tokens, for several texts that are read together; empty for a single text or for ranked groups."""
     if envelope.unit != "line" or envelope.in_order or len(envelope.groups) < 2:  # noqa: PLR2004 - nothing to share
         return {}
     costs = {at: bounded_cost(group, left) for at, group in enumerate(envelope.groups)}
@@ -283,7 +282,7 @@ def bounded_cost(group: Group, most: int) -> int:
 
 
 def heading_cost(group: Group) -> int:
-    """Including the count, which is shown if part of the group is left out."""
+    """The tokens of the title, including the count that is shown if part of the group is omitted."""
     return count_line(group.title if group.count is None else f"{group.title} · {group.count:,}")
 
 
@@ -300,7 +299,7 @@ def affordable(item: Item, left: int) -> tuple[int, int]:
     return rows, spent
 
 
-# For any text: a character has at most as many tokens as bytes.
+# A character has at most as many tokens as bytes.
 MOST_TOKENS = 4
 FEWEST_CHARACTERS = 4
 

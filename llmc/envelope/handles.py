@@ -353,7 +353,7 @@ def is_cheap(name: str) -> bool:
 
 
 def question_of(tool: str, args: dict[str, Any]) -> str:
-    """The call as it could be repeated, without arguments that only limit the reply."""
+    """The call in a form that can be repeated, without arguments that only limit the reply."""
     if "output" in args:  # the location of an output is not part of the call
         return f"{tool} {args['command']}"
     shown = {name: value for name, value in args.items() if name not in AMOUNTS and value not in (None, "", [], False)}

@@ -16,7 +16,7 @@ def plural(count: int, noun: str) -> str:
 
 def freshness_notes(pending: int, share: float, *, unsure: str = "", scanned: bool = False) -> tuple[str, ...]:
     """`pending` files are not indexed yet, and the first build has reached `share` of the root. `scanned`: the tool
-    reads the rest from disk. `unsure`: why changes may have been missed."""
+    reads the rest from disk. `unsure` is the reason why changes may have been missed."""
     notes = []
     if share < 1.0:
         notes.append(f"indexing, {share:.0%} done" + (", the rest scanned" if scanned else ""))

@@ -73,12 +73,12 @@ def head_line(envelope: Envelope, shown: int | None, total: int | None) -> str:
 
 
 def showing_text(envelope: Envelope, shown: int | None, total: int | None) -> str:
-    """Without commas in the number, since each would be a token."""
+    """How many items are shown, without commas in the number, since each would be a token."""
     return "" if shown is None or shown == total or envelope.unit else f"showing {shown}"
 
 
 def group_line(group: Group) -> str:
-    """The count is left out where all can be seen; a list of names alone has nothing else to show."""
+    """The count is omitted if all entries are visible; a group without visible text always has it."""
     seen = all(item.rows or item.title for item in group.items)
     rows = sum(not row.context for item in group.items for row in item.rows)
     if group.count is None or (seen and group.count in (len(group.items), rows)):
@@ -100,15 +100,15 @@ SPAN: Final = re.compile(r" \d+-\d+$")
 
 
 # Tokens of 9,500 lines of TypeScript and Python relative to the text without numbers: a number on every line 1.09 to
-# 1.14, on every fifth with the others aligned below it 1.05 to 1.10, this scheme 1.01. Nobody counts further than four
-# lines from a number to cite a line.
+# 1.14, on every fifth with the others aligned below it 1.05 to 1.10, this scheme 1.01. Counting four lines from a
+# number is acceptable for citing a line.
 MOST_UNNUMBERED: Final = 4
 NOWHERE: Final = -2
 
 
 def row_lines(rows: Iterable[Row]) -> Iterator[str]:
-    """A number on the first line of a run, on the first one after a blank line, and at least on every fifth; among
-    lines that are there for context, on those that matched too. Lines without a number begin with a space."""
+    """Rows as text. The first line of a run has a number, and so have the first one after a blank line and at least
+    every fifth; among context lines, matching lines have one too. Lines without a number begin with a space."""
     rows = tuple(rows)
     context = any(row.context for row in rows)
     before, unnumbered = NOWHERE, 0
@@ -140,7 +140,7 @@ def frame_line(left: str, handle: str) -> str:
 
 
 def number_items(envelope: Envelope) -> Envelope:
-    """`[3]` before the third item, as `read habcd:3` counts them: before the path of a group with one item, else before
+    """Add `[3]` to the third item, as counted by `read habcd:3`: before the path of a group with one item, else before
     the item's title or in its first line."""
     groups, number = [], 0
     for group in envelope.groups:

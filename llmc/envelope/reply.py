@@ -1,4 +1,4 @@
-"""What every surface shows: text for a model or a person, data for a machine, and what both cost in tokens."""
+"""The reply that every surface shows: text for a model or a person, data for a program, and their cost in tokens."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Reply:
     """`frame` is the part of the text that exists only because llmc produced it: handle, truncation and pending notes.
     `weight` counts content and frame in tokens, and what a plain tool would have returned. `cached`: the reply was
     computed for an earlier identical call. `provisional`: not everything was checked, since the index is being built.
-    `places` is a short form of the text for a client that asks the same again: every place with its lines, no quotes.
-    `roots` are those that something in the answer is from.
+    `places` is a short form of the text for a client that repeats the call: every place with its line numbers, without
+    text. `roots` are the roots with results in the reply.
     """
 
     text: str

@@ -29,8 +29,8 @@ class ClientInfo:
     """The client, as described in its `hello`; the kernel reports `pid`.
 
     `environ`, `flags` (`key=value`, including `--root` as `roots=…`) and `config` are the inputs of the settings, which
-    the client does not read itself to start quickly. `repositories` are patterns of what it may read of a shared
-    index; None where there is none.
+    the client does not read itself to start quickly. `repositories` are patterns of the repositories that it may read
+    in a shared index, None without a shared index.
     """
 
     pid: int
@@ -72,8 +72,8 @@ class RunningRequest:
         self._cancelled = threading.Event()
 
     def allow(self, seconds: float, memory: int) -> None:
-        """Set the limits of the tool that answers, counted from now: without a daemon, the index was built before. Only
-        the first call counts: a tool that calls others keeps its own."""
+        """Set the limits of the tool, counted from now, since without a daemon the index was built before. Only the
+        first call has an effect: a tool that calls others keeps its own limits."""
         if not self._allowed:
             self._allowed = True
             self.limited_from = time.monotonic()

@@ -178,8 +178,8 @@ def counted(text: str) -> int:
 
 
 def plain_size(envelope: Envelope) -> int:
-    """Characters of the full result before anything is cut, without the outline that `read` adds to a long file, since
-    no plain tool has one."""
+    """The number of characters of the complete result, without the outline that `read` adds to a long file, since no
+    plain tool has one."""
     size = len(envelope.found) + 1
     for group in (*envelope.groups, *envelope.folded):
         if envelope.tool == "read" and group.title == "outline":

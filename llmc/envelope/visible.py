@@ -45,12 +45,13 @@ _BYTE, _WIDE = 0xFF, 0xFFFF
 
 
 def visible(line: str) -> str:
-    """For one line: a line feed is escaped too."""
+    """Make hidden characters in one line visible; a line feed is escaped too."""
     return line if _plain(line) else _LINE.sub(_shown, line)
 
 
 def visible_text(text: str, *, endings: bool = True) -> str:
-    """For several lines. A carriage return in a line ending is kept, unless `endings` is False."""
+    """Make hidden characters in several lines visible. A carriage return in a line ending is kept, unless `endings` is
+    False."""
     if _plain(text.replace("\n", "")) or not _DOUBTFUL.search(text):
         return text
     if not endings or "\r\n" not in text:
@@ -69,7 +70,7 @@ def _visible_but_ending(line: str) -> str:
 
 
 def visible_name(path: str) -> str:
-    """For a path at the beginning of a line."""
+    """Make hidden characters in a path at the beginning of a line visible."""
     return _NAME.sub(_shown, path)
 
 

@@ -33,8 +33,8 @@ _BRANCH: Final = re.compile(r"(?:On branch (?P<name>.+)|(?P<detached>HEAD detach
 
 @dataclass(frozen=True, slots=True)
 class Compact:
-    """A summary of the output, and its groups. `lost`: the groups omit a part of every line, which `found` names.
-    `cut`: some lines are cut, and marked with `…`."""
+    """A summary of the output, and its groups. `lost`: the groups omit a part of every line, which `found` mentions.
+    `cut`: some lines are truncated, and marked with `…`."""
 
     found: str
     groups: tuple[Group, ...]

@@ -1,12 +1,12 @@
-"""Compacts what find, ls, tree and the like print: each folder once, its names on one line.
+"""Compacts the output of find, ls, tree and similar programs: each folder once, its names on one line.
 
     find src -name '*.py'      src/api/ chat.py solve.py
     find app -name page.tsx    app/*/page.tsx: chat solver settings
     ls -la                     src/ web/ README.md 12K        (modes, owners and times are omitted, and counted as such)
     tree                       one space per level instead of lines drawn
 
-`ls -l` is the only one of these that loses anything. A line that a reader does not expect makes it return None; the
-output is then shown as it is. `matches` reads rg and grep.
+Only `ls -l` loses information. A reader returns None for an unexpected line, and the output is then shown unchanged.
+`matches` reads rg and grep.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ _LONG: Final = re.compile(
 )
 _BRANCH: Final = re.compile(r"(?P<rails>(?:[│|][ \xa0]{3}|[ \xa0]{4})*)(?:[├└]── |[|`]-- )(?P<name>.+)")
 _TREE_END: Final = re.compile(r"\d+ director(?:y|ies)(?:, \d+ files?)?")
-# Actions of find that print something else than one path a line.
+# Actions of find with other output than one path per line.
 _FIND_OTHERS: Final = ("-printf", "-print0", "-ls", "-fls", "-fprint", "-exec", "-ok", "-delete", "-quit0")
 
 
 def read_listing(command: Sequence[str], lines: Sequence[str], width: int = 0) -> Compact | None:
-    """The listing in fewer words; None if the program, a flag or a line is not understood. Lines of matches are cut to
+    """A shorter form of the listing; None if the program, a flag or a line is unknown. Lines of matches are cut to
     about `width` characters (0: not at all)."""
     program = program_of(command)
     if not lines:
@@ -60,8 +60,8 @@ def read_listing(command: Sequence[str], lines: Sequence[str], width: int = 0) -
 def shortest_listing(
     command: Sequence[str], lines: Sequence[str], raw: int, size: Callable[[Compact], int]
 ) -> tuple[Compact, int] | None:
-    """The listing and its size, with lines cut as little as makes it `GOAL` of the `raw` size. None if that would save
-    too little, since the reader expects what the command prints."""
+    """The listing and its size, with lines cut only as far as needed for `GOAL` times the `raw` size. None if that
+    would save too little, since the reader expects the output of the command."""
     found = None
     for width in WIDTHS:
         compact = read_listing(command, lines, width)
@@ -74,7 +74,7 @@ def shortest_listing(
 
 
 def regrouped_text(command: Sequence[str], text: str) -> str | None:
-    """The whole listing in fewer characters, or None: what a process without a daemon can do by itself."""
+    """The complete listing in fewer characters, or None; for a process without a daemon."""
 
     def rendered(compact: Compact) -> str:
         return render(Envelope("te", compact.found if compact.lost else "", compact.groups))
@@ -215,7 +215,7 @@ def read_tree(flags: Sequence[str], lines: Sequence[str]) -> Compact | None:
 
 
 def one_group(rows: Iterable[str], *, each: bool = True) -> tuple[Group, ...]:
-    """`each`: every row is an item of its own, so that rows can be omitted one by one."""
+    """A group of rows. `each`: every row is a separate item, so that rows can be omitted one by one."""
     items = [Row(row) for row in rows]
     return (Group("", tuple(Item((row,)) for row in items) if each else (Item(tuple(items)),)),)
 

@@ -1,4 +1,4 @@
-"""Compacts what rg and grep print: each folder and path once, a repeated line once, code before tests and docs.
+"""Compacts the output of rg and grep: each folder and path once, a repeated line once, code before tests and docs.
 
     web/components/
      Sidebar.tsx:12 const { theme } = useTheme()
@@ -8,9 +8,9 @@
     tests, docs and generated files, text omitted:
      web/tests/ theme.spec.ts:4,19 header.spec.ts:7
 
-Text is omitted only from a longer list that has matches in code too, and only of tests, docs, generated files and
-import lines; their places stay. With a `width`, the lines of a list of more than a few matches are cut around the
-match. Leading blanks are omitted; of lines around matches, those that all lines of a file have.
+Text is omitted only in longer lists that also have matches in code, and only for tests, docs, generated files and
+import lines, whose places stay. With a `width`, lines of a list of more than a few matches are cut around the match.
+Leading blanks are omitted; with context lines, only the indentation that all lines of a file share.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["read_matches"]
 
-# Output of another form: JSON, NUL bytes, columns, statistics, colours, groups under a heading.
+# Flags for other output formats: JSON, NUL bytes, columns, statistics, colours, headings.
 _OTHER_FORMS: Final = frozenset({
     "--json", "--null", "-0", "--null-data", "-Z", "--stats", "--heading", "--pretty", "-p", "--passthru", "-b", "-V",
     "--byte-offset", "--color=always", "--colour=always", "--debug", "--trace", "--type-list", "--help", "--version",
@@ -49,10 +49,10 @@ _IMPORT: Final = re.compile(
 )
 SEPARATOR: Final = "--"
 LONGEST: Final = 400  # characters of a line; more is a minified file or data
-WHOLE: Final = 4  # matches whose lines are not cut
-FEW: Final = 8  # matches of which nothing is omitted
+WHOLE: Final = 4  # up to this many matches, lines are not cut
+FEW: Final = 8  # up to this many matches, nothing is omitted
 OTHERS: Final = "tests, docs and generated files"
-REPEATED: Final = 3  # places from which on an equal line is shown once
+REPEATED: Final = 3  # an equal line in this many places is shown once
 
 
 class _Match(NamedTuple):
@@ -65,8 +65,8 @@ class _Match(NamedTuple):
 def read_matches(
     command: Sequence[str], lines: Sequence[str], read_paths: Callable[[Sequence[str]], Compact | None], width: int = 0
 ) -> Compact | None:
-    """None if the lines are of another form. `read_paths` reads the output of -l and --files. Lines are cut to about
-    `width` characters, 0 for whole lines."""
+    """Compact matches; None for another format. `read_paths` reads the output of -l and --files. Lines are cut to about
+    `width` characters; 0 means whole lines."""
     flags = command[1:]
     short = "".join(flag[1:] for flag in flags if re.fullmatch(r"-[A-Za-z]+", flag))
     if any(flag in _OTHER_FORMS or flag.startswith("--vimgrep") for flag in flags) or _BY_TIME.search(" ".join(flags)):
@@ -89,7 +89,7 @@ def read_matches(
 
 
 def _parser(lines: Sequence[str]) -> Callable[[str], _Match | None]:
-    """A function from a line to its parts, for the form that these lines have."""
+    """A function that parses a line, for the format of these lines."""
     numbered = [match for line in lines if (match := _NUMBERED.fullmatch(line))]
     paths = {match["path"] for match in numbered if match["path"]}
     bare = bool(numbered) and not paths
@@ -119,7 +119,7 @@ def _by_kind(matches: list[_Match]) -> tuple[list[_Match], *tuple[tuple[str, lis
     imports = [match for match in code if _IMPORT.match(match.text)]
     if len(matches) <= FEW or not code:
         return (matches,)
-    if len(imports) < REPEATED or len(imports) * 2 > len(code):  # too few, or what was searched for
+    if len(imports) < REPEATED or len(imports) * 2 > len(code):  # too few, or imports were searched for
         imports = []
     if len(others) < REPEATED:
         others = []
@@ -195,7 +195,7 @@ def _rows(found: Iterable[_Match]) -> list[Row]:
 
 
 def _with_context(parsed: list[_Match]) -> tuple[Group, ...]:
-    """Matches with the lines around them, by file. Files of another kind than code are listed as without context."""
+    """Matches with context lines, by file. Files other than code are listed without context."""
     kinds = _by_kind([match for match in parsed if not match.context])
     omitted = {match.path for kind, matches in kinds[1:] if kind == OTHERS for match in matches}
     blocks = _blocks([match for match in parsed if match.path not in omitted])

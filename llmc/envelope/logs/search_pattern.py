@@ -1,7 +1,7 @@
-"""Which part of a printed line did rg or grep match? Long lines are cut around it.
+"""Finds the part of a printed line that rg or grep matched, to cut long lines around it.
 
-The pattern is read from the command. A flag that is not known here, or a pattern that RE2 may read differently, gives
-None; lines are then not cut, because the match itself could be lost.
+The pattern is read from the command. For an unknown flag, or a pattern that RE2 may read differently, the result is
+None, and lines are not cut, because the match itself could be lost.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ __all__ = ["cut_around", "pattern_of"]
 # Flags of one letter that neither take a value nor change what is matched, and those that take a value.
 _PLAIN: Final = {"rg": "nHhiSFwIsaLlNuq.", "grep": "nHhiFwrRIsaLlEqT"}
 _VALUES: Final = {"rg": "ABCgtTmdjM", "grep": "ABCmdD"}
-# Long flags and the letter that means the same: `A` for all that take a value other than a pattern, `n` for all that
-# change nothing here.
+# Long flags and an equivalent letter: `A` for all that take a value other than a pattern, `n` for all that have no
+# effect here.
 _LONG: Final = {
     "--regexp": "e", "--ignore-case": "i", "--smart-case": "S", "--fixed-strings": "F", "--word-regexp": "w",
     "--extended-regexp": "E",
@@ -36,7 +36,7 @@ _LONG: Final = {
 }  # fmt: skip
 _BASIC_ONLY: Final = re.compile(r"[(){}+?]|\\[^.|*\[\]\\$^/wWbsS-]")  # reads differently in a basic expression
 _OTHER_SYNTAX: Final = re.compile(r"\[:|\\[<>]|&&|\(\?[=!<]")
-SLACK: Final = 8  # characters that a mark would hardly save
+SLACK: Final = 8  # cutting fewer characters than this saves hardly anything
 
 
 def pattern_of(command: Sequence[str]) -> Any:
@@ -78,7 +78,7 @@ def _parse(command: Sequence[str]) -> tuple[list[str], str] | None:
 
 
 def _options(kind: str, words: Iterator[str]) -> Iterator[tuple[str, str]]:
-    """(letter or "", value); LookupError for a flag that is not known."""
+    """(letter or "", value); LookupError for an unknown flag."""
     for word in words:
         if word == "--":
             yield from (("", rest) for rest in words)

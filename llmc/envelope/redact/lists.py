@@ -1,7 +1,7 @@
-"""Lists of names: in `['email', 'password', 'signatureDate']` nothing is the value of `password`.
+"""Lists of names: in `['email', 'password', 'signatureDate']`, `password` has no value.
 
-A list has square brackets or is PHP's `array(...)`, and holds at least three quoted names and nothing else: a flag, an
-address or a pair in it shows that it may hold values (`["tool", "--password", "x"]`). Two strings are a name and its
+A list has square brackets or is PHP's `array(...)`, and contains at least three quoted names and nothing else: with a
+flag, an address or a pair it may contain values (`["tool", "--password", "x"]`). Two strings are a name and its
 value, as are two arguments of a call. A word with digits, or one that looks generated, is judged as a value everywhere.
 """
 
@@ -19,7 +19,7 @@ _NAME: Final = rb"""\\?["'`][A-Za-z_][\w.\-]*\\?["'`]"""
 _NAMES: Final = re.compile(rb"\s*" + _NAME + rb"(?:\s*,\s*" + _NAME + rb"){2,}\s*(?:,\s*)?")
 _WITHOUT_DIGITS: Final = re.compile(rb"[A-Za-z_][A-Za-z_.\-]*")
 _CLOSING: Final = {b"[": b"]", b"(": b")"}
-_REACH: Final = 2048  # bytes to either side, since each value of a long list asks
+_REACH: Final = 2048  # bytes to either side, since this is checked for each value of a long list
 
 
 def is_name_in_list(data: bytes, start: int, end: int) -> bool:

@@ -1,6 +1,6 @@
-"""Does a field by this name hold a secret? `db.password`, `apiKey`, `AWS_SECRET_ACCESS_KEY_2` do; `password_field`,
-`tokenizer` and `public_key` do not. The last word decides, since it says what the thing is. A name that merely contains
-one of these words (`MACHINE_KEY`, `tokenForStaging`) may hold one: its value has to be long and random.
+"""Does a field of this name contain a secret? `db.password`, `apiKey`, `AWS_SECRET_ACCESS_KEY_2` do; `password_field`,
+`tokenizer` and `public_key` do not. The last word decides, since it names the kind of value. A field whose name merely
+contains one of these words (`MACHINE_KEY`, `tokenForStaging`) may contain one if its value is long and random.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ __all__ = ["Sort", "sort_of"]
 
 
 class Sort(StrEnum):
-    """What may be secret under a name. PASSWORD: chosen by people, so any word. TOKEN: mostly generated. KEY: only a
-    long random value. RANDOM: the same, except a UUID, which is an identifier."""
+    """What values of a field may be secret. PASSWORD: chosen by people, so any word. TOKEN: mostly generated. KEY: only
+    a long random value. RANDOM: the same, except a UUID, which is an identifier."""
 
     PASSWORD = "password"  # noqa: S105 - a name, not a password
     TOKEN = "token"  # noqa: S105 - a name, not a token
@@ -66,7 +66,7 @@ def key_sort(parts: list[str]) -> Sort:
 
 
 def may_hold_key(parts: list[str]) -> bool:
-    """Whether a long random value under this name is a secret: not if the name says that it is something else."""
+    """Whether a long random value of this name is a secret; not if the name indicates something else."""
     if parts[-1] in words("not_values") or words("not_keys") & set(parts):
         return False
     return any(part == "key" or part.endswith((*_PASSWORDS, *_TOKENS)) for part in parts)

@@ -1,4 +1,4 @@
-"""Replace each secret by `[redacted:kind]`. The rest of its line stays, and the number of lines does not change.
+"""Replaces each secret by `[redacted:kind]`. The rest of its line stays, and the number of lines does not change.
 
     redact(text, path)                a whole file
     redact_lines(lines, path)         some lines of a file, in order; also finds keys whose first line is missing
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Redacted", "Redactor", "SecretFinding", "redact", "redact_lines", "redactor_for"]
 
-VERSION: Final = 2  # raise it when the code finds other secrets than before
+VERSION: Final = 2  # increase it when the code finds other secrets than before
 PRIVATE_KEY: Final = "private-key"
-FOLLOWING: Final = b"[redacted]"  # for all lines of a secret but the first, which names its kind
+FOLLOWING: Final = b"[redacted]"  # for all lines of a secret except the first, which contains its kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,8 @@ class Redactor:
         return done.text.split("\n") if done.findings else list(lines)
 
     def _is_allowed(self, path: str, *, is_folder: bool = False) -> bool:
-        """As in an ignore file, a pattern that names a folder applies to everything below it."""
+        """Whether `allow` matches the path. As in an ignore file, a pattern for a folder applies to everything below
+        it."""
         above, _, name = path.rpartition("/")
         if above and self._is_allowed(above, is_folder=True):
             return True
@@ -130,7 +131,7 @@ class Redactor:
         return read_patterns(os.fsencode("\n".join(self._allow)))
 
     def _spans(self, view: TextView, signs: Signs, path: str) -> list[Span]:
-        """Positions are those of the original text. Where spans overlap, the first one gives the name."""
+        """The secrets in a view, as positions in the original text. If spans overlap, the first one gives the name."""
         data = view.data
         spans = [Span(start, end, PRIVATE_KEY) for start, end in blocks(data)] if signs.blocks else []
         for rule in (*self._own, *signs.rules):
@@ -164,7 +165,7 @@ def torn_spans(data: bytes) -> Iterator[Span]:
 
 
 def merged(spans: list[Span]) -> list[Span]:
-    """Join overlapping spans, under the name that came first in `spans`."""
+    """Merge overlapping spans; the first one in `spans` gives the name."""
     named = sorted(enumerate(spans), key=lambda each: (each[1].start, each[0]))
     done: list[tuple[int, Span]] = []
     for order, span in named:
@@ -255,7 +256,7 @@ def is_meant(rule: Rule, found: bytes) -> bool:
 
 
 def is_password(value: str) -> bool:
-    """Judged as in a config file, where a plain word may be the password."""
+    """Whether it is a password by the rules for config files, where a plain word may be one."""
     return is_secret(value, Sort.PASSWORD, ContentKind.CONFIG, quoted=True)
 
 

@@ -49,8 +49,8 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Signs:
-    """The result of one pass over text: the rules that match somewhere, in the order of the table, followed by those
-    for this file name; whether it may hold a secret that spans lines; whether something in it may hide a secret."""
+    """The result of one pass over text. `rules` match somewhere, in the order of the table, followed by those for the
+    file name; `blocks`: it may contain a secret that spans lines; `hidden`: something in it may hide a secret."""
 
     rules: tuple[Rule, ...]
     blocks: bool
@@ -72,7 +72,8 @@ class RuleTable:
         return Signs((*rules, *self._file_rules(path)), count in found, count + 1 in found)
 
     def _file_rules(self, path: str) -> tuple[Rule, ...]:
-        """The rules of a file that holds only secrets: `.htpasswd`, but not `htpasswd.ts`, which is a program."""
+        """The rules for files that contain only secrets, such as `.htpasswd`, but not `htpasswd.ts`, which is a
+        program."""
         rules = self.files.get(path.rpartition("/")[2].lstrip("._").partition(".")[0], ())
         return rules if rules and (language_of(path) == PLAIN or role_of(path) == "config") else ()
 

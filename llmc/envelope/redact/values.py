@@ -1,6 +1,6 @@
-"""Is this value a secret, or something else: a placeholder, a reference, a type, a label, a name?
+"""Is this value a secret, or a placeholder, a reference, a type, a label, a name?
 
-A value is judged together with how it was written. In code a bare word is a variable and a quoted plain word mostly a
+The decision depends on how the value is written. In code a bare word is a variable and a quoted plain word usually a
 name; in a config file a plain word after `password:` is the password. Generated values are distinguished from words
 by their pairs of letters: in English text three quarters of the pairs are common ones, in random letters a quarter.
 """
@@ -45,7 +45,7 @@ SHORTEST_OF: Final = {Sort.PASSWORD: SHORTEST, Sort.TOKEN: 8, Sort.KEY: 20, Sort
 PASSPHRASE: Final = 4  # words
 SHORTEST_CHOSEN: Final = 6
 SHORTEST_RUN: Final = 16  # 64 random bits in hexadecimal
-ENOUGH: Final = 80  # characters that are looked at
+ENOUGH: Final = 80  # characters that are checked
 
 _LABELS: Final = re.compile(
     r"(?i)(?:^|/)(?:locales?|i18n|l10n|langs?|languages?|translations?|intl|messages|strings|nls)/|"
@@ -68,7 +68,7 @@ _REFERENCE: Final = re.compile(
     | ^(?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-\w+)\b | ^AAAA[BCE][0-9][VN][jz]
     | ^[*.…•x\#?_=+-]+$ | ^(?:sha(?:1|256|384|512)[-:]|md5[-:]) | ^(?:application|text|image)/ """
 )
-# A place in a file, as replies print it after a name: `issue_pass ./rbac/mod.rs:236`.
+# A place in a file, printed in replies after a name: `issue_pass ./rbac/mod.rs:236`.
 _LOCATION: Final = re.compile(r"(?P<path>(?:[\w@.-]*/)+[\w@.-]+\.[A-Za-z]\w{0,7}):\d+(?:-\d+)?")
 _BLANK: Final = re.compile(
     r"(?i)example|changeme|change[-_. ]?(?:me|this|it)|replace[-_. ]?(?:me|this|with)|placeholder|redacted|xxxx|\*\*\*|"
@@ -113,7 +113,7 @@ def is_blank(value: str) -> bool:
 
 
 def is_random(value: str) -> bool:
-    """Probably generated."""
+    """Whether the value is probably generated."""
     letters = sum(map(str.isalpha, value))
     digits = sum(map(str.isdigit, value))
     if len(value) < 8 or len(set(value)) < 6 or not letters:  # noqa: PLR2004 - too short to decide
@@ -194,13 +194,13 @@ def is_password(value: str, kind: ContentKind, *, quoted: bool, assigned: bool) 
 
 
 def is_jumble(value: str) -> bool:
-    """It has spaces but is not prose: fewer than half of its parts are words or numbers."""
+    """Whether it has spaces but is not prose: fewer than half of its parts are words or numbers."""
     parts = [part.strip(".,:;!?()\"'") for part in value.split()]
     return sum(part.isalpha() or part.isdigit() or not part for part in parts) * 2 < len(parts)
 
 
 def is_mixed(value: str) -> bool:
-    """Letters mixed with digits or punctuation, unlike a word."""
+    """Whether letters are mixed with digits or punctuation, unlike in a word."""
     parts = _words_of(value)
     if parts and parts <= words("vocabulary") and not re.search(r"[^\w.\-:/ ]", value):
         return False
@@ -213,7 +213,7 @@ def is_mixed(value: str) -> bool:
 
 
 def is_chosen(value: str, kind: ContentKind, *, assigned: bool) -> bool:
-    """A word or several words that somebody may have chosen as a password."""
+    """Whether it is one or several words that somebody may have chosen as a password."""
     if value.istitle() or not value.isascii() or re.search(r"[/:.()\[\]]", value):
         return False
     parts = re.split(r"[-_+ ]", value.lower())
@@ -226,7 +226,7 @@ def is_chosen(value: str, kind: ContentKind, *, assigned: bool) -> bool:
 
 
 def is_passphrase(value: str) -> bool:
-    """Four lower-case words or more with one separator, such as `correct-horse-battery-staple`: at most a
+    """Whether it is four or more lower-case words with one separator, such as `correct-horse-battery-staple`: at most a
     quarter of them are common in programs or texts."""
     if len(set(re.findall(r"[-_ ]", value))) != 1:
         return False
@@ -238,7 +238,7 @@ def is_passphrase(value: str) -> bool:
 
 
 def is_long_random(value: str) -> bool:
-    """Certainly generated: one long run of letters and digits, perhaps with punctuation."""
+    """Whether it is certainly generated: one long run of letters and digits, possibly with punctuation."""
     if not _KEY.fullmatch(value):
         return False
     longest = max(_SEPARATORS.split(value), key=len)
@@ -252,7 +252,7 @@ def is_long_random(value: str) -> bool:
 
 
 def is_name(value: str) -> bool:
-    """An identifier: `user1`, `self.token2`, `v1.Secret`."""
+    """Whether it is an identifier: `user1`, `self.token2`, `v1.Secret`."""
     if not re.fullmatch(r"[A-Za-z_$][\w$]*(?:(?:\.|::|->)[A-Za-z_$][\w$]*)*\(?\)?", value):
         return False
     return not is_random(value)

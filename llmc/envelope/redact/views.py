@@ -1,7 +1,7 @@
-"""Views of a text that are searched for secrets besides the text itself: the text as a reader would see it.
+"""Variants of a text as a reader would see it, which are searched for secrets in addition to the text itself.
 
 A colour code or an invisible character in front of a token, or inside it, hides the token from every pattern
-(`\\x1b[31mghp_...`). A view is the text without them, together with the way back to positions in the original. Colour
+(`\\x1b[31mghp_...`). A view is the text without them, with a mapping to positions in the original. Colour
 codes count whether they are real or spelled out (`\\033[31m` in a source file, `^[[31m` from `cat -v`). In another
 view the escapes `\\n` and `%3D` no longer end with a letter, which made the token after them look like the end of a
 word. The original is always searched too, because removing a NUL can join two words that were apart.
@@ -123,7 +123,7 @@ def _view(data: bytes, removed: list[tuple[int, int]], *, for_formats: bool = Fa
 
 
 def _with_boundaries(data: bytes, windows: list[tuple[int, int]]) -> Iterator[TextView]:
-    """The same number of bytes, with no letter at the end of an escape. Some tokens contain `%3D`, hence two views."""
+    """A view of equal length without letters at the end of escapes. Some tokens contain `%3D`, hence two views."""
     part = _view(data, _between(windows, len(data)), for_formats=True)
     spaced = part.data
     for escape in _ESCAPED_SPACE:
