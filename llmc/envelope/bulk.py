@@ -185,7 +185,8 @@ def is_hidden(data: bytes, text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """Patterns that are searched for at once: (cheaper pattern that also matches, pattern of the rule itself)."""
+    """Patterns that are searched for at once, given as pairs: a cheap pattern that matches wherever the rule does, and
+    the pattern of the rule, which then decides."""
 
     matcher: Any
     patterns: tuple[bytes, ...]

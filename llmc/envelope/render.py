@@ -78,7 +78,7 @@ def showing_text(envelope: Envelope, shown: int | None, total: int | None) -> st
 
 
 def group_line(group: Group) -> str:
-    """The count is omitted if all entries are visible; a group without visible text always has it."""
+    """The title, with the count unless all entries can be seen; entries without text cannot be seen."""
     seen = all(item.rows or item.title for item in group.items)
     rows = sum(not row.context for item in group.items for row in item.rows)
     if group.count is None or (seen and group.count in (len(group.items), rows)):

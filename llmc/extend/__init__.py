@@ -1,1 +1,1 @@
-"""extend: what users add to llmc: personas, delegates, shell commands, the pruner profile."""
+"""extend: extensions by users: personas, delegates, shell commands, the pruner profile."""

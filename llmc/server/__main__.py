@@ -1,7 +1,7 @@
-"""`python -m llmc.server`: the daemon without a command line around it, as clients and service units start it.
+"""`python -m llmc.server`: the daemon process, as clients and service units start it.
 
-`--ready-fd` gets one line of JSON: `{"pid": …}` once it listens, or `{"error": {…}}`. With `--detach` it leaves its
-starter, session and terminal behind.
+`--ready-fd` receives one line of JSON: `{"pid": …}` when it listens, or `{"error": {…}}`. With `--detach` it detaches
+from its parent, session and terminal.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
     Build = Callable[[Home, Mapping[str, str]], Opened]
 
-# How long a thread that computes may keep others from the interpreter. Every answer of LanceDB and every request passes
-# through several threads, each of which waits so long (5 ms by default) while a search computes.
+# How long a computing thread may hold the interpreter lock. Every reply of LanceDB and every request passes through
+# several threads, and each waits this long (5 ms by default) while a search computes.
 SWITCH_SECONDS = 0.0005
 
 
 def main(build: Build | None = None) -> None:
-    """`build` opens another handler than the service; tests have one."""
+    """Run the daemon. `build` opens another handler than the service, for tests."""
     arguments = _arguments()
     if arguments.detach and os.fork():
         os._exit(0)  # the child belongs to init: no zombie, whatever its starter does
@@ -55,7 +55,7 @@ def main(build: Build | None = None) -> None:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="llmc daemon", description="The index daemon of llmc, in the foreground.")
-    parser.add_argument("--stay", action="store_true", help="do not leave when idle")
+    parser.add_argument("--stay", action="store_true", help="do not exit when idle")
     parser.add_argument("--detach", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--ready-fd", type=int, default=-1, help=argparse.SUPPRESS)
     return parser.parse_args()
@@ -63,7 +63,7 @@ def _arguments() -> argparse.Namespace:
 
 def _say(ready_fd: int, message: dict[str, object]) -> None:
     if ready_fd >= 0:
-        with contextlib.suppress(OSError):  # the starter has gone; the daemon is wanted all the same
+        with contextlib.suppress(OSError):  # the starter has exited; the daemon continues
             os.write(ready_fd, json.dumps(message).encode() + b"\n")
             os.close(ready_fd)
 

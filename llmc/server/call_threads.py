@@ -113,7 +113,7 @@ class CallThreads(Executor):
         self._changed = threading.Condition()
 
     def submit(self, act: Callable[..., Any], /, *args: Any, **options: Any) -> Future[Any]:
-        """For work without a `RunningRequest` of its own: the default limits apply."""
+        """Submit work without a `RunningRequest`; the default limits apply."""
         return self.submit_call(partial(act, *args, **options))
 
     def submit_call(
@@ -122,7 +122,7 @@ class CallThreads(Executor):
         call: RunningRequest | None = None,
         failed: Callable[[LlmcError], Any] | None = None,
     ) -> Future[Answer]:
-        """`failed` makes the result of a call that went over a limit; without it the future has the error."""
+        """`failed` creates the result of a call that exceeded a limit; without it the future has the error."""
         job = Job(act, call, failed)
         with self._changed:
             if self._closed:
@@ -155,7 +155,7 @@ class CallThreads(Executor):
                 self._start_thread()
 
     def _start_thread(self) -> None:
-        """With the lock held."""
+        """Call this with the lock held."""
         if len(self._threads) < self._size:
             thread = threading.Thread(target=self._work, name=self._name, daemon=True)
             self._threads.add(thread)
@@ -251,7 +251,8 @@ class Watchdog:
         self._check_memory(jobs)
 
     def _check_memory(self, jobs: list[tuple[Job, CallThreads]]) -> None:
-        """Memory belongs to the process: of the calls during which it grew too much, the busiest is stopped."""
+        """Stop the busiest of the calls during which the process grew too much, since memory is not tracked per
+        call."""
         resident = resident_bytes()
         over = [(job, pool) for job, pool in jobs if not job.stopping and resident - job.resident > job.memory]
         if not over:

@@ -67,8 +67,8 @@ class Opened(NamedTuple):
 
 
 class Daemon:
-    """`command` describes the process to others. In the `foreground` a person keeps it running, so it neither exits
-    when idle nor makes way for a newer llmc."""
+    """`command` describes the process to other processes. In the `foreground` it neither exits when idle nor is
+    replaced by a newer llmc."""
 
     def __init__(
         self,
@@ -213,7 +213,7 @@ class Daemon:
             self._exiting.set()
 
     async def _check_home(self, lock: DaemonLock) -> None:
-        """Exit when the home or llmc itself was removed, and restore a socket that a cleaner of /tmp deleted."""
+        """Exit if the home or llmc itself was removed, and restore a socket that a cleaner of /tmp deleted."""
         while True:
             await asyncio.sleep(TEND_SECONDS)
             if not lock.is_ours():

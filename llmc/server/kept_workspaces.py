@@ -1,8 +1,8 @@
-"""The workspaces of the daemon's clients, kept between calls as long as settings and roots are the same.
+"""Caches the workspaces of the daemon's clients while their settings and roots are unchanged.
 
-A workspace is built again when its settings were loaded again (`settings.cache`), when a root was replaced, forgotten
-or reopened with other settings, or when the `.git` that determines its family has changed. Roots inside each other
-depend on ignore files, so workspaces with such roots are not kept.
+A workspace is created again if its settings were reloaded (`settings.cache`), if a root was replaced, forgotten or
+reopened with other settings, or if the `.git` that determines its family has changed. Nested roots depend on ignore
+files, so workspaces with such roots are not cached.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class KeptWorkspace:
 
 
 class KeptWorkspaces:
-    """Safe from any thread."""
+    """Thread-safe."""
 
     def __init__(self, size: int = MOST_WORKSPACES) -> None:
         self._size = size

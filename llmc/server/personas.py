@@ -37,7 +37,7 @@ __all__ = ["NOT_THERE", "Personas", "Watch"]
 log = logs.get("agents")
 
 INSTRUCTIONS_SECONDS = 60.0
-NOT_THERE = ", which does not exist"  # ends a note about a tool that a persona promises
+NOT_THERE = ", which does not exist"  # ends a note about a missing tool of a persona
 MOST_CACHED = 64
 
 _instructions_cache: dict[tuple[str, ...], tuple[float, str]] = {}

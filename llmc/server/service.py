@@ -1,4 +1,4 @@
-"""The service behind the daemon's socket: one index registry, and each client answered in its own workspace.
+"""The service behind the daemon's socket: one index registry, and a workspace for each client.
 
 Every call carries the context of its client (folder, environment, flags), which determines settings and roots, so
 clients in different projects are independent. `server.daemon` handles transport, threads and the process.
@@ -64,8 +64,8 @@ log = logs.get("service")
 STATUS_SECONDS = 1.0
 # The first search after releasing memory takes about 50 ms longer, with 30,000 files.
 REST_SECONDS = 60.0
-# Replies are made of many short-lived values; between calls, glibc keeps their pages unless asked to return them: 20 to
-# 100 MB, also after the import of LanceDB. It takes 1 to 5 ms.
+# Replies consist of many short-lived values, whose pages glibc keeps between calls unless they are trimmed: 20 to 100
+# MB, also after the import of LanceDB. Trimming takes 1 to 5 ms.
 TRIM_SECONDS = 20.0
 
 
@@ -85,7 +85,7 @@ class ProgressReporter:
 
 
 class Service:
-    """`alone`: it serves one command (`--no-daemon`), so every reply waits until everything is indexed."""
+    """`alone`: it serves a single command (`--no-daemon`), so every call waits until everything is indexed."""
 
     has_personas: ClassVar[bool] = True
 
@@ -254,7 +254,7 @@ class Service:
                 raise StoreError(f"indexing of {root_index.root.path} is paused", hint="Run `llmc index --resume`.")
 
     def _tool(self, params: JsonObject, call: RunningRequest) -> Reply:
-        """A call from the CLI. With `stream`, what the tool prints is sent as it is found."""
+        """A call from the CLI. With `stream`, output of the tool is sent as soon as it is available."""
         workspace = self.workspace(call)
         if self.alone:
             workspace.index(ProgressReporter(call))
@@ -364,7 +364,7 @@ class Service:
                 viewer.put(event)
 
     def _roots(self, _params: JsonObject, call: RunningRequest) -> JsonObject:
-        """Every root with an index; `named` are those of the client's settings, or the work tree of its folder."""
+        """Every root with an index; `named` are the roots in the client's settings, or the work tree of its folder."""
         loaded = self._load(call.client)
         named = [str(entry.path) for entry in loaded.settings.roots]
         roots = [asdict(root) for root in known_roots(self._registry)]
@@ -373,7 +373,7 @@ class Service:
         )
 
     def _forget(self, params: JsonObject, call: RunningRequest) -> JsonObject:
-        """Remove a root's index and every stored result with something of it."""
+        """Remove the index of a root and every stored result with text from it."""
         named = os.path.join(call.client.cwd, os.path.expanduser(params["root"]))  # noqa: PTH111, PTH118 - text
         try:
             found = forget_root(self._registry, named)

@@ -62,7 +62,7 @@ class RootStatus:
     failed: int = 0
     pending: int = 0
     reasons: dict[str, int] = field(default_factory=dict)  # why files were skipped or failed → how many
-    examples: tuple[SkippedFileStatus, ...] = ()  # the first of them, failures before skips
+    examples: tuple[SkippedFileStatus, ...] = ()  # the first few, failures before skips
     generation: int = 0
     last_change: float | None = None  # when the watcher last saw a change
     last_commit: float | None = None  # when a change last became searchable
@@ -121,11 +121,11 @@ class ProcessStatus:
 
 @dataclass(frozen=True, slots=True)
 class MemoryStatus:
-    """What the daemon keeps to answer faster. All of it is bounded, and released after a minute without calls, except
-    for vectors and LanceDB's caches. `budget_bytes` is `daemon.cache_mb`, for replies, graph and LanceDB's caches."""
+    """The caches of the daemon. All are bounded, and released after a minute without calls, except for vectors and
+    LanceDB's caches. `budget_bytes` is `daemon.cache_mb`, for replies, graph and LanceDB's caches."""
 
-    replies: int = 0  # replies that are kept for identical calls
-    graph_bytes: int = 0  # symbols and references of the documents that graph tools read last
+    replies: int = 0  # cached replies
+    graph_bytes: int = 0  # cached symbols and references of documents
     vector_bytes: int = 0  # vectors in memory: of small stores, and of the latest saves of large ones
     index_cache_bytes: int = 0  # LanceDB's caches
     reply_bytes: int = 0
@@ -188,7 +188,7 @@ def process_status(role: str, pid: int | None = None) -> ProcessStatus:
         process = psutil.Process(pid)
         times = process.cpu_times()
         memory = process.memory_info()
-        private = memory.rss - getattr(memory, "shared", 0)  # macOS does not tell
+        private = memory.rss - getattr(memory, "shared", 0)  # macOS does not report it
         return ProcessStatus(role, pid, memory.rss, times.user + times.system, private)
     except psutil.Error:
         return ProcessStatus(role, pid, 0, 0.0)

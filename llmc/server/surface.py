@@ -40,7 +40,7 @@ PROGRESS_SECONDS = 0.2
 LONGEST_NAME = 80
 # The tools of the lean profile, which stay loaded in clients that load others on demand: together they cost 300 tokens.
 TITLES = {"search": "Search code", "grep": "Find text", "read": "Read code", "llmc": "More tools", RUN: "Run a tool"}
-CHARS_PER_TOKEN = 6  # more than code or prose ever has
+CHARS_PER_TOKEN = 6  # more than code or prose has
 
 
 class Surface(Protocol):
@@ -223,7 +223,7 @@ def without_session(name: str, args: dict[str, Any], offer: Offer | None = None)
 
 def wait_for_index(service: Service, workspace: Workspace, call: RunningRequest) -> None:
     if service.alone:
-        call.seconds = math.inf  # until the tool has its own limit: building an index takes as long as it takes
+        call.seconds = math.inf  # no limit until the tool sets its own, since building an index may take long
         workspace.index(ProgressReporter(call))
     else:
         wait_for_first_build(workspace, call)

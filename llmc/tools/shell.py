@@ -15,7 +15,7 @@ from llmc.extend.shell.landlock import fence_of, shell_home
 from llmc.extend.shell.policy import environment
 from llmc.extend.shell.rewrite import enriched
 from llmc.extend.shell.run import CommandPlan, run
-from llmc.extend.shell.summarize import FinishedCommand, tell
+from llmc.extend.shell.summarize import FinishedCommand, summarize_command
 from llmc.tool import BUDGET, FOCUS, Argument, Tool, ToolRequest
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def run_command(asked: ToolRequest) -> Envelope:
         outcome.seconds,
         agent,
     )
-    return tell(asked, TOOL, done)
+    return summarize_command(asked, TOOL, done)
 
 
 def answered_by(asked: ToolRequest) -> tuple[str, dict[str, Any]] | None:

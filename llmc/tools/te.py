@@ -17,7 +17,7 @@ from llmc.base.errors import QueryError
 from llmc.envelope.clean import clean_text
 from llmc.envelope.redact.redactor import redactor_for
 from llmc.extend.shell.capture import Captured
-from llmc.extend.shell.summarize import FinishedCommand, tell
+from llmc.extend.shell.summarize import FinishedCommand, summarize_command
 from llmc.tool import BUDGET, FOCUS, Argument, Tool, ToolRequest
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def te_request(workspace: Workspace, handles: Handles, params: dict[str, Any], c
     )
     words = clean_text(" ".join(done.words)[:LONGEST_LOGGED], redactor_for(workspace.settings.redaction))
     log.info("te", command=words, agent=done.agent, exit=done.code, seconds=done.seconds, bytes=done.output.size)
-    tool = replace(TOOL, run=lambda request: tell(request, TOOL, done))
+    tool = replace(TOOL, run=lambda request: summarize_command(request, TOOL, done))
     args = {name: value for name, value in given.items() if value is not None}
     return ToolRequest("te", args, workspace, handles, call=call, tool=tool)
 

@@ -301,19 +301,19 @@ def test_addresses_are_read_as_people_write_them() -> None:
 
 
 def test_a_default_port_may_be_left_out() -> None:
-    assert Address("127.0.0.1", 443, "https").is_ours("localhost", "127.0.0.1")
-    assert not Address("127.0.0.1", 443, "http").is_ours("localhost", "127.0.0.1")
+    assert Address("127.0.0.1", 443, "https").is_own_host("localhost", "127.0.0.1")
+    assert not Address("127.0.0.1", 443, "http").is_own_host("localhost", "127.0.0.1")
 
 
 def test_a_server_for_others_has_the_names_it_was_given_and_its_address() -> None:
     shared = Address("0.0.0.0", 7331, "https", ("Code.example",))
     for host in ("10.0.0.5:7331", "code.example:7331"):
-        assert shared.is_ours(host, "10.0.0.5")
-        assert shared.is_our_origin(f"https://{host}", "10.0.0.5")
+        assert shared.is_own_host(host, "10.0.0.5")
+        assert shared.is_own_origin(f"https://{host}", "10.0.0.5")
     for host in ("0.0.0.0:7331", "localhost:7331", "10.0.0.6:7331", "code.example", "evil.code.example:7331"):
-        assert not shared.is_ours(host, "10.0.0.5")
-    assert Address("build.example", 7331).is_ours("build.example:7331", "10.0.0.5")
-    assert Address("::1", 7331).is_ours("[::1]:7331", "::1")
+        assert not shared.is_own_host(host, "10.0.0.5")
+    assert Address("build.example", 7331).is_own_host("build.example:7331", "10.0.0.5")
+    assert Address("::1", 7331).is_own_host("[::1]:7331", "::1")
 
 
 def test_a_client_that_dies_in_the_middle_harms_no_other(server: Served) -> None:

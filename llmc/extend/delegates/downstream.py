@@ -124,7 +124,7 @@ class Downstream:
                 await self._watch(link)
             return self._with_stderr("it exited")
         except TimeoutError:
-            return self._with_stderr(f"it did not answer within {START_SECONDS:.0f} s")
+            return self._with_stderr(f"it did not respond within {START_SECONDS:.0f} s")
         except FileNotFoundError:
             return f"program not found: {self.mcp.command}"
         except LlmcError as error:

@@ -71,7 +71,7 @@ class Link:
         except MCPError as error:
             code, message = error.error.code, error.error.message
             if code == types.REQUEST_TIMEOUT:
-                raise ToolExecutionError(f"{name} did not answer", reason=f"timed out after {seconds:.0f} s") from None
+                raise ToolExecutionError(f"{name} did not respond", reason=f"timed out after {seconds:.0f} s") from None
             if self._remote:
                 await self._check_alive()
             if self.ended.is_set():

@@ -123,7 +123,7 @@ class AgentContext:
     ) -> list[ContextPassage]:
         """The project's own documents by role (`readme`, `decisions`, …), each within its share of `budget` tokens.
 
-        `about` decides what is quoted of them, and leaves out decision records and runbooks that do not mention it.
+        `about` selects the quoted passages, and excludes decision records and runbooks that do not mention it.
         """
         self._count()
         self.searches += 1

@@ -1,7 +1,6 @@
-"""Which files say how a project works? README, CONTRIBUTING, architecture, decision records, runbooks, style guides.
+"""Finds the documents of a project: README, CONTRIBUTING, architecture, decision records, runbooks, style guides.
 
-They are found by the names of files and folders, in any markup, and never inside tests, examples or other people's
-code. Nothing is returned for a role that the project has no document for.
+They are found by the names of files and folders, in any markup, and never inside tests, examples or third-party code.
 """
 
 from __future__ import annotations
@@ -85,7 +84,7 @@ def _has(role: _Role, path: PurePosixPath) -> bool:
 
 
 def document_title(lines: Sequence[str], path: str) -> str:
-    """The first heading of a document; the path of what has none, such as code."""
+    """The first heading of a document, or its path if it has none."""
     if PurePosixPath(path).suffix.lower() not in MARKUP:
         return path
     for at, line in enumerate(lines[:LOOKED_AT]):
@@ -98,5 +97,5 @@ def document_title(lines: Sequence[str], path: str) -> str:
 
 
 def lead_in(lines: Sequence[str]) -> int:
-    """Where the text begins, behind badges, logos and markup."""
+    """The line at which the text begins, after badges, logos and markup."""
     return next((at for at, line in enumerate(lines) if not _IDLE.match(line)), 0)

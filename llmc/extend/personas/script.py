@@ -1,4 +1,5 @@
-"""Personas written in Lua: `lua_script` runs them; this module checks what they return and makes prompts of it."""
+"""Personas written in Lua: `lua_script` runs them; this module validates the returned values and converts them to
+prompts."""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ class LuaAgent(Agent):
         return self._place
 
     def info(self) -> AgentInfo:
-        """One that cannot be used is listed all the same, with the reason."""
+        """The description; for an unusable persona it contains the reason."""
         try:
             return self.describe()
         except LlmcError as error:
@@ -48,7 +49,7 @@ class LuaAgent(Agent):
         tools = texts(self.name, table.get("tools"), "agent.tools")
         text = table.get("description") or ""
         if not isinstance(text, str):
-            raise AgentError(f"{self.name} is wrong", reason="agent.description must be a string")
+            raise AgentError(f"{self.name} is invalid", reason="agent.description must be a string")
         return AgentInfo(self.name, text, unique_names(tools), self.source, arguments, self.place)
 
     def complete(self, argument: str, typed: str) -> list[str]:

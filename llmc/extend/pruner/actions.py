@@ -99,7 +99,7 @@ class Free(Pruning):
 
 @dataclass(frozen=True)
 class Contained(Pruning):
-    """Inside the roots of `asked`, with the programs that the policy allows."""
+    """Inside the roots of `request`, with the programs that the policy allows."""
 
     request: ToolRequest
 

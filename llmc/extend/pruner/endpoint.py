@@ -49,7 +49,7 @@ def ask(endpoint: Endpoint, code: str, query: str, cancelled: Callable[[], bool]
             "POST", endpoint.url, content=body, seconds=seconds, most=LARGEST_REPLY, cancelled=cancelled
         )
     except ExchangeTimeoutError:
-        raise PrunerError("was cancelled" if cancelled() else f"did not answer within {seconds:g} s") from None
+        raise PrunerError("was cancelled" if cancelled() else f"did not respond within {seconds:g} s") from None
     except ExchangeSizeError:
         raise PrunerError(f"returned more than {LARGEST_REPLY >> 20} MB") from None
     except ExchangeError as error:

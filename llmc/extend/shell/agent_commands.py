@@ -1,4 +1,4 @@
-"""Which shell commands of an agent become `llmc te …`, and which run as they are.
+"""Decides which shell commands of an agent are rewritten to `llmc te …`.
 
 Only a single simple command is rewritten: no pipes, lists, redirections, substitutions, variables or several lines.
 It must only read, and only inside the current folder, because the hook that rewrites it also answers the client's

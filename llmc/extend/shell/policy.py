@@ -174,8 +174,8 @@ def hint_for(words: Sequence[str]) -> str:
 
 
 def environment(environ: dict[str, str], names: Sequence[str], home: str, temporary: str, agent: str) -> dict[str, str]:
-    """An environment made from nothing: the names above, LC_*, those that the user names, and what keeps programs
-    from asking, paging and colouring.
+    """A minimal environment: the variables of `ENVIRONMENT`, LC_*, those that the user lists, and variables that stop
+    programs from prompting, paging and colouring.
     """
     wanted = {*ENVIRONMENT, *names}
     inherited = {name: value for name, value in environ.items() if name in wanted or name.startswith("LC_")}

@@ -22,7 +22,7 @@ _GREP_FLAGS: Final = {
     "--ignore-case": "ignore_case", "--word-regexp": "word", "--fixed-strings": "fixed", "--count": "count",
     "--files-with-matches": "files", "--invert-match": "invert",
 }  # fmt: skip
-# Flags that only change how a match is printed, which the envelope decides.
+# Flags that only change the output format, which the envelope determines.
 _GREP_SHOWN: Final = frozenset({
     *"nHIshE", "--line-number", "--with-filename", "--no-messages", "--extended-regexp", "--color=never",
     "--no-heading", "--heading", "--color=auto", "--binary-files=without-match", "-rn", "-nr",

@@ -45,7 +45,7 @@ class CommandPlan:
 
 @dataclass(frozen=True, slots=True)
 class CommandOutcome:
-    """`code` is None when the command was stopped; `left` processes were still running and have been killed."""
+    """`code` is None if the command was stopped; `left` is the number of leftover processes that were killed."""
 
     output: Captured
     code: int | None

@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from llmc.extend.shell.outputs import StoredOutput
     from llmc.tool import Tool, ToolRequest
 
-__all__ = ["FinishedCommand", "outputs_of", "page_of", "tell"]
+__all__ = ["FinishedCommand", "outputs_of", "page_of", "summarize_command"]
 
-SMALL_TOKENS = 12  # of a list that is printed as it is
-CUT = "cut text"  # what a handle has if every line is shown, but some are cut
+SMALL_TOKENS = 12  # of a list that is printed unchanged
+CUT = "cut text"  # describes the handle if every line is shown, but some are truncated
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +57,13 @@ def outputs_of(request: ToolRequest) -> Outputs:
     return Outputs(request.workspace.registry.home, hours=settings.handle_ttl_hours, max_bytes=settings.handle_bytes)
 
 
-def tell(request: ToolRequest, tool: Tool, finished: FinishedCommand) -> Envelope:
+def summarize_command(request: ToolRequest, tool: Tool, finished: FinishedCommand) -> Envelope:
     if (refusal := refusal_of(request.workspace, finished.cwd, list(finished.words))) is not None:
         raise refusal
     stored = cleaned(finished.output, redactor_for(request.workspace.settings.redaction))
     stored = replace(stored, lines=without_denied_lines(request.workspace, finished.cwd, stored.lines))
     if is_listing(finished.words) and not stored.binary and not finished.stopped and not request.text(FOCUS.name):
-        return tell_listing(request, tool, finished, stored)
+        return summarize_listing(request, tool, finished, stored)
     summary_words = verdict(finished)
     if stored.binary:
         summary_words.append(f"{finished.output.size:,} bytes of binary data ({stored.binary})")
@@ -91,7 +91,7 @@ def tell(request: ToolRequest, tool: Tool, finished: FinishedCommand) -> Envelop
 HEAD_TOKENS = 30
 
 
-def tell_listing(request: ToolRequest, tool: Tool, finished: FinishedCommand, stored: StoredOutput) -> Envelope:
+def summarize_listing(request: ToolRequest, tool: Tool, finished: FinishedCommand, stored: StoredOutput) -> Envelope:
     envelope = listing_envelope(request, tool, finished, stored)
     name = outputs_of(request).put(stored.lines) if envelope.data["store"] else ""
     data = data_of(finished, Summary((), (), whole=True), stored.lines, name, text=request.flag("all"))
@@ -153,8 +153,8 @@ def page_of(request: ToolRequest, question: str, name: str, first: int, last: in
 
 
 def listing_envelope(request: ToolRequest, tool: Tool, finished: FinishedCommand, stored: StoredOutput) -> Envelope:
-    """`data["store"]` is whether the whole output must be stored. With `verbatim`, that text is the reply; `raw`: it is
-    what the command printed, so the client may print the bytes themselves."""
+    """`data["store"]`: the whole output must be stored. `verbatim` is the text of the reply, if set; `raw`: it equals
+    the output of the command, so the client may print the original bytes."""
     whole = "\n".join(stored.lines)
     if not request.flag("all") and (not finished.code or program_of(finished.words) in MATCHING):
         envelope = regrouped(tool, finished.words, stored.lines, budget_of(request, tool))
@@ -168,7 +168,8 @@ def listing_envelope(request: ToolRequest, tool: Tool, finished: FinishedCommand
 
 
 def regrouped(tool: Tool, command: Sequence[str], lines: Sequence[str], budget: int) -> Envelope | None:
-    """None if the list would not become shorter. A complete list has no first line, as the command has none."""
+    """The regrouped list; None if it would not be shorter. A complete list has no first line, like the command's
+    output."""
 
     def envelope_of(compact: Compact) -> Envelope:
         data = {"store": compact.cut, "cut": CUT if compact.cut else ""}

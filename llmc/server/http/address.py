@@ -33,11 +33,11 @@ class Address:
     def url(self) -> str:
         return f"{self.scheme}://{bracketed(self.host)}:{self.port}"
 
-    def is_ours(self, host: str, local: str) -> bool:
-        """Whether `Host` is one of our names; `local` is the local address of the connection."""
+    def is_own_host(self, host: str, local: str) -> bool:
+        """Whether `Host` is a name of this server; `local` is the local address of the connection."""
         return host.lower() in self.hosts(local)
 
-    def is_our_origin(self, origin: str, local: str) -> bool:
+    def is_own_origin(self, origin: str, local: str) -> bool:
         return origin.lower() in {f"{self.scheme}://{host}" for host in self.hosts(local)}
 
     def hosts(self, local: str) -> set[str]:

@@ -1,7 +1,7 @@
-"""Who sends a request: how `Authorization` or a cookie becomes a caller.
+"""Determines the caller of a request from `Authorization` or a cookie.
 
-`Guard` asks an `Authenticator` before anything else happens. `HomeCallers` is that of a user's own server, whose token
-and logins are kept in the home; a server of a shared index has another (`server.shared.authentication`).
+`Guard` first calls an `Authenticator`. `HomeCallers` is the one of a user's own server, with the token and logins in
+the home; a server of a shared index has another one (`server.shared.authentication`).
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ CALLER: Final = "llmc.caller"  # in the scope
 
 @dataclass(frozen=True, slots=True)
 class HttpCaller:
-    """`owner` owns sessions and handles; it is empty for a stranger, who gets only what is public. `name` is for logs.
-    `repositories` are patterns of what may be read of a shared index. `monitors`: may read the metrics."""
+    """`owner` owns sessions and handles; it is empty for an unauthenticated caller, who may only access public paths.
+    `name` is for logs. `repositories` are patterns of readable repositories in a shared index. `monitors`: may read
+    the metrics."""
 
     owner: str = ""
     name: str = ""
@@ -41,7 +42,7 @@ class Authenticator(Protocol):
     hint: str
 
     async def identify(self, scope: Scope) -> HttpCaller | None:
-        """The caller; `STRANGER` where anyone may go; None if access is denied."""
+        """The caller; `STRANGER` for an unauthenticated request to a public path; None if access is denied."""
 
 
 class HomeCallers:
@@ -59,7 +60,7 @@ class HomeCallers:
 
 
 def bearer_of(presented: list[str]) -> str:
-    """The token of the only `Authorization` header; empty if there is none, or it is of another scheme."""
+    """The token of the only `Authorization` header; empty if there is none, or if it uses another scheme."""
     scheme, _, token = (presented[0] if len(presented) == 1 else "").partition(" ")
     return token.strip() if scheme.lower() == "bearer" else ""
 

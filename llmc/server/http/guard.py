@@ -77,10 +77,10 @@ class Guard:
             raise HttpRefusal(431, "too_large", "request headers too large", close=True)
         local = str((scope.get("server") or ("",))[0])
         hosts = header_values(headers, b"host")
-        if len(hosts) != 1 or not self._address.is_ours(hosts[0], local):
+        if len(hosts) != 1 or not self._address.is_own_host(hosts[0], local):
             raise HttpRefusal(421, "host", "unknown Host header", HOST_HINT, close=True)
         origins = header_values(headers, b"origin")
-        if len(origins) > 1 or not all(self._address.is_our_origin(origin, local) for origin in origins):
+        if len(origins) > 1 or not all(self._address.is_own_origin(origin, local) for origin in origins):
             raise HttpRefusal(403, "origin", "cross-origin requests are not allowed", close=True)
         caller = await self._authenticator.identify(scope)
         if caller is None:

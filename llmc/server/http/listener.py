@@ -63,42 +63,42 @@ class ListenOptions:
 
 def serve_http(service: Service, home: Home, params: JsonObject, call: RunningRequest) -> JsonObject:
     """Serve until the client disconnects; an event reports the URL."""
-    wanted = wanted_of(params)
+    options = options_of(params)
     settings = service.settings_of(call.client).server
-    host, port = parse_address(wanted.address, settings.host, settings.port)
-    check_options(wanted, host)
+    host, port = parse_address(options.address, settings.host, settings.port)
+    check_options(options, host)
     service.workspace(call)  # report an unusable folder now, and start indexing
     make_token(home)
     sockets = bind(host, port)
-    scheme = "https" if wanted.cert else "http"
-    address = Address(host, sockets[0].getsockname()[1], scheme, wanted.names)
+    scheme = "https" if options.cert else "http"
+    address = Address(host, sockets[0].getsockname()[1], scheme, options.names)
     bounds = Bounds(settings.max_request_bytes, settings.request_seconds)
     listener = Listener(service, home, call, address, bounds)
     try:
-        listener.run(wanted, sockets, call)
+        listener.run(options, sockets, call)
     finally:
         for one in sockets:
             one.close()
     return {"url": address.url}
 
 
-def wanted_of(params: JsonObject) -> ListenOptions:
+def options_of(params: JsonObject) -> ListenOptions:
     texts = {name: str(params.get(name) or "") for name in ("address", "cert", "key")}
     names = tuple(str(name) for name in params.get("names") or ())
     insecure, login = params.get("insecure") is True, params.get("login") is True
     return ListenOptions(texts["address"], names, texts["cert"], texts["key"], insecure, login)
 
 
-def check_options(wanted: ListenOptions, host: str) -> None:
-    if bool(wanted.cert) != bool(wanted.key):
+def check_options(options: ListenOptions, host: str) -> None:
+    if bool(options.cert) != bool(options.key):
         raise ConfigError("TLS requires a certificate and its key", hint="Pass both --tls-cert and --tls-key.")
-    if wanted.cert:
+    if options.cert:
         try:
-            ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(wanted.cert, wanted.key)
+            ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(options.cert, options.key)
         except (OSError, ssl.SSLError) as error:
-            names = f"{Path(wanted.cert).name}, {Path(wanted.key).name}"
+            names = f"{Path(options.cert).name}, {Path(options.key).name}"
             raise ConfigError(f"the TLS certificate is not usable ({names})", reason=str(error)) from None
-    elif not wanted.insecure and not is_loopback(host):
+    elif not options.insecure and not is_loopback(host):
         raise ConfigError(
             f"{host} is reachable from other machines, and the token would be sent unencrypted",
             hint="Pass --tls-cert and --tls-key, or --insecure if a proxy in front encrypts.",
@@ -125,15 +125,15 @@ class Listener:
         same = {one.root.id for one in ours.root_indexes} == {one.root.id for one in workspace.root_indexes}
         return same and is_loopback(self._address.host)
 
-    def run(self, wanted: ListenOptions, sockets: list[socket.socket], call: RunningRequest) -> None:
-        thread = threading.Thread(target=self._serve, args=(wanted, sockets), name="llmc-http", daemon=True)
+    def run(self, options: ListenOptions, sockets: list[socket.socket], call: RunningRequest) -> None:
+        thread = threading.Thread(target=self._serve, args=(options, sockets), name="llmc-http", daemon=True)
         thread.start()
         try:
             server = self._ready.result()
         except ImportError as error:
             raise DaemonError("cannot serve HTTP", reason=str(error), hint="Reinstall llmc.") from error
         log.info("http listening", url=self._address.url)
-        login = {"login": self.login_url()} if wanted.login else {}
+        login = {"login": self.login_url()} if options.login else {}
         call.progress({"stage": "http", "url": self._address.url, **login})
         self._service.listeners.append(self)
         try:
@@ -145,18 +145,18 @@ class Listener:
         thread.join(GRACE_SECONDS * 3)
         log.info("http ended", url=self._address.url)
 
-    def _serve(self, wanted: ListenOptions, sockets: list[socket.socket]) -> None:
+    def _serve(self, options: ListenOptions, sockets: list[socket.socket]) -> None:
         """The body of the thread."""
         try:
             with CallThreads(THREADS, "llmc-rest") as pool:
-                asyncio.run(self._run(wanted, sockets, pool))
+                asyncio.run(self._run(options, sockets, pool))
         except BaseException as error:  # passed to the waiting caller, or logged
             if not self._ready.done():
                 self._ready.set_exception(error)
             else:
                 log.exception("http failed")
 
-    async def _run(self, wanted: ListenOptions, sockets: list[socket.socket], pool: CallThreads) -> None:
+    async def _run(self, options: ListenOptions, sockets: list[socket.socket], pool: CallThreads) -> None:
         load_sdk()
         from llmc.server.http.app import application  # noqa: PLC0415 - see the package's paragraph
         from llmc.server.http.protocol import HeldServer  # noqa: PLC0415 - loaded on first use
@@ -165,12 +165,12 @@ class Listener:
         contexts = RequestContexts(self._service, self._client)
         inner = application(contexts, pool, self._address, self._bounds.size, self.logins)
         guard = Guard(inner, self._address, HomeCallers(Token(self._home), self.logins), self._bounds)
-        server = HeldServer(server_config(guard, wanted, self._bounds.seconds), lambda: self._ready.set_result(server))
+        server = HeldServer(server_config(guard, options, self._bounds.seconds), lambda: self._ready.set_result(server))
         guard.cut = server.cut
         await server.hold(sockets)
 
 
-def server_config(app: Guard, wanted: ListenOptions, seconds: float) -> Config:
+def server_config(app: Guard, options: ListenOptions, seconds: float) -> Config:
     """How uvicorn serves; `seconds` is the timeout for the headers of a request."""
     from llmc.server.http.protocol import TimedConfig, TimedProtocol  # noqa: PLC0415 - loaded on first use
 
@@ -182,12 +182,12 @@ def server_config(app: Guard, wanted: ListenOptions, seconds: float) -> Config:
         log_config=None,
         access_log=False,
         server_header=False,
-        proxy_headers=False,  # it would believe whatever a client says of where it comes from
+        proxy_headers=False,  # otherwise a client could claim any origin
         timeout_keep_alive=IDLE_SECONDS,
         timeout_graceful_shutdown=GRACE_SECONDS,
         h11_max_incomplete_event_size=HEAD_BYTES,
-        ssl_certfile=wanted.cert or None,
-        ssl_keyfile=wanted.key or None,
+        ssl_certfile=options.cert or None,
+        ssl_keyfile=options.key or None,
     )
     config.seconds = seconds
     return config

@@ -5,8 +5,8 @@ opens only the page: `/mcp` and `/tools` require the token. Pages of other origi
 cannot use it.
 
 Every user of the machine can connect to 127.0.0.1. A token identifies the client; a cookie is weaker, since it is sent
-to every port of the host, and the login code of `llmc ui` is visible in the process list. For those the kernel is asked
-for the owner of the socket (`is_ours`), which only Linux provides.
+to every port of the host, and the login code of `llmc ui` is visible in the process list. For cookies and
+codes, the kernel is therefore queried for the owner of the socket (`is_same_user`), which only Linux provides.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ OWN_SITES: Final = ("same-origin", "none", "")
 
 TABLES: Final = ("/proc/net/tcp", "/proc/net/tcp6")
 LOCAL, REMOTE, UID = 1, 2, 7  # columns
-ROOT: Final = 0  # forwards ports, as on a virtual machine's host, and could do anything anyway
+ROOT: Final = 0  # root may forward ports, as on the host of a virtual machine, and has all access anyway
 
 
 class Logins:
@@ -74,7 +74,7 @@ class Logins:
         """A cookie for a code, which becomes invalid."""
         with self._lock:
             until = self._codes.pop(digest(code), 0.0)
-        return self._sealed() if until > time.monotonic() and is_ours(scope) else None
+        return self._sealed() if until > time.monotonic() and is_same_user(scope) else None
 
     def enter(self, token: str) -> str | None:
         """A cookie for the token itself; a client token is not enough, since the page shows all sessions."""
@@ -94,7 +94,7 @@ class Logins:
 
     def _owner(self, scope: Scope) -> str | None:
         sealed = cookie_of(scope, self.cookie)
-        if not sealed or header(scope, b"sec-fetch-site") not in OWN_SITES or not is_ours(scope):
+        if not sealed or header(scope, b"sec-fetch-site") not in OWN_SITES or not is_same_user(scope):
             return None
         master = read_token(self._home)
         until, _, _ = sealed.partition(".")
@@ -130,7 +130,7 @@ def cookie_of(scope: Scope, name: str) -> str:
     return found[name].value if name in found else ""
 
 
-def is_ours(scope: Scope) -> bool:
+def is_same_user(scope: Scope) -> bool:
     """Whether the client belongs to this user; True if unknown, for remote clients and systems other than Linux."""
     client, server = scope.get("client"), scope.get("server")
     if not client or not server or not ipaddress.ip_address(client[0].partition("%")[0]).is_loopback:

@@ -174,7 +174,7 @@ class Rest:
     def __init__(self, contexts: RequestContexts, pool: CallThreads, url: str) -> None:
         self.contexts = contexts
         self._pool = pool
-        self._checks = CallThreads(2, "llmc-health")  # not behind the calls that it tells about
+        self._checks = CallThreads(2, "llmc-health")  # separate threads, so that health checks do not wait for calls
         self._url = url
 
     def routes(self) -> list[Route]:
@@ -229,14 +229,14 @@ class Rest:
             raise HttpRefusal(404, "not_found", why)
         call = RunningRequest(context.client)
         try:
-            reply = await self._until_gone(request, partial(surface.call, context, name, args, call), call)
+            reply = await self._until_disconnected(request, partial(surface.call, context, name, args, call), call)
         except CallLimitError as error:
             reply = failed_reply(name, error)
         except InvalidParamsError as error:
             raise HttpRefusal(400, "query", str(error)) from None
         finally:
             call.cancel()
-        return shown(name, reply)
+        return reply_response(name, reply)
 
     def _surface(self, context: RequestContext) -> Surface:
         return surface_for(self.contexts.service, context.session.profile)
@@ -246,10 +246,10 @@ class Rest:
         enter = partial(self.contexts.enter, request.scope[CALLER], session, query)
         return await self.in_thread(enter)
 
-    async def _until_gone(self, request: Request, work: Callable[[], Reply], call: RunningRequest) -> Reply:
+    async def _until_disconnected(self, request: Request, work: Callable[[], Reply], call: RunningRequest) -> Reply:
         """The reply, unless the client disconnects first."""
         working = asyncio.ensure_future(self.in_thread(work, call))
-        leaving = asyncio.ensure_future(gone(request))
+        leaving = asyncio.ensure_future(disconnected(request))
         try:
             await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
             if not working.done():
@@ -310,12 +310,12 @@ async def arguments(request: Request) -> dict[str, Any]:
     return args
 
 
-async def gone(request: Request) -> None:
+async def disconnected(request: Request) -> None:
     while (await request.receive())["type"] != "http.disconnect":
         pass
 
 
-def shown(name: str, reply: Reply) -> Response:
+def reply_response(name: str, reply: Reply) -> Response:
     if reply.error:
         error = reply.data.get("error") or failure(reply.error, reply.text)
         return json_bytes(encode_line({"error": error, "text": reply.text}), status_of(reply.error))

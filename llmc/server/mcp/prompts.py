@@ -42,7 +42,7 @@ log = logs.get("mcp")
 
 LOOK_SECONDS = 1.0
 MOST_VALUES = 100  # the protocol's limit
-THEIRS = ("not_found", "bad_request", "query")
+CALLER_ERRORS = ("not_found", "bad_request", "query")
 
 
 class Prompts:
@@ -74,7 +74,7 @@ class Prompts:
             self._connections.add(sdk_context.session._connection)  # noqa: SLF001 - the SDK gives what lasts no other name
             self._begin(context)
         infos = await with_protocol_errors(partial(self._personas.infos, context))
-        return types.ListPromptsResult(prompts=[shown(info) for info in infos])
+        return types.ListPromptsResult(prompts=[prompt_entry(info) for info in infos])
 
     async def get_prompt(self, sdk_context: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         context = self._enter(sdk_context)
@@ -138,11 +138,11 @@ async def with_protocol_errors(act: Callable[[], Any]) -> Any:
     try:
         return await in_thread(act)
     except LlmcError as error:
-        code = types.INVALID_PARAMS if error.code in THEIRS else types.INTERNAL_ERROR
+        code = types.INVALID_PARAMS if error.code in CALLER_ERRORS else types.INTERNAL_ERROR
         raise MCPError(code, str(error), {"code": error.code}) from None
 
 
-def shown(info: AgentInfo) -> types.Prompt:
+def prompt_entry(info: AgentInfo) -> types.Prompt:
     arguments = [
         types.PromptArgument(name=one.name, description=one.description, required=one.required)
         for one in info.arguments

@@ -52,10 +52,10 @@ log = logs.get("mcp")
 class Listening:
     """`begin` runs once, in a thread; everything else when the state of a server changes."""
 
-    def __init__(self, service: Service, client: ClientInfo, standing: Any, surface: Surface, server: Any) -> None:
+    def __init__(self, service: Service, client: ClientInfo, connection: Any, surface: Surface, server: Any) -> None:
         self._service = service
         self._client = client
-        self._standing = standing
+        self._standing = connection
         self._surface = surface
         self._server = server
         self._loop = asyncio.get_running_loop()
@@ -75,14 +75,14 @@ class Listening:
 
     def _changed(self) -> None:
         with contextlib.suppress(RuntimeError):  # the loop has ended
-            self._loop.call_soon_threadsafe(self._begin_to_tell)
+            self._loop.call_soon_threadsafe(self._schedule_notification)
 
-    def _begin_to_tell(self) -> None:
-        task = self._loop.create_task(self._tell())
+    def _schedule_notification(self) -> None:
+        task = self._loop.create_task(self._notify())
         self._telling.add(task)
         task.add_done_callback(self._telling.discard)
 
-    async def _tell(self) -> None:
+    async def _notify(self) -> None:
         assert isinstance(self._surface, ToolSurface)
         session = self._service.sessions.enter(self._client.session, profile=self._standing.profile)
         try:
@@ -101,7 +101,7 @@ async def serve(
     service: Service, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, client: ClientInfo
 ) -> None:
     """Serve until the client disconnects."""
-    connection = await in_thread(partial(standing_of, service, client))
+    connection = await in_thread(partial(connection_context, service, client))
     surface = surface_for(service, connection.profile, data=False, persona_instructions=connection.persona_instructions)
     server = build_server(surface, partial(enter, service, client, connection))
     listening = Listening(service, client, connection, surface, server)
@@ -136,7 +136,7 @@ class ConnectionContext:
     persona_instructions: str = ""
 
 
-def standing_of(service: Service, client: ClientInfo) -> ConnectionContext:
+def connection_context(service: Service, client: ClientInfo) -> ConnectionContext:
     """Read the properties from the settings. Invalid settings are reported in the reply to each call, where the model
     sees them; an unknown persona has no tools, and the instructions explain it."""
     try:

@@ -1,7 +1,7 @@
 """The application of a shared server: `/mcp` without sessions, REST, health, readiness and metrics.
 
-A request carries everything that answers it, so a load balancer may send each to another server, and one that dies
-takes nothing along.
+Each request contains all state that its reply needs, so a load balancer can send each one to another server, and the
+failure of a server loses no state.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ if TYPE_CHECKING:
 
 __all__ = ["shared_application"]
 
-# A server that has not seen the storage for so long should not get requests while others have.
+# A server without access to the storage for this long reports that it is not ready.
 UNREADY_SECONDS = 30.0
-# A client asks for the vectors of some hundred documents at a time.
+# A client requests the vectors of some hundred documents at a time.
 MOST_HASHES = 1_000
 
 
@@ -70,7 +70,7 @@ def shared_application(
 
 @dataclass(frozen=True)
 class SharedContexts(RequestContexts):
-    """Callers without sessions: nothing is remembered from one request to the next."""
+    """Callers without sessions: requests share no state."""
 
     service: SharedService
 
@@ -89,7 +89,7 @@ class StatelessEndpoint(McpEndpoint):
 
 
 class EnvelopeRest(Rest):
-    """What the daemon of a developer asks: whole envelopes, which it merges into its own replies."""
+    """The endpoint for a developer's daemon, which receives complete envelopes and merges them into its own replies."""
 
     def _surface(self, _context: RequestContext) -> Surface:
         return ToolSurface(self.contexts.service, recorded=False, packed=True)
@@ -112,7 +112,7 @@ class SharedRest(Rest):
         return self.contexts.service.site.index
 
     async def health(self, _request: Request) -> Response:
-        """The process runs. Whether it should get requests is `/ready`."""
+        """Succeeds while the process runs; `/ready` reports whether it should get requests."""
         return json_bytes(encode_line({"status": "ok", "version": __version__}))
 
     async def ready(self, _request: Request) -> Response:
@@ -133,7 +133,7 @@ class SharedRest(Rest):
         repo, embedder, hashes = args.get("repo"), args.get("embedder"), args.get("hashes")
         is_listed = isinstance(hashes, list) and all(isinstance(one, str) for one in hashes)
         if not isinstance(repo, str) or not isinstance(hashes, list) or not is_listed or len(hashes) > MOST_HASHES:
-            raise HttpRefusal(400, "query", "vectors are asked for by `repo`, `embedder` and `hashes`")
+            raise HttpRefusal(400, "query", "a request for vectors needs `repo`, `embedder` and `hashes`")
         index = self._index
         selection = index.select(Access.of(context.client.repositories or ()), [repo], ["**"])
         if embedder != selection.description.embedder or not selection.heads:
@@ -141,7 +141,7 @@ class SharedRest(Rest):
         return vectors_of_contents(selection.readable, hashes, selection.description.dimension)
 
     async def metrics(self, request: Request) -> Response:
-        """Counts of all repositories together, hence only for tokens with `metrics = true`."""
+        """Metrics over all repositories, therefore only for tokens with `metrics = true`."""
         if not request.scope[CALLER].monitors:
             raise HttpRefusal(403, "read", "this token may not read the metrics", "Set `metrics = true` for it.")
         return await super().metrics(request)

@@ -1,12 +1,12 @@
-"""From the `Authorization` header to a caller of a shared server.
+"""Determines the caller of a shared server from the `Authorization` header.
 
 `SharedVerifier` is a `TokenVerifier` of the MCP SDK: a token of the token file, or a JWT. The SDK's resource-server
 support does the rest: `BearerAuthBackend` reads the header and checks the expiry, and its metadata route tells clients
-which issuer to ask. What a caller may read becomes `HttpCaller.repositories`, and from there `access.Access`.
+which issuer to use. The readable repositories become `HttpCaller.repositories`, and then `access.Access`.
 
 `Issuer` checks signature, issuer, audience and expiry of a JWT. Keys are fetched when a token names one that is not
 known, at most once in `RETRY_SECONDS`, so forged tokens cannot make this server flood the issuer. While the issuer does
-not answer, known keys stay valid for a day.
+not respond, known keys stay valid for a day.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ __all__ = ["SharedCallers"]
 
 log = logs.get("shared")
 
-# Asymmetric ones: with the others, who can verify a token can also make one.
+# Only asymmetric algorithms: with symmetric ones, anyone who can verify a token can also create one.
 ALGORITHMS: Final = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 LEEWAY_SECONDS: Final = 30
 RETRY_SECONDS: Final = 10.0
@@ -53,7 +53,7 @@ MOST_BYTES: Final = 1 << 20
 LONGEST_TOKEN: Final = 16 << 10
 EVERYONE: Final = "*"
 WELL_KNOWN: Final = "/.well-known/oauth-protected-resource"
-# Load balancers have no token; these replies hold nothing about repositories.
+# Public, since load balancers have no token; these replies contain nothing about repositories.
 PUBLIC: Final = frozenset({"/health", "/ready"})
 JWT_DOTS: Final = 2
 
@@ -102,7 +102,7 @@ class IssuerKeys:
         self._lock = threading.Lock()
 
     def find(self, kid: str) -> jwt.PyJWK | None:
-        """The key of this id; without an id, the only key there is."""
+        """The key with this id; without an id, the only existing key."""
         with self._lock:
             now = time.monotonic()
             known = self._keys.get(kid) if kid else None
@@ -144,7 +144,7 @@ def _json(client: httpx.Client, url: str) -> dict[str, Any]:
 
 
 def _usable(listed: Sequence[Mapping[str, Any]]) -> Iterator[jwt.PyJWK]:
-    """Keys of a kind that we do not know are left out."""
+    """The keys of supported types."""
     for one in listed:
         try:
             key = jwt.PyJWK.from_dict(dict(one))
@@ -155,7 +155,7 @@ def _usable(listed: Sequence[Mapping[str, Any]]) -> Iterator[jwt.PyJWK]:
 
 
 def repositories_of(claims: Mapping[str, Any], settings: SharedSettings) -> tuple[str, ...]:
-    """What the groups of a caller may read. A claim that is no list of names grants nothing."""
+    """The repositories that a caller's groups may read. A claim that is not a list of names grants nothing."""
     named = claims.get(settings.groups_claim)
     groups = [named] if isinstance(named, str) else named if isinstance(named, list) else []
     wanted = [EVERYONE, *(group for group in groups if isinstance(group, str) and group != EVERYONE)]
@@ -163,7 +163,7 @@ def repositories_of(claims: Mapping[str, Any], settings: SharedSettings) -> tupl
 
 
 class SharedVerifier:
-    """Which token is whose; the claims of an `AccessToken` carry its repositories."""
+    """Verifies tokens and JWTs; the claims of an `AccessToken` contain its repositories."""
 
     def __init__(self, settings: SharedSettings, tokens: TokenFile | None, issuer: Issuer | None) -> None:
         self._settings = settings
@@ -194,7 +194,7 @@ class SharedCallers:
         if not settings.tokens and not settings.issuer:
             raise ConfigError(
                 "no access rules are configured for the shared index",
-                hint="Pass --tokens FILE (`llmc shared token` makes one), or set shared.issuer and shared.groups.",
+                hint="Pass --tokens FILE (`llmc shared token` creates one), or set shared.issuer and shared.groups.",
             )
         self._resource = AnyHttpUrl(f"{(settings.resource_url or url).rstrip('/')}/mcp")
         tokens = TokenFile(settings.tokens) if settings.tokens else None
@@ -218,7 +218,7 @@ class SharedCallers:
 
 
 def caller_of(user: AuthenticatedUser) -> HttpCaller:
-    """Permissions are part of the owner, so that handles cannot be opened after permissions were withdrawn."""
+    """Permissions are part of the owner, so handles cannot be opened after permissions were revoked."""
     claims = user.access_token.claims or {}
     repositories = tuple(claims["repositories"])
     identity = "\0".join([str(claims.get("iss", "")), user.access_token.client_id, *sorted(repositories)])

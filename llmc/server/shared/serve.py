@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SharedServerOptions", "serve_shared"]
 
-# Most of a call waits for the storage, so there may be more than a local server has.
+# More threads than in a local server, since calls mostly wait for the storage.
 THREADS = 32
 
 
@@ -43,17 +43,17 @@ class SharedServerOptions:
     listen: ListenOptions = field(default_factory=ListenOptions)
 
 
-def serve_shared(wanted: SharedServerOptions, settings: Settings, report: Callable[[str], None]) -> None:
-    """Serve until SIGTERM or SIGINT. `report` gets the URL once requests are answered."""
-    host, port = parse_address(wanted.listen.address, settings.server.host, settings.server.port)
-    check_options(wanted.listen, host)
+def serve_shared(options: SharedServerOptions, settings: Settings, report: Callable[[str], None]) -> None:
+    """Serve until SIGTERM or SIGINT. `report` receives the URL when the server is ready."""
+    host, port = parse_address(options.listen.address, settings.server.host, settings.server.port)
+    check_options(options.listen, host)
     sockets = bind(host, port)
     try:
-        scheme = "https" if wanted.listen.cert else "http"
-        address = Address(host, sockets[0].getsockname()[1], scheme, wanted.listen.names)
+        scheme = "https" if options.listen.cert else "http"
+        address = Address(host, sockets[0].getsockname()[1], scheme, options.listen.names)
         callers = SharedCallers(settings.shared, address.url)
-        with opened_service(wanted.url, settings) as service:
-            asyncio.run(SharedServer(service, callers, address, wanted.listen).run(sockets, report))
+        with opened_service(options.url, settings) as service:
+            asyncio.run(SharedServer(service, callers, address, options.listen).run(sockets, report))
     finally:
         for one in sockets:
             one.close()

@@ -1,13 +1,13 @@
-"""The service of a shared server: every call is answered over the repositories that its caller may read.
+"""The service of a shared server: every call uses the repositories that its caller may read.
 
-It has no roots and no daemon, and its home is a folder that ends with the process. Settings are read once.
+It has no roots and no daemon, and its home is a temporary folder of the process. Settings are read once.
 
-Handles are objects beside the tables, so that one made by a server opens on every other. Their names are secret (130
-bits made with a key that all servers share), and each is bound to its owner, which covers the caller's permissions.
-`llmc shared optimize` removes them after a day.
+Handles are objects beside the tables, so a handle works on every server. Their names are secret (130 bits derived with
+a key that all servers share), and each is bound to its owner, which includes the caller's permissions. `llmc shared
+optimize` removes them after a day.
 
 The audit log has one line of JSON for each call: time, caller, tool, the publications that the reply quotes, the error
-code and the duration. It has no arguments and no content: both may hold secrets.
+code and the duration. It has no arguments and no content, since both may contain secrets.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ log = logs.get("audit")
 FOLDER = "handles"
 KEY = "handle-key"
 MOST_NAMED = 50
-# They need a work tree, write something, call a model, or list what other servers keep.
+# Tools that need a work tree, write files, call a model, or list state of other servers.
 LOCAL_TOOLS: Final = (
     "run",
     "shell",
@@ -60,7 +60,7 @@ PROFILE_FLAG: Final = "server.profile="
 
 
 class ObjectCache:
-    """The part of a cache that `Handles` uses, as objects."""
+    """The cache interface that `Handles` uses, on objects in storage."""
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
@@ -76,7 +76,7 @@ class ObjectCache:
         self._storage.delete([f"{FOLDER}/{name}"])
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Does nothing: no file is open."""
 
 
 class StoredHandles(Handles):
@@ -92,7 +92,7 @@ class StoredHandles(Handles):
         return (head, body) if is_alive else ({}, "")
 
     def _store(self, name: str, text: str) -> None:
-        """Storage that does not answer costs the handle, never the reply."""
+        """Store a handle. If the storage does not respond, only the handle is lost, not the reply."""
         try:
             super()._store(name, text)
         except (StorageError, StoreFullError) as error:
@@ -108,7 +108,7 @@ class StoredHandles(Handles):
             return
 
     def _key(self) -> bytes:
-        """Created by the first server; all others read it."""
+        """The key of handles, created by the first server and read by all others."""
         if not self._secret:
             made = os.urandom(32)
             self._secret = made if self._storage.create(KEY, made) else self._storage.read(KEY) or b""
@@ -179,7 +179,8 @@ class SharedService(Service):
 
 
 def for_server(settings: Settings) -> Settings:
-    """Without tools that need more than an index, and without records of calls beside the audit log."""
+    """The settings without tools that need more than an index, and without a ledger, since the audit log records
+    calls."""
     server = settings.server.model_copy(
         update={"without_tools": (*settings.server.without_tools, *LOCAL_TOOLS), "agent": ""}
     )

@@ -1,4 +1,4 @@
-"""The token file of a shared server: who may read which repositories.
+"""The token file of a shared server: tokens and the repositories that each may read.
 
     [[tokens]]
     name = "ann"
@@ -6,7 +6,7 @@
     repositories = ["team/*", "!team/payroll"]
     expires = 2027-01-01T00:00:00Z
 
-The file holds hashes, so it is no secret itself. It is read again when it changes; a file that cannot be read or
+The file contains hashes, so it is not secret itself. It is read again when it changes; a file that cannot be read or
 contains a mistake grants no access until it is corrected, since a mistake might be a revocation.
 """
 
@@ -66,7 +66,7 @@ class TokenFile:
                 try:
                     self._entries = read_tokens(self.path)
                 except ConfigError as error:
-                    log.warning("the token file admits nobody", reason=str(error))
+                    log.warning("the token file is invalid, so no token is accepted", reason=str(error))
                     self._entries = {}
             return self._entries
 
@@ -112,7 +112,7 @@ def _entry(path: str, number: int, fields: Any) -> tuple[str, TokenEntry]:
 
 
 def add_token(path: str, name: str, patterns: Sequence[str], days: float = 0, *, metrics: bool = False) -> str:
-    """A new token, appended to the file. The file never holds it."""
+    """Create a token and append its entry to the file, which contains only the hash."""
     import json  # noqa: PLC0415 - strings of JSON are strings of TOML
 
     if Path(path).exists():

@@ -19,7 +19,7 @@ HOUR, DAY = 3_600, 86_400
 # Distances between ticks on the time axis, in seconds.
 STEPS: Final = (300, 900, 1_800, HOUR, 2 * HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, DAY, 2 * DAY, 7 * DAY, 14 * DAY)
 TICK_WIDTH: Final = 90
-HALF_LABEL: Final = 20  # of a tick's text, which is centred below it
+HALF_LABEL: Final = 20  # half the width of a tick's label, which is centred below it
 NICE: Final = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 
@@ -50,7 +50,7 @@ class Chart:
     zero: float
     width: int
     height: int
-    each: str  # how long the time of a bar is
+    each: str  # the duration that a bar covers
     left: int = LEFT
 
     @property

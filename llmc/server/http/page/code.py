@@ -1,7 +1,7 @@
 """Highlights code with pygments, line by line, and marks the words of the query.
 
-A text is lexed as a whole and split into lines afterwards, so that strings and comments over several lines are right.
-Long lines and long texts are not highlighted: some lexers take quadratic time.
+A text is lexed as a whole and split into lines afterwards, so that strings and comments over several lines are
+highlighted correctly. Long lines and long texts are not highlighted: some lexers take quadratic time.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What each page shows: a template and its values, from replies of tools and values of the service.
+"""The template and values of each page, from replies of tools and values of the service.
 
-The page asks the same tools as an agent does, so what it shows is what a model would get; these calls are not recorded
-in the ledger. Nothing here is HTML except lines of code that `code` has escaped.
+The page calls the same tools as an agent, so it shows what a model would receive; these calls are not recorded in the
+ledger. Values contain no HTML except lines of code that `code` has escaped.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SPANS", "TOOLS", "Pages"]
 
-# tool → (its name, the argument that the box fills, what to write there)
+# tool → (title, argument for the input box, placeholder)
 TOOLS: Final = {
     "search": ("Search", "query", "name, question or error"),
     "grep": ("Grep", "pattern", "a regular expression, as in ripgrep"),
@@ -141,7 +141,7 @@ class Pages:
         return "code.html", values
 
     def symbol(self, request: Request) -> Shown:
-        """A definition with its code, its callers and what it calls, as lists and as a picture."""
+        """A definition with its code, its callers and its callees, as lists and as a picture."""
         name = request.query_params.get("name", "")
         calls = self._ask(request, "calls", {"name": name, "depth": 1, "all": True})
         callers = self._ask(request, "callers", {"name": name, "all": True})
@@ -157,7 +157,7 @@ class Pages:
         return "symbol.html", {"name": name, "definitions": views, "more": len(known) - len(views)}
 
     def _symbol_view(self, request: Request, one: dict[str, Any], called_by: dict[str, Any]) -> dict[str, Any]:
-        """`one` has what the definition calls; `called_by` its callers, if they are known."""
+        """`one` contains the callees of the definition, `called_by` its callers, if they are known."""
         path, line, end = str(one["path"]), int(one["line"]), int(one["end_line"])
         target = f"{one['root']}/{path}:{line}-{min(end, line + LINES_PER_PAGE)}"
         text = str(self._ask(request, "read", {"target": target, "all": True}).data.get("text", ""))
@@ -204,7 +204,7 @@ class Pages:
         return "activity.html", values
 
     def sessions(self, _request: Request) -> Shown:
-        """Sessions by the ledger, so that the figures are those of the activity page, and which are connected now."""
+        """Sessions from the ledger, consistent with the activity page, and which of them are connected."""
         values = self._session_values(self._figures("90d").sessions)
         listed = {one.session for one in values["sessions"]}
         silent = [one for one in values["connected"].values() if one.id not in listed]
@@ -223,7 +223,7 @@ class Pages:
     # ---- personas ----
 
     def personas(self, request: Request) -> Shown:
-        """The personas; one of them is previewed with the arguments in the address."""
+        """The personas, with a preview of one for the arguments in the URL."""
         settings = self._service.settings_of(self._contexts.client)
         infos = AgentRegistry.from_settings(settings).list()
         given = request.query_params
@@ -273,8 +273,8 @@ class Pages:
     # ---- helpers ----
 
     def _ask(self, request: Request, tool: str, args: dict[str, Any]) -> Reply:
-        """The reply that a model would get; it is not recorded, since no model reads it. Without a session, so that
-        nothing is left out because it was sent before."""
+        """The reply that a model would receive. It is not recorded, since no model reads it, and has no session, so
+        that nothing is omitted because it was sent before."""
         context = self._contexts.enter(request.scope[CALLER], "", {})
         surface = ToolSurface(self._service, recorded=False)
         return surface.call(context, tool, args, RunningRequest(context.client))

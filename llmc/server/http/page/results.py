@@ -35,7 +35,7 @@ class ShownLine:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """`symbol` opens the page of a definition; `note` is a word on the place, such as its kind."""
+    """`symbol` opens the page of a definition; `note` is a remark about the place, such as its kind."""
 
     lines: list[ShownLine]
     name: str = ""
@@ -59,7 +59,7 @@ class FileResult:
 
 
 def result_files(tool: str, reply: Reply, terms: frozenset[str], roots: dict[str, str]) -> list[FileResult] | None:
-    """None if the reply is an error or has another form, such as the rest of a result."""
+    """The files of a reply; None for an error or another format, such as the rest of a result."""
     reader = READERS.get(tool)
     if (
         reader is None

@@ -81,7 +81,7 @@ def neighbours(entries: Sequence[dict[str, Any]]) -> list[Neighbour]:
 
 def picture(name: str, path: str, callers: Sequence[Neighbour], callees: Sequence[Neighbour]) -> Picture | None:
     """None if there is nothing to draw."""
-    left, right = shown(callers), shown(callees)
+    left, right = visible_nodes(callers), visible_nodes(callees)
     if not left and not right:
         return None
     height = max(len(left), len(right), 1) * ROW + 2 * MARGIN
@@ -101,8 +101,8 @@ def picture(name: str, path: str, callers: Sequence[Neighbour], callees: Sequenc
     return Picture(tuple(nodes), tuple(edges), height)
 
 
-def shown(found: Sequence[Neighbour]) -> list[tuple[str, str, str, bool]]:
-    """(name, path, target, likely) of each node; the last one counts those that are not drawn."""
+def visible_nodes(found: Sequence[Neighbour]) -> list[tuple[str, str, str, bool]]:
+    """(name, path, target, likely) of each node; the last one shows the number of nodes that are not drawn."""
     room = MOST_NODES if len(found) <= MOST_NODES else MOST_NODES - 1
     nodes = [(one.name, f"{one.path}:{one.line}", one.target, one.precision != "exact") for one in found[:room]]
     if len(found) > room:
@@ -116,5 +116,5 @@ def curve(start: tuple[float, float], end: tuple[float, float]) -> str:
 
 
 def short(text: str) -> str:
-    """The end of a long text: of a path or a qualified name it says most."""
+    """The end of a long path or qualified name, which is its most informative part."""
     return text if len(text) <= LONGEST_NAME else f"…{text[-LONGEST_NAME + 1 :]}"
