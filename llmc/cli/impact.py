@@ -7,11 +7,12 @@ from typing import Any
 import click
 
 from llmc.cli._options import Options, pass_options
-from llmc.cli._tool_call import ask_tool, common_options
+from llmc.cli._tool_call import ask_tool, common_options, secondary
 
 
 @click.command()
 @click.argument("name")
+@secondary("--no-tests", is_flag=True, help="Only count what is in tests.")
 @common_options
 @pass_options
 def command(options: Options, /, **args: Any) -> int:

@@ -352,7 +352,14 @@ def leave(envelope: Envelope, kept: Kept) -> tuple[Group, ...]:
             if taken is None:
                 items.append(item)
             elif taken < len(item.rows):
-                items.append(replace(item, rows=item.rows[taken:]))
+                items.append(_from_row(item, taken))
         if items:
             groups.append(replace(group, items=tuple(items), count=None))
     return tuple(groups)
+
+
+def _from_row(item: Item, taken: int) -> Item:
+    """The item without its first rows; it is where its first remaining line is."""
+    rows = item.rows[taken:]
+    first = next((row.number for row in rows if row.number is not None and not row.context), None)
+    return replace(item, rows=rows, start=first if item.start and first else item.start)

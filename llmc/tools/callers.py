@@ -15,6 +15,7 @@ from llmc.tools.graph_output import (
     EVERY_TEST,
     GUESSES,
     NAME,
+    NO_TESTS,
     WORDS,
     Lines,
     TestUse,
@@ -51,7 +52,7 @@ def run(asked: ToolRequest) -> Envelope:
     said = [resolved_count(len(code), "caller", unverified)]
     said += [f"{len(in_tests)} in tests"] if in_tests else []
     said += [] if code else registered(shown)
-    layout = CallerLayout(lines, every_test=asked.flag("all"))
+    layout = CallerLayout(lines, every_test=asked.flag("all"), no_tests=asked.flag("no_tests"))
     said += [note for _, note in unverified if note]
     said += [
         f"{len(edges)} through {base.qualified}" for _, tree in trees for base, edges in tree.through_bases.items()
@@ -81,10 +82,12 @@ def registered(shown: Sequence[LookupTarget]) -> list[str]:
 
 @dataclass(frozen=True)
 class CallerLayout:
-    """Callers by file, product code first. Those in tests are counted by file unless `every_test`."""
+    """Callers by file, product code first. Those in tests are counted by file, all listed (`every_test`), or left out
+    (`no_tests`)."""
 
     lines: Lines
     every_test: bool
+    no_tests: bool = False
 
     def groups(self, graph: Graph, tree: Tree, guesses: list[Group]) -> Iterator[Group]:
         yield Group("", (defined_item(self.lines, graph, tree.node),))
@@ -94,6 +97,8 @@ class CallerLayout:
         yield from through_group(self.lines, graph, tree.through_bases)
         yield from through_group(self.lines, graph, tree.of_implementations, "of the implementation")
         yield from guesses
+        if self.no_tests:
+            return
         if self.every_test:
             yield from self._by_file(graph, tests, " (tests)")
         else:
@@ -174,6 +179,7 @@ TOOL = Tool(
         NAME,
         Argument("depth", "integer", "Levels of callers (default: 1)."),
         GUESSES,
+        NO_TESTS,
         BUDGET,
         EVERY_TEST,
     ),

@@ -28,6 +28,7 @@ __all__ = [
     "EVERY_TEST",
     "GUESSES",
     "NAME",
+    "NO_TESTS",
     "WORDS",
     "Lines",
     "TestUse",
@@ -44,6 +45,7 @@ __all__ = [
 
 NAME = Argument("name", "string", "A definition: name, Class.method or path:name.", required=True)
 GUESSES = Argument("guesses", "boolean", "List all edges that match by name alone, too.")
+NO_TESTS = Argument("no_tests", "boolean", "Only count what is in tests.")
 EVERY_TEST = Argument("all", "boolean", "Everything, without a budget; also every use in tests.")
 WORDS = {"type": "as a type", "inherit": "as a base", "use": "as a value", "write": "assigned"}
 # Definitions of one name that are answered for at once; the others are named.

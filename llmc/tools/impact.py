@@ -12,6 +12,7 @@ from llmc.tools.calls import MARKS
 from llmc.tools.graph_output import (
     EVERY_TEST,
     NAME,
+    NO_TESTS,
     WORDS,
     Lines,
     TestUse,
@@ -63,7 +64,8 @@ def run(asked: ToolRequest) -> Envelope:
             for (graph, node, one), (guesses, _) in zip(found, unverified, strict=True)
             for group in (
                 Group("", (defined_item(lines, graph, node),)),
-                *groups(lines, graph, one, guesses, every_test=asked.flag("all")),
+                *groups(lines, graph, one, guesses),
+                *([] if asked.flag("no_tests") else in_tests(lines, graph, one, every_test=asked.flag("all"))),
             )
         ),
         notes=notes_of(asked, more, cut),
@@ -112,9 +114,9 @@ def known_data(lines: Lines, graph: Graph, known: Mapping[GraphNode, Implementin
     ]
 
 
-def groups(lines: Lines, graph: Graph, found: Impact, guesses: list[Group], *, every_test: bool) -> Iterator[Group]:
-    """Uses in code, also through what it overrides, everything that has the same signature, files that only import it,
-    tests by file."""
+def groups(lines: Lines, graph: Graph, found: Impact, guesses: list[Group]) -> Iterator[Group]:
+    """Uses in code, also through what it overrides, everything that has the same signature, files that only import
+    it."""
     code = [edge for edge in found.callers if not graph.in_test(edge.source)]
     yield from uses(lines, graph, code, "")
     yield from through_group(lines, graph, found.through)
@@ -131,12 +133,16 @@ def groups(lines: Lines, graph: Graph, found: Impact, guesses: list[Group], *, e
     if unused:
         places = dict.fromkeys(f"{lines.path(graph, edge.site.doc)}:{edge.site.line}" for edge in unused)
         yield Group("imported, not used by name", tuple(Item((), place) for place in places))
+
+
+def in_tests(lines: Lines, graph: Graph, found: Impact, *, every_test: bool) -> Iterator[Group]:
+    """Uses in tests, by file."""
     tests = [edge for edge in found.callers if graph.in_test(edge.source)]
     if every_test:
         yield from uses(lines, graph, tests, " (tests)")
     else:
-        in_tests = [TestUse(edge.site.doc, edge.site.line, edge.site.kind, edge.source.qualified) for edge in tests]
-        yield from test_group(lines, graph, in_tests)
+        counted = [TestUse(edge.site.doc, edge.site.line, edge.site.kind, edge.source.qualified) for edge in tests]
+        yield from test_group(lines, graph, counted)
 
 
 def known_group(lines: Lines, graph: Graph, known: Implementing, title: str, word: str) -> Iterator[Group]:
@@ -177,7 +183,7 @@ TOOL = Tool(
     run=run,
     cacheable=True,
     cpu_bound=True,
-    arguments=(NAME, BUDGET, EVERY_TEST),
+    arguments=(NAME, NO_TESTS, BUDGET, EVERY_TEST),
     schema=("name",),
     topics=frozenset({"code", "tests"}),
     examples=("impact Session.send",),

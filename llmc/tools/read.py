@@ -12,43 +12,47 @@ from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from llmc.base.errors import LlmcError, NotFoundError, NotIndexedYetError, QueryError
-from llmc.base.languages import has_statements, language_of, role_of
+from llmc.base.errors import LlmcError, NotFoundError, QueryError
+from llmc.base.languages import language_of
 from llmc.base.model import CALLABLES
-from llmc.base.references import is_module, module_splits
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.phrases import freshness_notes, plural
 from llmc.retrieval.enclosing import symbols_of
-from llmc.retrieval.line_kinds import COMMENT, IMPORT, FileText
+from llmc.retrieval.line_kinds import FileText
 from llmc.retrieval.outline import OutlineRequest, outline
-from llmc.retrieval.skeleton import Fold, skeleton
-from llmc.retrieval.statements import is_left_out, statements
+from llmc.retrieval.skeleton import skeleton
 from llmc.retrieval.targets import (
     BinaryFile,
     Target,
     find_symbol,
-    named_target,
     overloads_with_body,
     parse_target,
     read_target,
 )
-from llmc.retrieval.unindexed import unindexed_definitions
 from llmc.tool import BUDGET, FOCUS, Argument, Tool, ToolRequest
-from llmc.tools.code_text import code_of
 from llmc.tools.handle_pages import read_item, read_page
 from llmc.tools.nearest import completed, with_nearest
 from llmc.tools.outline_layout import file_layout
+from llmc.tools.read_code import (
+    LONG_FUNCTION,
+    LONG_OF_SEVERAL,
+    SKELETON,
+    code_of,
+    code_rows,
+    is_shorter_as_code,
+    skeleton_rows,
+)
+from llmc.tools.read_names import located, places_of
+from llmc.tools.read_several import merged, together
 from llmc.tools.remotes import local_target, read_remote
 from llmc.tools.scope import written_together
 from llmc.workspace import shown_path
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from llmc.base.model import Symbol
     from llmc.indexer.root_index import RootIndex
     from llmc.retrieval.outline import FileOutline
-    from llmc.retrieval.statements import Statement
     from llmc.retrieval.view import View
 
 # A file up to this many lines is shown whole, as far as the budget goes; of a longer one the outline says more.
@@ -57,26 +61,16 @@ WHOLE_LINES = 250
 # room of the others.
 MAP_SHARE, MAP_SHARE_OF_SEVERAL = 0.75, 0.3
 HEAD_LINES = 12
-# Of a function that is asked for by name and longer than this, the statements are shown unless all of it is asked for;
-# with too many of them, its skeleton. Of several functions, which are read to follow a flow, shorter ones are long.
-LONG_FUNCTION, LONG_OF_SEVERAL = 80, 40
-# About 1,000 tokens; half of that for each of several.
+# Of a long function: about 1,000 tokens; half of that for each of several.
 MOST_STATEMENTS, STATEMENTS_OF_SEVERAL = 90, 45
 FEW_STATEMENTS = 0.55  # of them: so many are shown whole and not as a skeleton
-SKELETON = "skeleton of"
-# What is shorter has no body: a declaration, or a name that is handed on.
-BODY_LINES = 3
-MOST_PLACES = 5
 # Overloads that have together at most so many lines are shown together: they usually call each other.
 SHORT_OVERLOADS = 60
+MOST_FUNCTIONS = 5  # that are named of a range
 MOST_OVERLOADS = 6  # places of others in the first line
 MOST_TARGETS = 20
-SKELETONS = f"skeletons of functions over {LONG_OF_SEVERAL} lines, --all shows them"
 CODE_ALONE = "without comments and logging"
 CODE_HINT = "--code is shorter: every statement, no comments"
-# Of the characters, without `statements` joining anything: of 309 ranges, as many as are a fifth shorter as statements.
-WORTH_A_HINT = 0.16
-FEW_IMPORTS = 3
 STEPS = "steps"  # behind the handle of a delegate's reply: what it did
 
 
@@ -108,80 +102,6 @@ def read_or_say(asked: ToolRequest, target: str) -> Envelope | LlmcError:
         return with_nearest(asked.workspace, error)
 
 
-def merged(targets: Sequence[str], results: list[Envelope | LlmcError]) -> tuple[list[str], list[Envelope | LlmcError]]:
-    """Ranges of one file that overlap or touch are one target."""
-    names: list[str] = []
-    kept: list[Envelope | LlmcError] = []
-    for name, result in zip(targets, results, strict=True):
-        for at, other in enumerate(kept):
-            if isinstance(result, Envelope) and isinstance(other, Envelope) and overlap(result, other):
-                kept[at] = joined(other, result)
-                break
-        else:
-            names.append(name)
-            kept.append(result)
-    return names, kept
-
-
-def overlap(one: Envelope, other: Envelope) -> bool:
-    spans = [(each.data["root"], each.data["path"]) for each in (one, other) if "start_line" in each.data]
-    if len(spans) < 2 or spans[0] != spans[1] or not (is_range(one) and is_range(other)):  # noqa: PLR2004 - both
-        return False
-    first, second = sorted((each.data["start_line"], each.data["end_line"]) for each in (one, other))
-    return bool(second[0] <= first[1] + 1)
-
-
-def is_range(one: Envelope) -> bool:
-    """Whether it is nothing but lines that follow each other."""
-    if len(list(one.items())) > 1:  # overloads
-        return False
-    rows = [row for item in one.items() for row in item.rows]
-    return len(one.groups) == 1 and not one.folded and all(row.number is not None for row in rows)
-
-
-def joined(one: Envelope, other: Envelope) -> Envelope:
-    rows = {row.number or 0: row for each in (one, other) for item in each.items() for row in item.rows}
-    start, end = min(rows), max(rows)
-    item = next(one.items())
-    whole = replace(item, rows=tuple(rows[at] for at in sorted(rows)), start=start, end=end)
-    text = "\n".join(row.text for row in whole.rows)
-    data = {**one.data, "start_line": start, "end_line": end, "text": text}
-    title = one.found.partition(" · ")[0].rpartition(":")[0] or one.found.partition(" · ")[0]
-    total = plural(one.data["lines"], "line")
-    found = f"{title}:{start}-{end} of {total}" if start > 1 or end < one.data["lines"] else f"{title} · {total}"
-    return replace(one, found=found, groups=(Group("", (whole,)),), data=data)
-
-
-def together(targets: Sequence[str], results: list[Envelope | LlmcError]) -> Envelope:
-    read = [one for one in results if isinstance(one, Envelope)]
-    if not read:
-        raise next(one for one in results if isinstance(one, LlmcError))
-    groups: list[Group] = []
-    for target, one in zip(targets, results, strict=True):
-        if isinstance(one, Envelope):
-            groups += titled(one)
-        else:
-            words = f"{one.message}. {one.hint}" if one.hint else one.message
-            groups.append(Group(target, (Item((Row(words),)),)))
-    share = "" if len(read) == len(targets) else f"{len(read)} of "
-    return Envelope(
-        "read",
-        f"{share}{plural(len(targets), 'target')}",
-        tuple(groups),
-        tuple(dict.fromkeys(SKELETONS if note.startswith(SKELETON) else note for one in read for note in one.notes)),
-        data={"targets": [one.data if isinstance(one, Envelope) else {"error": one.as_dict()} for one in results]},
-        unit="line" if all(one.unit for one in read) else "",
-        folded=tuple(group for one in read for group in one.folded),
-        explicit=all(one.explicit or one.folded for one in read),  # an outline has its own limit
-    )
-
-
-def titled(one: Envelope) -> tuple[Group, ...]:
-    """Alone, its first line names a file; with others the group must."""
-    first, *others = one.groups or (Group("", ()),)
-    return replace(first, title=first.title or one.found), *others
-
-
 def read_one(asked: ToolRequest, text: str, *, alone: bool = True) -> Envelope:
     name, _, number = text.partition(":")
     number = "" if number == STEPS else number
@@ -201,113 +121,6 @@ def read_one(asked: ToolRequest, text: str, *, alone: bool = True) -> Envelope:
         raise QueryError(f"{target.path} is a folder", hint="`outline` or `tree` show what is in it.")
     told = read_lines(asked, root_index, path, target, alone=alone)
     return replace(told, found=f"{told.found} · also {places_of(asked, others, 2)}") if others else told
-
-
-Found = tuple["RootIndex", str, Target]
-
-
-def located(asked: ToolRequest, target: Target) -> list[Found]:
-    """A path; or a name that is none, such as `Parser.feed`: where it is defined, if one place is the obvious one. The
-    other places follow."""
-    try:
-        return [(*asked.workspace.locate(target.path), target)]
-    except NotFoundError:
-        name = ".".join(filter(None, (target.path, target.symbol)))
-        found = [(index, path, part_of(one, target)) for index, path, one in defined(asked, name)]
-        if not found:
-            raise
-    found.sort(key=lambda one: (role_of(one[1]) != "code", -one[2].length))
-    meant = obvious(found, name)
-    if meant is None:
-        reason = f"{plural(len(found), 'definition')} have this name"
-        raise NotFoundError(f"{name} is ambiguous", reason=reason, hint=f"Read one: {places_of(asked, found)}.")
-    return [meant, *(one for one in found if not is_within(one, meant))]
-
-
-def is_within(one: Found, meant: Found) -> bool:
-    """Such as the constructor of a class that is shown."""
-    return one[:2] == meant[:2] and meant[2].start <= one[2].start <= one[2].end <= meant[2].end
-
-
-def part_of(symbol: Target, target: Target) -> Target:
-    """Lines of a symbol: numbers of the file where they lie in it, else counted from its first line."""
-    if not target.start:
-        return symbol
-    inside = symbol.start <= target.start <= symbol.end
-    first = target.start if inside else min(symbol.start + target.start - 1, symbol.end)
-    last = (target.end or symbol.length + 1) + first - target.start
-    return replace(symbol, start=first, end=min(last, symbol.end), named=False, kind="", overloads=())
-
-
-def obvious(found: list[Found], name: str) -> Found | None:
-    """The only one; else the only one in code that is no test, stub or copy; else of those the only one with a body, or
-    with a body and no more to its name (`getSchema`, not `Service.getSchema`)."""
-    if len(found) == 1:
-        return found[0]
-    code = [one for one in found if role_of(one[1]) == "code"]
-    bodies = [one for one in code if one[2].length >= BODY_LINES]
-    whole = [one for one in bodies if one[2].qualified == name]
-    return next((only[0] for only in (code, bodies, whole) if len(only) == 1), None)
-
-
-def places_of(asked: ToolRequest, found: list[Found], most: int = MOST_PLACES) -> str:
-    shown = [f"{shown_path(asked.workspace, root_index.root.id, path)}:{one.start}" for root_index, path, one in found]
-    return ", ".join(shown[:most]) + (f" and {len(shown) - most} more" if len(shown) > most else "")
-
-
-def defined(asked: ToolRequest, name: str) -> list[Found]:
-    """One for each file and qualified name: overloads are one target."""
-    if not is_encodable(name):  # a file name that is not UTF-8, which the catalog cannot be asked for
-        return []
-    wanted = name.replace("::", ".").removesuffix("()")
-    found: dict[tuple[str, str, str], list[Symbol]] = {}
-    last = wanted.rpartition(".")[2]
-    complete = True
-    for view in asked.workspace.views():
-        places = view.store.catalog.places(view.root.id)
-        known = [
-            (path, one.symbol)
-            for one in view.store.catalog.symbols(name=wanted)
-            if (path := places.get(one.doc)) is not None and path not in view.pending
-        ] or in_module(view, places, wanted)
-        unindexed, scanned = unindexed_definitions(view, wanted) if view.pending else ([], True)
-        complete = complete and scanned and not view.unsure
-        known += unindexed
-        spelled = [one for one in known if one[1].name == last] or known  # `Session` is not `session`
-        for path, symbol in spelled:
-            found.setdefault((view.root.id, path, symbol.qualified), []).append(symbol)
-    if not found and not complete:
-        raise NotIndexedYetError(
-            f"{name} was not found so far", reason="the index is still being built", hint="Ask again in a moment."
-        )
-    return [
-        (asked.workspace.root_index(root), path, named_target(path, symbols))
-        for (root, path, _), symbols in found.items()
-    ]
-
-
-def in_module(view: View, places: Mapping[int, str], name: str) -> list[tuple[str, Symbol]]:
-    """`module.name`, where the module is a file."""
-    for module, rest in module_splits(name.split(".")):
-        found = [
-            (path, one.symbol)
-            for one in view.store.catalog.symbols(name=rest)
-            if (path := places.get(one.doc)) is not None
-            and path not in view.pending
-            and one.symbol.qualified == rest
-            and is_module(path, module)
-        ]
-        if found:
-            return found
-    return []
-
-
-def is_encodable(name: str) -> bool:
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def read_span(asked: ToolRequest, root_index: RootIndex, path: str, start: int, end: int) -> Envelope:
@@ -401,14 +214,18 @@ def also_words(overloads: Sequence[tuple[int, int]]) -> str:
 
 
 def inside_of(view: View, path: str, target: Target) -> str:
-    """Of lines that begin inside a function, its name."""
+    """Of lines that begin inside a function, the functions that they touch."""
     if target.named or target.start <= 1:
         return ""
-    around = [one for one in symbols_of(view, path).around(target.start) if one.kind in CALLABLES]
+    symbols = symbols_of(view, path)
+    around = [one for one in symbols.around(target.start) if one.kind in CALLABLES]
     if not around or around[-1].start_line >= target.start:
         return ""
-    word = "in" if (target.end or target.start) <= around[-1].end_line else "from inside"
-    return f" {word} {around[-1].qualified}"
+    last = target.end or target.start
+    later = [one.name for one in symbols.symbols if one.kind in CALLABLES and target.start < one.start_line <= last]
+    names = list(dict.fromkeys([around[-1].qualified, *later]))
+    more = f" and {len(names) - MOST_FUNCTIONS} more" if len(names) > MOST_FUNCTIONS else ""
+    return f" in {', '.join(names[:MOST_FUNCTIONS])}{more}"
 
 
 def as_asked(  # noqa: PLR0917 - what is known of these lines
@@ -431,30 +248,6 @@ def as_asked(  # noqa: PLR0917 - what is known of these lines
     return rows, (CODE_HINT,) if is_hinted else ()
 
 
-def is_shorter_as_code(rows: tuple[Row, ...], text: FileText) -> bool:
-    """An estimate: the lines that `statements` leaves out, without what it joins."""
-    spare = (row for row in rows if is_left_out(row.text) or text.kind(row.number or 0) == COMMENT)
-    return sum(len(row.text.strip()) for row in spare) > WORTH_A_HINT * sum(len(row.text.strip()) for row in rows)
-
-
-def code_rows(rows: tuple[Row, ...], lines: Sequence[str], path: str) -> tuple[Row, ...]:
-    """Every statement in one line, without comments, docstrings, log calls and longer lists of imports; a number shows
-    where each begins. Of a file that is no program code only comments and blank lines go."""
-    language = language_of(path)
-    text = "\n".join(lines) + "\n"
-    file = FileText(text, language)
-    kinds = {row.number or 0: file.kind(row.number or 0) for row in rows}
-    if not has_statements(language):
-        return tuple(row for row in rows if kinds[row.number or 0] != COMMENT and row.text.strip())
-    if not rows:
-        return ()
-    imports = frozenset(number for number, kind in kinds.items() if kind == IMPORT)
-    is_long = FEW_IMPORTS < len(imports) < len(rows) - FEW_IMPORTS
-    code = code_of(path, text).without(imports) if is_long else code_of(path, text)
-    first, last = rows[0].number or 1, rows[-1].number or 1
-    return skeleton_rows(statements(code.part(first, last), first))
-
-
 def binary_envelope(asked: ToolRequest, root_index: RootIndex, path: str, file: BinaryFile) -> Envelope:
     root = root_index.root.id
     found = f"{shown_path(asked.workspace, root, path)} · {file} · not text"
@@ -475,15 +268,6 @@ def shape(  # noqa: PLR0917 - what is known of these lines
     noted = (f"{SKELETON} {plural(len(whole.rows), 'line')}, --all shows them", *notes)
     return Envelope(
         "read", found, (group,), noted, data=data, unit="line", folded=(Group("", (whole,)),), explicit=True
-    )
-
-
-def skeleton_rows(parts: Sequence[Statement | Fold]) -> tuple[Row, ...]:
-    return tuple(
-        Row(f"… {int(part)} lines{': ' if part.names else ''}{', '.join(part.names)}")
-        if isinstance(part, Fold)
-        else Row(" " * part.level + part.text, part.number)
-        for part in parts
     )
 
 

@@ -14,10 +14,9 @@ from llmc.retrieval.grep_groups import group_files, ungrouped
 from llmc.retrieval.signals import TYPES
 from llmc.retrieval.skeleton import skeleton
 from llmc.retrieval.unindexed import unindexed_definitions
-from llmc.tools.code_text import code_of
 from llmc.tools.grep_compress import listed_places, trimmed
 from llmc.tools.grep_rows import cost
-from llmc.tools.read import skeleton_rows
+from llmc.tools.read_code import code_of, skeleton_rows
 from llmc.workspace import shown_path
 
 if TYPE_CHECKING:

@@ -107,6 +107,7 @@ def test_words_and_random_values_under_a_telling_name_go(line: str, path: str) -
         'TOKEN_URL = "https://example.org/oauth/token"',
         'dependencies = [("auth", "0002_alter_permission_name_max_length")]',
         'PASSWORD = "newpassword"',
+        "const password = given || this.random.text(24);",
         'token = "xyz uses non-hex characters"',
         "tool --token-file build/tokens.json",
         'host_key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAICV0MGX"',

@@ -75,6 +75,9 @@ mod tests {
     "site/tags.py": "def test_page(page):\n    return page.lockable\n",
     "site/test_tags.py": "def test_it():\n    assert tags.lockable\n",
     "site/test/testapp/models.py": "class Page:\n    lockable = True\n",
+    "src/again.ts": "export function repeat() {\n"
+    + "".join(f"\tagain({at});\n" + "\tother();\n" * 9 for at in range(30))
+    + "}\n",
     "site/tests/fixtures/pages.py": "def prepared_page():\n    return Page()\n",
     **{f"src/routes/r{at}.ts": f"export const r{at} = () => {{\n\treturn widget({at});\n}};\n" for at in range(60)},
 }
@@ -138,6 +141,14 @@ def test_tests_are_recognised_inside_files_and_filters_hold_for_lists_and_counts
 def test_fixtures_of_tests_are_test_code_for_the_filters(ask: Callable[..., Reply]) -> None:
     assert ask("grep", pattern="prepared_page", no_tests=True).text == "no matches"
     assert ask("grep", pattern="prepared_page", only_tests=True).data["matches"] == 1
+
+
+def test_what_is_left_of_a_symbol_is_at_its_first_line(ask: Callable[..., Reply]) -> None:
+    reply = ask("grep", pattern="again", path=["src/again.ts"], context=3, budget=200)
+    shown = {int(line.split()[0]) for line in reply.text.split("\n") if "again(" in line and line[0].isdigit()}
+    rest = ask("handle", name=reply.handle).text
+    first = min(number for number in range(2, 302, 10) if number not in shown)
+    assert f"src/again.ts:{first} " in rest
 
 
 def test_only_the_symbols_around_the_matches_are_listed_with_counts(ask: Callable[..., Reply]) -> None:

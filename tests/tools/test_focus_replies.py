@@ -187,7 +187,7 @@ def test_the_command_line_asks_with_focus_and_honours_the_variables(tmp_path: Pa
         assert "lines → h" in kept.stdout
         place.environ |= {"PRUNER_URL": pruner.url("hanging"), "PRUNER_TIMEOUT_MS": "7"}
         failed = place.llmc("read", "steps.py", "--focus", QUESTION, "--plain", cwd=tmp_path)
-        assert "unpruned: the pruner did not answer within 0.1 s" in failed.stdout
+        assert "unpruned: the pruner did not respond within 0.1 s" in failed.stdout
         place.environ |= {"PRUNER_URL": ""}
         again = place.llmc("read", "steps.py", "--focus", QUESTION, "--plain", cwd=tmp_path)
         assert again.stdout == kept.stdout

@@ -39,6 +39,8 @@ def test_depth_guesses_budget_and_json_are_options(typed: CommandLine) -> None:
     assert {one["name"] for one in callers} == {"Courier.deliver", "test_retry_policy_waits_longer_with_each_attempt"}
     assert "1 caller · 1 in tests" in typed.text("callers", "RetryPolicy", "--budget", "60")
     assert "tests\n tests/test_retry.py 5 test_retry_policy" in typed.text("callers", "RetryPolicy")
+    assert "tests/test_retry.py" not in typed.text("callers", "RetryPolicy", "--no-tests")
+    assert "tests/test_retry.py" not in typed.text("impact", "RetryPolicy", "--no-tests")
     assert "tests/test_retry.py (tests)\n5 test_retry_policy" in typed.text("callers", "RetryPolicy", "--all")
     assert "delay(attempt" in typed.text("calls", "Courier.deliver", "--signatures")
     assert typed("tests", "RetryPolicy.delay", "--depth", "1").returncode == 0

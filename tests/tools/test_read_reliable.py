@@ -228,7 +228,7 @@ def test_several_targets_may_be_one_string(read: Callable[..., Reply]) -> None:
 def test_lines_inside_a_function_name_it(read: Callable[..., Reply]) -> None:
     assert read("long.py:10-12").text.split("\n")[0] == "long.py:10-12 of 244 lines in everything"
     assert read("long.py:1-3").text.split("\n")[0] == "long.py:1-3 of 244 lines"
-    assert read("code.py:5-9").text.split("\n")[0] == "code.py:5-9 of 403 lines from inside step_0"
+    assert read("code.py:5-9").text.split("\n")[0] == "code.py:5-9 of 403 lines in step_0, step_1"
 
 
 def test_code_alone_leaves_out_a_list_of_imports(read: Callable[..., Reply]) -> None:

@@ -66,6 +66,7 @@ _REFERENCE: Final = re.compile(
       |app|each|values|inputs|vars|steps|needs|github|credentials)[.\[>-]
     | ^(?:https?|ftp|s3|gs|jdbc):/ | ^\.{0,2}/(?:[a-z_.-]+/)*[a-z_.-]*$ | ^~/ | ^[a-z]:\\ | ^\[redacted
     | ^(?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-\w+)\b | ^AAAA[BCE][0-9][VN][jz]
+    | ^[\w.$]+\ (?:\|\||\?\?|&&)\ [\w.$]
     | ^[*.…•x\#?_=+-]+$ | ^(?:sha(?:1|256|384|512)[-:]|md5[-:]) | ^(?:application|text|image)/ """
 )
 # A place in a file, printed in replies after a name: `issue_pass ./rbac/mod.rs:236`.
