@@ -12,6 +12,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from llmc.envelope.redact.inserts import INSERT, inserted
 from llmc.envelope.redact.lists import is_name_in_list
 from llmc.envelope.redact.names import Sort, sort_of
 from llmc.envelope.redact.table import compiled, matcher
@@ -24,6 +25,7 @@ from llmc.envelope.redact.values import (
     is_placeholder,
     is_random,
     is_secret,
+    is_strong,
     kind_of,
 )
 
@@ -32,17 +34,26 @@ if TYPE_CHECKING:
 
 __all__ = ["BARE", "BARE_IN_CODE", "CONTINUED", "CORE", "SHAPES", "fields"]
 
-CORE: Final = rb"(?i:pass|pwd|pswd?|secret|token|cred|key|auth|jwt|bearer|pw|kennwort|psk)"
+CORE: Final = rb"(?i:pass|pwd|pswd?|secret|token|cred|key|auth|jwt|bearer|pw|kennwort|psk|salt|pepper)"
 _NAME: Final = rb"([A-Za-z0-9_.$\-]*" + CORE + rb"[A-Za-z0-9_.\-]*)"
 _QUOTED: Final = (
     rb"""(?:\\["']([^"'\\\n]+)\\["']|"(?:"")?((?:[^"\\\n]|\\.)+)"|'(?:'')?((?:[^'\\\n]|\\.)+)'|`([^`\\\n]+)`)"""
 )
 _BARE: Final = rb"""([^\s"'`<>])"""  # the first character only: RE2 takes 100 µs to find the end of two hundred more
 _TYPE: Final = rb"""(?:[\t ]*:[\t ]*[A-Za-z&][A-Za-z0-9_<>\[\].&?| ]*|[\t ]+As[\t ]+[A-Za-z]+)?"""
+# Calls that only convert the literal in them: `[]byte("x")`, `Buffer.from('x')`, `new SecretStr("x")`.
+_WRAPPED: Final = (
+    rb"(?:string\([0-9]+\)[\t ]*|(?:new[\t ]+)?(?:[A-Za-z_]\w{0,30}(?:\.|::)){0,3}"
+    rb"(?i:\[\]byte|bytes|fromhex|from|(?:b64|base64)?decode(?:string)?|unhexlify|str|string|secretstr|qstringliteral|text|f)"
+    rb"\([\t ]*)?"
+)
 _CLOSED: Final = rb"""(?:\\?["'`])?(?:[\])}]?[\])}]?|\[[0-9]*\])"""
 
 
-_ASSIGNED: Final = re.compile(rb"""[\\"'`\])}]{0,4}[^=!<>(,]*?[\t ]*(?:=|:=|:|=>)[\t ]*[A-Za-z@$&]?[\\"'`]{1,3}""")
+_ASSIGNED: Final = re.compile(
+    rb"""[\\"'`\])}]{0,4}[^=!<>(,]*?[\t ]*(?:=|:=|:|=>)[\t ]*""" + _WRAPPED + rb"""[A-Za-z@$&]?[\\"'`]{1,3}"""
+)
+_JOINED: Final = re.compile(rb"""(["'])[\s\\]*[+.&]?[\s\\]*\1([A-Za-z0-9+/=_\-]{8,200})(?=\1)""")
 _SPACE: Final = re.compile(rb"\s")
 _END: Final = re.compile(rb"""["'`,;<>(){}\[\]|]|&(?=$|&|[A-Za-z0-9_.\-%]+=)""")
 FAR: Final = 200
@@ -70,6 +81,9 @@ def fields(data: bytes, path: str) -> Iterator[tuple[int, int, Sort]]:
     """(start, end, sort) of each secret value."""
     kind = kind_of(path)
     for index in gate().Match(data) or ():
+        if index == len(SHAPES):
+            yield from inserted(data)
+            continue
         shape = SHAPES[index]
         regex, at = compiled(shape.pattern), 0
         while (match := regex.search(data, at)) is not None:
@@ -82,31 +96,49 @@ def fields(data: bytes, path: str) -> Iterator[tuple[int, int, Sort]]:
                 span = shape.judge(data, Field(name, sort, match.start(), named, *value), kind)
             if span is not None:
                 yield (*span, sort)
+                yield from ((*part, sort) for part in joined(data, span[1]))
             at = span[1] if span is not None else max(named, at + 1)
+
+
+def joined(data: bytes, at: int) -> Iterator[tuple[int, int]]:
+    """The further parts of a secret that is written as several literals: `"abc" "def"`, `'abc' + 'def'`."""
+    while (part := _JOINED.match(data, at)) is not None and is_long_random(text(part[2])):
+        yield part.span(2)
+        at = part.end(2)
 
 
 @cache
 def gate() -> Any:
-    return matcher([shape.pattern for shape in SHAPES])
+    return matcher([*(shape.pattern for shape in SHAPES), INSERT])
 
 
 def judge_quoted(data: bytes, field: Field, kind: ContentKind) -> tuple[int, int] | None:
     start, end = field.start, field.end
     between = data[field.named : start]
-    if between.lstrip(b"\\\"'` ").startswith(b"(") and not is_setter(field.name):
+    if between.lstrip(b"\\\"'` ").startswith(b"(") and not (is_setter(field.name) or is_strong(text(data[start:end]))):
         return None
     if b"," in between and (b"\n" in between or not between.lstrip(b"\\").startswith((b'"', b"'"))):
-        return None
+        return (start, end) if b"\n" not in between and is_set_by(field) and is_strong(text(data[start:end])) else None
     assigned = _ASSIGNED.fullmatch(between) is not None
+    if data[start : start + 2] == b'\\"' and data[end - 2 : end] == b'\\"':
+        start, end = start + 2, end - 2  # a literal in a literal: "\\"x\\""
     if not is_secret(text(data[start:end]), field.sort, kind, quoted=True, assigned=assigned):
         return None
     return None if b"," in between and is_name_in_list(data, start, end) else (start, end)
 
 
+def is_set_by(field: Field) -> bool:
+    """A constant that names an option: `setopt(handle, CURLOPT_PASSWORD, "x")`, but not `matches(PASSWORD, "x")`."""
+    name = field.name.rpartition(".")[2]
+    return field.sort in {Sort.PASSWORD, Sort.TOKEN} and name.isupper() and "_" in name
+
+
 def is_setter(name: str) -> bool:
     """The argument of such a call is the secret itself; that of `check_password("x")` is mostly a name or a message."""
     last = name.rpartition(".")[2].lower()
-    return last.startswith(("set", "with", "pass", "pwd", "secret", "apikey", "token", "add", "put", "use"))
+    return last.startswith(
+        ("set", "with", "pass", "pwd", "secret", "apikey", "token", "add", "put", "use", "from", "bearer")
+    )
 
 
 def judge_bare(data: bytes, field: Field, kind: ContentKind) -> tuple[int, int] | None:
@@ -120,7 +152,7 @@ def judge_bare(data: bytes, field: Field, kind: ContentKind) -> tuple[int, int] 
         value = cut(value)
     value = value.rstrip(b",;")
     end, shown = start + len(value), text(value)
-    if kind is ContentKind.CODE and not is_in_literal(data, field, end):
+    if kind is ContentKind.CODE and (_CONSTANT.fullmatch(value) or not is_in_literal(data, field, end)):
         return None
     if kind is ContentKind.TEXT and spaced == b"=":
         kind = ContentKind.CONFIG  # `NAME=value` is written as in a shell or an environment file
@@ -131,6 +163,7 @@ def judge_bare(data: bytes, field: Field, kind: ContentKind) -> tuple[int, int] 
     return start, whole_end(data, end) if len(value) == FAR else end
 
 
+_CONSTANT: Final = re.compile(rb"[A-Z]+(?:_[A-Z]+)+")
 _NO_PROSE: Final = (b"#", b";", b"//", b"/*", b"-->", b"\\", b"&", b"|", b"}", b"-", b"*", b"`")
 
 
@@ -161,6 +194,13 @@ def judge_plain(data: bytes, field: Field, kind: ContentKind) -> tuple[int, int]
     return (start, end) if sure and is_secret(value, field.sort, kind, quoted=quoted) else None
 
 
+def judge_default(data: bytes, field: Field, kind: ContentKind) -> tuple[int, int] | None:
+    """The default of a reference is a literal, in code too."""
+    value = text(data[field.start : field.end])
+    sure = is_mixed(value) and is_secret(value, field.sort, kind, quoted=True)
+    return (field.start, field.end) if sure else None
+
+
 def judge_mixed(data: bytes, field: Field, _kind: ContentKind) -> tuple[int, int] | None:
     """For shapes where only a value with letters and digits counts: `the password is x`."""
     value = text(data[field.start : field.end]).rstrip(".,;:!?)")
@@ -188,11 +228,19 @@ _VALUE: Final = rb"(?i:value|val|default|content|default_?value|parameter_?value
 _GIVEN: Final = rb"""(?:"((?:[^"\\\n]|\\.)+)"|'([^'\n]+)'|([^\s"'<>{}\[\],|&*!][^\n"'<>]{0,200}))"""
 _VARIABLE: Final = rb"""\bvariable[\t ]+\""""
 _CLOSING: Final = rb"(?:\]\]>)?\s*</"
-_DEFINE: Final = rb"(?:(?:ENV|ARG|setenv|set|define|#[\t ]*define|define\()[\t ]+)?"
+_DEFINE: Final = rb"(?:(?:ENV|ARG|setenv|setx|set|define|#[\t ]*define|define\(|aws[\t ]+configure[\t ]+set)[\t ]+)?"
 _LINE_VALUE: Final = rb"""[\t ]+(?:"([^"\n]+)"|'([^'\n]+)'|([^\s"'=:(]\S*))[\t ]*$"""
 _BLOCK_VALUE: Final = rb"""["']?[\t ]*:[\t ]*[|>][+\-]?[0-9]?[\t ]*\n[\t ]+(\S+)[\t ]*$"""
-_SEPARATED: Final = rb"(?:" + _TYPE + rb"[\t ]*=|[\t ]*(?:===?|!==?|:=|=>|->|\?=|\|\|=|[:=,])|\()\s*\(?\s*[A-Za-z@$&]?"
-_BARE_SEPARATED: Final = rb"""(?:\\?["'`])?\]?[\t ]*(?:=>|:=|\?=|[:=])[\t ]*(?:&[A-Za-z_]+[\t ]+)?"""
+_SEPARATED: Final = (
+    rb"(?:"
+    + _TYPE
+    + rb"[\t ]*=|[\t ]*(?:===?|!==?|:=|=>|->|<-|\?\?=?|\?=|\|\|=?|[:=,])|[\t ]+or[\t ]|[({])\s*\(?\s*"
+    + _WRAPPED
+    + rb"[A-Za-z@$&]?"
+)
+_BARE_SEPARATED: Final = (
+    rb"""(?:\\?["'`])?\]?[\t ]*(?:=>|:=|\?=|[:=])[\t ]*(?:&[A-Za-z_]+[\t ]+)?(?:!![A-Za-z]+[\t ]+)?"""
+)
 
 # PASSWORD=x, password: x
 BARE: Final = FieldShape(_NAME + _BARE_SEPARATED + _BARE, judge_bare)
@@ -226,9 +274,12 @@ SHAPES: Final = (
     # variable "password" { default = "x" }
     FieldShape(_VARIABLE + _NAME + rb"""\"[\t ]*\{[^{}]*?\bdefault[\t ]*=[\t ]*"([^"\n]+)\"""", judge_element),
     # ${PASSWORD:-x}
-    FieldShape(rb"""\$\{""" + _NAME + rb"""(?::[\-=]?|-)([^}\s]{1,200})\}""", judge_plain),
+    FieldShape(rb"""\$\{""" + _NAME + rb"""(?::[\-=]?|-)([^}\s]{1,200})\}""", judge_default),
     # the password is x, set `API_KEY` to `x`
-    FieldShape(_NAME + rb"""[\t ]+(?:is|was)[\t ]+["'`]?([^\s"'`]{6,})""", judge_mixed),
+    FieldShape(
+        _NAME + rb"""(?:[\t ]+(?:for|of)[\t ]+[^\s:]{1,60})?[\t ]+(?:is|was)[\t ]+["'`]{0,2}([^\s"'`]{6,})""",
+        judge_mixed,
+    ),
     FieldShape(_NAME + rb"""["'`][\t ]+(?:to|as|with)[\t ]+["'`]([^\s"'`]{6,})""", judge_mixed),
     # --webhook_secret x
     FieldShape(rb"""(?:^|[\t "'`])--""" + _NAME + rb"""[\t ]+["']?([^\s"'`<>$\-][^\s"'`<>]{5,})""", judge_mixed),

@@ -53,6 +53,8 @@ def sort_of_words(parts: list[str]) -> Sort:
         return Sort.PASSWORD
     if "public" in before:
         return Sort.NONE
+    if last == "salt" and leading in words("salts"):
+        return Sort.TOKEN
     is_token = last.endswith(_TOKENS) or last in words("tokens") or (last == "key" and leading in words("keys"))
     if is_token and leading not in words("not_tokens"):
         return Sort.TOKEN

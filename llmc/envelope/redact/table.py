@@ -6,6 +6,7 @@ mostly none, at 450 MB/s. Only those rules are then searched for one by one.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, lru_cache
@@ -101,9 +102,19 @@ def table() -> RuleTable:
 
 
 def rule_of(name: str, pattern: str | dict[str, str], sureness: RuleConfidence) -> Rule:
-    if isinstance(pattern, str):
-        return Rule(name, pattern.encode(), sureness)
-    return Rule(name, pattern["find"].encode(), sureness, pattern["near"].encode())
+    find, near = (pattern, "") if isinstance(pattern, str) else (pattern["find"], pattern["near"])
+    if sureness is RuleConfidence.TOKEN and find.startswith(_EDGE):
+        rest = find.removeprefix(_EDGE)
+        end = _EDGE_OR_NAME if rest.endswith(_EDGE) else ""
+        rest = rest.removesuffix(_EDGE)
+        near = near or rest
+        find = f"{_EDGE_OR_NAME}{rest if _GROUP.search(rest) else f'({rest})'}{end}"
+    return Rule(name, find.encode(), sureness, near.encode())
+
+
+_EDGE: Final = r"\b"
+_EDGE_OR_NAME: Final = r"(?:\b|_)"
+_GROUP: Final = re.compile(r"(?<!\\)\((?!\?)")
 
 
 def matcher(patterns: list[bytes]) -> Any:

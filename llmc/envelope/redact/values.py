@@ -27,6 +27,7 @@ __all__ = [
     "is_placeholder",
     "is_random",
     "is_secret",
+    "is_strong",
     "kind_of",
 ]
 
@@ -67,6 +68,7 @@ _REFERENCE: Final = re.compile(
     | ^(?:https?|ftp|s3|gs|jdbc):/ | ^\.{0,2}/(?:[a-z_.-]+/)*[a-z_.-]*$ | ^~/ | ^[a-z]:\\ | ^\[redacted
     | ^(?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-\w+)\b | ^AAAA[BCE][0-9][VN][jz]
     | ^[\w.$]+\ (?:\|\||\?\?|&&)\ [\w.$]
+    | ^[a-z_]+(?::[\w,.*/-]+)?(?:\|[a-z_]+(?::[\w,.*/-]+)?)+$
     | ^[*.…•x\#?_=+-]+$ | ^(?:sha(?:1|256|384|512)[-:]|md5[-:]) | ^(?:application|text|image)/ """
 )
 # A place in a file, printed in replies after a name: `issue_pass ./rbac/mod.rs:236`.
@@ -197,7 +199,10 @@ def is_password(value: str, kind: ContentKind, *, quoted: bool, assigned: bool) 
 def is_jumble(value: str) -> bool:
     """Whether it has spaces but is not prose: fewer than half of its parts are words or numbers."""
     parts = [part.strip(".,:;!?()\"'") for part in value.split()]
-    return sum(part.isalpha() or part.isdigit() or not part for part in parts) * 2 < len(parts)
+    words_and_numbers = sum(part.isalpha() or part.isdigit() or not part for part in parts)
+    # ` | :word: | ` between two quotes has nothing of a password.
+    has_unusual = any(any(map(str.isalnum, part)) and not (part.isalpha() or part.isdigit()) for part in parts)
+    return has_unusual and words_and_numbers * 2 < len(parts)
 
 
 def is_mixed(value: str) -> bool:
@@ -211,6 +216,13 @@ def is_mixed(value: str) -> bool:
     if re.search(r"[^\w.\-:/@ ,+'\[\]()]", value) and letters:
         return not re.search(r"""^[#.][A-Za-z][\w-]*$|[=<>|(]\w*["')]|\\[dws]|[.]{2}|[:?!,;]$""", value)
     return is_random(value)
+
+
+def is_strong(value: str) -> bool:
+    """As the rules for passwords demand it: letters, digits and a sign that names, paths and formats do not have."""
+    kinds = any(map(str.isalpha, value)), any(map(str.isdigit, value)), any(sign in value for sign in "!@#$%^&*?~")
+    is_one_word = not any(map(str.isspace, value)) and len(value) >= 8  # noqa: PLR2004 - as the rules demand
+    return is_one_word and all(kinds) and is_mixed(value) and not is_placeholder(value)
 
 
 def is_chosen(value: str, kind: ContentKind, *, assigned: bool) -> bool:
