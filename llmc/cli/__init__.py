@@ -7,6 +7,7 @@ printed here and nowhere else.
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from typing import Any, NoReturn
@@ -128,6 +129,9 @@ def main_pruner() -> NoReturn:
 
 def main() -> NoReturn:
     """The `llmc` command."""
+    if isinstance(sys.stdout.buffer, io.RawIOBase):
+        # PYTHONUNBUFFERED: a raw stream may write only a part, and report a closed pipe as a part that was written.
+        sys.stdout = open(sys.stdout.fileno(), "w", encoding=sys.stdout.encoding, closefd=False)  # noqa: SIM115 - a descriptor
     for stream in (sys.stdout, sys.stderr):
         # A file name that is not valid UTF-8 is printed escaped instead of raising an error.
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]

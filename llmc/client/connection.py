@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import socket
@@ -16,7 +17,7 @@ from llmc.base.errors import DaemonError, DaemonGoneError, error_from_fields
 from llmc.base.protocol import MAX_MESSAGE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from types import TracebackType
     from typing import Self
 
@@ -56,20 +57,26 @@ class DaemonConnection:
         self._last_id += 1
         request = {"id": self._last_id, "method": method, "params": params or {}, "events": on_event is not None}
         self._peer.settimeout(timeout)
-        try:
+        with self._errors_reported():
             self._send(request)
-            while True:
+        while True:
+            with self._errors_reported():
                 reply = self._receive()
-                if reply.get("id") not in (self._last_id, None):
-                    continue  # a late message of an abandoned call
-                if on_event is not None and "event" in reply:
-                    on_event(reply["event"])
-                elif on_event is not None and "bytes" in reply:
-                    on_event({"bytes": self._receive_bytes(reply["bytes"])})
-                elif "error" in reply:
-                    raise error_from_fields(reply["error"])
-                elif "result" in reply:
-                    return reply["result"]
+                if "bytes" in reply:
+                    reply = {**reply, "event": {"bytes": self._receive_bytes(reply["bytes"])}}
+            if reply.get("id") not in (self._last_id, None):
+                continue  # a late message of an abandoned call
+            if on_event is not None and "event" in reply:
+                on_event(reply["event"])  # its own errors, such as a closed stdout, are not the connection's
+            elif "error" in reply:
+                raise error_from_fields(reply["error"])
+            elif "result" in reply:
+                return reply["result"]
+
+    @contextlib.contextmanager
+    def _errors_reported(self) -> Iterator[None]:
+        try:
+            yield
         except TimeoutError:
             raise DaemonGoneError(
                 "the daemon does not respond", reason=self._describe(), hint=log_hint(self._home)

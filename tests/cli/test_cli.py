@@ -155,6 +155,26 @@ def test_a_reader_that_goes_away_is_no_error(place: Place) -> None:
     assert (done.returncode, done.stderr) == (141, b"")
 
 
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_that_goes_away_in_the_middle_of_a_grep_is_no_error(
+    place: Place, tmp_path: Path, unbuffered: str
+) -> None:
+    """Its output arrives from the daemon in pieces, so the pipe breaks while the connection is in use."""
+    (tmp_path / "long.txt").write_text("needle\n" * 400_000)
+    assert place.llmc("index", "--once", cwd=tmp_path).returncode == 0
+    environ = {**place.environ, "PYTHONUNBUFFERED": unbuffered}
+    command = [sys.executable, "-m", "llmc", "grep", "--all", "needle"]
+    with subprocess.Popen(
+        command, env=environ, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as searching:
+        assert searching.stdout is not None
+        assert searching.stderr is not None
+        assert searching.stdout.readline() == b"long.txt:1:needle\n"
+        searching.stdout.close()
+        assert (searching.wait(PATIENCE), searching.stderr.read()) == (141, b"")
+    assert place.llmc("grep", "needle", "-c", cwd=tmp_path).returncode == 0
+
+
 def test_stop_ends_the_daemon_and_waits_for_it(place: Place) -> None:
     place.connect().close()
     pid = place.pid
