@@ -101,8 +101,9 @@ def _process_lines(status: dict[str, Any]) -> Iterator[str]:
         budget = f"graph {graph} · LanceDB's caches {cached} of {size(kept['budget_bytes'])}"
         yield f"kept     {replies} · {budget} · vectors {size(kept['vector_bytes'])} · other {other}"
     if embedder is not None:
-        state = "" if embedder["state"] == "ready" else f" · {embedder['state']} {embedder['error']}"
-        yield f"embedder {embedder['name']} · {embedder['dimension']} dimensions{state}"
+        ready = f"{embedder['dimension']} dimensions"
+        state = ready if embedder["state"] == "ready" else f"{embedder['state']} {embedder['error']}".rstrip()
+        yield f"embedder {embedder['name']} · {state}"
 
 
 def _root_lines(root: dict[str, Any]) -> Iterator[str]:

@@ -39,12 +39,13 @@ if TYPE_CHECKING:
     from llmc.indexer.watch import Reason, Watcher
     from llmc.settings import EmbedderSettings, Settings
 
-__all__ = ["IndexRegistry"]
+__all__ = ["OPENING", "IndexRegistry"]
 
 
 # A local server responds within milliseconds, a remote one within a second.
 OPEN_SECONDS: Final = 3.0
 RETRY_SECONDS: Final = 60.0
+OPENING: Final = "the embedder is being opened"
 log = logs.get("registry")
 
 # The first query waits this long for the first build, which is enough for a small repository. For a larger one it is
@@ -56,7 +57,7 @@ FIRST_BUILD_SECONDS = 4.0
 class Opening:
     tried: threading.Event = field(default_factory=threading.Event)  # set after the first attempt
     embedder: Embedder | None = None
-    trouble: str = "the embedder is being opened"
+    trouble: str = OPENING
 
 
 class Embedders:

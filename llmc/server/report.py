@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from llmc.indexer.registry import OPENING
 from llmc.indexer.watch import Mode
 from llmc.server.status import (
     EmbedderStatus,
@@ -116,7 +117,8 @@ def vector_status(writer_thread: WriterThread) -> VectorStatus:
 
 def embedder_status(settings: EmbedderSettings, embedder: Embedder | None, trouble: str) -> EmbedderStatus:
     if embedder is None:
-        return EmbedderStatus(settings.model or settings.kind, 0, "failed", trouble)
+        name = settings.model or settings.kind
+        return EmbedderStatus(name, 0, "loading") if trouble == OPENING else EmbedderStatus(name, 0, "failed", trouble)
     return EmbedderStatus(embedder.name, embedder.dimension)
 
 

@@ -53,7 +53,7 @@ def run(asked: ToolRequest) -> Envelope:
     said += [f"{len(in_tests)} in tests"] if in_tests else []
     said += [] if code else registered(shown)
     layout = CallerLayout(lines, every_test=asked.flag("all"), no_tests=asked.flag("no_tests"))
-    said += [note for _, note in unverified if note]
+    said += dict.fromkeys(note for _, note in unverified if note)  # definitions of one name share these uses
     said += [
         f"{len(edges)} through {base.qualified}" for _, tree in trees for base, edges in tree.through_bases.items()
     ]

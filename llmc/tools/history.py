@@ -58,7 +58,8 @@ def groups_of(result: HistoryResult, workspace: Workspace) -> Iterator[Group]:
     for commit in result.commits:
         rows = tuple(Row(line, longest=LONGEST_LINE) for line in body_lines(commit))
         names = [shown_path(workspace, result.root, path) for path in commit.files if path not in about]
-        files = ", ".join([*names, *([f"{commit.others} more"] if commit.others else [])])
+        more = [f"{commit.others} more" if names else plural(commit.others, "more file")] if commit.others else []
+        files = ", ".join([*names, *more])
         title = f"{commit.id[:10]} {commit.day} {commit.author}: {commit.subject[:LONGEST_LINE]}"
         yield Group(title, (Item((*rows, *((Row(f"with {files}"),) if files else ()))),))
     if result.together:

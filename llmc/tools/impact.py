@@ -47,7 +47,7 @@ def run(asked: ToolRequest) -> Envelope:
     may_be_tested = any("in tests" in note for _, note in unverified)
     said = [in_code, f"{tests} in tests"] if tests or not may_be_tested else [in_code]
     said += [plural(overrides, "override")] if overrides else []
-    said += [note for _, note in unverified if note]
+    said += dict.fromkeys(note for _, note in unverified if note)  # definitions of one name share these uses
     said += [f"overrides {base.qualified}" for _, _, one in found for base in one.overridden[:1]]
     said += [f"{len(edges)} through {base.qualified}" for _, _, one in found for base, edges in one.through.items()]
     said += [

@@ -134,6 +134,12 @@ def test_status_shows_daemon_and_roots(place: Place) -> None:
     assert (daemon["pid"], daemon["clients"], daemon["version"]) == (place.pid, 1, __version__)
 
 
+def test_status_of_a_daemon_that_has_just_started_reports_no_failure(place: Place) -> None:
+    """The embedder is opened in the background, which is no failure."""
+    line = next(line for line in place.llmc("status").stdout.split("\n") if line.startswith("embedder"))
+    assert re.fullmatch(r"embedder (?:builtin · loading|\S+ · 256 dimensions)", line)
+
+
 def test_status_watch_ends_cleanly_on_ctrl_c(place: Place) -> None:
     place.connect().close()
     command = [sys.executable, "-m", "llmc", "status", "--watch", "--json"]

@@ -22,7 +22,7 @@ JWK = "Ur2bNKuBPOrAaxsRnbSH6hIhmNTxSGXshDSUD1a1y7g"
 # `{}` stands for the secret.
 SECRETS = {
     "calls.py": [
-        (f'jwt.encode(payload, "{{}}", algorithm="HS256")', RANDOM),
+        ('jwt.encode(payload, "{}", algorithm="HS256")', RANDOM),
         ("hmac.new(b'{}', body, 'sha256')", RANDOM),
         ("AES.new(b'{}', AES.MODE_CBC)", RANDOM),
         ('login("ann@example.com", "{}")', HUMAN),

@@ -68,6 +68,14 @@ def test_a_symbol_gives_the_commits_of_its_file(depot: CommandLine) -> None:
     assert depot.text("history", "ring").startswith("2 commits of the file defining ring\ndefined in\n bell.py\n")
 
 
+def test_a_commit_whose_other_files_are_gone_counts_them(depot: CommandLine) -> None:
+    git(depot.folder, "mv", "bell.py", "gong.py")
+    commit(depot.folder, "a deeper sound")
+    shown = depot.text("history", "gong.py").split("\n")
+    assert shown[0] == "1 commit of 1 file"
+    assert shown[2] == " with 1 more file"
+
+
 def test_words_find_the_commits_that_mention_them(depot: CommandLine) -> None:
     shown = depot.text("history", "retry", "policy")
     assert shown.startswith("1 commit of 3 mention 'retry policy'")

@@ -11,6 +11,7 @@ from mcp_world import raw
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from daemons import Place
 
@@ -48,6 +49,16 @@ def test_depth_guesses_budget_and_json_are_options(typed: CommandLine) -> None:
     refused = typed("calls", "no such name")
     assert refused.returncode == 2
     assert "is not a name" in refused.stderr
+
+
+@pytest.mark.parametrize("command", ["callers", "impact"])
+def test_uses_by_name_of_several_definitions_are_counted_once(place: Place, tmp_path: Path, command: str) -> None:
+    (tmp_path / "parcel.py").write_text("class Parcel:\n    def label(self):\n        return 1\n")
+    (tmp_path / "letter.py").write_text("class Letter:\n    def label(self):\n        return 2\n")
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_label.py").write_text("def test_label(thing):\n    assert thing.label()\n")
+    first = CommandLine(place, tmp_path).text(command, "label").split("\n")[0]
+    assert first.count("by name in tests") == 1
 
 
 def test_grep_shows_the_function_around_a_match(typed: CommandLine) -> None:
