@@ -31,15 +31,21 @@ _NAMES: Final = frozenset(
     {
         *(".env", ".envrc", ".npmrc", ".netrc", "_netrc", ".pypirc", ".git-credentials", ".pgpass", ".htpasswd"),
         *("id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_ecdsa_sk", "id_ed25519_sk", ".dockercfg"),
+        *(".my.cnf", ".mylogin.cnf", ".vault-token", ".s3cfg", ".boto", "application_default_credentials.json"),
+        *(".bash_history", ".zsh_history", ".python_history", ".node_repl_history"),
+        *(".psql_history", ".mysql_history", ".rediscli_history", ".sqlite_history"),
     }
 )
-_ENDINGS: Final = (".pem", ".p12", ".pfx", ".key", ".ppk")
+_ENDINGS: Final = (".pem", ".p12", ".pfx", ".key", ".ppk", ".p8", ".jks", ".keystore", ".kdbx")
 _PLACES: Final = frozenset(
     {
         *((".aws", "credentials"), (".docker", "config.json"), (".kube", "config"), (".gem", "credentials")),
-        *((".cargo", "credentials"), (".cargo", "credentials.toml")),
+        *((".cargo", "credentials"), (".cargo", "credentials.toml"), (".composer", "auth.json")),
+        *(("gh", "hosts.yml"), ("rclone", "rclone.conf")),
     }
 )
+# What editors and people append to the name of a copy: `.env~`, `id_rsa.bak`, `.id_rsa.swp`.
+_COPIES: Final = ("~", "#", ".bak", ".backup", ".old", ".orig", ".save", ".swp", ".swo", ".tmp")
 # `.env.example` lists variable names without secret values.
 _HARMLESS: Final = frozenset({"example", "sample", "template"})
 _SECRETS: Final = "secrets"
@@ -85,13 +91,13 @@ class Denylist:
 def is_key_file(path: str) -> bool:
     """Whether it is a key or a certificate, or a folder of them, rather than a file with settings."""
     *folders, name = path.lower().split("/")
-    return not _FOLDERS.isdisjoint((*folders, name)) or name.startswith("id_") or name.endswith(_ENDINGS)
+    is_key = any(each.startswith("id_") or each.endswith(_ENDINGS) for each in _names(name))
+    return is_key or not _FOLDERS.isdisjoint((*folders, name))
 
 
 def is_environment_file(path: str) -> bool:
     """Whether it is a file with environment variables."""
-    name = path.rpartition("/")[2].lower()
-    return name in {".env", ".envrc"} or _is_environment(name)
+    return any(name in {".env", ".envrc"} or _is_environment(name) for name in _names(path.rpartition("/")[2].lower()))
 
 
 def hint_for(reason: str, path: str) -> str:
@@ -107,11 +113,28 @@ def _is_denied(path: str, *, is_folder: bool) -> bool:
         return True
     if is_folder:
         return name in _FOLDERS
+    if any(_is_denied_name(each, folders) for each in _names(name)):
+        return True
+    return _SECRETS in folders and any(
+        not _is_page(each) and (language_of(each) in _DATA or each.endswith(".tfvars")) for each in _names(name)
+    )
+
+
+def _names(name: str) -> tuple[str, ...]:
+    """The name, and that of the file of which it may be a copy."""
+    original = name.lstrip("#")
+    while original.endswith(_COPIES):
+        original = next(original.removesuffix(ending) for ending in _COPIES if original.endswith(ending))
+    if original == name:
+        return (name,)
+    # Vim adds a dot in front as well.
+    return (name, original, original.removeprefix(".")) if name.endswith((".swp", ".swo")) else (name, original)
+
+
+def _is_denied_name(name: str, folders: Sequence[str]) -> bool:
     if name in _NAMES or name.endswith(_ENDINGS) or _is_environment(name):
         return True
-    if folders and (folders[-1], name) in _PLACES:
-        return True
-    return _SECRETS in folders and not _is_page(name) and (language_of(name) in _DATA or name.endswith(".tfvars"))
+    return bool(folders) and (folders[-1], name) in _PLACES
 
 
 def _is_page(name: str) -> bool:
@@ -124,7 +147,7 @@ def _is_environment(name: str) -> bool:
     """`.env.production`, `prod.env`."""
     if not (name.startswith(".env.") or name.endswith(".env")):
         return False
-    return _HARMLESS.isdisjoint(name.split("."))
+    return _HARMLESS.isdisjoint(name.strip("~#").split("."))
 
 
 def _last_verdict(patterns: Patterns, path: str, *, is_folder: bool, below_too: bool = False) -> bool | None:

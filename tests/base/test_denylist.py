@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from daemons import Place
+
 DENIED = [
     ".env",
     "app/.env",
@@ -40,6 +42,22 @@ DENIED = [
     "secrets/db.env.tmpl",
     "secrets/.tmpl",
     "secrets/page.txt",
+    ".env~",
+    "#.env#",
+    "app/.env.bak",
+    "id_rsa.old",
+    ".id_rsa.swp",
+    "server.key.bak",
+    "..env.swp",
+    ".npmrc.orig~",
+    "secrets/prod.yml.bak",
+    "secrets/prod.yml~",
+    "store.jks",
+    "AuthKey_1.p8",
+    "passwords.kdbx",
+    ".my.cnf",
+    ".bash_history",
+    ".config/gh/hosts.yml",
 ]
 ALLOWED = [
     ".env.example",
@@ -64,6 +82,13 @@ ALLOWED = [
     "src/.envoy.yaml",
     ".env/lib/site.py",
     "monkey.json",
+    ".env.example~",
+    ".env.example.bak",
+    "app.py~",
+    "id_rsa.pub.bak",
+    "history.py",
+    "etc/hosts.yml",
+    "src/auth.json",
 ]
 
 
@@ -92,6 +117,16 @@ def test_what_is_excluded_is_refused_with_all_below_it() -> None:
     assert "index.exclude" in own.reason("private/a.py")
     assert "index.exclude" in own.reason("x/y.tmp")
     assert own.reason("x/private/a.py") == ""
+
+
+def test_a_copy_that_an_editor_made_of_a_denied_file_is_denied_too(place: Place, tmp_path: Path) -> None:
+    for name in (".env~", "id_rsa.bak", ".id_rsa.swp", "store.jks"):
+        (tmp_path / name).write_text("needle\n")
+    (tmp_path / "app.py~").write_text("needle\n")
+    world = CommandLine(place, tmp_path)
+    assert world.text("grep", "--all", "needle") == "app.py~:1:needle\n"
+    assert "denylist" in world("read", "id_rsa.bak").stderr
+    assert "id_rsa" not in world.text("find", "app")
 
 
 SECRET = "swordfish-under-the-harbour"
