@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from llmc.answers.research.handoff import Handoff
 
-MOST_LISTED = 20
+MOST_LISTED, MOST_READ = 20, 200
 
 
 def run(asked: ToolRequest) -> Envelope:
@@ -36,14 +36,25 @@ def is_ours(asked: ToolRequest, name: str) -> bool:
 
 
 def listing(asked: ToolRequest) -> Envelope:
-    listed = artifacts_of(asked.workspace).all()
+    """The handoffs about folders of this workspace, newest first, and how many there are about others."""
+    folder = artifacts_of(asked.workspace)
+    found = [(one, parse_handoff(folder.read(one.name))) for one in folder.all()[:MOST_READ]]
+    listed = [one for one, handoff in found if handoff is not None and is_about_workspace(asked, handoff)]
+    others = sum(handoff is not None for _, handoff in found) - len(listed)
     items = tuple(
         Item((Row(f"{one.name} · {time.strftime('%Y-%m-%d %H:%M', time.localtime(one.written))}"),))
         for one in listed[:MOST_LISTED]
     )
     groups = (Group("", items),) if items else ()
     data = {"handoffs": [{"name": one.name, "written": one.written, "bytes": one.size} for one in listed]}
-    return Envelope("resume_handoff", plural(len(listed), "handoff"), groups, data=data)
+    notes = (f"{plural(others, 'handoff')} about other folders",) if others else ()
+    return Envelope("resume_handoff", plural(len(listed), "handoff"), groups, notes, data=data)
+
+
+def is_about_workspace(asked: ToolRequest, handoff: Handoff) -> bool:
+    """Whether one of the folders that it is about is in a root of this workspace; a file that names none may be."""
+    roots = [one.root.path for one in asked.workspace.root_indexes]
+    return not handoff.roots or any(f"{one}/".startswith(f"{root}/") for one in handoff.roots for root in roots)
 
 
 def resumed(asked: ToolRequest, found: Handoff) -> Envelope:
@@ -66,6 +77,7 @@ def resumed(asked: ToolRequest, found: Handoff) -> Envelope:
         "resume_handoff",
         f"a handoff with {plural(len(found.findings), 'finding')}",
         tuple(one for one in groups if one.items),
+        () if is_about_workspace(asked, found) else (f"about {', '.join(found.roots)}; its paths do not open here",),
         data={
             "question": found.question,
             "summary": found.summary,

@@ -370,7 +370,7 @@ def test_callers_are_the_resolved_ones_and_tests_are_counted(world: World) -> No
 
 def test_an_inherited_member_is_found_in_the_base_that_defines_it(world: World) -> None:
     text = ask(world, "Where is Cache.load defined?")
-    assert "Cache.load inherits it from Memory: it is defined at shop/base.py:10" in text
+    assert "Cache.load, inherited from Memory, is defined at shop/base.py:10" in text
     assert "confidence high" in text
 
 
@@ -565,6 +565,8 @@ def test_max_tokens_bounds_the_reply_and_locate_groups_by_category(world: World)
         report = world.ask("research_codebase", "research", question=question, constraints={"maxTokens": tokens}).text
         assert count(report) <= tokens
         assert json.loads(report)["synthesis"]["value"]["references"]
+    assert json.loads(report)["rootsSearched"], "places are worth more than statistics of the run"
+    assert json.loads(report)["locator"]["value"]["references"]
     text = world.ask("locate_in_codebase", query="price of a basket").text
     assert "\nimplementation\n" in text
     assert "\ntests\n" in text

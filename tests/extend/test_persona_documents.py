@@ -84,6 +84,67 @@ def test_a_project_without_documents_adds_nothing(shared_place: Place, tmp_path:
         assert primed(shared_place, tmp_path, name)[0] == ""
 
 
+DECORATED = {
+    "README.md": """<div align="center"> <a href="https://depot.example/">
+  <img
+    src="https://depot.example/logo.svg"
+    width="650"
+  />
+</a>
+</div>
+
+[![CI](https://ci.example/badge.svg)](https://ci.example)
+[![Package
+version](https://ci.example/version.svg)](https://ci.example)
+
+[Website](https://depot.example) | [Chat](https://chat.example) | [Rules](https://rules.example)
+
+# Depot
+
+## Sponsors
+
+The Bank of Parcels gave us a lot of money this year.
+
+### Gold
+
+More words about the money of others.
+
+## Use
+
+Put a parcel on the belt.
+""",
+    "CONTRIBUTING.rst": """.. image:: https://depot.example/banner.png
+   :alt: a banner
+
+|build-status| |coverage| |license|
+
+:Version: 5.6.2
+:Keywords: parcels, belts,
+  scales
+
+Donations
+=========
+
+`The fund <https://fund.example>`_ pays for our coffee every morning.
+
+Patches
+=======
+
+Run `tox` first.
+""",
+}
+
+
+def test_badges_links_and_sponsors_are_left_out(shared_place: Place, tmp_path: Path) -> None:
+    for name, text in DECORATED.items():
+        (tmp_path / name).write_text(text)
+    text, _ = primed(shared_place, tmp_path, "onboarding")
+    assert "# Depot\n \n ## Use\n \n Put a parcel on the belt." in text
+    assert "Patches\n =======\n \n Run `tox` first." in text
+    for noise in ("logo", "badge", "Website", "money", "banner", "build-status", "Keywords", "coffee"):
+        assert noise not in text
+
+
 def test_a_topic_leaves_out_the_decisions_that_do_not_mention_it(shared_place: Place, depot: Path) -> None:
     text, _ = primed(shared_place, depot, "guide", "topic=queue")
     assert "two starved couriers" in text

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Handoff", "HandoffSession", "handoff_text", "parse_handoff"]
 
 TITLE = "# Research Handoff"
+SEARCHED = "roots searched: "
 MOST_LINES = 20
 LONGEST_LINE = 400
 
@@ -86,7 +87,7 @@ def bullets(texts: Iterable[str]) -> Iterator[str]:
 
 
 def constraints(report: ResearchReport) -> Iterator[str]:
-    yield f"roots searched: {', '.join(report.roots)}"
+    yield f"{SEARCHED}{', '.join(report.roots)}"
     yield "limits: " + ", ".join(f"{name} {value}" for name, value in report.constraints.as_dict().items())
     yield f"read: {report.progress.files} files, {report.progress.bytes} bytes, {report.progress.elapsed_ms} ms"
     yield f"timeouts: {', '.join(report.progress.timeouts) or 'none'}"
@@ -103,6 +104,7 @@ class Handoff:
     notes: str = ""
     open_questions: tuple[str, ...] = ()
     handles: tuple[tuple[str, str], ...] = ()
+    roots: tuple[str, ...] = ()
 
 
 def parse_handoff(text: str) -> Handoff | None:
@@ -126,7 +128,14 @@ def parse_handoff(text: str) -> Handoff | None:
         notes=paragraph(sections.get("notes", [])),
         open_questions=items(sections.get("open questions", [])),
         handles=tuple((name, question) for name, _, question in handles if HANDLE.fullmatch(name)),
+        roots=roots_of(items(sections.get("constraints / budgets", []))),
     )
+
+
+def roots_of(limits: Iterable[str]) -> tuple[str, ...]:
+    """The folders that the report searched, as `constraints` lists them."""
+    listed = next((one.removeprefix(SEARCHED) for one in limits if one.startswith(SEARCHED)), "")
+    return tuple(filter(None, listed.split(", ")))
 
 
 def paragraph(lines: Sequence[str]) -> str:

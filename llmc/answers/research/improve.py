@@ -23,7 +23,7 @@ from llmc.envelope.clean import clean_text
 from llmc.envelope.tokens import count
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from llmc.answers.research.roles import Brief
     from llmc.answers.research.toolbox import RoleToolbox
@@ -38,7 +38,6 @@ __all__ = [
     "improve",
     "result_of",
     "verified",
-    "with_note",
     "without_model",
 ]
 
@@ -194,12 +193,3 @@ def new_places(outcome: RoleOutcome, part: ImproveTask) -> list[ResultPlace]:
     found = (part.toolbox.located(one, several=part.brief.several) for one in outcome.result.references)
     added = {place.key: place for place in found if place is not None and place.line and place.key not in known}
     return list(added.values())[:MOST_ITEMS]
-
-
-def with_note(result: Result, note: str, instead_of: Iterable[str] = ()) -> Result:
-    """The result with this note, once, and without the notes that it says as well."""
-    notes = result.notes or ""
-    for other in instead_of:
-        notes = notes.replace(other, "")
-    notes = " ".join(notes.split())
-    return replace(result, notes=notes if note in notes else f"{notes} {note}".strip())

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from llmc.answers.providers import model_id
-from llmc.answers.research.improve import ImproveTask, improve, with_note, without_model
+from llmc.answers.research.improve import ImproveTask, improve, without_model
 from llmc.answers.research.planning import role_toolbox
-from llmc.answers.research.result import ResultStatus, RoleOutcome
+from llmc.answers.research.result import ResultStatus, RoleOutcome, with_note
 from llmc.answers.research.runtime import Task, as_completed
 from llmc.base.errors import LlmcError, ModelUnavailableError
 from llmc.envelope.redact.redactor import Redactor

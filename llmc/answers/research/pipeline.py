@@ -11,12 +11,21 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from llmc.answers.research.improve import with_note, without_model
+from llmc.answers.research.improve import without_model
 from llmc.answers.research.model_stage import ROLES_SHARE, SYNTHESIS_SHARE, RoleFloor, run_models
 from llmc.answers.research.planning import RolePlan, role_plans, tasks
 from llmc.answers.research.question import QuestionType
 from llmc.answers.research.report import ResearchProgress, ResearchReport
-from llmc.answers.research.result import ALSO, Result, ResultStatus, RoleOutcome, TaskResult, bounded, is_answer
+from llmc.answers.research.result import (
+    ALSO,
+    Result,
+    ResultStatus,
+    RoleOutcome,
+    TaskResult,
+    bounded,
+    is_answer,
+    with_note,
+)
 from llmc.answers.research.roles import Brief, ResearchRole, role
 from llmc.answers.research.runtime import as_completed
 from llmc.answers.research.scope import is_inside

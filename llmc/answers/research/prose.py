@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from llmc.base import words
+from llmc.retrieval.passages.documentation import documentation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,11 +85,13 @@ def one_line(text: str, most: int = LONGEST) -> str:
 
 
 def exit_lines(lines: Sequence[str], start: int, end: int) -> list[tuple[int, str]]:
-    """The lines that leave a function: returns, yields and raises."""
+    """The lines that leave a function: returns, yields and raises, outside its documentation."""
+    body = range(start, min(end, len(lines)) + 1)
+    prose = set(documentation((number, lines[number - 1]) for number in body))
     found = [
         (number, lines[number - 1].strip())
-        for number in range(start, min(end, len(lines)) + 1)
-        if _LEAVES.match(lines[number - 1])
+        for number in body
+        if number not in prose and _LEAVES.match(lines[number - 1])
     ]
     return [(number, one_line(text, 80)) for number, text in found]
 

@@ -65,6 +65,9 @@ CUTS = (
     (1, 0, 120),
     (1, 0, 60),
 )
+STATISTICS = frozenset({"progress", "constraints", "types"})
+# What every report must have; the first and the last always remain.
+REQUIRED = ("question", "rootsSearched", "locator", "synthesis")
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,17 +117,22 @@ class ResearchReport:
 
     def fitted(self) -> dict[str, Any]:
         """The JSON form within its token budget: all lists are cut evenly, and the notes report it. If that is not
-        enough, the roles and statistics are left out; the question and the synthesis always remain."""
+        enough, the statistics and then the roles are left out, the locator last; the question and the synthesis always
+        remain."""
         whole = self.as_dict()
-        for most in CUTS:
-            cut = {key: cut_wrapper(value, *most) for key, value in whole.items()}
-            if count(json.dumps(cut, separators=(",", ":"))) <= self.constraints.tokens:
-                return cut
-        for key in [key for key in whole if key not in {"question", "synthesis"}]:
+        for left_out in (frozenset[str](), STATISTICS):
+            for most in CUTS:
+                cut = {key: cut_wrapper(value, *most) for key, value in whole.items() if key not in left_out}
+                if self._fits(cut):
+                    return cut
+        for key in [*(key for key in reversed(cut) if key not in REQUIRED), "rootsSearched", "locator"]:
             cut.pop(key)
-            if count(json.dumps(cut, separators=(",", ":"))) <= self.constraints.tokens:
+            if self._fits(cut):
                 break
         return cut
+
+    def _fits(self, form: Mapping[str, Any]) -> bool:
+        return count(json.dumps(form, separators=(",", ":"))) <= self.constraints.tokens
 
 
 def cut_wrapper(wrapper: Any, references: int, findings: int, characters: int) -> Any:

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 __all__ = [
     "ALSO",
@@ -25,6 +25,7 @@ __all__ = [
     "bounded",
     "is_answer",
     "shortened",
+    "with_note",
 ]
 
 # The section of files that are only listed.
@@ -175,3 +176,12 @@ def shortened(text: str, most: int) -> str:
     if len(text) <= most:
         return text
     return text[: most - 1].rsplit(" ", 1)[0].rstrip(",;:") + "…"
+
+
+def with_note(result: Result, note: str, instead_of: Iterable[str] = ()) -> Result:
+    """The result with this note, once, and without the notes that it says as well."""
+    notes = result.notes or ""
+    for other in instead_of:
+        notes = notes.replace(other, "")
+    notes = " ".join(notes.split())
+    return replace(result, notes=notes if note in notes else f"{notes} {note}".strip())

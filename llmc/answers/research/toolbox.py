@@ -7,6 +7,7 @@ carry no information.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
@@ -50,6 +51,12 @@ TOO_COMMON = 1_000
 LARGEST_READ = 8 << 20
 NAMES_NEAR = 2_000
 GREP_SECONDS = 3.0
+
+
+def names_file(text: str, path: str) -> bool:
+    name = path.rpartition("/")[2]
+    spelt = [path, name] if not name.isalnum() else [path] if "/" in path else []
+    return any(re.search(rf"(?<![\w./-]){re.escape(one)}(?![\w-]|\.\w)", text) for one in spelt)
 
 
 class RoleToolbox:
@@ -115,6 +122,11 @@ class RoleToolbox:
             pending=sum(one.pending for one in results),
             share=min(one.share for one in results),
         )
+
+    def denied_in(self, text: str) -> list[str]:
+        """The files and folders on the denylist that a text names: by path, or by a name that is not a plain word."""
+        denied = sorted({path.rstrip("/") for area in self.areas for path in area.view.denied})
+        return [path for path in denied if names_file(text, path)]
 
     # ---- symbols ----
 

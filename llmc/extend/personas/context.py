@@ -17,7 +17,8 @@ from llmc.envelope.clean import clean
 from llmc.envelope.phrases import freshness_notes
 from llmc.envelope.redact.redactor import redactor_for
 from llmc.envelope.tokens import count, count_line
-from llmc.extend.personas.project_documents import ROLES, document_title, documents_of, lead_in
+from llmc.extend.personas.project_documents import ROLES, document_title, documents_of
+from llmc.extend.personas.telling_text import telling_lines
 from llmc.retrieval.find import listed
 from llmc.retrieval.globs import PathFilter
 from llmc.retrieval.passages.prune import prune
@@ -149,8 +150,7 @@ class AgentContext:
             lines = lines_of(root_index.root_fs, path)
         except LlmcError:  # deleted meanwhile, denied, or not text
             return None
-        first = lead_in(lines)
-        numbers = list(range(first + 1, len(lines) + 1))
+        numbers = telling_lines(lines)
         if about.strip() and not documents_of([path], ("readme",)):
             terms = {word.term for word in query_words(about) if not word.stop}
             if not terms.intersection(body(" ".join(lines)).split()):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["ROLES", "document_title", "documents_of", "lead_in"]
+__all__ = ["ROLES", "document_title", "documents_of"]
 
 MARKUP: Final = frozenset(
     {"", ".md", ".mdx", ".markdown", ".rst", ".txt", ".adoc", ".asciidoc", ".org", ".textile", ".rdoc"}
@@ -94,8 +94,3 @@ def document_title(lines: Sequence[str], path: str) -> str:
         if line.strip() and not _IDLE.match(line) and _UNDERLINE.fullmatch(below):
             return line.strip()
     return path
-
-
-def lead_in(lines: Sequence[str]) -> int:
-    """The line at which the text begins, after badges, logos and markup."""
-    return next((at for at, line in enumerate(lines) if not _IDLE.match(line)), 0)

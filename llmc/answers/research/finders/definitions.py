@@ -35,11 +35,9 @@ def defined_at(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome | None:
     notes = [f"{len(targets) - len(shown)} more definitions have this name." if len(targets) > len(shown) else ""]
     first = places[0]
     if len(targets) == 1:
-        name = names[0]
-        inherited = is_inherited(name, first.name)
-        how = f"inherits it from {first.name.rpartition('.')[0]}: it" if inherited else ""
-        head = f"{name} {how}".strip() if inherited else first.name
-        summary = f"{head} is defined at {brief.reference(first)}."
+        base = first.name.rpartition(".")[0]
+        inherited = f", inherited from {base}," if base and is_inherited(names[0], first.name) else ""
+        summary = f"{names[0] if inherited else first.name}{inherited} is defined at {brief.reference(first)}."
         return answer(brief, summary, places, Confidence.HIGH, notes)
     where = joined([f"{one.name} ({brief.reference(one)})" for one in places], 4)
     summary = f"{joined(names)} is defined in {len(targets)} places: {where}."

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING
 
 from llmc.answers.research.evidence import loose_terms, loose_words
 from llmc.answers.research.finders.answers import answer, target_names
-from llmc.answers.research.finders.sections import Section, excerpt, paragraphs, section_at, sections_of
+from llmc.answers.research.finders.sections import Section, excerpt, introduced, paragraphs, section_at, sections_of
 from llmc.answers.research.prose import one_line
 from llmc.answers.research.question import to_base_form
 from llmc.answers.research.result import Confidence, ResultPlace
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from llmc.answers.research.roles import Brief
     from llmc.answers.research.toolbox import Area, RoleToolbox
 
-__all__ = ["DOCUMENTS", "ScoredSection", "about_text", "best_sections", "documented"]
+__all__ = ["DOCUMENTS", "ScoredSection", "TopicTerms", "about_text", "best_sections", "documented"]
 
 DOCUMENTS = (
     "*.md", "*.markdown", "*.mdx", "*.rst", "*.adoc", "*.asciidoc", "*.txt", "*.org", "README*", "*.[1-8]",
@@ -198,6 +198,8 @@ def is_above(one: Section, section: Section) -> bool:
 def passage_place(brief: Brief, toolbox: RoleToolbox, one: ScoredSection, most: int) -> ResultPlace:
     lines = toolbox.shown(one.area, one.path)
     rows = excerpt(lines, one.section, about_text(brief), most)
+    if rows and rows[-1][1].rstrip().endswith(":"):
+        rows += introduced(lines, sections_of(lines), one.section)
     start = telling_row(rows, loose_terms(about_text(brief))) or one.section.start
     title = one.section.title.strip("`* ")
     return ResultPlace(
@@ -212,8 +214,9 @@ def telling_row(rows: Sequence[tuple[int, str]], terms: frozenset[str]) -> int:
 
 
 def sentence_at(place: ResultPlace) -> str:
-    """The cited line and the one below it."""
-    texts = [text.strip() for number, text in place.rows if number >= place.line]
+    """The cited line and the one below it, before the entries that it introduces."""
+    rows = (text for number, text in place.rows if number >= place.line)
+    texts = [text.strip() for text in takewhile(lambda text: not text.startswith(".. "), rows)]
     return one_line(" ".join(texts[:2]), 160)
 
 

@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import islice, takewhile
 from typing import TYPE_CHECKING
 
 from llmc.answers.research.evidence import loose_words, terms_of
+from llmc.answers.research.prose import one_line
 from llmc.base import words
 from llmc.base.text import indent_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["Section", "best_block", "excerpt", "paragraphs", "section_at", "sections_of"]
+__all__ = ["Section", "best_block", "excerpt", "introduced", "paragraphs", "section_at", "sections_of"]
 
 _HASH = re.compile(r"(#{1,6}|={1,6})\s+(?P<title>\S.*?)\s*#*$")
 # Manual pages: sections, subsections, and tagged paragraphs, whose tag is on the next line.
@@ -32,11 +34,18 @@ _RELEASE = re.compile(
 _FONT = re.compile(r"^\.[A-Z]+\s+|\\f[A-Z]|\\")
 _UNDERLINE = re.compile(r"([=\-~^\"'`#*+.:_])\1{2,}\s*$")
 _ENTRY = re.compile(
-    r"\.\.\s+(?!code|note|warning|seealso|tip|image|include|toctree|admonition|version|deprecated|sidebar|contents|topic|figure|_)[\w:-]+::\s+(?P<title>\S.*)$"
+    r"\.\.\s+(?!auto|code|note|warning|seealso|tip|image|include|toctree|admonition|version|deprecated|sidebar|contents|topic|figure|_)[\w:-]+::\s+(?P<title>\S.*)$"
 )
 _FENCE = re.compile(r"\s*(?:```|----+\s*$|\.\.\s+(?:code|code-block|sourcecode|literalinclude|prompt)\b)")
 _ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
-_NOISE = re.compile(r"\s*(?:<a\s|\.\.\s+_|\[!\[|<!--|:release-|\[[^\]]+\]:\s)")
+_NOISE = re.compile(
+    r"\s*(?:<a\s|\.\.\s+_|\[!\[|<!--|:release-|\[[^\]]+\]:\s|\.\.\s+(?:auto\w+|(?:current)?module|contents|toctree|index|highlight|meta)::"
+    r"|:(?:[\w-]*members|show-inheritance|no-?index|synopsis|local|depth|maxdepth|hidden|caption|titlesonly)\b[\w-]*:)"
+)
+
+
+MOST_INTRODUCED = 8
+FENCE = 3  # backticks
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +95,9 @@ def _fenced(lines: Sequence[str]) -> Iterator[bool]:
     """Whether each line belongs to a fenced block. A fence with the name of a language opens one and never closes it;
     a block that was left open ends there."""
     fenced = False
-    for line in lines:
+    for number, line in enumerate(lines, 1):
         mark = line.lstrip()
-        if not mark.startswith("```"):
+        if not mark.startswith("```") or (not fenced and _is_underline(lines, number)):
             yield fenced
             continue
         fenced = bool(mark.strip("`").strip()) or not fenced
@@ -100,6 +109,11 @@ def _front_matter(lines: Sequence[str]) -> int:
     if not lines or lines[0].strip() != "---":
         return 0
     return next((number for number, line in enumerate(lines[1:60], 2) if line.strip() == "---"), 0)
+
+
+def _is_underline(lines: Sequence[str], number: int) -> bool:
+    """Whether backticks are the underline of the title above, as reStructuredText has them, and not a fence."""
+    return len(lines[number - 1].rstrip()) > FENCE and number > 1 and _is_title(lines, number - 1)
 
 
 def _is_title(lines: Sequence[str], number: int) -> bool:
@@ -154,6 +168,22 @@ def excerpt(lines: Sequence[str], section: Section, question: str, most: int) ->
     return tuple(row for part in chosen for row in part)[: most + 4]
 
 
+def introduced(lines: Sequence[str], sections: Sequence[Section], section: Section) -> tuple[tuple[int, str], ...]:
+    """What a section introduces that ends with a colon: the headings or entries directly below it, each with its first
+    sentence."""
+    last = next((lines[n - 1].rstrip() for n in range(section.end, section.start, -1) if lines[n - 1].strip()), "")
+    below = [one for one in sections if one.start > section.end]
+    if not last.endswith(":") or not below or below[0].level == section.level:
+        return ()
+    found: list[tuple[int, str]] = []
+    for one in takewhile(lambda one: one.level == below[0].level, below[:MOST_INTRODUCED]):
+        found.append((one.start, lines[one.start - 1]))
+        for part in islice(_parts(lines, one), 1):
+            said = " ".join(text.strip() for _, text in part).partition(". ")[0]
+            found.append((part[0][0], " " * indent_of(part[0][1]) + one_line(said)))
+    return tuple(found)
+
+
 def best_block(lines: Sequence[str], section: Section, question: str) -> tuple[int, int] | None:
     """First and last line of the code block of a section that says most of the question; None without one."""
     blocks = list(_blocks(lines, section))
@@ -167,7 +197,7 @@ def best_block(lines: Sequence[str], section: Section, question: str) -> tuple[i
 
 def _blocks(lines: Sequence[str], section: Section) -> Iterator[tuple[int, int]]:
     """Fenced blocks, and indented ones behind a line that ends with a colon or is a code directive."""
-    number = section.start
+    number = section.start + (2 if section.level and _is_title(lines, section.start) else 0)
     while number < min(section.end, len(lines)):
         line = lines[number - 1]
         if line.lstrip().startswith("```"):

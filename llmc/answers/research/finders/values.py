@@ -103,6 +103,9 @@ def named_answer(brief: Brief, name: str, found: list[ValueLine], toolbox: RoleT
         sure = Confidence.HIGH
     elif first.score >= CLEAR and all(first.score - one.score >= CLEAR_LEAD for one in same):
         sure = Confidence.MED
+    if "[redacted:" in toolbox.shown(first.area, first.path)[first.line - 1]:
+        summary = f"{name} is set at {brief.reference(places[0])}; the value is a secret and is not shown."
+        return answer(brief, summary, places, Confidence.MED if sure is Confidence.HIGH else sure)
     value = re.sub(r"\s*(?://|#)\s.*$", "", first.value).strip(" ,;")
     summary = f"{name} is {one_line(value, 80)}, by {brief.reference(places[0])}."
     return answer(brief, summary, places, sure)

@@ -52,7 +52,7 @@ _SETS = re.compile(
 )
 _NAME = re.compile(r"[A-Za-z_]\w+")
 _CONFIGURED = re.compile(
-    r"\b(?:settings|config|conf|cfg|environ|getenv|process\.env|env::var|viper)\b[.\[(]['\"]?\w+",
+    r"\b(?:settings|config|conf|cfg|environ|getenv|process\.env|env::var|viper)\b[.\[(](?P<quote>['\"])?[\w.-]*\w(?(quote)['\"][\])]?)",
     re.IGNORECASE,
 )
 
@@ -93,7 +93,8 @@ def finding(brief: Brief, place: ResultPlace) -> str:
     verb = VERBS[place.section]
     words_ = [verb, place.name if place.section != "data" else "", brief.reference(place)]
     text = " ".join(word for word in words_ if word)
-    return f"{text}: {place.says}" if place.says else text
+    head = f"{text}: {place.says}" if place.says else text
+    return "\n".join([head, *(f"{number} {line}" for number, line in place.rows)])
 
 
 def analyze(brief: Brief, target: ResultPlace, toolbox: RoleToolbox) -> Iterator[ResultPlace]:

@@ -12,7 +12,7 @@ from llmc.answers.research.finders import find
 from llmc.answers.research.finders.documents import documented
 from llmc.answers.research.matches import category_of
 from llmc.answers.research.question import QuestionType
-from llmc.answers.research.result import ALSO, Confidence, Result, ResultPlace, RoleOutcome
+from llmc.answers.research.result import ALSO, Confidence, Result, ResultPlace, RoleOutcome, with_note
 from llmc.answers.research.roles import Brief, ResearchRole
 from llmc.base.languages import role_of
 from llmc.envelope.phrases import plural
@@ -30,6 +30,7 @@ SEARCHED_WHOLE = 6
 MOST_PLACES = 13
 MOST_NAMED = 6
 MOST_BEST = 6
+MOST_DENIED = 5
 # Definitions that explain a flow: those that compare best with each other, and the first ones of the search. The right
 # one is among four of both for 74 % of 31 questions, the first by comparison for 42 %.
 MOST_LIKELY, MOST_FIRST = 2, 2
@@ -50,6 +51,19 @@ SEARCHED = frozenset({QuestionType.WHERE, QuestionType.HOW, QuestionType.EXAMPLE
 
 
 def work(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome:
+    """What was found; if the question names a file on the denylist, also that it was not read."""
+    outcome = answered(brief, toolbox)
+    denied = toolbox.denied_in(brief.question.text)
+    if not denied:
+        return outcome
+    verb = "is" if len(denied) == 1 else "are"
+    result, note = outcome.result, f"{', '.join(denied[:MOST_DENIED])} {verb} on the denylist and not read."
+    if not result.references:
+        return replace(outcome, result=Result(f"No answer: {note}"))
+    return replace(outcome, result=with_note(replace(result, confidence=Confidence.LOW), note))
+
+
+def answered(brief: Brief, toolbox: RoleToolbox) -> RoleOutcome:
     """The first finder of the question's types that finds the requested fact; else what search ranks first."""
     # Examples are the pattern finder's; it starts at the places that search ranks first.
     for kind in brief.question.types if brief.question.type is not QuestionType.EXAMPLE else ():

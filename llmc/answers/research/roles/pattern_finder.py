@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from llmc.answers.research.evidence import loose, loose_words, place_of, score_places, terms_of
-from llmc.answers.research.finders.documents import CHANGES, about_text, best_sections
+from llmc.answers.research.finders.documents import CHANGES, TopicTerms, about_text, best_sections
 from llmc.answers.research.finders.sections import best_block
 from llmc.answers.research.prose import matching_lines
 from llmc.answers.research.result import Confidence, Result, ResultPlace, RoleOutcome
@@ -38,7 +39,11 @@ SHOWN = 0.3
 NEIGHBOURS = 24
 # Minimum similarity of a neighbour, relative to the nearest one.
 NEAR = 0.6
+# Words of a subject that may be one name.
+MOST_JOINED = 3
+EXAMPLES = frozenset({"example", "test"})  # of documents, the code blocks are
 USES = frozenset({"call", "inherit", "type", "use"})
+APPLIED = frozenset({"call", "inherit"})
 LATER = {
     "test": 1, "fixture": 2, "snapshot": 3, "example": 0, "doc": 2, "generated": 3, "amalgamated": 3, "vendored": 3,
     "legacy": 2, "stub": 3,
@@ -104,11 +109,12 @@ def candidates(brief: Brief, toolbox: RoleToolbox) -> list[ResultPlace]:
     """Code blocks of documents, uses of the names in the question, search hits that say most of it, and what is built
     like the best of them."""
     found: list[ResultPlace] = list(block_places(brief, toolbox))
-    for name in brief.question.names:
-        found += use_places(name.text, toolbox)
+    found += [place for name in names_of(brief, toolbox) for place in use_places(name, toolbox)]
     targets = {(place.root, place.path, place.name) for place in brief.targets[:1]} if found else set()
     hits = [place for place in search_places(brief, toolbox) if is_about(brief, place, toolbox)]
     enough = len({place.path for place in found}) >= LEAST_EXAMPLES
+    if enough:  # what only has the words of the question describes it or is its own code
+        hits = [place for place in hits if role_of(place.path) in EXAMPLES]
     found += hits
     found += neighbours(hits[0], toolbox) if hits and not enough else []
     unique = {place.key: place for place in reversed(found)}
@@ -117,17 +123,36 @@ def candidates(brief: Brief, toolbox: RoleToolbox) -> list[ResultPlace]:
     return kept[:MOST_CANDIDATES]
 
 
+def names_of(brief: Brief, toolbox: RoleToolbox) -> list[str]:
+    """The names in the question; without any, the definition whose name is the words of the subject in one:
+    `errorhandler`, `error_handler` or `ErrorHandler` of "an error handler"."""
+    if brief.question.names:
+        return [name.text for name in brief.question.names]
+    said = re.findall(r"[a-z]+", brief.question.topic.lower())
+    said = [word for word in said if word not in words.STOP_WORDS]
+    if not 0 < len(said) <= MOST_JOINED:
+        return []
+    found: list[str] = []
+    for parts in dict.fromkeys((tuple(said), (*said[:-1], said[-1].removesuffix("s")))):
+        pascal = "".join(part.capitalize() for part in parts)
+        spelt = (
+            [pascal] if len(parts) == 1 else ["".join(parts), "_".join(parts), pascal, pascal[0].lower() + pascal[1:]]
+        )
+        found += [name for name in spelt if any(one.role == "code" for one in toolbox.define(name))]
+    return list(dict.fromkeys(found))
+
+
 def block_places(brief: Brief, toolbox: RoleToolbox) -> Iterator[ResultPlace]:
     """The code block of each document section about the subject."""
     about = about_text(brief)
     names = [name.text for name in brief.question.names]
     found = best_sections(about, names, toolbox, lambda path: not CHANGES.search(path))
-    terms = terms_of(about)
+    terms = TopicTerms.of(about)
     blocks: list[tuple[int, int, ScoredSection, tuple[int, int]]] = []
     for one in [one for one in found if one.share >= MOST_OF_IT][:MOST_SECTIONS]:
         lines = toolbox.shown(one.area, one.path)
         block = best_block(lines, one.section, about)
-        said = terms & set(words.body(" ".join(lines[block[0] - 1 : block[1]])).split()) if block else ()
+        said = terms.found(loose_words(" ".join(lines[block[0] - 1 : block[1]]))) if block else ()
         if block and said:
             blocks.append((-len(said), len(blocks), one, block))
     for _, _, one, block in sorted(blocks, key=lambda found: found[:2])[:MOST_BLOCKS]:
@@ -144,9 +169,11 @@ def is_about(brief: Brief, place: ResultPlace, toolbox: RoleToolbox) -> bool:
 
 
 def use_places(name: str, toolbox: RoleToolbox) -> Iterator[ResultPlace]:
-    """Definitions that use a name, at the line of the use."""
-    last = words_after(name)
-    for use in toolbox.uses(last, USES)[: 2 * MOST_CANDIDATES]:
+    """Definitions that use a name, at the line of the use: calls and derived classes, and annotations only if there is
+    nothing else."""
+    found = toolbox.uses(words_after(name), USES)
+    applied = [use for use in found if use.reference.kind in APPLIED]
+    for use in (applied or found)[: 2 * MOST_CANDIDATES]:
         one = use.reference
         root = use.area.view.root.id
         yield ResultPlace(root, use.path, one.line, one.line, one.container, one.kind, "use")
