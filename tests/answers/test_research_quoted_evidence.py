@@ -1,5 +1,5 @@
-"""Reports quote what was asked for: uses as examples, lists with the sentence that announces them, lines of code and not
-of documentation. Files that may not be read are named, and secrets are no evidence. Driven from the command line."""
+"""Reports quote what was asked for: uses as examples, lists with the sentence that announces them, code and not its
+documentation. Files that may not be read are named, and secrets are no evidence. Driven from the command line."""
 
 from __future__ import annotations
 

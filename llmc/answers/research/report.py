@@ -126,7 +126,7 @@ class ResearchReport:
                 if self._fits(cut):
                     return cut
         for key in [*(key for key in reversed(cut) if key not in REQUIRED), "rootsSearched", "locator"]:
-            cut.pop(key)
+            cut.pop(key, None)
             if self._fits(cut):
                 break
         return cut
