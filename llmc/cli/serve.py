@@ -20,7 +20,7 @@ LOG_LEVELS = ("debug", "info", "warn", "warning", "error")
 @click.option("--profile", type=click.Choice(PROFILES), help="Tools listed to the client (server.profile).")
 @click.option("--agent", default="", metavar="NAME", help="Serve this persona: its tools and prompt.")
 @click.option("--arg", "args", multiple=True, metavar="NAME=VALUE", help="Argument of the persona; may be repeated.")
-@click.option("--log-level", type=click.Choice(LOG_LEVELS), help="Log servers and delegates to stderr at this level.")
+@click.option("--log-level", type=click.Choice(LOG_LEVELS), help="Log servers and delegates to stderr from this level.")
 @click.option("--log-pretty", is_flag=True, help="Log readable lines instead of JSON.")
 @click.option(
     "--http",
@@ -135,10 +135,12 @@ def check_config(options: Options) -> None:
 
 
 def follow_log(options: Options, level: str | None, client: str, *, pretty: bool) -> None:
-    """Copy new log lines to stderr if either option is given. `warn` is an alias of `warning`."""
-    if level or pretty:
+    """Copy new log lines to stderr if either option or a file with servers and delegates is given, from `info` unless
+    another level is. `warn` is an alias of `warning`."""
+    if level or pretty or options.config:
         from llmc.cli._log_tail import follow
 
-        level = {None: "info", "warn": "warning"}.get(level, level) or "info"
-        options.set = (*options.set, f"daemon.log_level={level}")
-        follow(options.home.log, level, client, pretty=pretty)
+        level = "warning" if level == "warn" else level
+        if level:
+            options.set = (*options.set, f"daemon.log_level={level}")
+        follow(options.home.log, level or "info", client, pretty=pretty)

@@ -124,6 +124,7 @@ class ToolSurface:
                 return ""
             known += offer.names(context.session.allowed) if offer else []
         if name in TOOLS:
+            known += [one for one in ALIASES if context.session.allowed is not None and context.session.may(one)]
             return f"{name} is not available to {context.session.agent or 'this session'}: {', '.join(known)}"
         near = get_close_matches(name, known, 1)
         meant = f"Did you mean {near[0]}?" if near else f"Available: {', '.join(known)}."

@@ -244,6 +244,7 @@ def as_asked(  # noqa: PLR0917 - what is known of these lines
     if len(code) < len(rows):
         return code, (CODE_ALONE if asked.flag("code") else f"{CODE_ALONE}, --all shows them",)
     may_hint = LONG_OF_SEVERAL <= len(rows) <= WHOLE_LINES and not asked.flag("all")
+    may_hint = may_hint and has_statements(language_of(path))
     is_hinted = may_hint and is_shorter_as_code(rows, FileText("\n".join(lines) + "\n", language_of(path)))
     return rows, (CODE_HINT,) if is_hinted else ()
 

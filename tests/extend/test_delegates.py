@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 import sys
@@ -240,6 +241,18 @@ def test_server_events_are_logged_to_stderr_on_request(world: World) -> None:
         until(lambda: "server ready server=twin" in out.read_text())
         until(lambda: "server failed server=absent" in out.read_text())
     assert "{" not in out.read_text()
+
+
+def test_with_a_settings_file_failures_are_logged_to_stderr_of_each_client(world: World) -> None:
+    """Without another option, and of a server that failed before this client was connected."""
+    world.mcps["absent"] = {"command": "no-such-program-here", "args": []}
+    outs = [world.folder / "first", world.folder / "second"]
+    with contextlib.ExitStack() as stack:
+        for out in outs:
+            file = stack.enter_context(out.open("w"))
+            using = stack.enter_context(raw(world.place, world.root, "--config", str(world.config), stderr=file))
+            using.handshake()
+            until(lambda out=out: '"event": "server failed", "server": "absent"' in out.read_text())
 
 
 def test_variables_that_the_settings_name_come_from_the_client_and_no_others(

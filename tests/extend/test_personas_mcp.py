@@ -206,6 +206,14 @@ def test_a_persona_is_narrower_than_any_profile(world: World) -> None:
         assert talked(world, names, "--agent", "courier", "--profile", profile) == ["search", "grep", "get"]
 
 
+def test_a_refusal_names_all_tools_of_the_persona(world: World) -> None:
+    async def refused(connected: Client) -> None:
+        with pytest.raises(MCPError, match="read is not available to courier: search, grep, get"):
+            await connected.call_tool("read", {"target": "x"})
+
+    talked(world, refused, "--agent", "courier")
+
+
 @pytest.mark.parametrize(
     ("agent", "said"),
     [("depot-exprt", "Did you mean depot-expert?"), ("depot-expert", "needs the argument 'topic'")],

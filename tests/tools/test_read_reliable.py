@@ -60,6 +60,7 @@ FILES["billing.py"] = "".join(
 )
 FILES["imports.py"] = "".join(f"import {name}\n" for name in "abcde") + "\n\ndef one():\n    go()\n    return 1\n"
 FILES["noted.py"] = "def noted():\n" + "".join(f"    # about {at} and its use\n    use({at})\n" for at in range(40))
+FILES["guide.md"] = "".join(f"# About {at} and its use\n\nUse {at}.\n\n" for at in range(20))
 
 SIZES = range(130, 250, 10)
 LINE = "line {} of a text of some words and a few more of them\n"
@@ -197,6 +198,7 @@ def test_many_lines_with_comments_name_the_shorter_form(read: Callable[..., Repl
     assert read("noted.py:1-80").text.split("\n")[0].endswith("--code is shorter: every statement, no comments")
     assert "--code" not in read("noted.py:1-80", code=True).text
     assert "--code" not in read("noted.py:1-20").text
+    assert "--code" not in read("guide.md:1-80").text, "a document has no statements"
 
 
 def test_a_skeleton_with_code_alone_has_the_lines_of_the_file(read: Callable[..., Reply]) -> None:

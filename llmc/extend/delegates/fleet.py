@@ -70,6 +70,10 @@ class Fleet:
             else:
                 self._holders.pop(holder, None)
             held = {name: self._servers[key] for key, (name, _) in wanted.items() if key in self._servers}
+            joined = [self._servers[key] for key in wanted.keys() - before if key in self._servers]
+        for server in joined:  # it failed for another client, whose log has the reason
+            if server.state.status == "failed":
+                log.warning("server failed", server=server.name, reason=server.state.reason, clients=[holder])
         self._drop_later(before - wanted.keys())
         return held
 
