@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from llmc.base.errors import LlmcError, NotFoundError, QueryError
-from llmc.base.languages import language_of
+from llmc.base.languages import has_statements, language_of
 from llmc.base.model import CALLABLES
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.phrases import freshness_notes, plural
