@@ -6,6 +6,7 @@ import contextlib
 import json
 import subprocess
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -252,7 +253,11 @@ def test_with_a_settings_file_failures_are_logged_to_stderr_of_each_client(world
             file = stack.enter_context(out.open("w"))
             using = stack.enter_context(raw(world.place, world.root, "--config", str(world.config), stderr=file))
             using.handshake()
-            until(lambda out=out: '"event": "server failed", "server": "absent"' in out.read_text())
+            until(partial(reports_failure, out))
+
+
+def reports_failure(log: Path) -> bool:
+    return '"event": "server failed", "server": "absent"' in log.read_text()
 
 
 def test_variables_that_the_settings_name_come_from_the_client_and_no_others(
