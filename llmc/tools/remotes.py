@@ -167,7 +167,7 @@ class Remote:
             )
         except ExchangeTimeoutError:
             self._resting_until = time.monotonic() + REST_SECONDS
-            return f"did not answer within {seconds:g} s"
+            return f"did not respond within {seconds:g} s"
         except ExchangeError as error:
             self._resting_until = time.monotonic() + REST_SECONDS
             return f"cannot be reached ({error.kind})"

@@ -29,6 +29,7 @@ CLOSED = {
     "llmc.envelope.redact.table.words",
     "llmc.indexer.syntax.grammar.language",
     "llmc.indexer.syntax.grammar.query",
+    "llmc.indexer.syntax.lexical._query",
     "llmc.retrieval.registrations._calls",
     "llmc.settings.fields.settings_of",
 }

@@ -43,7 +43,7 @@ def test_web_research_has_a_deadline(head: bool) -> None:
 
 @PARTS
 def test_a_pruner_has_a_deadline(head: bool) -> None:
-    with trickling(head=head) as url, pytest.raises(PrunerError, match="did not answer"):
+    with trickling(head=head) as url, pytest.raises(PrunerError, match="did not respond"):
         ask_pruner(Endpoint(url, 300), "code", "query")
 
 

@@ -19,8 +19,8 @@ __all__ = ["FAILING", "Pruner", "running_pruner"]
 TWIN = str(Path(__file__).with_name("pruner_reference.py"))
 # What each bad pruner does → the words that a reader of an envelope is given.
 FAILING = {
-    "hanging": "did not answer within",
-    "dripping": "did not answer within",
+    "hanging": "did not respond within",
+    "dripping": "did not respond within",
     "array": "returned no text",
     "nothing": "returned no text",
     "garbage": "did not return valid JSON",

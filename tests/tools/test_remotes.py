@@ -133,7 +133,7 @@ def test_a_slow_remote_is_reported_once_and_left_alone_for_a_while(desk: Desk) -
         silent.shutdown(socket.SHUT_RDWR)
         accepting.join()
 
-    assert "team did not answer within 0.2 s" in first.splitlines()[0]
+    assert "team did not respond within 0.2 s" in first.splitlines()[0]
     assert "src/parser.py" in first
     assert "team was not asked" in second.splitlines()[0]
     assert len(connections) == 1
