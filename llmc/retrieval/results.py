@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from llmc.base.model import Symbol
+
 __all__ = ["FileHits", "Hit", "Passage", "SearchResult", "Share"]
 
 
@@ -72,6 +74,7 @@ class FileHits:
     more: int = 0
     shares: tuple[Share, ...] = ()
     passages: tuple[Passage, ...] = ()
+    related: tuple[Symbol, ...] = ()  # further definitions, named after keywords of the query
     also: tuple[str, ...] = ()  # further roots, work trees of the same repository, that hold the same text there
 
     @property

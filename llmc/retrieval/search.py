@@ -22,6 +22,7 @@ from llmc.retrieval.passages.excerpt import FEWER_PLACES, PLACES, passages
 from llmc.retrieval.query import EvidenceKind, QueryRoute, parse
 from llmc.retrieval.query_features import QueryFeatures
 from llmc.retrieval.recall import recall_views
+from llmc.retrieval.related import related_definitions
 from llmc.retrieval.results import SearchResult
 from llmc.retrieval.scope import asked_roots, check_paths, scope_of
 from llmc.retrieval.signals import PATH_STAGE, READ_STAGE, TABLE_STAGE, Signal, apply
@@ -168,13 +169,17 @@ def rarity(views: Sequence[View], terms: Sequence[str]) -> dict[str, float]:
     return {term: math.log(1 + rows / (sum(held[term] for _, held in counted) + 0.5)) for term in terms}
 
 
-def _hits(final: Sequence[Candidate], asked: QueryFeatures, request: SearchRequest) -> Iterator[FileHits]:
+def _hits(final: Sequence[Candidate], asked: QueryFeatures, request: SearchRequest) -> list[FileHits]:
     most = request.room if len(final) > 1 else round(ALONE * request.room)
+    found: list[FileHits] = []
     for rank, file in enumerate(final):
         near = rank < QUOTED and file.score >= NEAR * final[0].score
         room, places = (most, PLACES) if rank == 0 else (most // 2, FEWER_PLACES)
         quoted = passages(file, asked, room, places) if room and near else ()
-        yield file_hits(file, asked, request.per_file, quoted)
+        found.append(file_hits(file, asked, request.per_file, quoted))
+    shown = [{one.name for one in file.passages} or {file.hits[0].name} for file in found]
+    related = related_definitions(final, asked, shown) if request.room else {}
+    return [replace(file, related=related.get(rank, ())) for rank, file in enumerate(found)]
 
 
 def _paths_within(view: View, request: SearchRequest) -> frozenset[str] | None:

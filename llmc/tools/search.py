@@ -21,11 +21,12 @@ from llmc.workspace import shown_path, vector_notes
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from llmc.base.model import Symbol
     from llmc.retrieval.results import FileHits, Hit, Passage, SearchResult
     from llmc.workspace import Workspace
 
 # Some 230 tokens of the best file: with less, whole functions no longer fit, and the answer is cut (decision 28).
-ROOM = 900
+ROOM = 840
 # Of what is asked for with a budget of one's own, half goes to the best file.
 ROOM_OF_TOKEN = 2
 # Files after the third that score less than NEAR of the best are named by their path alone, some six tokens each. From
@@ -138,9 +139,18 @@ def group_of(file: FileHits, workspace: Workspace, *, explain: bool, bare: bool)
     if explain:
         why = tuple(Row(f"{one.signal} {one.effect:.3g} {one.because}".rstrip()) for one in file.shares)
         items[0] = replace(items[0], rows=(*why, *items[0].rows))
+    if file.related:
+        items.append(related(file))
     others = [shown_path(workspace, root, "").removesuffix(":") for root in file.also]
     also = f" (also in {', '.join(others)})" if others else ""
     return Group(shown_path(workspace, file.root, file.path) + also, tuple(items))
+
+
+def related(file: FileHits) -> Item:
+    """The names of further definitions, which `read` opens."""
+    first = file.related[0]
+    names = ", ".join(f"{one.name} {one.start_line}" for one in file.related)
+    return Item((Row(f"also {names}"),), "", file.root, file.path, first.start_line, first.end_line)
 
 
 def quoted(file: FileHits, passage: Passage) -> Item:
@@ -221,7 +231,12 @@ def file_data(file: FileHits) -> dict[str, object]:
             }
             for hit in file.hits
         ],
+        **({"related": [related_data(one) for one in file.related]} if file.related else {}),
     }
+
+
+def related_data(symbol: Symbol) -> dict[str, object]:
+    return {"name": symbol.qualified, "start_line": symbol.start_line, "end_line": symbol.end_line}
 
 
 TOOL = Tool(
