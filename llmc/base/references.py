@@ -16,7 +16,7 @@ __all__ = ["LineReference", "PathRange", "cited_places", "is_module", "module_sp
 
 _REFERENCE = re.compile(r"(?P<path>[^:\n]+)(?::(?P<line>\d{1,9})(?::\d{1,9})?)?")
 _RANGE = re.compile(r"(?P<path>.+?)(?:::(?P<symbol>[^:].*)|:(?P<start>\d+)(?:-(?P<end>\d*))?)?", re.DOTALL)
-_NAMED = re.compile(r"(?P<path>[^:\n]+\.\w{1,5}):(?P<symbol>[A-Za-z_$#][\w.$#]*)")
+_NAMED = re.compile(r"(?P<path>[^:#\n]+\.\w{1,5})[:#](?P<symbol>[A-Za-z_$#][\w.$#]*)")
 _CITED = re.compile(r"(?<![\w/.-])(/?[\w.-]+(?:/[\w.-]+)*\.\w+:\d+)")
 # Files that are the module of their folder.
 PACKAGE_FILES = frozenset({"__init__", "index", "mod"})
@@ -45,7 +45,7 @@ def parse_reference(text: str) -> LineReference | None:
 
 
 def parse_range(text: str) -> PathRange | None:
-    """`path`, `path:10`, `path:10-40`, `path:10-`, `path::symbol` or `path:symbol`; None for an empty text."""
+    """`path`, `path:10`, `path:10-40`, `path:10-`, or a symbol after `::`, `:` or `#`; None for an empty text."""
     if named := _NAMED.fullmatch(text.strip()):
         return PathRange(named["path"], symbol=named["symbol"])
     match = _RANGE.fullmatch(text.strip())

@@ -58,7 +58,7 @@ _GO_TRIED = re.compile(r"if (?:_, )*(\w*[eE]rr\w*) :?= (?P<call>.+); \1 != nil")
 _GO_PASSED_ON = re.compile(r"return (?:(?:nil|false|0|\"\"|\w+(?:\.\w+)?\{\}), )+(\w*[eE]rr\w*)")
 _GO_GROUP = re.compile(r"\s*(?:const|var|type|import)\s*\(\s*")  # of declarations
 _NOTHING = re.compile(r"[\s(){}\[\];,>]*(?:end)?[\s(){}\[\];,]*")
-_CONTINUES = re.compile(r"\s*(?:\??\.\w|&&|\|\||[?:+|]\s|and\s|or\s|\)|\])")
+_CONTINUES = re.compile(r"\s*(?:\??\.[\w$]|&&|\|\||[?:+|]\s|and\s|or\s|\)|\])")
 _UNFINISHED = re.compile(r"(?:&&|\|\||(?<![=<>!+])=|\s[+?]|\band|\bor)\s*$")
 _BRACKET = re.compile(r"[()\[\]{}]")
 CLOSES = {")": "(", "]": "[", "}": "{"}
@@ -171,15 +171,21 @@ def compact(
             elif tried and _LEAVES.match(following.text):
                 before, joined = None, replace(one, text=f"{tried['call']} or {_passed_on(following.text)}")
             else:
-                before, joined = None, replace(one, text=f"{one.text.removesuffix(':')}: {following.text}")
+                before, joined = None, replace(one, text=_with_body(one.text, following.text))
             if len(joined.text) <= longest:
                 compact[-1:] = [joined] if before else [*compact[-1:], joined]
                 at += 1
                 continue
         labels = _LABEL.match(one.text) or (following and _LABEL.match(following.text))
-        is_emptied = not has_body and one.opens and FLOW.match(one.text) and not labels  # it only logs
+        is_emptied = not has_body and one.opens and (one.logs or FLOW.match(one.text)) and not labels
         compact.append(replace(one, text=f"{one.text} … logs" if one.logs else f"{one.text} …") if is_emptied else one)
     return compact
+
+
+def _with_body(head: str, body: str) -> str:
+    """A branch with its only statement; a function that is passed (`setTimeout(() =>`) has no colon."""
+    is_passed = head.endswith(("=>", "->", "("))
+    return f"{head} {body}" if is_passed else f"{head.removesuffix(':')}: {body}"
 
 
 def is_whole(lines: Sequence[str]) -> bool:
@@ -287,7 +293,7 @@ _SPACING = (
     (re.compile(r"\s+"), " "),
     (re.compile(r"^\}\s*"), ""),
     (re.compile(r"\s*\{$|;$"), ""),
-    (re.compile(r" (\??\.)(?=\w)"), r"\1"),
+    (re.compile(r" (\??\.)(?=[\w$])"), r"\1"),
     (re.compile(r",?\s+([)\]])"), r"\1"),
     (re.compile(r", \}"), " }"),
     (re.compile(r"\(\s+"), "("),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from llmc.base.errors import NotFoundError
 from llmc.envelope import Envelope, Group, Item, Row
 from llmc.envelope.phrases import plural
 from llmc.graph.implementations import registering_marks
@@ -14,7 +15,7 @@ from llmc.tools.calls import MARKS, branch_data, every, legend, through
 from llmc.tools.graph_output import (
     EVERY_TEST,
     GUESSES,
-    NAME,
+    NAMES,
     NO_TESTS,
     WORDS,
     Lines,
@@ -23,6 +24,7 @@ from llmc.tools.graph_output import (
     defined_item,
     limited,
     looked_up,
+    names_in,
     notes_of,
     resolved_count,
     test_group,
@@ -38,7 +40,32 @@ if TYPE_CHECKING:
 
 
 def run(asked: ToolRequest) -> Envelope:
-    lookup = looked_up(asked, asked.text("name"))
+    """Several names are answered one after the other, each with its own counts."""
+    names = names_in(asked.text("name"))
+    if len(names) == 1:
+        return callers_of(asked, names[0])
+    found: dict[str, Envelope] = {}
+    missing: dict[str, NotFoundError] = {}
+    for name in names:
+        try:
+            found[name] = callers_of(asked, name)
+        except NotFoundError as error:
+            missing[name] = error
+    if not found:
+        raise next(iter(missing.values()))
+    counts = [f"{name}: {one.found}" for name, one in found.items()]
+    return Envelope(
+        "callers",
+        " · ".join([*counts, *(f"{name}: not found" for name in missing)]),
+        groups=tuple(group for one in found.values() for group in one.groups),
+        notes=tuple(dict.fromkeys(note for one in found.values() for note in one.notes)),
+        data={"definitions": [definition for one in found.values() for definition in one.data["definitions"]]},
+        in_order=True,
+    )
+
+
+def callers_of(asked: ToolRequest, name: str) -> Envelope:
+    lookup = looked_up(asked, name)
     shown, more = limited(lookup)
     lines = Lines(asked)
     trees = [
@@ -176,7 +203,7 @@ TOOL = Tool(
     cacheable=True,
     cpu_bound=True,
     arguments=(
-        NAME,
+        NAMES,
         Argument("depth", "integer", "Levels of callers (default: 1)."),
         GUESSES,
         NO_TESTS,
@@ -184,5 +211,5 @@ TOOL = Tool(
         EVERY_TEST,
     ),
     schema=("name", "depth"),
-    examples=("callers Parser.feed", "callers resolve_url --depth 3"),
+    examples=("callers Parser.feed", "callers load save", "callers resolve_url --depth 3"),
 )

@@ -28,6 +28,7 @@ __all__ = [
     "EVERY_TEST",
     "GUESSES",
     "NAME",
+    "NAMES",
     "NO_TESTS",
     "WORDS",
     "Lines",
@@ -36,6 +37,7 @@ __all__ = [
     "defined_item",
     "limited",
     "looked_up",
+    "names_in",
     "notes_of",
     "other_definitions",
     "resolved_count",
@@ -44,6 +46,7 @@ __all__ = [
 ]
 
 NAME = Argument("name", "string", "A definition: name, Class.method or path:name.", required=True)
+NAMES = Argument("name", "string", "Definitions: name, Class.method or path:name; several with spaces.", required=True)
 GUESSES = Argument("guesses", "boolean", "List all edges that match by name alone, too.")
 NO_TESTS = Argument("no_tests", "boolean", "Only count what is in tests.")
 EVERY_TEST = Argument("all", "boolean", "Everything, without a budget; also every use in tests.")
@@ -61,12 +64,19 @@ MOST_FOLDERS = 5  # of uses by name that are counted
 MOST_THROUGH = 40  # calls through one base
 FEW_TESTS = 4  # uses in tests that are named; more are counted
 LONGEST_HEAD = 80
+_PLAIN_NAME = re.compile(r"[\w$./:#~>-]+(?:\(\))?")
 _SPACED = re.compile(r"([(\[{]) | (?=[)\]}])|,(?= \))")
 
 
 def looked_up(asked: ToolRequest, text: str) -> Lookup:
     views = asked.views()
     return find_targets([project_of(view.root, view.root_fs, view.store) for view in views], text)
+
+
+def names_in(text: str) -> list[str]:
+    """The definitions that one argument names. The name of a handler may have spaces (`router.post('/x', auth)`)."""
+    names = list(dict.fromkeys(text.split()))
+    return names if names and all(_PLAIN_NAME.fullmatch(name) for name in names) else [text]
 
 
 def limited(lookup: Lookup) -> tuple[Sequence[LookupTarget], str]:

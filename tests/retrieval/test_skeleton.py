@@ -430,6 +430,25 @@ def test_a_branch_that_goes_on_after_the_lines_has_a_line_of_its_own() -> None:
     assert [one.text for one in statements(code("\n".join([*cut, "}"]), "java"), 1)] == ["if (port > 0): open(port)"]
 
 
+def shown(text: str, language: str) -> list[str]:
+    return [one.text for one in statements(code(text, language), 1)]
+
+
+def test_a_chain_goes_on_with_a_name_that_begins_with_a_dollar_sign() -> None:
+    text = "await db\n  .from('session')\n  .$if(!!skip, (qb) => qb.where(skip))\n  .execute();\n"
+    assert shown(text, "typescript") == ["await db.from('session').$if(!!skip, (qb) => qb.where(skip)).execute()"]
+
+
+def test_the_body_of_a_function_that_is_passed_follows_without_a_colon() -> None:
+    text = "await retry(async () => {\n  return load(1);\n});\n"
+    assert shown(text, "typescript") == ["await retry(async () => return load(1)"]
+
+
+def test_a_function_that_only_logs_is_marked() -> None:
+    text = "  onError(name: string) {\n    console.error(`${name} failed`);\n  }\n\n  onExit() {\n    stop();\n  }\n"
+    assert shown(text, "typescript") == ["onError(name: string) … logs", "onExit(): stop()"]
+
+
 def test_an_operator_that_begins_comments_elsewhere_is_code() -> None:
     text = "pay(\n    ttl=root.ttl.seconds\n    // 3600,\n    cut=root.cut,  # in hours\n)"
     assert every_statement(text) == ["1 0 pay(ttl=root.ttl.seconds // 3600, cut=root.cut)"]

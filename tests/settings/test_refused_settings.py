@@ -74,7 +74,10 @@ def test_the_error_says_the_same_and_holds_file_and_line(tmp_path: Path) -> None
         ("[embedder]\nkind = 'openai'\n", '2: embedder.kind: "openai" needs embedder.endpoint'),
         ("[embedder]\napi_key = 12345678\n", "2: embedder.api_key: must be a string (hidden)"),
         ("[delegates.a]\ndescription = 'd'\n", "1: delegates.a: internal_tools is missing"),
-        ("[limits]\nmaxFilesRead = 1\nmax_files_read = 2\n", "3: limits.max_files_read: is another spelling of maxFilesRead"),
+        (
+            "[limits]\nmaxFilesRead = 1\nmax_files_read = 2\n",
+            "3: limits.max_files_read: is another spelling of maxFilesRead",
+        ),
         ("[agents]\nx = 'y'\n", "2: agents.x: must be a table, as in [agents.NAME], not a string"),
         ("[agents.script.x]\ntimeout = 3\n", "1: agents.script.x: path is missing"),
         ('"\\u001b[31m" = 1\n', "1: \\x1b[31m: no such setting"),

@@ -51,6 +51,17 @@ def test_depth_guesses_budget_and_json_are_options(typed: CommandLine) -> None:
     assert "is not a name" in refused.stderr
 
 
+def test_callers_of_several_names_are_counted_each_by_itself(typed: CommandLine) -> None:
+    text = typed.text("callers", "Courier.ring", "RetryPolicy.delay", "Courier.missing")
+    assert text.startswith(
+        "Courier.ring: 1 caller · RetryPolicy.delay: 1 caller · 1 in tests · Courier.missing: not found"
+    )
+    assert text.count("Courier.deliver") == 2
+    listed = typed.json("callers", "Courier.ring", "RetryPolicy.delay")["definitions"]
+    assert [one["name"] for one in listed] == ["Courier.ring", "RetryPolicy.delay"]
+    assert typed("callers", "Courier.missing", "Courier.absent").returncode == 1
+
+
 @pytest.mark.parametrize("command", ["callers", "impact"])
 def test_uses_by_name_of_several_definitions_are_counted_once(place: Place, tmp_path: Path, command: str) -> None:
     (tmp_path / "parcel.py").write_text("class Parcel:\n    def label(self):\n        return 1\n")

@@ -212,7 +212,9 @@ def test_of_overloads_the_one_with_the_body_is_read(ask: Callable[..., Reply], t
     assert "count?: number): void;" not in text
 
 
-@pytest.mark.parametrize("target", ["Mailer.send", "shop/Mailer.java::send", "Mailer.java::Mailer.send"])
+@pytest.mark.parametrize(
+    "target", ["Mailer.send", "shop/Mailer.java::send", "Mailer.java::Mailer.send", "shop/Mailer.java#send"]
+)
 def test_short_overloads_are_shown_together(ask: Callable[..., Reply], target: str) -> None:
     reply = ask("read", target=target)
     assert reply.text.startswith(
