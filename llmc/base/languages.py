@@ -261,7 +261,7 @@ _FOLDERS = {
     "generated": "generated __generated__ autogen dist",
     "fixture": "testdata fixture fixtures __fixtures__ test_data test-data",
     "test": """test tests __tests__ spec specs e2e testsuite mocks __mocks__ bench benches benchmark benchmarks testapp
-        testapps test_app testproject test_project testsite""",
+        testapps test_app testproject test_project testsite .semgrep""",
     "example": """example examples _example _examples sample samples demo demos tutorial tutorials playground
         playgrounds sandbox cookbook quickstart showcase""",
     "stub": "stub stubs typings typeshed @types",

@@ -5,7 +5,7 @@ its kind, test code apart from the rest. `KindFilter` keeps only some of them.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from llmc.base.languages import language_of, role_of
@@ -16,7 +16,7 @@ from llmc.retrieval.line_kinds import COMMENT, DEFINITION, TEXT, USE, WRITE, is_
 from llmc.retrieval.writes import writes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from llmc.base.model import Symbol
     from llmc.retrieval.enclosing import FileSymbols
@@ -31,13 +31,15 @@ __all__ = ["FileGroups", "KindFilter", "SymbolMatches", "group_files", "ungroupe
 @dataclass(frozen=True, slots=True)
 class SymbolMatches:
     """The matches inside one symbol, None for the top of a file. `lines` include context. `kinds` has the kind of each
-    matching line by its number. `ends` has, for a line that defines a symbol, the last line of that symbol."""
+    matching line by its number. `ends` has, for a line that defines a symbol, the last line of that symbol. `entries`
+    has, for a line inside a long table (a constant), the key of the entry that it is in."""
 
     symbol: Symbol | None
     lines: tuple[MatchedLine, ...]
     kinds: dict[int, str]
     ends: dict[int, int]
     is_test: bool = False
+    entries: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def count(self) -> int:
@@ -75,8 +77,8 @@ def group_file(
 ) -> Iterator[FileGroups]:
     role = role_of(file.path)
     groups = [inside_symbol(one) for one in merged(symbol_groups(located(file.lines, matcher), known, matcher))]
-    if body and known.text is not None:
-        groups = [with_body(one, known.text) for one in groups]
+    if known.text is not None:
+        groups = [with_body(one, known.text) if body else with_entries(one, known.text) for one in groups]
     inside = [one for one in groups if one.is_test and role == "code"]
     rest = [one for one in groups if one not in inside]
     if rest:
@@ -93,6 +95,32 @@ def inside_symbol(one: SymbolMatches) -> SymbolMatches:
     first = 1 if one.ends else symbol.start_line
     kept = tuple(line for line in one.lines if line.matched or first <= line.number <= symbol.end_line)
     return replace(one, lines=kept)
+
+
+def with_entries(one: SymbolMatches, text: FileText) -> SymbolMatches:
+    """With the keys of the entries of a long table: its name alone does not say which of them matches."""
+    symbol = one.symbol
+    if symbol is None or symbol.kind not in TABLES or symbol.end_line - symbol.start_line < LONG_TABLE:
+        return one
+    found = {number: key for number in one.kinds if (key := entry_key(text, number, symbol.start_line))}
+    return replace(one, entries=found)
+
+
+def entry_key(text: FileText, number: int, first: int) -> str:
+    """The key of the innermost entry around a line, by indentation; empty for a line of the table itself."""
+    depth = indent(text.line(number))
+    for above in range(number - 1, max(first, number - MOST_ENTRY_LINES), -1):
+        line = text.line(above)
+        if line.strip() and indent(line) < depth:
+            depth = indent(line)
+            if found := ENTRY.match(line):
+                return found[1]
+    return ""
+
+
+TABLES = frozenset({"constant", "variable", "field", "property"})
+LONG_TABLE, MOST_ENTRY_LINES = 10, 60  # lines
+ENTRY = re.compile(r"""\s*["']?([A-Za-z_$][\w.$:/-]{1,60}?)["']?\s*(?::|=>|=)(?=\s|$|[{[(])""")
 
 
 def with_body(one: SymbolMatches, text: FileText) -> SymbolMatches:

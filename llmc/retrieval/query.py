@@ -59,6 +59,8 @@ _PHRASE = re.compile(r'(?<![\w"])"[^"\n]+"(?![\w"])')
 _LEFT_OUT = re.compile(r'(?<!\S)-(?:"[^"\n]+"|[A-Za-z][\w./*-]{2,}(?=\s|$))')
 # A colon alone is no filter: `std::sort`, `http://…` and `note: this` are words.
 _FILTERED = re.compile(r"(?<!\S)-?([A-Za-z]+):(?!:|//)\S")
+# Behind any number of words they are operators: nothing else is written like that.
+_LAST_FILTERS = re.compile(rf"(?<!\S)-?(?:{'|'.join(FILTERS)}):[\w.*][\w.*/-]*$")
 _QUALIFIED = re.compile(r"[^\W\d][\w$]*(?:(?:::|\.|\#|->)[^\W\d][\w$]*)*(?:\(\))?!?")
 _DECLARES = re.compile(
     r"(?:class|def|func|function|fn|struct|enum|interface|trait|type|module|method)\s+(?=\S+$)", re.IGNORECASE
@@ -199,6 +201,8 @@ def is_written_as_query(text: str) -> bool:
     """Whether operators in this text are meant as operators."""
     if len(text) > LONGEST_LINE or "\n" in text.strip():
         return False
+    if _LAST_FILTERS.search(text):
+        return True
     tokens = text.split()
     if len(tokens) > MOST_TOKENS:
         return False

@@ -161,8 +161,11 @@ def line_rows(
     one: SymbolMatches, lines: Iterable[MatchedLine], names: MemberNames | None, *, used: bool, above: list[str]
 ) -> Iterator[Row]:
     """`used`: the file does more than import it."""
+    entry = ""
     for line in lines:
-        name = names.before(one, line.number) if names else ""
+        name = names.before(one, line) if names else ""
+        if entry != (entry := one.entries.get(line.number, "")) and entry:
+            name = f"{name}{entry} · "
         text = "import" if used and one.kinds[line.number] == IMPORT else redactable_part(line).lstrip()
         end = one.ends.get(line.number, 0)
         whole, text = text, AS_ABOVE if len(text) >= LONG_LINE and text == above[0] and not end else text
@@ -181,15 +184,16 @@ class MemberNames:
         self._class = self._stem
         self._symbol: Symbol | None = None
 
-    def before(self, one: SymbolMatches, number: int) -> str:
-        """The name and the dot behind it; empty where a line above says it."""
-        symbol = one.symbol
+    def before(self, one: SymbolMatches, line: MatchedLine) -> str:
+        """The name and the dot behind it; empty where a line above says it, or the line itself."""
+        symbol, number = one.symbol, line.number
         if symbol is None or symbol == self._symbol or one.kinds[number] == IMPORT:
             return ""
         known = self._class
         self._symbol = symbol
         self._class = symbol.container or (self._stem if symbol.kind in CALLABLES else symbol.qualified)
-        defines = one.ends.get(number) == symbol.end_line
+        is_first = number == symbol.start_line and line.text.lstrip().startswith(symbol.name)
+        defines = is_first or one.ends.get(number) == symbol.end_line
         if symbol.kind in {"test", "heading"} or not symbol.container:
             if defines or symbol.name == known:
                 return ""

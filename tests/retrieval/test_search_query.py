@@ -106,6 +106,15 @@ def test_prose_with_quotes_dashes_and_colons_is_plain_text() -> None:
         assert (query.phrases, query.without, query.filters) == ((), (), ())
 
 
+def test_filters_behind_many_words_are_operators() -> None:
+    asked = "product media from an external URL: detect images, retry on errors, thumbnails 503 Retry-After -path:tests"
+    query = parse(asked)
+    assert [(one.name, one.value, one.exclude) for one in query.filters] == [("path", "tests", True)]
+    assert (
+        parse("cannot open the socket that was configured in the settings of the server at path:/run/x").filters == ()
+    )
+
+
 def test_operators_are_read_from_prose_when_they_are_asked_for() -> None:
     query = parse('Why is the "connection reset" here, in path:src and not in -path:tests?', syntax=True)
     assert query.phrases == ("connection reset",)

@@ -41,11 +41,30 @@ def long(order):
         once = discount_of(order)
         again()
 """
+ENTRY = """\
+    "{name}": {{
+        "task": "carts.{name}",
+        "every": minutes(10),
+    }},
+"""
+JOBS = ("clear", "drop", "fill", "list", "mail", "move", "send", "sort", "wait", "warn")
+SCHEDULE = (
+    "SCHEDULE = {\n"
+    + "".join(ENTRY.format(name=name) for name in JOBS)
+    + """\
+}
+
+CARTS_EXPIRE_AFTER = days(
+    setting("carts", 3)
+)
+"""
+)
 FILES = {
     **{f"web/h{at}.py": f"def handle_{at}():\n    {COOKIE}\n" for at in range(10)},
     "web/orders.py": ORDERS + "    other()\n" * 40,
     "db/migrations/0007_price.py": "def upgrade():\n" + "    price_of(1)\n" * 4,
     "services/migrations/import.py": "def copy_rows():\n    return price_of(2)\n",
+    "web/schedule.py": SCHEDULE,
     "web/only.py": "def only():\n    only_here()\n",
     "tests/test_only.py": "def test_only():\n" + "    only_here()\n" * 4,
     **{f"src/part{at % 3}/m{at}.py": MODULE.format(at=at, what=PARTS[at % 5]) for at in range(30)},
@@ -79,6 +98,17 @@ def test_many_matches_have_one_line_each_with_their_symbol(ask: Ask) -> None:
     lines = ask("grep", pattern=r"report\(|measure\(", path=["src/part0"]).text.split("\n")
     assert lines[1:4] == ["src/part0/", " m0.py", '3 step_0 · return report("step 0", value)']
     assert lines[4] == "8 Worker0.run · return measure(self, 0)"
+
+
+def test_an_entry_of_a_long_table_is_named(ask: Ask) -> None:
+    lines = ask("grep", pattern='"every"', path=["web/schedule.py"]).text.split("\n")[2:]
+    assert lines[:2] == ['4 SCHEDULE · clear · "every": minutes(10),', '8 drop · "every": minutes(10),']
+    assert [line.split()[1] for line in lines[1:]] == list(JOBS[1:])
+
+
+def test_a_line_that_begins_with_its_name_is_not_named_again(ask: Ask) -> None:
+    lines = ask("grep", pattern=r"days\(|minutes\(", path=["web/schedule.py"]).text.split("\n")
+    assert lines[-1] == "44 CARTS_EXPIRE_AFTER = days("
 
 
 def test_a_long_line_that_many_files_have_is_quoted_once(ask: Ask) -> None:
