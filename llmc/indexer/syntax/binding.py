@@ -67,7 +67,7 @@ def bindings(node: Node) -> Iterator[Binding]:
         yield from special(node)
         return
     fields = FIELDS[node.type]
-    name = node.child_by_field_name(fields.name) if fields.name else node.named_child(0)
+    name = node.child_by_field_name(fields.name) if fields.name else next(iter(node.named_children), None)
     if name is None:
         return
     declared = node.child_by_field_name(fields.type) if fields.type else None
@@ -115,7 +115,7 @@ def _declared(node: Node) -> Node | None:
             return None
         inner = node.child_by_field_name("declarator")
         if inner is None and node.type in ("reference_declarator", "mut_pattern", "ref_pattern"):
-            inner = node.named_child(node.named_child_count - 1)
+            inner = next(reversed(node.named_children), None)
         if inner is None:
             return node
         node = inner

@@ -237,7 +237,7 @@ class _Links:
 
     def _as_pattern(self, node: Node) -> Iterator[ResolutionLink]:
         """`with open_it() as name`, `except Error as name`."""
-        value, alias = node.named_child(0), node.child_by_field_name("alias")
+        value, alias = next(iter(node.named_children), None), node.child_by_field_name("alias")
         if value is None or alias is None or not (name := self._of(alias)).isidentifier():
             return
         within = node.parent
