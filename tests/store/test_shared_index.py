@@ -355,6 +355,43 @@ def test_replies_are_the_same_with_everything_in_memory_and_read_no_documents(
     assert "documents" not in read
 
 
+class OvertakenTable:
+    """Gives up an append as LanceDB does while other writers are faster."""
+
+    def __init__(self, failures: int) -> None:
+        self.failures = failures
+        self.rows: list[Any] = []
+
+    async def add(self, rows: Any) -> None:
+        if self.failures:
+            self.failures -= 1
+            raise RuntimeError("lance error: Too many concurrent writers. Attempted 3 times")
+        self.rows.append(rows)
+
+    async def checkout_latest(self) -> None:
+        pass
+
+    async def version(self) -> int:
+        return 1
+
+
+def test_an_append_that_other_writers_overtake_is_made_again() -> None:
+    table = OvertakenTable(failures=2)
+
+    SharedTable("chunks_0000", table, "s3://team/index").add("rows")
+
+    assert table.rows == ["rows"]
+
+
+def test_an_append_that_is_always_overtaken_is_a_conflict() -> None:
+    table = OvertakenTable(failures=100)
+
+    with pytest.raises(ConflictError, match="another writer was faster"):
+        SharedTable("chunks_0000", table, "s3://team/index").add("rows")
+
+    assert table.rows == []
+
+
 def test_what_is_published_or_moved_after_loading_is_found(tmp_path: Path, url: str) -> None:
     checkout = published(tmp_path, url, "acme/api", a="def zebra():\n    return 1\n")
     with shared_site(url, tmp_path / "site") as site:

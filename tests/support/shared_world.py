@@ -15,7 +15,7 @@ from llmc.base.home import Home
 from llmc.envelope.handles import Handles
 from llmc.indexer.registry import IndexRegistry
 from llmc.publish.run import PublishOptions, run_publish
-from llmc.settings import EmbedderSettings, Settings
+from llmc.settings import EmbedderSettings, LimitSettings, Settings
 from llmc.shared_workspace import SharedSite
 from llmc.store.shared.access import EVERYTHING, Access, Readable
 from llmc.store.shared.database import SharedDatabase
@@ -60,7 +60,8 @@ def shared_vectors(folder: Path) -> LanceVectors:
 # --- published repositories
 
 WHO = ("-c", "user.name=Ann Example", "-c", "user.email=ann@example.org", "-c", "commit.gpgsign=false")
-SETTINGS = Settings(embedder=EmbedderSettings(kind="hash"))
+# A busy machine may take longer than the two seconds of the default; no test here is about that limit.
+SETTINGS = Settings(embedder=EmbedderSettings(kind="hash"), limits=LimitSettings(query_timeout_ms=60_000))
 
 
 class Checkout:

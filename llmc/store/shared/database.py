@@ -43,6 +43,7 @@ DISTANCE: Final = "dot"
 # vectors takes 50 ms of CPU instead of 76; with 12 recall falls to .78.
 PROBES = 20
 CREATE_ATTEMPTS = 30
+APPEND_ATTEMPTS = 4  # LanceDB itself tries for 30 s each time
 
 
 def match_query(text: str, column: str, boost: float = 1.0, *, every: bool = False) -> Any:
@@ -185,8 +186,17 @@ class SharedTable:
     # --- writing
 
     def add(self, rows: pa.Table) -> None:
-        with storage_errors(self._url, f"writing {self.name}"):
-            wait_for(self._table.add(rows))
+        """Append rows. Appends never contradict each other, but LanceDB gives up if others are faster for 30 s."""
+        for attempt in range(APPEND_ATTEMPTS):
+            try:
+                with storage_errors(self._url, f"writing {self.name}"):
+                    wait_for(self._table.add(rows))
+            except ConflictError:
+                if attempt == APPEND_ATTEMPTS - 1:
+                    raise
+                self.refresh()
+            else:
+                return
 
     def delete(self, where: str) -> None:
         with storage_errors(self._url, f"deleting from {self.name}"):
