@@ -21,8 +21,10 @@ from llmc.envelope.redact.values import (
     ContentKind,
     is_long_random,
     is_mixed,
+    is_named_after,
     is_passphrase,
     is_placeholder,
+    is_product,
     is_random,
     is_secret,
     is_strong,
@@ -57,6 +59,7 @@ _JOINED: Final = re.compile(rb"""(["'])[\s\\]*[+.&]?[\s\\]*\1([A-Za-z0-9+/=_\-]{
 _SPACE: Final = re.compile(rb"\s")
 _END: Final = re.compile(rb"""["'`,;<>(){}\[\]|]|&(?=$|&|[A-Za-z0-9_.\-%]+=)""")
 FAR: Final = 200
+LONGEST_NAME: Final = 40
 
 
 class Field(NamedTuple):
@@ -91,13 +94,18 @@ def fields(data: bytes, path: str) -> Iterator[tuple[int, int, Sort]]:
             name = data[start:named].decode("latin-1")
             sort = sort_of(name)
             span = None
-            if sort is not Sort.NONE:
+            if sort is not Sort.NONE and not is_encoded_data(name):
                 value = next(group for group in map(match.span, range(2, regex.groups + 1)) if group[0] >= 0)
                 span = shape.judge(data, Field(name, sort, match.start(), named, *value), kind)
             if span is not None:
                 yield (*span, sort)
                 yield from ((*part, sort) for part in joined(data, span[1]))
             at = span[1] if span is not None else max(named, at + 1)
+
+
+def is_encoded_data(name: str) -> bool:
+    """Whether the name is the end of a line in base64 that happens to end with one of the words."""
+    return len(name) >= LONGEST_NAME and is_long_random(name)
 
 
 def joined(data: bytes, at: int) -> Iterator[tuple[int, int]]:
@@ -115,6 +123,8 @@ def gate() -> Any:
 def judge_quoted(data: bytes, field: Field, kind: ContentKind) -> tuple[int, int] | None:
     start, end = field.start, field.end
     between = data[field.named : start]
+    if b"\n\n" in between:
+        return None
     if between.lstrip(b"\\\"'` ").startswith(b"(") and not (is_setter(field.name) or is_strong(text(data[start:end]))):
         return None
     if b"," in between and (b"\n" in between or not between.lstrip(b"\\").startswith((b'"', b"'"))):
@@ -122,9 +132,27 @@ def judge_quoted(data: bytes, field: Field, kind: ContentKind) -> tuple[int, int
     assigned = _ASSIGNED.fullmatch(between) is not None
     if data[start : start + 2] == b'\\"' and data[end - 2 : end] == b'\\"':
         start, end = start + 2, end - 2  # a literal in a literal: "\\"x\\""
-    if not is_secret(text(data[start:end]), field.sort, kind, quoted=True, assigned=assigned):
+    value = text(data[start:end])
+    if not is_secret(value, field.sort, kind, quoted=True, assigned=assigned):
         return None
-    return None if b"," in between and is_name_in_list(data, start, end) else (start, end)
+    if kind is ContentKind.CODE and is_name(field, value):
+        return None
+    return None if b"," in between and is_other(data, field, start, end) else (start, end)
+
+
+def is_name(field: Field, value: str) -> bool:
+    """Whether a literal in code is the name of a secret or of something else. `key="some-four-plain-words"` is an
+    attribute of markup."""
+    is_attribute = field.name.lower() == "key" and is_passphrase(value)
+    return is_attribute or is_named_after(value, field.name) or is_product(value, field.name)
+
+
+def is_other(data: bytes, field: Field, start: int, end: int) -> bool:
+    """Whether the string behind a comma has nothing to do with the name before it: a name in a list, the next name of
+    an object (`"x_token"], "next": 1`), or a string behind a country code (`"PW", "Palau"`)."""
+    is_next_name = data[end + 1 : end + 3].lstrip(b"\"'` ").startswith(b":")
+    is_country = field.name in {"pw", "PW"}
+    return is_next_name or is_country or is_name_in_list(data, start, end)
 
 
 def is_set_by(field: Field) -> bool:
@@ -144,12 +172,17 @@ def is_setter(name: str) -> bool:
 def judge_bare(data: bytes, field: Field, kind: ContentKind) -> tuple[int, int] | None:
     start = field.start
     spaced = data[field.named : start]
-    if kind is ContentKind.CODE and spaced != b"=":
+    if (kind is ContentKind.CODE and spaced != b"=") or is_in_reference(data, field):
         return None
     value, _, rest = data[start : start + FAR].partition(b"\n")[0].partition(b" ")
     value = value.split()[0]
+    in_query = data[field.begin - 1 : field.begin] in {b"?", b"&"}
+    if in_query:
+        value = value.partition(b"&")[0]
     if kind is not ContentKind.CONFIG or data[field.begin - 1 : field.begin] == b"=" or b"&" in value:
-        value = cut(value)
+        whole, value = value, cut(value)
+        if whole[len(value) : len(value) + 1] == b"(" and _PATH_OF_NAMES.fullmatch(value):
+            return None  # a call
     value = value.rstrip(b",;")
     end, shown = start + len(value), text(value)
     if kind is ContentKind.CODE and (_CONSTANT.fullmatch(value) or not is_in_literal(data, field, end)):
@@ -163,7 +196,14 @@ def judge_bare(data: bytes, field: Field, kind: ContentKind) -> tuple[int, int] 
     return start, whole_end(data, end) if len(value) == FAR else end
 
 
+def is_in_reference(data: bytes, field: Field) -> bool:
+    """Whether it is a part of `${name:default}`, which has a shape of its own."""
+    line = data[max(0, field.begin - FAR, data.rfind(b"\n", 0, field.begin) + 1) : field.named]
+    return line.rfind(b"${") > line.rfind(b"}")
+
+
 _CONSTANT: Final = re.compile(rb"[A-Z]+(?:_[A-Z]+)+")
+_PATH_OF_NAMES: Final = re.compile(rb"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 _NO_PROSE: Final = (b"#", b";", b"//", b"/*", b"-->", b"\\", b"&", b"|", b"}", b"-", b"*", b"`")
 
 
@@ -191,6 +231,8 @@ def judge_plain(data: bytes, field: Field, kind: ContentKind) -> tuple[int, int]
     value = text(data[start:end])
     sure = is_mixed(value) or (kind is ContentKind.CONFIG and "-" in value) or is_passphrase(value)
     quoted = data[start - 1 : start] in {b'"', b"'"}
+    if kind is ContentKind.CODE and not quoted:
+        return None  # the type of a field
     return (start, end) if sure and is_secret(value, field.sort, kind, quoted=quoted) else None
 
 
@@ -212,6 +254,8 @@ def judge_mixed(data: bytes, field: Field, _kind: ContentKind) -> tuple[int, int
 
 def judge_element(data: bytes, field: Field, kind: ContentKind) -> tuple[int, int] | None:
     """A value in markup or in a list of names and values, where a plain word may be the secret."""
+    if kind is ContentKind.CODE and data[field.named : field.start].rstrip()[-1:] in {b":", b"="}:
+        return None  # a variable
     raw = data[field.start : field.end]
     start, end = field.start + len(raw) - len(raw.lstrip()), field.end - (len(raw) - len(raw.rstrip()))
     return (start, end) if is_secret(text(data[start:end]), field.sort, kind, quoted=True) else None
@@ -287,7 +331,9 @@ SHAPES: Final = (
     FieldShape(rb"""(?:[({\t ,]:|\((?:setq|defvar|defconst|defcustom|define|def)[\t ]+)""" + _NAME
         + rb"""[\t ]+"((?:[^"\\\n]|\\.)+)\"""", judge_element),
     # | password | x |
-    FieldShape(rb"""\|[\t ]*`?""" + _NAME + rb"""`?[\t ]*\|[\t ]*`?([^\s|`]{6,})`?[\t ]*\|""", judge_mixed),
+    FieldShape(
+        rb"""(?m)(?:^[\t ]*\||\|[\t ]+)`?""" + _NAME + rb"""`?[\t ]*\|[\t ]*`?([^\s|`]{6,})`?[\t ]*\|""", judge_mixed
+    ),
     # password: |
     #   x
     FieldShape(rb"""(?m)^[\t ]*(?:-[\t ]+)?["']?""" + _NAME + _BLOCK_VALUE, judge_element),

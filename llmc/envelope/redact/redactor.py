@@ -14,6 +14,7 @@ from __future__ import annotations
 import base64
 import binascii
 import os
+import re
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from hashlib import blake2b
@@ -23,7 +24,7 @@ from llmc.envelope.redact.blocks import blocks, is_torn, torn
 from llmc.envelope.redact.fields import fields
 from llmc.envelope.redact.names import Sort
 from llmc.envelope.redact.table import RULES, WORDS, Rule, RuleConfidence, Signs, table
-from llmc.envelope.redact.values import ContentKind, is_blank, is_mixed, is_random, is_secret
+from llmc.envelope.redact.values import ContentKind, is_blank, is_long_random, is_mixed, is_random, is_secret
 from llmc.envelope.redact.views import TextView, views
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Redacted", "Redactor", "SecretFinding", "redact", "redact_lines", "redactor_for"]
 
-VERSION: Final = 3  # increase it when the code finds other secrets than before
+VERSION: Final = 4  # increase it when the code finds other secrets than before
 PRIVATE_KEY: Final = "private-key"
 FOLLOWING: Final = b"[redacted]"  # for all lines of a secret except the first, which contains its kind
 
@@ -241,8 +242,21 @@ def matches(rule: Rule, data: bytes) -> Iterator[tuple[int, int]]:
             start < end
             and is_meant(rule, data[start:end])
             and (not in_name or is_random(data[start:end].decode("latin-1")))
+            and not (rule.sureness is RuleConfidence.TOKEN and is_inside_base64(data, start))
         ):
             yield start, end
+
+
+def is_inside_base64(data: bytes, start: int) -> bool:
+    """Whether a slash or a plus sign of longer encoded data, such as an image, looks like the edge of a token."""
+    before = data[max(0, start - BASE64_CONTEXT) : start]
+    if before[-1:] not in {b"/", b"+"} or not _BASE64.fullmatch(before):
+        return False
+    return len(before) == BASE64_CONTEXT and is_long_random(before.decode("ascii"))
+
+
+BASE64_CONTEXT: Final = 60
+_BASE64: Final = re.compile(rb"[A-Za-z0-9+/]+")
 
 
 def is_meant(rule: Rule, found: bytes) -> bool:

@@ -23,8 +23,10 @@ __all__ = [
     "is_blank",
     "is_long_random",
     "is_mixed",
+    "is_named_after",
     "is_passphrase",
     "is_placeholder",
+    "is_product",
     "is_random",
     "is_secret",
     "is_strong",
@@ -58,7 +60,7 @@ _LABELS: Final = re.compile(
 # References to a secret: variables and templates of shells, languages and tools, addresses, paths, digests.
 _REFERENCE: Final = re.compile(
     r"""(?ix) \$\{ | \{\{ | <% | %\( | \$\( | ^%[sdr@]?$ | ^\$env: | ^\$!?\w+[\[>.:-]
-    | ^%(?:\w[\w.-]*|env\([\w:.,/-]+\))%$ | ^\$!\{ | ^[\#%@]\{[^{}]+\}$ | ^\ [+.]\ .+\ [+.]\ ?$
+    | ^%[sdrvqx]\W | ^%(?:\w[\w.-]*|env\([\w:.,/-]+\))%$ | ^\$!\{ | ^[\#%@]\{[^{}]+\}$ | ^\ [+.]\ .+\ [+.]\ ?$
     | ^\$+!?\w+(?:/[a-z_.-]*)*(?:[?&][a-z_.-]+=\$!?[a-z_][\w.]*)*(?:["'`)\]};,]*$|["']/?>)
     | ^[{<(\[].*[})>\]]$ | ^< | ^\[[^\]]*\] | ^[:@?]\w*$ | ^![a-z_]+$ | ^!\w+[/:] | ^[&*][a-z_]+\d?$ | ^enc[\[(:]
     | ^(?:vault|env|ssm|file|ref|op|secretsmanager|awssm|keyring|arn|projects|data)[:/] | ^\{cipher\} | ^\\[nu]?
@@ -69,14 +71,26 @@ _REFERENCE: Final = re.compile(
     | ^(?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-\w+)\b | ^AAAA[BCE][0-9][VN][jz]
     | ^[\w.$]+\ (?:\|\||\?\?|&&)\ [\w.$]
     | ^[a-z_]+(?::[\w,.*/-]+)?(?:\|[a-z_]+(?::[\w,.*/-]+)?)+$
-    | ^[*.…•x\#?_=+-]+$ | ^(?:sha(?:1|256|384|512)[-:]|md5[-:]) | ^(?:application|text|image)/ """
+    | ^[*.…•x\#?_=+-]+$ | ^(?:sha(?:1|256|384|512)[-:]|md5[-:]) | ^(?:application|text|image)/
+    | ^\#\{@?[a-z_]\w*[\[.(] | ^--?[a-z][a-z-]*=?$ | ^\.{1,2}/[\w.-] | ^[*]+(?:[a-z_]\w*\.)?[a-z_]\w*$
+    | ^[/:._-]*\{[a-z_]\w*\}$
+    | ^["'`]?\ ?\+\ ?[a-z_$][\w.$]*[();,+\[] | ^["'`]\ [+.]\ .+\ [+.]\ ["'`]$ | ^\.\$\w
+    | ^[a-z_]+(?:\|[a-z_]+(?::\\?"[^"]*")?)+$ | \[\^?\w-\w[^\]]*\]
+    | ^[a-z0-9-]+(?:\.[a-z0-9-]+)+/[a-z][a-z0-9.-]*$ | ^\d{1,5}\ ?\[ """
+)
+# Versions, ranges of versions and object identifiers, as lock files and manifests list them.
+_VERSION: Final = re.compile(
+    r"""(?x) (?:(?:npm|workspace|catalog|patch|portal|link):\S*
+    | [\^~<>=v\ ]* \d+(?:\.(?:\d+|[x*]))+ (?:[-+.=_@]\w+)* (?:\(.*\) | \\x00)?) (?:\ \|\|\ .*)?"""
 )
 # A place in a file, printed in replies after a name: `issue_pass ./rbac/mod.rs:236`.
 _LOCATION: Final = re.compile(r"(?P<path>(?:[\w@.-]*/)+[\w@.-]+\.[A-Za-z]\w{0,7}):\d+(?:-\d+)?")
 _BLANK: Final = re.compile(
     r"(?i)example|changeme|change[-_. ]?(?:me|this|it)|replace[-_. ]?(?:me|this|with)|placeholder|redacted|xxxx|\*\*\*|"
     r"\.\.\.|…|your[-_. ]|^your|<[a-z]|insert[-_. ]|dummy|^(?:my|the|some|any)[-_](?:secret|pass|token|key|api)|fake|"
-    r"goes[-_. ]here|[-_. ]here$|^todo|^fixme|^tbd|not[-_. ]a[-_. ]|0{12}|123456789012|0123456789|abcdefgh"
+    r"goes[-_. ]here|(?:[-_. ]|password|token|key|secret)here$|^todo|^fixme|^tbd|not[-_. ]a[-_. ]|0{12}|"
+    r"123456789012|0123456789|abcdefgh|"
+    r"^258EAFA5-E914-47DA-95CA-C5AB0DC85B11$"  # WebSocket's constant
 )
 _NEVER: Final = re.compile(r"(?i)EXAMPLE|x{5}|your[-_]|placeholder|redacted|changeme|\.\.\.|0{12}|dummy|sample")
 
@@ -150,6 +164,8 @@ def is_placeholder(value: str) -> bool:
         return True
     if _REFERENCE.search(value) or _BLANK.search(value) or _ENCODINGS.search(value) or is_location(value):
         return True
+    if _VERSION.fullmatch(value):
+        return True
     return value.isalpha() and (
         value.lower() in words("vocabulary") or value.lower().removeprefix("my") in words("vocabulary")
     )
@@ -171,6 +187,25 @@ def is_secret(value: str, sort: Sort, kind: ContentKind, *, quoted: bool, assign
     if any(map(str.isspace, value)):
         return quoted and (is_jumble(value) or is_passphrase(value))
     return is_password(value, kind, quoted=quoted, assigned=assigned)
+
+
+def is_named_after(value: str, name: str) -> bool:
+    """Whether the value repeats its name, as constants that contain a name do: `ACCESS_KEY = "ACCESS_KEY"`."""
+    if not re.fullmatch(r"[\w.-]+", value):
+        return False
+    words_of_value, words_of_name = _joined(value), _joined(name)
+    return words_of_value == words_of_name or (
+        bool(re.search(r"[A-Za-z][-_.][A-Za-z]", value)) and words_of_value in words_of_name
+    )
+
+
+def is_product(value: str, name: str) -> bool:
+    """Whether it is the identifier of a product: `NordPass = "b84e4048-15dc-..."`."""
+    return bool(re.search(r"[a-z]pass$|[a-z]Pass$", name) and _UUID.fullmatch(value))
+
+
+def _joined(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
 def is_label(value: str) -> bool:
