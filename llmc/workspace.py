@@ -175,6 +175,7 @@ class Workspace:
             writer_thread.store,
             writer_thread.embedder,
             state.pending,
+            state.hidden,
             root_index.denied,
             share=state.share,
             unsure=state.unsure,

@@ -193,12 +193,22 @@ ALMOST = 0.99  # everything is committed except the vectors
 
 @dataclass(frozen=True, slots=True)
 class Freshness:
-    """What a query needs to know: the paths whose current content may not be in the store, and the indexed share of the
-    root. `unsure` is the reason why there may be further paths."""
+    """What a query needs to know: the paths whose current content may not be in the store, those that the store may
+    contain although the rules exclude them now, and the indexed share of the root. `unsure` is the reason why there may
+    be further paths."""
 
     pending: frozenset[str] = frozenset()
+    hidden: frozenset[str] = frozenset()
     share: float = 1.0
     unsure: str = ""
+
+
+PathSplit = tuple[frozenset[str], frozenset[str]]  # paths that belong to the root, paths that the rules exclude
+NOTHING: PathSplit = (frozenset(), frozenset())
+
+
+def as_sets(split: tuple[Iterable[str], Iterable[str]]) -> PathSplit:
+    return frozenset(split[0]), frozenset(split[1])
 
 
 @dataclass(slots=True, eq=False)
@@ -220,7 +230,7 @@ class RootIndex:
     last_commit: float | None = None
     last_scan: float | None = None
     _verdicts: tuple[int, dict[str, bool]] = (-1, {})  # version of `rules`, path → whether they ignore it
-    _visible: tuple[int, frozenset[str]] = (-1, frozenset())  # version of `pending`, its paths that no rule hides
+    _split: tuple[int, int, PathSplit] = (-1, -1, NOTHING)  # versions of `pending` and `rules`, the split of its paths
 
     def watch(self) -> None:
         """Place the watches, then schedule a walk: in this order a change in between is reported twice, not missed."""
@@ -326,33 +336,34 @@ class RootIndex:
     def freshness(self, catalog: Catalog, uncovered: str = "") -> Freshness:
         """`uncovered` is the reason why the watcher may have missed changes; empty if it has not."""
         seen = self.pending.snapshot()
-        shown, unsure = self._visible_of(seen), ""
+        (shown, hidden), unsure = self._split_of(seen), ""
         folders = {"", *seen.folders} if uncovered else set(seen.folders)
         if folders:
-            found, unsure = self._walk_for_query(catalog, folders, uncovered)
-            shown |= found
-        return Freshness(shown, self.share(), unsure)
+            (found, excluded), unsure = self._walk_for_query(catalog, folders, uncovered)
+            shown, hidden = shown | found, hidden | excluded
+        return Freshness(shown, hidden, self.share(), unsure)
 
-    def _walk_for_query(self, catalog: Catalog, folders: set[str], uncovered: str) -> tuple[frozenset[str], str]:
+    def _walk_for_query(self, catalog: Catalog, folders: set[str], uncovered: str) -> tuple[PathSplit, str]:
         """(paths that differ from the catalog, why there may be more). The writer thread may be busy for minutes with
         an earlier batch, and the watcher may be behind."""
         reason = uncovered or "a folder is still being listed"
         if self.walk_seconds > QUERY_WALK_SECONDS:
-            return frozenset(), reason
+            return NOTHING, reason
         try:
             changes = self._changes(catalog, folders, time.monotonic() + QUERY_WALK_SECONDS)
         except RootError as error:
-            return frozenset(), error.message
-        return frozenset(self.split_by_rules(changes.paths)[0]), "" if changes.complete else reason
+            return NOTHING, error.message
+        return as_sets(self.split_by_rules(changes.paths)), "" if changes.complete else reason
 
-    def _visible_of(self, seen: PendingSnapshot) -> frozenset[str]:
-        """The pending paths that no rule hides; cached, since a build has thousands and the rules take 10 µs for
+    def _split_of(self, seen: PendingSnapshot) -> PathSplit:
+        """The pending paths, split by the rules; cached, since a build has thousands and the rules take 10 µs for
         each."""
-        version, shown = self._visible
-        if version != seen.version:
-            shown = frozenset(self.split_by_rules(seen.paths)[0])
-            self._visible = seen.version, shown
-        return shown
+        version, rules, split = self._split
+        if (version, rules) != (seen.version, self.rules.version):
+            rules = self.rules.version
+            split = as_sets(self.split_by_rules(seen.paths))
+            self._split = seen.version, rules, split
+        return split
 
     def share(self) -> float:
         """The share of the root that is searchable, below 1 during a build or after a time without a watcher."""

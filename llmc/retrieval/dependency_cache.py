@@ -91,7 +91,8 @@ class DependencyCache:
 def _state(view: View) -> Hashable:
     embedder = view.embedder.name if view.embedder else None
     generation = view.store.catalog.generation()
-    return (view.root.id, str(view.store.folder), generation, embedder, view.pending, view.denied, view.share)
+    paths = (view.pending, view.hidden, view.denied)
+    return (view.root.id, str(view.store.folder), generation, embedder, *paths, view.share)
 
 
 def _unchanged(file: FileDependency) -> bool:

@@ -5,6 +5,7 @@ Pending paths are looked up on disk, so that a file made a moment ago is found a
 
 from __future__ import annotations
 
+import itertools
 import re
 import time
 from dataclasses import dataclass, field
@@ -112,8 +113,8 @@ def telling(query: str) -> str:
 
 def listed(view: View, chosen: Callable[[DocumentPaths], Sequence[str]]) -> Iterator[str]:
     catalog = view.store.catalog
-    yield from chosen(catalog.places(view.root.id))
-    yield from catalog.without_document(view.root.id)
+    indexed = itertools.chain(chosen(catalog.places(view.root.id)), catalog.without_document(view.root.id))
+    yield from (path for path in indexed if path not in view.hidden)
     yield from view.pending
     yield from view.named
 

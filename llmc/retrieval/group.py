@@ -111,7 +111,7 @@ def grouped(views: Sequence[View], scopes: Sequence[Scope], fused: dict[Place, F
         if len(found) > 1:
             found.sort(key=lambda chunk: (-chunk[1].score, chunk[0]))
         path = paths[at][doc]
-        if path not in views[at].pending:  # it is read from disk instead
+        if views[at].is_stored(path):  # a pending file is read from disk instead
             shares = started(found)
             start = found[0][1].score * shares[-1].effect
             role = naming(path).role

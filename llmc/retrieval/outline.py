@@ -84,7 +84,7 @@ def outlined(view: View, request: OutlineRequest) -> list[FileOutline]:
     wanted = {
         doc: path
         for doc, path in zip(places, places.paths(), strict=True)
-        if accepts(path) and not (parsed and path in view.pending)
+        if accepts(path) and path not in view.hidden and not (parsed and path in view.pending)
     }
     symbols: dict[int, list[Symbol]] = {}
     for definition in catalog.symbols(docs=wanted):

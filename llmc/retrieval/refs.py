@@ -198,7 +198,7 @@ def defined(
     view.store.expect({definition.doc for definition in definitions})
     for definition in definitions:
         path = places.get(definition.doc)
-        if path is None or not accepts(path):
+        if path is None or path in view.hidden or not accepts(path):
             continue
         symbol = definition.symbol
         found = find_definition(reader, path, symbol)
@@ -250,7 +250,7 @@ def others(
     sought = CALLED if request.kinds else WORD
     root = reader.view.root.id
     places, accepts = reader.view.store.catalog.places(root), request.paths.of(root).accepts
-    paths = sorted(path for doc in docs if accepts(path := places[doc]))
+    paths = sorted(path for doc in docs if accepts(path := places[doc]) and path not in reader.view.hidden)
     told = {(place.path, place.line) for place in known if place.root == root}
     paths = paths if len(paths) <= MOST_COUNTED else []
     reader.view.root_fs.expect(paths)
@@ -267,7 +267,7 @@ def used(name: str, docs: Collection[int], request: RefsRequest, reader: ViewRea
     uses = view.store.catalog.references_named(name, list(docs))
     view.root_fs.expect(places[doc] for doc in uses)
     for path, doc in sorted((places[doc], doc) for doc in uses):
-        if path in view.pending or not accepts(path):
+        if not view.is_stored(path) or not accepts(path):
             continue
         for one in uses[doc]:
             if request.kinds and one.kind not in request.kinds:

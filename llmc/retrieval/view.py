@@ -28,9 +28,14 @@ class View:
     store: StoreReader
     embedder: Embedder | None = None
     pending: frozenset[str] = frozenset()
+    hidden: frozenset[str] = frozenset()  # files that the store may contain, but that an ignore file leaves out now
     denied: frozenset[str] = frozenset()  # what the denylist keeps out, and no ignore file
     named: frozenset[str] = frozenset()  # files outside of the index that were asked for by name; read from disk
     share: float = 1.0  # how much of the root the first build has reached
     unsure: str = ""  # why there may be changed files that neither the store nor `pending` names
     wait_for_vectors: bool = True  # else they are loaded in the background, and keywords answer until they are
     parse: ParseSymbols | None = None  # path, text → symbols, for files whose symbols the catalog does not have yet
+
+    def is_stored(self, path: str) -> bool:
+        """Whether what the store knows about an indexed file still holds: it has not changed and is not hidden."""
+        return path not in self.pending and path not in self.hidden

@@ -61,6 +61,7 @@ def symbol_notes(asked: ToolRequest, views: Sequence[View], name: str) -> tuple[
         if one.symbol.name == last
         and one.symbol.kind in CALLABLE_KINDS | TYPE_KINDS
         and (path := view.store.catalog.places(view.root.id).get(one.doc)) is not None
+        and path not in view.hidden
         and role_of(path) == "code"
     ]
     return (f"{name} is defined in {', '.join(places)}",) if 0 < len(places) <= MOST_SYMBOLS else ()

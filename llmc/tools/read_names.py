@@ -92,7 +92,7 @@ def defined(asked: ToolRequest, name: str) -> list[Found]:
         known = [
             (path, one.symbol)
             for one in view.store.catalog.symbols(name=wanted)
-            if (path := places.get(one.doc)) is not None and path not in view.pending
+            if (path := places.get(one.doc)) is not None and view.is_stored(path)
         ] or in_module(view, places, wanted)
         unindexed, scanned = unindexed_definitions(view, wanted) if view.pending else ([], True)
         complete = complete and scanned and not view.unsure
@@ -117,7 +117,7 @@ def in_module(view: View, places: Mapping[int, str], name: str) -> list[tuple[st
             (path, one.symbol)
             for one in view.store.catalog.symbols(name=rest)
             if (path := places.get(one.doc)) is not None
-            and path not in view.pending
+            and view.is_stored(path)
             and one.symbol.qualified == rest
             and is_module(path, module)
         ]

@@ -84,7 +84,7 @@ def definitions(view: View, wanted: str) -> list[tuple[str, Symbol]]:
     exact = [
         (path, one.symbol)
         for one in catalog.symbols(name=wanted)
-        if one.symbol.name == last and (path := places.get(one.doc)) is not None and path not in view.pending
+        if one.symbol.name == last and (path := places.get(one.doc)) is not None and view.is_stored(path)
     ]
     exact += unindexed_definitions(view, wanted)[0] if view.pending else ()
     exact = [one for one in exact if one[1].kind != "test"]

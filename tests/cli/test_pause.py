@@ -73,6 +73,26 @@ def test_while_paused_queries_read_what_is_not_indexed(place: Place, project: Pa
     assert "late.py" in place.llmc("grep", "saved_while_paused", cwd=project).stdout
 
 
+def test_while_paused_files_that_an_ignore_file_hides_are_gone(place: Place, project: Path) -> None:
+    (project / "build").mkdir()
+    (project / "build" / "made.py").write_text("def compiled_once() -> None: ...\n\n\ncompiled_once()\n")
+    assert place.llmc("index", "--once", cwd=project).returncode == 0
+    assert "made.py" in place.llmc("grep", "compiled_once", cwd=project).stdout
+    place.llmc("index", "--pause", cwd=project)
+    (project / ".gitignore").write_text("build/\n")
+    (project / ".ignore").write_text("build/\n")
+    for command in (
+        ("grep", "compiled_once"),
+        ("grep", "compiled_o[n]ce", "--all"),
+        ("find", "made.py"),
+        ("search", "compiled_once"),
+        ("refs", "compiled_once"),
+        ("outline",),
+    ):
+        assert "made.py" not in place.llmc(*command, cwd=project).stdout, command
+    place.llmc("index", "--resume", cwd=project)
+
+
 def test_indexing_a_paused_root_says_how_to_resume(place: Place, project: Path) -> None:
     place.llmc("index", "--pause", cwd=project)
     refused = place.llmc("index", "--once", cwd=project)

@@ -239,6 +239,8 @@ def candidates(view: View, request: GrepRequest, condition: Trigrams) -> list[st
     listed = places.paths() if condition.is_empty else places.paths_of(view.store.keywords.candidates(condition))
     large = {path for path in catalog.unvouched(view.root.id) if LARGE.may_hold(view, path, condition)}
     listed += {*large, *view.pending, *view.named}.difference(listed)
+    if view.hidden:
+        listed = [path for path in listed if path not in view.hidden or path in view.named]
     if request.within is not None:
         within = {path for root, path in request.within if root == view.root.id}
         listed = [path for path in listed if path in within]
