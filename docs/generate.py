@@ -195,7 +195,8 @@ def _argument(argument: click.Argument) -> str:
 
 
 def _options_table(command: click.Command) -> Iterator[str]:
-    shown = [each for each in command.params if isinstance(each, click.Option) and not each.hidden]
+    options = (each for each in command.params if isinstance(each, click.Option))
+    shown = [each for each in options if not each.hidden and each.name != "help"]
     if shown:
         yield from ("", "| option | |", "|---|---|")
     for option in shown:

@@ -21,14 +21,14 @@ from llmc.cli._options import Options, SecondaryOption, global_options
 __all__ = ["COMMANDS", "main", "main_pruner"]
 
 COMMANDS = {
-    "search": "Best places for words, a question or an error message, quoted.",
+    "search": "Best places for words, a question or a pasted error.",
     "grep": "Every match, as ripgrep finds it, by enclosing symbol.",
-    "read": "Files, lines, symbols, several at once; --code for fewer tokens.",
-    "find": "Find files by name.",
-    "outline": "List the symbols of a file, a folder or the repository.",
+    "read": "Files, lines, symbols, several at once; --code is shortest.",
+    "find": "Files by name.",
+    "outline": "Symbols of a file, a folder or the repository.",
     "match": "Code of a given shape, or calls with an argument.",
     "refs": "Where a name is defined and used, by name.",
-    "calls": "What a function calls, 2 levels deep: follows a flow.",
+    "calls": "What a function calls, 2 levels deep.",
     "callers": "Every caller of a function or user of a type, resolved.",
     "impls": "Implementations, subclasses, overrides, registrations.",
     "tests": "Tests that reach a definition, or mock it.",
@@ -37,9 +37,9 @@ COMMANDS = {
     "history": "Commits that touched a path or symbol, or mention a topic.",
     "context": "Passages for a question, ready for a prompt.",
     "tree": "Folders with file counts and sizes.",
-    "ls": "List the contents of a folder.",
-    "over": "Count, group, filter or join the items behind a handle.",
-    "handle": "Results that were left out of replies: list, show, drop.",
+    "ls": "Contents of a folder.",
+    "over": "Count, group, filter or join the items of a handle.",
+    "handle": "Results left out of replies: list, show, drop.",
     "te": "Run a command and summarize its output.",
     "research": "Research a question about the code; report with path and line.",
     "locate": "Find the files and lines of a feature, by category.",
@@ -100,7 +100,7 @@ class LazyGroup(click.Group):
         if rest := [name for name in COMMANDS if name not in listed]:
             with formatter.section("More"):
                 formatter.write_text(", ".join(rest))
-                formatter.write_text("llmc --help --all describes them and the other options.")
+                formatter.write_text(f"Also {_secondary_names(self)}; llmc --help --all describes them.")
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -116,7 +116,8 @@ class LazyGroup(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     no_args_is_help=True,
 )
-@click.version_option(__version__, prog_name="llmc", message="%(prog)s %(version)s")
+@click.version_option(__version__, prog_name="llmc", message="%(prog)s %(version)s", cls=SecondaryOption)
+@click.help_option("-h", "--help", cls=SecondaryOption)
 def cli() -> None:
     """Index-first retrieval for coding agents: the relevant lines, fast, in few tokens."""
 
@@ -177,10 +178,15 @@ def _with_global_options(command: click.Command) -> click.Command:
     if isinstance(command, click.Group):
         for inner in command.commands.values():
             _with_global_options(inner)
-    named = [one.opts[0] for one in command.params if isinstance(one, SecondaryOption) and not one.hidden]
-    also = f"Also {', '.join(named)}; --help --all describes them." if named else ""
+    names = _secondary_names(command)
+    also = f"Also {names}; --help --all describes them." if names else ""
     command.epilog = command.epilog or also or "Global options also work here; see `llmc --help`."
-    return command
+    return click.help_option("-h", "--help", cls=SecondaryOption)(command)
+
+
+def _secondary_names(command: click.Command) -> str:
+    shown = (one for one in command.params if isinstance(one, SecondaryOption) and not one.hidden)
+    return ", ".join(one.opts[0] for one in shown if one.name != "help")
 
 
 def _suggestion(name: str) -> str:

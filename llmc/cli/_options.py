@@ -120,7 +120,7 @@ pass_options = click.make_pass_decorator(Options)
 
 def global_options(*, hidden: bool = False) -> list[click.Parameter]:
     """The options of `llmc` itself. Each command gets hidden copies, so they work before and after its name."""
-    option = partial(click.Option, expose_value=False, callback=_store_option, hidden=hidden)
+    option = partial(SecondaryOption, expose_value=False, callback=_store_option, hidden=hidden)
     return [
         option(["--root", "roots"], multiple=True, metavar="DIR", help="Folder to work in; may be repeated."),
         option(["--config", "config"], metavar="FILE", help="Settings file to use instead of the workspace's."),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from llmc.retrieval.statements import Statement
 
-__all__ = ["fold_declarations"]
+__all__ = ["fold_declarations", "with_body"]
 
 _MARKER = re.compile(r"@[\w.]+|#\[\w+\]|\[[A-Z]\w+\]")
 _KEPT = re.compile(r"(?:this\.|self\.|\$this->)_?(\w+) = \$?(\w+)")
@@ -37,6 +37,12 @@ _LONGEST = 160
 
 def fold_declarations(found: Sequence[Statement]) -> list[Statement]:
     return list(_copied_values(_shared_fields(_kept_arguments(_short_functions(_marked(found))))))
+
+
+def with_body(head: str, body: str) -> str:
+    """A branch or function with its only statement; a function that is passed (`setTimeout(() =>`) has no colon."""
+    is_passed = head.endswith(("=>", "->", "("))
+    return f"{head} {body}" if is_passed else f"{head.removesuffix(':')}: {body}"
 
 
 def _marked(found: Sequence[Statement]) -> list[Statement]:
@@ -61,7 +67,7 @@ def _short_functions(found: Sequence[Statement]) -> list[Statement]:
     while at < len(found):
         one, body, after = found[at], *(found[place] if place < len(found) else None for place in (at + 1, at + 2))
         is_single = body and body.level > one.level and not body.opens and (after is None or after.level <= one.level)
-        text = f"{one.text.removesuffix(':')}: {body.text}" if is_single and body and one.opens else ""
+        text = with_body(one.text, body.text) if is_single and body and one.opens else ""
         if text and len(text) <= _LONGEST and _FUNCTION.fullmatch(one.text.lstrip("@# ")):
             joined.append(replace(one, text=text))
             at += 2

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from llmc.base.text import indent_of
 from llmc.retrieval.code_lines import STRING
-from llmc.retrieval.declarations import fold_declarations
+from llmc.retrieval.declarations import fold_declarations, with_body
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -64,7 +64,7 @@ _BRACKET = re.compile(r"[()\[\]{}]")
 CLOSES = {")": "(", "]": "[", "}": "{"}
 # Before a brace that opens a block and not a literal: a parameter list, a keyword, an arrow, a Rust closure.
 _BLOCK = re.compile(rf"(?:[)|\]>\w{STRING}]|=>|->)\s*$")
-_LITERAL = re.compile(r"(?:[=(,:\[]|\breturn|\bin|&&|\|\||\?)\s*$")
+_LITERAL = re.compile(r"(?:[=(,:\[]|\breturn|\bin|&&|\|\||\?|(?:^|[\s(])(?:const|let|var))\s*$")
 # Names after these words are no literal: `throws A, B {`, `class X implements A, B {`, `where T: A, U: B {`.
 _HEADED = re.compile(r"\b(?:throws|implements|extends|permits|where)\s[^(){}=]*$")
 _STRUCT = re.compile(r"(?:[=(,]|(?<!\)):|\breturn|=>)\s*&?(?:[\w:.]+(?:<[^>]*>)?)\s*$")
@@ -171,7 +171,7 @@ def compact(
             elif tried and _LEAVES.match(following.text):
                 before, joined = None, replace(one, text=f"{tried['call']} or {_passed_on(following.text)}")
             else:
-                before, joined = None, replace(one, text=_with_body(one.text, following.text))
+                before, joined = None, replace(one, text=with_body(one.text, following.text))
             if len(joined.text) <= longest:
                 compact[-1:] = [joined] if before else [*compact[-1:], joined]
                 at += 1
@@ -180,12 +180,6 @@ def compact(
         is_emptied = not has_body and one.opens and (one.logs or FLOW.match(one.text)) and not labels
         compact.append(replace(one, text=f"{one.text} … logs" if one.logs else f"{one.text} …") if is_emptied else one)
     return compact
-
-
-def _with_body(head: str, body: str) -> str:
-    """A branch with its only statement; a function that is passed (`setTimeout(() =>`) has no colon."""
-    is_passed = head.endswith(("=>", "->", "("))
-    return f"{head} {body}" if is_passed else f"{head.removesuffix(':')}: {body}"
 
 
 def is_whole(lines: Sequence[str]) -> bool:

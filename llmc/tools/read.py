@@ -66,7 +66,6 @@ MOST_STATEMENTS, STATEMENTS_OF_SEVERAL = 90, 45
 FEW_STATEMENTS = 0.55  # of them: so many are shown whole and not as a skeleton
 # Overloads that have together at most so many lines are shown together: they usually call each other.
 SHORT_OVERLOADS = 60
-MOST_FUNCTIONS = 5  # that are named of a range
 MOST_OVERLOADS = 6  # places of others in the first line
 MOST_TARGETS = 20
 CODE_ALONE = "without comments and logging"
@@ -214,18 +213,11 @@ def also_words(overloads: Sequence[tuple[int, int]]) -> str:
 
 
 def inside_of(view: View, path: str, target: Target) -> str:
-    """Of lines that begin inside a function, the functions that they touch."""
+    """Of lines that begin inside a function, its name; those of later functions are in the lines."""
     if target.named or target.start <= 1:
         return ""
-    symbols = symbols_of(view, path)
-    around = [one for one in symbols.around(target.start) if one.kind in CALLABLES]
-    if not around or around[-1].start_line >= target.start:
-        return ""
-    last = target.end or target.start
-    later = [one.name for one in symbols.symbols if one.kind in CALLABLES and target.start < one.start_line <= last]
-    names = list(dict.fromkeys([around[-1].qualified, *later]))
-    more = f" and {len(names) - MOST_FUNCTIONS} more" if len(names) > MOST_FUNCTIONS else ""
-    return f" in {', '.join(names[:MOST_FUNCTIONS])}{more}"
+    around = [one for one in symbols_of(view, path).around(target.start) if one.kind in CALLABLES]
+    return f" in {around[-1].qualified}" if around and around[-1].start_line < target.start else ""
 
 
 def as_asked(  # noqa: PLR0917 - what is known of these lines

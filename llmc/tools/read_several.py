@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -67,10 +68,13 @@ def together(targets: Sequence[str], results: list[Envelope | LlmcError]) -> Env
     if not read:
         raise next(one for one in results if isinstance(one, LlmcError))
     groups: list[Group] = []
+    above: Envelope | None = None
     for target, one in zip(targets, results, strict=True):
         if isinstance(one, Envelope):
-            groups += titled(one)
+            groups += titled(one, above)
+            above = one
         else:
+            above = None
             words = f"{one.message}. {one.hint}" if one.hint else one.message
             groups.append(Group(target, (Item((Row(words),)),)))
     share = "" if len(read) == len(targets) else f"{len(read)} of "
@@ -86,7 +90,20 @@ def together(targets: Sequence[str], results: list[Envelope | LlmcError]) -> Env
     )
 
 
-def titled(one: Envelope) -> tuple[Group, ...]:
-    """Alone, its first line names a file; with others the group must."""
+def titled(one: Envelope, above: Envelope | None) -> tuple[Group, ...]:
+    """Alone, its first line names a file; with others the group must. Below lines of the same file, it only names the
+    lines: `:40-60`."""
     first, *others = one.groups or (Group("", ()),)
-    return replace(first, title=first.title or one.found), *others
+    title = first.title or one.found
+    if above and file_of(above) and file_of(above) == file_of(one):
+        title = SAME_FILE.sub(r"\1", title.partition(one.data["path"])[2])
+    return replace(first, title=title), *others
+
+
+SAME_FILE = re.compile(r"^(:\d+(?:-\d+)?) of [\d,]+ lines")
+
+
+def file_of(one: Envelope) -> tuple[str, str] | None:
+    """The file, if it is known which of its lines are shown."""
+    is_part = "start_line" in one.data and (one.data["start_line"] > 1 or one.data["end_line"] < one.data["lines"])
+    return (one.data["root"], one.data["path"]) if is_part and len(list(one.items())) == 1 else None

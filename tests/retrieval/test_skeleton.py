@@ -444,6 +444,16 @@ def test_the_body_of_a_function_that_is_passed_follows_without_a_colon() -> None
     assert shown(text, "typescript") == ["await retry(async () => return load(1)"]
 
 
+def test_a_short_body_of_a_function_that_is_passed_follows_without_a_colon() -> None:
+    text = "setTimeout(() => {\n  remove(id);\n}, 1000);\n"
+    assert shown(text, "typescript")[0] == "setTimeout(() => remove(id)"
+
+
+def test_names_that_are_taken_from_an_object_over_several_lines_are_one_statement() -> None:
+    text = "const {\n  results: [first],\n  total,\n} = await check({ id });\nuse(first);\n"
+    assert shown(text, "typescript") == ["const { results: [first], total } = await check({ id })", "use(first)"]
+
+
 def test_a_function_that_only_logs_is_marked() -> None:
     text = "  onError(name: string) {\n    console.error(`${name} failed`);\n  }\n\n  onExit() {\n    stop();\n  }\n"
     assert shown(text, "typescript") == ["onError(name: string) … logs", "onExit(): stop()"]

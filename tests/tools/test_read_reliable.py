@@ -230,7 +230,16 @@ def test_several_targets_may_be_one_string(read: Callable[..., Reply]) -> None:
 def test_lines_inside_a_function_name_it(read: Callable[..., Reply]) -> None:
     assert read("long.py:10-12").text.split("\n")[0] == "long.py:10-12 of 244 lines in everything"
     assert read("long.py:1-3").text.split("\n")[0] == "long.py:1-3 of 244 lines"
-    assert read("code.py:5-9").text.split("\n")[0] == "code.py:5-9 of 403 lines in step_0, step_1"
+    assert read("code.py:5-9").text.split("\n")[0] == "code.py:5-9 of 403 lines in step_0"
+
+
+def test_further_lines_of_a_file_are_headed_by_their_numbers(read: Callable[..., Reply]) -> None:
+    lines = read("code.py::step_3", "code.py:30-31", "code.py:41-41", "long.py:1-2", "code.py:4-4").text.split("\n")
+    heads = [line for line in lines if " lines" in line or line.startswith(":")]
+    assert heads == [
+        "code.py:19-21 of 403 lines", ":30-31 in step_5", ":41 in step_7", "long.py:1-2 of 244 lines",
+        "code.py:4 of 403 lines",
+    ]  # fmt: skip
 
 
 def test_code_alone_leaves_out_a_list_of_imports(read: Callable[..., Reply]) -> None:
